@@ -1,4 +1,6 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 
 /**
  * The reference: the most requests that this runtime can answer. Like a careful but minimal service, it checks the
@@ -6,7 +8,7 @@ import { createServer, type ServerResponse } from 'node:http'
  */
 const authorization = `Bearer ${process.env['PLANTSTORE_TOKEN']}`
 
-const server = createServer((request, response) => {
+const listener: RequestListener = (request, response) => {
   if (request.headers.authorization !== authorization) {
     response.writeHead(401).end()
     return
@@ -25,7 +27,7 @@ const server = createServer((request, response) => {
     const { name, tag } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { name: string; tag?: string }
     answer(response, { name, tag })
   })
-})
+}
 
 function answer(response: ServerResponse, record: object): void {
   const body = JSON.stringify(record)
@@ -33,5 +35,10 @@ function answer(response: ServerResponse, record: object): void {
   response.end(body)
 }
 
+const { PLANTSTORE_TLS_CERT: cert, PLANTSTORE_TLS_KEY: key } = process.env
+const server =
+  cert === undefined || key === undefined
+    ? createServer(listener)
+    : createSecureServer({ cert: readFileSync(cert), key: readFileSync(key) }, listener)
 server.listen(Number(process.env['PLANTSTORE_PORT']), '127.0.0.1', () => console.log('Ready'))
 process.on('SIGTERM', () => process.exit())

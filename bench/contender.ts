@@ -24,6 +24,8 @@ export interface Contender {
   readonly core?: number
   /** The program that runs the server, such as strace with its flags. */
   readonly under?: readonly string[]
+  /** The files of a certificate and its key; without them, the server speaks clear text. */
+  readonly tls?: { readonly cert: string; readonly key: string }
   /** The address of the store; by default a file in a temporary folder. */
   readonly store?: string
 }
@@ -94,6 +96,7 @@ export class Running {
         ...process.env,
         PLANTSTORE_PORT: String(port),
         PLANTSTORE_TOKEN: TOKEN,
+        ...(contender.tls && { PLANTSTORE_TLS_CERT: contender.tls.cert, PLANTSTORE_TLS_KEY: contender.tls.key }),
         PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
         // By default the audit log goes to standard error, which is the terminal of the bench.
         PLANTSTORE_AUDIT_LOG: join(store, '..', 'audit.log'),
@@ -111,8 +114,13 @@ export class Running {
     return new Running(contender, child, port, store, performance.now() - startedAt, plants)
   }
 
-  async load(options: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>, core?: number): Promise<LoadResult> {
-    const all: LoadOptions = { ...options, port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
+  async load(
+    options: Pick<LoadOptions, 'connections' | 'seconds' | 'work' | 'tokensFile'>,
+    core?: number,
+  ): Promise<LoadResult> {
+    const isSecure = this.contender.tls !== undefined
+    const target = { port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId, isSecure }
+    const all: LoadOptions = { ...options, ...target }
     const [file = '', ...args] = [...pin(core), process.execPath, join(HERE, 'load.ts'), JSON.stringify(all)]
     const { stdout } = await promisify(execFile)(file, args)
     const result = JSON.parse(stdout) as LoadResult

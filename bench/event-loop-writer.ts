@@ -1,5 +1,5 @@
 import type { Remote } from '../src/sqlite/worker/protocol.ts'
-import type { Writer } from '../src/sqlite/write/adaptive-writer.ts'
+import type { Writer } from '../src/sqlite/write/write-queue.ts'
 import { SqliteWriter } from '../src/sqlite/write/writer.ts'
 
 /** The writer without its thread: every commit and its fsync block the event loop. */

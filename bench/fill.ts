@@ -1,5 +1,5 @@
 import type { NewPlant } from '../src/domain/plant.ts'
-import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { columnsOf } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { SqliteWriter } from '../src/sqlite/write/writer.ts'

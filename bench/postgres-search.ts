@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { words } from '../src/domain/fold.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
+import { words } from '../src/domain/plant-query.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
+import { TESTER } from '../test/support/actor.ts'
 import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
 import { chance, epithet, GENERA, genus, plantOf, TAGS, tag } from './collection.ts'
@@ -25,6 +26,10 @@ const KINDS: Readonly<Record<string, (n: number) => string>> = {
   'two words of a plant': (n) => anyWords(n).slice(0, 2).join(' '),
   'two frequent words': (n) => `${genus(n % 14)} ${epithet(n % 15)}`,
   'a frequent word behind the first': (n) => epithet(n % 20),
+  'the beginning of such a word': (n) => epithet(n).slice(0, 3 + (n % 4)),
+  'a word of the first or last names': (n) => (ORDERS[n % ORDERS.length] === 'name' ? LATE : EARLY),
+  'such a word and two digits': (n) => `${n % 8 < 4 ? LATE : EARLY} ${10 + ((n * 7) % 90)}`,
+  'two digits': (n) => String(10 + ((n * 7) % 90)),
   'two words and two digits': (n) => `${genus(n % 14)} ${epithet(n % 15)} ${10 + ((n * 7) % 90)}`,
   'a word and two digits': (n) => `${genus(n % 14)} ${10 + ((n * 7) % 90)}`,
   'three words': (n) => `${anyWords(n)[0]} ${tag(n % 50)}`,
@@ -33,10 +38,14 @@ const KINDS: Readonly<Record<string, (n: number) => string>> = {
   'no word': () => '',
 }
 
+/** Words that only the last, or the first, eighth of the plants by name have. */
+const [LATE, EARLY] = ['serotina', 'praecox']
+
 /** A plant whose name ends with a number, as collections number their specimens: no statistics list its beginnings. */
 function numbered(id: number): NewPlant {
   const { name, ...rest } = plantOf(id)
-  return { ...rest, name: `${name} ${10_000 + ((id * 7919) % 90_000)}` }
+  const further = /^[XYZ]/.test(name) ? ` ${LATE}` : /^(Ba|Ce|Di)/.test(name) ? ` ${EARLY}` : ''
+  return { ...rest, name: `${name}${further} ${10_000 + ((id * 7919) % 90_000)}` }
 }
 
 const anyWords = (n: number): string[] => words(plantOf(1 + Math.floor(chance(n, 99) * 500_000)).name)
@@ -95,6 +104,7 @@ async function fill(url: string, plants: number): Promise<void> {
     await store.importPlants(
       Array.from({ length: count }, (_, i) => numbered(first + i)),
       'add',
+      TESTER,
     )
   }
   await store.close()

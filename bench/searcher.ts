@@ -14,7 +14,7 @@ export interface SearchResult {
 /** Milliseconds between two searches. */
 const INTERVAL = 100
 
-/** Searches for two words every 100 ms, without waiting for the last answer. */
+/** Searches for two words at an interval, without waiting for the last answer. */
 export class Searcher {
   readonly #times: number[] = []
   readonly #agent = new Agent({ keepAlive: true })
@@ -22,8 +22,9 @@ export class Searcher {
   #refused = 0
   #isOver = false
 
-  constructor(port: number, token: string, plants: () => number) {
-    this.#done = this.#run(port, token, plants)
+  /** @param interval milliseconds between two searches */
+  constructor(port: number, token: string, plants: () => number, interval = INTERVAL) {
+    this.#done = this.#run(port, token, plants, interval)
   }
 
   async end(): Promise<SearchResult> {
@@ -33,12 +34,12 @@ export class Searcher {
     return { searches: this.#times.length, refused: this.#refused, ...quantilesOf(this.#times) }
   }
 
-  async #run(port: number, token: string, plants: () => number): Promise<void> {
+  async #run(port: number, token: string, plants: () => number, interval: number): Promise<void> {
     const under: Promise<void>[] = []
     for (let i = 0; !this.#isOver; i++) {
       const query = queryOf(1 + ((i * 7919) % Math.max(1, plants())))
       under.push(this.#search(port, token, `/plants?limit=50&q=${query}`))
-      await sleep(INTERVAL)
+      await sleep(interval)
     }
     await Promise.all(under)
   }

@@ -1,9 +1,6 @@
 import { Pool } from 'pg'
-import { sortKey } from '../src/domain/fold.ts'
-import type { NewPlant } from '../src/domain/plant.ts'
-import { createResult, decidePut } from '../src/domain/plant-change.ts'
-import { plantWords } from '../src/domain/plant-query.ts'
-import type { CreateOptions, CreateResult } from '../src/domain/store.ts'
+import { type CreateOptions, type CreateResult, createResult, decidePut, type NewPlant } from '../src/domain/plant.ts'
+import { plantWords, sortKey } from '../src/domain/plant-query.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import type { PostgresAddress } from '../src/settings/postgres-address.ts'
 

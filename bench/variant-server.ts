@@ -1,19 +1,18 @@
 import { openLog } from '../src/cli/log.ts'
+import type { ServiceState } from '../src/http/answer/responder.ts'
 import { buildApp } from '../src/http/app.ts'
 import { readContract } from '../src/http/operations.ts'
-import type { ServiceState } from '../src/http/service-state.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readConfig, type SqliteAddress } from '../src/settings/config.ts'
 import type { PostgresAddress } from '../src/settings/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { type Writer, writerThread } from '../src/sqlite/write/adaptive-writer.ts'
+import { type Writer, writerThread } from '../src/sqlite/write/write-queue.ts'
 import { eventLoopWriter } from './event-loop-writer.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
  * The decision that this variant of the service reverses, to measure it: `one-commit-per-create`,
- * `writer-on-event-loop` or `writer-in-thread`; on PostgreSQL `one-insert-per-create` through ten connections, or
- * `groups-in-flight=N`.
+ * `writer-on-event-loop` or `writer-in-thread`; on PostgreSQL `one-insert-per-create` through ten connections.
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
@@ -47,7 +46,6 @@ async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {
     create: true,
     maxWaiting: config.maxWaiting,
     connections: 10,
-    ...(variant?.startsWith('groups-in-flight=') ? { groupsInFlight: Number(variant.split('=')[1]) } : {}),
     timeout: config.storeTimeout,
     retryTime: 0,
     onNotice: console.error,

@@ -72,11 +72,15 @@ const PANELS: readonly Panel[] = [
     ],
   },
   one('Processor', 'percentunit', rate('process_cpu_seconds_total'), '{{instance}}'),
+  one('Deliveries to webhooks', 'ops', sum('outcome', rate('plantstore_webhook_attempts_total')), '{{outcome}}'),
+  one('Events that wait for webhooks', 'short', of('plantstore_webhook_pending'), '{{webhook}}'),
+  one('Oldest event that waits for a webhook', 's', of('plantstore_webhook_oldest_seconds'), '{{webhook}}'),
+  one('Webhooks by state', 'short', of('plantstore_webhooks'), '{{state}}'),
   {
     title: 'Connections and files',
     unit: 'short',
     queries: [
-      query(of('plantstore_connections'), 'connections of clients'),
+      query(of('plantstore_bound_used', ',bound="max-connections"'), 'connections of clients'),
       query(of('process_open_fds'), 'open files'),
     ],
   },
@@ -88,7 +92,12 @@ const PANELS: readonly Panel[] = [
   },
   one('Search index behind (SQLite)', 'short', of('plantstore_search_index_behind'), '{{instance}}'),
   one('Connections to PostgreSQL', 'short', of('plantstore_store_connections'), '{{work}}'),
-  one('Long work in progress', 'short', of('plantstore_work_running'), '{{work}}'),
+  one(
+    'Long work in progress',
+    'short',
+    of('plantstore_bound_used', ',bound=~"max-(?:searches|exports|imports|dry-runs|patches)"'),
+    '{{bound}}',
+  ),
   one('Age of the newest backup', 's', `time() - ${of('plantstore_backup_newest_timestamp_seconds')}`, '{{instance}}'),
 ]
 

@@ -21,7 +21,8 @@ const BOUNDS_TEXT = `
 ## Bounds
 
 \`plantstore_bound_used\` and \`plantstore_bound_limit\` have one series for each bound that all clients share. Their quotient
-shows how near the service is to the bound. [Limits](limits.md) says how the service treats the excess of each.
+shows how near the service is to the bound. \`plantstore_bound_refused_total\` counts what those bounds refused of which
+the service counts that by itself. [Limits](limits.md) says how the service treats the excess of each.
 `
 
 const NODE_TEXT = `

@@ -36,6 +36,13 @@ CREATE TABLE recent_names (
   PRIMARY KEY (run, key, id)
 ) STRICT, WITHOUT ROWID;
 
+-- The first twenty characters of each key, by id: a search by name for words or tags that many plants have compares
+-- these with the last plant of its page, and looks up only the plants that may come before.
+CREATE TABLE name_starts (
+  id INTEGER NOT NULL PRIMARY KEY,
+  start TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE tags (
   tag TEXT NOT NULL,
   id INTEGER NOT NULL,
@@ -48,16 +55,17 @@ CREATE TABLE tag_counts (
   plants INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The folded words of each plant, truncated to twenty characters (src/sqlite/search-index/terms.ts). The tokenizer
+-- The folded words of each plant, truncated to twenty characters (src/sqlite/search-index/plant-index.ts). The tokenizer
 -- `ascii` takes every character beyond ASCII for a part of a word, so the program splits such texts into words
--- beforehand. The prefix indexes let searches for up to eight characters read their rows in order.
+-- beforehand. The first word of a name follows U+E001, if the sort key begins with it. The prefix indexes let searches for
+-- up to eight characters, and U+E001, read their rows in order.
 CREATE VIRTUAL TABLE words USING fts5 (
   terms,
   content = '',
   contentless_delete = 1,
   detail = none,
   tokenize = 'ascii',
-  prefix = '1 2 3 4 5 6 7 8'
+  prefix = '1 2 3 4 5 6 7 8 9'
 );
 
 -- The same words of wide plants, whose words have more than 65,536 units together. FTS5 takes 1.5 µs for each unit, and

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { askerOf } from '../src/domain/asker.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
+import { lazySignalOf } from '../src/domain/store.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
@@ -17,10 +17,10 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     const signal = AbortSignal.abort(REASON)
     await assert.rejects(
-      store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, askerOf(signal)),
+      store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 10, lazySignalOf(signal)),
       REASON,
     )
-    await assert.rejects(store.listPlants(SLOW, 10, askerOf(signal)), REASON)
+    await assert.rejects(store.listPlants(SLOW, 10, lazySignalOf(signal)), REASON)
     await assert.rejects(store.listTags(undefined, 10, signal), REASON)
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
     const dryRun = await store.startDryRun('add')
@@ -37,7 +37,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     const alone = performance.now() - startedAt
 
     const leaving = new AbortController()
-    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, askerOf(leaving.signal)))
+    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, lazySignalOf(leaving.signal)))
     const outcomes = Promise.allSettled(abandoned)
     await abandoned[0]
     leaving.abort(REASON)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
-import { type Expectation, NO_EXPECTATION, versionOf } from '../src/domain/plant-version.ts'
+import { type Expectation, MAX_ID, MIN_ID, NO_EXPECTATION, versionOf } from '../src/domain/plant.ts'
 import type { Store } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
 import { createPlant } from './support/create-plant.ts'

@@ -34,16 +34,16 @@ suite('the type check of the program against the contract', () => {
     const body = '    PlantReplacement:\n      type: object\n      required: [name]\n      properties:\n'
     const higher = body.replace('[name]', '[name, height]').replace(/$/, '        height: { type: integer }\n')
     const changes = [
-      ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/resources\/plant-list\.ts.*limit/],
-      ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/resources\/page\.ts.*file/],
-      ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/request\/entity-tags\.ts.*If-Match/],
-      ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/resources\/import\.ts.*dryRun/],
-      ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/resources\/export\.ts/],
+      ['a query parameter', 'name: limit\n', 'name: most\n', /src\/http\/resources\/lists\.ts.*limit/],
+      ['a path parameter', 'name: file\n', 'name: path\n', /src\/http\/resources\/pages\.ts.*file/],
+      ['a header', 'name: If-Match\n', 'name: If-Same\n', /src\/http\/router\.ts.*If-Match/],
+      ['a parameter of the import', 'name: dryRun\n', 'name: trial\n', /src\/http\/resources\/files\.ts.*dryRun/],
+      ['a value that the code has', 'enum: [ndjson, csv]', 'enum: [ndjson, tsv]', /src\/http\/resources\/files\.ts/],
       [
         'an operation',
         'operationId: listTags\n',
         'operationId: countTags\n',
-        /src\/http\/resources\/tags\.ts.*listTags/,
+        /src\/http\/resources\/lists\.ts.*listTags/,
       ],
       ['a body', body, higher, /src\/http\/resources\/plants\.ts.*height/],
     ] as const

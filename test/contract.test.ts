@@ -6,17 +6,17 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import pino from 'pino'
 import { parse } from 'yaml'
 import { readSource } from '../scripts/contract-source.ts'
-import { NO_AUDIT } from '../src/domain/audit.ts'
+import { ClientAddresses } from '../src/base/network.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
-import { ClientAddresses } from '../src/http/auth/client-address.ts'
+import { NO_AUDIT } from '../src/http/answer/records.ts'
+import { Responder } from '../src/http/answer/responder.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
 import { absolute, type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
-import { BodyMemory } from '../src/http/request/body-memory.ts'
-import { checkPlantSchemas } from '../src/http/resources/plant-schemas.ts'
-import { Responder } from '../src/http/response/responder.ts'
-import { type Route, Router } from '../src/http/router.ts'
-import { addRoutes, type Handlers, type RouteOptions } from '../src/http/routes.ts'
+import { SlowClients } from '../src/http/port/slow-clients.ts'
+import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
+import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
 import { readConfig } from '../src/settings/config.ts'
+import { checkPlantSchemas } from './support/plant-schemas.ts'
 
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
 const { document, operations } = readContract(readSource(TEXT))
@@ -124,7 +124,7 @@ suite('the contract keeps what the interface document shows', () => {
     assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json'])
   })
 
-  test('a bearer scheme for every operation except health, the contract and the pages', () => {
+  test('a bearer scheme for every operation except health, the contract, the metadata and the pages', () => {
     const scheme = document.components['securitySchemes']?.['bearer'] as { type: string; scheme: string }
     assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual(document.security, [{ bearer: [] }])
@@ -135,6 +135,7 @@ suite('the contract keeps what the interface document shows', () => {
       '/',
       '/page/{file}',
       '/openapi.json',
+      '/.well-known/oauth-protected-resource',
       '/docs',
       '/docs/{file}',
     ])
@@ -245,6 +246,7 @@ suite('the service does not start', () => {
       state: { current: 'serving' },
       addresses: new ClientAddresses([]),
       cors: undefined,
+      slowClients: new SlowClients(readConfig({}, {})),
       limits: readConfig({}, {}),
     })
     const notFound: Route = () => {}

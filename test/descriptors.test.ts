@@ -27,9 +27,10 @@ const WELL = '200 200 {"status":"ready"}'
 
 test('SQLite: the service reports that it is not ready while it has no descriptor for searches', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the limit of descriptors, which is set as on Linux')
-  assert.deepEqual(await linesOf('cold', 'sqlite'), [NONE, WELL])
+  const [cold, warm] = await Promise.all([linesOf('cold', 'sqlite'), linesOf('warm', 'sqlite')])
+  assert.deepEqual(cold, [NONE, WELL])
   // Searches continue with a reader that is open already.
-  assert.deepEqual(await linesOf('warm', 'sqlite'), [WELL, WELL])
+  assert.deepEqual(warm, [WELL, WELL])
 })
 
 test('PostgreSQL: without free descriptors the service uses its open connections, if it has any', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { matches, PLANT_ORDERS } from '../src/domain/plant-query.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
 import { TESTER } from './support/actor.ts'
 import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'

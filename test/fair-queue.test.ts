@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { FairQueue, type QueueOptions, SharedBound } from '../src/http/admission/fair-queue.ts'
+import { Bound } from '../src/base/counts.ts'
+import { FairQueue, type QueueOptions } from '../src/http/admission/admission.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
@@ -34,11 +35,11 @@ suite('queued work', () => {
     for (const work of ['a1', 'b1', 'c1', 'd1']) void enter(work)
     await turn()
     assert.deepEqual(begun, ['a1', 'b1'])
-    assert.deepEqual([queue.running, queue.waiting], [2, 2])
+    assert.deepEqual([queue.running.used, queue.waiting.used], [2, 2])
     await end('b1')
     assert.deepEqual(begun, ['a1', 'b1', 'c1'])
     for (const work of ['a1', 'c1', 'd1']) await end(work)
-    assert.deepEqual([queue.running, queue.waiting], [0, 0])
+    assert.deepEqual([queue.running.used, queue.waiting.used], [0, 0])
   })
 
   test('of one token takes no more than its share of the places, even if others are free', async () => {
@@ -82,7 +83,7 @@ suite('queued work', () => {
     const outcomes = Promise.allSettled(waiting)
     leaving.abort(reason)
     for (const outcome of await outcomes) assert.deepEqual(outcome, { status: 'rejected', reason })
-    assert.equal(queue.waiting, 1)
+    assert.equal(queue.waiting.used, 1)
     await assert.rejects(enter('b51', leaving.signal), reason)
     await end('a1')
     assert.deepEqual(begun, ['a1', 'c1'])
@@ -96,15 +97,15 @@ suite('excess work', () => {
     await assert.rejects(enter('a4'), refusal(42901))
     void enter('b0')
     await turn()
-    assert.deepEqual(queue.refused, { token: 1, all: 0 })
-    assert.deepEqual([queue.running, queue.waiting], [2, 3])
+    assert.equal(queue.waiting.refused, 1)
+    assert.deepEqual([queue.running.used, queue.waiting.used], [2, 3])
   })
 
   test('of all tokens together is refused with 50302', async () => {
     const { queue, enter } = queueOf({ waiting: 3 })
     for (let i = 0; i < 5; i++) void enter(`${i}`)
     await assert.rejects(enter('x'), refusal(50302))
-    assert.deepEqual(queue.refused, { token: 0, all: 1 })
+    assert.equal(queue.waiting.refused, 1)
   })
 
   test('is refused at once if the queue has no places', async () => {
@@ -115,11 +116,11 @@ suite('excess work', () => {
     await assert.rejects(enter('b2'), refusal(50302))
     await end('a1')
     await enter('b2')
-    assert.deepEqual([queue.running, queue.waiting, queue.refused], [3, 0, { token: 1, all: 1 }])
+    assert.deepEqual([queue.running.used, queue.waiting.used, queue.running.refused], [3, 0, 2])
   })
 
   test('of two queues with a shared bound is refused until work of either ends', async () => {
-    const options = { waiting: 0, waitingPerToken: 0, shared: new SharedBound('exports and dry runs', 1) }
+    const options = { waiting: 0, waitingPerToken: 0, shared: { noun: 'exports and dry runs', running: new Bound(1) } }
     const [exports, dryRuns] = [queueOf(options), queueOf(options)]
     for (const [first, second] of [
       [exports, dryRuns],

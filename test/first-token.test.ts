@@ -2,14 +2,20 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
+import { makeFirstToken } from '../src/cli/token.ts'
+import { hashSecret } from '../src/domain/token.ts'
+import { AuditLog } from '../src/http/answer/records.ts'
+import { readConfig } from '../src/settings/config.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { blockIn } from './support/guide.ts'
 import { send } from './support/load.ts'
-import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
+import { notTestedHere } from './support/not-tested.ts'
+import { openSqlite } from './support/open-sqlite.ts'
 import { newDatabase } from './support/postgres.ts'
 import { Program, type ProgramOptions, run, TOKEN } from './support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from './support/small-disk.ts'
+import { failing, hasStrace } from './support/strace.ts'
 import { hasTerminal, ON_TERMINAL } from './support/terminal.ts'
 
 const FILE = 'plants.db.first-token'
@@ -38,7 +44,15 @@ async function assertWorks(t: TestContext, folder: string): Promise<void> {
   await stop(program)
 }
 
-const canInject = isLinux && runs('strace', '-f', '-qq', '-e', 'inject=fsync:error=EIO', 'true')
+/** Makes the first token of a new store in a folder, as a start without a terminal does. */
+async function madeIn(t: TestContext, folder: string) {
+  const path = join(folder, 'plants.db')
+  const { store } = await openSqlite(t, { path })
+  const config = readConfig({ store: `sqlite:${path}` }, {})
+  const made = makeFirstToken(store, config, new AuditLog({ write: () => {} }))
+  made.catch(() => {})
+  return { store, made }
+}
 
 suite('the first token', () => {
   test('is written to a file that only its owner can read if the start has no terminal', async (t) => {
@@ -85,15 +99,13 @@ suite('the first token', () => {
 
   for (const [call, fault] of [
     ['write', 'signal=KILL'],
-    ['fsync', 'signal=KILL'],
-    ['write', 'error=EIO'],
     ['fsync', 'error=EIO'],
   ] as const) {
     test(`works after the next start if ${call} of its file ends in ${fault}`, async (t) => {
-      if (!canInject) return notTestedHere(t, `a first start interrupted by ${fault}, as strace is not there`)
+      if (!hasStrace) return notTestedHere(t, `a first start interrupted by ${fault}, as strace is not there`)
       const folder = tempFolder(t)
       const path = join(folder, FILE)
-      const under = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', path, '-e', `inject=${call}:${fault}`]
+      const under = failing(call, fault, path)
       const { stdout, stderr } = await run(t, serveIn(folder), { cwd: folder, under })
       assert.equal(stdout, '', 'the start got no further')
       if (fault === 'error=EIO')
@@ -129,8 +141,11 @@ suite('the first token', () => {
     test(`is written anew if a file beside a store without tokens holds ${what}`, async (t) => {
       const folder = tempFolder(t)
       writeFileSync(join(folder, FILE), text, { mode: 0o644 })
-      await assertWorks(t, folder)
-      assert.notEqual(readFileSync(join(folder, FILE), 'utf8'), text)
+      const { store, made } = await madeIn(t, folder)
+      assert.equal((await made)?.kind, 'file')
+      assert.equal(statSync(join(folder, FILE)).mode & 0o777, 0o600)
+      const secret = readFileSync(join(folder, FILE), 'utf8').trim()
+      assert.equal((await store.tokens.findToken(hashSecret(secret)))?.name, 'first')
     })
   }
 
@@ -138,9 +153,9 @@ suite('the first token', () => {
     const [folder, other] = [tempFolder(t), join(tempFolder(t), 'other')]
     writeFileSync(other, '')
     symlinkSync(other, join(folder, FILE))
-    const { code, stderr } = await run(t, serveIn(folder), { cwd: folder, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
-    assert.match(stderr, /first-token: already exists and holds no access token; move it away\n$/)
-    assert.deepEqual([code, readFileSync(other, 'utf8')], [1, ''])
+    const { made } = await madeIn(t, folder)
+    await assert.rejects(made, /first-token: already exists and holds no access token; move it away$/)
+    assert.equal(readFileSync(other, 'utf8'), '')
   })
 
   test('is not created in a store that ever had a token, even if all are revoked', async (t) => {

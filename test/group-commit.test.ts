@@ -15,30 +15,21 @@ test('rows of one turn of the event loop share a commit, in order', async () => 
   assert.deepEqual(commits.groups, [['a', 'b', 'c']])
 })
 
-test('a group waits up to eight turns of the event loop while each turn adds rows', async () => {
-  const { commits, group } = make({ maxGroup: 100 })
-  const rows = Array.from({ length: 12 }, (_, i) => `row ${i}`)
+test('rows of consecutive turns of the event loop share a commit, which does not wait for ever', async () => {
+  const { commits, group } = make({ maxGroup: 1000 })
   const sent: Promise<string>[] = []
-  for (const row of rows) {
+  while (commits.groups.length === 0 && sent.length < 100) {
     const next = turn()
-    sent.push(group.submit(row))
+    sent.push(group.submit(`row ${sent.length}`))
     await next
   }
+  const first = commits.groups[0]?.length ?? 0
+  assert.ok(first > 1 && first <= sent.length, `${first} of ${sent.length} rows`)
   await turns()
   await commits.succeed(0)
-  await commits.succeed(1)
-  assert.deepEqual(commits.groups, [rows.slice(0, 9), rows.slice(9)])
-  assert.deepEqual(await Promise.all(sent), rows)
-})
-
-test('rows of different keys never share a commit, and the key of the oldest row goes first', async () => {
-  const { commits, group } = make({ maxInFlight: 2, maxGroup: 2, keyOf: (row) => row[0] })
-  const sent = ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'].map((row) => group.submit(row))
   await turns()
-  assert.equal(commits.groups.join(' '), 'a1,a2 b1,b2')
-  for (const i of [1, 0, 2, 3]) await commits.succeed(i)
-  assert.equal(commits.groups.join(' '), 'a1,a2 b1,b2 c1 a3')
-  assert.deepEqual(await Promise.all(sent), ['a1', 'b1', 'a2', 'c1', 'b2', 'a3'])
+  if (commits.groups.length > 1) await commits.succeed(1)
+  assert.equal((await Promise.all(sent)).length, sent.length)
 })
 
 test('no caller gets an answer before the commit of its row ends', async () => {
@@ -106,7 +97,7 @@ test('a failed commit rejects all of its rows and no others', async () => {
   assert.deepEqual(settled, ['a! disk', 'b! disk'])
   await commits.succeed(1)
   assert.deepEqual(settled, ['a! disk', 'b! disk', 'c: c'])
-  assert.equal(group.waiting, 0)
+  assert.equal(group.rows.used, 0)
 })
 
 test('a failed commit does not stop later ones', async () => {
@@ -125,7 +116,7 @@ test('rows beyond maxWaiting, rows in flight included, are refused at once and n
   watch({ a: group.submit('a') })
   await turns()
   watch({ b: group.submit('b'), c: group.submit('c') })
-  assert.equal(group.waiting, 3)
+  assert.equal(group.rows.used, 3)
   await assert.rejects(group.submit('d'), refusal(50302))
   await commits.succeed(0)
   watch({ e: group.submit('e') })
@@ -157,7 +148,7 @@ test('failed and refused rows make room too', async () => {
   watch({ c: group.submit('c'), d: group.submit('d') })
   await turns()
   await commits.fail(1, new Error('disk'))
-  assert.equal(group.waiting, 0)
+  assert.equal(group.rows.used, 0)
   const settled = watch({ e: group.submit('e'), f: group.submit('f') })
   await turns()
   await commits.succeed(2)
@@ -217,31 +208,4 @@ test('a row heavier than maxWeight is accepted if no other row waits', async () 
   await turns()
   await commits.succeed(0)
   assert.deepEqual(settled, ['heavy: heavy'])
-})
-
-test('with parts, rows that arrive together are divided among commits, and a smaller rest waits', async () => {
-  const { commits, group } = make({ maxInFlight: 2, parts: 2 })
-  const send = (...rows: string[]) => rows.map((row) => group.submit(row))
-  const answers = send('a', 'b')
-  await turns()
-  assert.deepEqual(commits.groups, [['a'], ['b']], 'each commit takes its part of the rows')
-  answers.push(...send('c', 'd', 'e', 'f'))
-  await turns()
-  assert.equal(commits.groups.length, 2, 'at most two commits are in flight')
-  await commits.succeed(0)
-  await commits.succeed(1)
-  assert.deepEqual(commits.groups.slice(2), [['c', 'd', 'e', 'f']])
-  answers.push(...send('g', 'h', 'i'))
-  await turns()
-  assert.equal(commits.groups.length, 3, 'three rows are less than half of seven, so they wait')
-  answers.push(...send('j'))
-  await turns()
-  assert.deepEqual(commits.groups.slice(3), [['g', 'h', 'i', 'j']])
-  answers.push(...send('k'))
-  await commits.succeed(2)
-  assert.equal(commits.groups.length, 4, 'the row waits for its share or for the other commit')
-  await commits.succeed(3)
-  assert.deepEqual(commits.groups.slice(4), [['k']])
-  await commits.succeed(4)
-  assert.deepEqual(await Promise.all(answers), [...'abcdefghijk'])
 })

@@ -192,6 +192,14 @@ followTest(
   () => ({ before: 'mkdir state backup', isServiceUser: true }),
 )
 
+followTest('every line of HTTPS works, in order', 'docs/guides/https.md', () => ({
+  own: {
+    'plants.home.arpa': 'localhost',
+    '192.168.1.20': '127.0.0.1',
+    'plants.home.arpa:8080/': 'localhost:$PLANTSTORE_PORT/',
+  },
+}))
+
 test('The first hour says who has to act on each error number', () => {
   const page = readFileSync(join(ROOT, 'docs/guides/first-hour.md'), 'utf8')
   const rows = page.matchAll(/^\| ((?:\d{5}(?:, )?)+) \|/gm)
@@ -210,6 +218,38 @@ followTest('every line of Using the API works, in order', 'docs/guides/using-the
   const before = STARTED + plants.map((plant) => `${create} '${plant}'`).join('\n')
   return { before, own: { 'ps_...': '$TOKEN' } }
 })
+
+followTest('every line of Follow the changes works, in order', 'docs/guides/follow-the-changes.md', () => {
+  const create = `curl -s http://127.0.0.1:8080/plants -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d`
+  const before = `${STARTED}${create} '{"id":2,"name":"Ficus lyrata","tag":"houseplant"}'`
+  return { before, own: { 'ps_...': '$TOKEN' } }
+})
+
+followTest('every line of Receive your first webhook works, in order', 'docs/guides/webhooks.md', () => ({
+  own: {
+    'npm start': 'start-service',
+    'ps_...': FIRST_TOKEN,
+    whk_3kTmX0aBcDe: `$(curl "$URL/webhooks" -H "$AUTH" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')`,
+  },
+}))
+
+guideTest(
+  'the program of Follow the changes in Python prints each change',
+  async (t) => {
+    const program = heredoc('follow.py', blockIn('docs/guides/follow-the-changes.md', 'python'))
+    const script = `${program}export PLANTSTORE_TOKEN=$TOKEN URL=http://127.0.0.1:8080
+python3 follow.py > changes.txt 2>&1 & echo $! >> services
+AUTH="Authorization: Bearer $TOKEN"
+curl -s "$URL/plants" -H "$AUTH" -H "Content-Type: application/json" -d '{"id":9007199254740993,"name":"Aloe"}'
+curl -s -X DELETE "$URL/plants/9007199254740993" -H "$AUTH"
+until grep -q deleted changes.txt; do sleep 0.1; done
+cat changes.txt`
+    const stdout = await runAsReader(t, script, { before: STARTED })
+    const plant = "{'id': 9007199254740993, 'name': 'Aloe'}"
+    assert.match(stdout, new RegExp(`plant\\.created ${plant}\nplant\\.deleted ${plant}`))
+  },
+  'python3',
+)
 
 followTest('every line of Import and export works, in order', 'docs/guides/import-and-export.md', () => {
   const other = 'PLANTSTORE_STORE=sqlite:other.db start-other-service > /dev/null\n'

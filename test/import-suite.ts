@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { AppError } from '../src/domain/errors.ts'
-import type { NewPlant } from '../src/domain/plant.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
-import type { ImportMode, ImportResult } from '../src/domain/store.ts'
+import {
+  type ImportedPlant,
+  type ImportMode,
+  type ImportResult,
+  type NewPlant,
+  NO_EXPECTATION,
+} from '../src/domain/plant.ts'
 import type { Batch } from '../src/import/batch.ts'
 import { runImport } from '../src/import/run-import.ts'
 import { TESTER } from './support/actor.ts'
@@ -33,6 +37,28 @@ const coming = COMING.map(([one]) => one)
 const expected = (mode: ImportMode) => COMING.map(([, add, update]) => (mode === 'add' ? add : update))
 const told = (results: readonly ImportResult[]) =>
   results.map((result) => (result instanceof AppError ? result.number : result))
+
+/** Rows that say what they expect. Ten ids are free, as an engine may insert several new plants at once. */
+const FREE = Array.from({ length: 10 }, (_, i) => plant(BigInt(10 + i), 'Hoya'))
+const ROWS: readonly ImportedPlant[] = [
+  ...FREE.map((hoya) => ({ ...hoya, before: { name: 'Hoya', tag: 'x' } })),
+  { ...plant(1n, 'Monstera', 'sold'), before: { name: 'Monstera', tag: 'houseplant' } },
+  { ...plant(1n, 'Monstera', 'gone'), before: { name: 'Monstera', tag: 'sold' } },
+  { ...plant(2n, 'Aloe', 'sold'), before: { name: 'Aloe', tag: '' } },
+  { ...plant(2n, 'Aloe'), before: { name: 'Agave', tag: 'x' } },
+  { ...plant(3n, 'Ficus', 'sold'), before: { name: 'Ficus', tag: undefined } },
+  plant(30n, 'Vanda'),
+]
+const EXPECTING = {
+  add: {
+    results: [...FREE.map(() => 'added'), 40901, 40901, 40901, 'unchanged', 40901, 'added'],
+    after: [...BEFORE, ...FREE, plant(30n, 'Vanda')],
+  },
+  update: {
+    results: [...FREE.map(() => 41201), 'updated', 'updated', 41201, 'unchanged', 41201, 'added'],
+    after: [plant(1n, 'Monstera', 'gone'), plant(2n, 'Aloe'), plant(3n, 'Ficus', ''), plant(30n, 'Vanda')],
+  },
+} as const
 
 /** The specification of Store for imports and their dry runs. */
 export function importTests(suite: Suite, open: OpenStore): void {
@@ -66,6 +92,17 @@ export function importTests(suite: Suite, open: OpenStore): void {
         assert.equal((await plants()).length, dryRun ? 0 : taken)
       })
     }
+
+    suite(`an import to ${mode} heeds what its rows expect, and a dry run of it, too`, async (t) => {
+      const { store, plants } = await open(t)
+      await importAll(store, BEFORE)
+      const { results, after } = EXPECTING[mode]
+      const dryRun = await store.startDryRun(mode)
+      assert.deepEqual(told(await dryRun.importPlants(ROWS)), results)
+      await dryRun.close()
+      assert.deepEqual(told(await store.importPlants(ROWS, mode, TESTER)), results)
+      assert.deepEqual(await plants(), after)
+    })
 
     suite(`a dry run of an import to ${mode} returns the same results and stores nothing`, async (t) => {
       const { store, plants } = await open(t)

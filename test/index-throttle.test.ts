@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Actor } from '../src/domain/actor.ts'
-import type { NewPlant } from '../src/domain/plant.ts'
+import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantOrder } from '../src/domain/plant-query.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import type { Actor } from '../src/domain/token.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
-import { IndexThrottle } from '../src/sqlite/search-index/index-throttle.ts'
+import { IndexThrottle } from '../src/sqlite/search-index/search-index.ts'
 import { TESTER } from './support/actor.ts'
 import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
@@ -145,7 +144,7 @@ test('the throttle', async (t) => {
         if (waits === undefined) begun++
       }
     }
-    throttle.beginAll()
+    throttle.reset()
     assert.ok(begun >= 400 && begun <= 600, `${begun} writes of a kilobyte began`)
   })
 

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } fro
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileTarget, LineWriter } from '../src/cli/line-writer.ts'
+import { fileTarget, LineWriter } from '../src/cli/log.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
@@ -68,7 +68,7 @@ suite('a writer of lines', () => {
       expected += Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join('')
       await lines.flush()
       assert.equal(readFileSync(path, 'utf8'), expected)
-      assert.deepEqual([lines.dropped, lines.waiting], [0, 0])
+      assert.deepEqual([lines.bound.refused, lines.bound.used], [0, 0])
     })
   }
 
@@ -106,15 +106,15 @@ suite('a writer of lines', () => {
     await lines.flush()
     assert.deepEqual(faults, ['ENOSPC'], 'a flush ends where a write fails, and the fault is told')
     for (let i = 0; i < 1000; i++) lines.write(`line ${i} of ten\n`)
-    assert.ok(lines.dropped > 900, String(lines.dropped))
-    assert.ok(lines.waiting > 900 && lines.waiting <= 1000, String(lines.waiting))
+    assert.ok(lines.bound.refused > 900, String(lines.bound.refused))
+    assert.ok(lines.bound.used > 900 && lines.bound.used <= 1000, String(lines.bound.used))
     assert.deepEqual(mended, [])
     goTo(path)
     await lines.flush()
     const written = readFileSync(path, 'utf8').trimEnd().split('\n')
     const dropped = JSON.parse(written.at(-1) ?? '') as { msg: string; dropped: number }
     assert.deepEqual([written[0], written[1]], ['the first line', 'line 0 of ten'])
-    assert.deepEqual([dropped.msg, dropped.dropped], ['lines were dropped', lines.dropped])
+    assert.deepEqual([dropped.msg, dropped.dropped], ['lines were dropped', lines.bound.refused])
     assert.equal(written.length - 2 + dropped.dropped, 1000, 'each line is written or counted')
     assert.deepEqual([faults, mended], [['ENOSPC'], [path]])
   })
@@ -126,7 +126,7 @@ suite('a writer of lines', () => {
     cleanUp(t, () => closeSync(pipe))
     const { lines, faults } = writing(path, 10_000)
     // A pipe holds 64 KiB.
-    for (let i = 0; lines.dropped === 0; i++) {
+    for (let i = 0; lines.bound.refused === 0; i++) {
       lines.write(`${'x'.repeat(999)}${i}\n`)
       if (i % 5 === 4) await Promise.race([lines.flush(), sleep(200)])
     }

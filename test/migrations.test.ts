@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { type Migration, pendingMigrations, readMigrations } from '../src/base/migrations.ts'
 import { OperatorError } from '../src/base/operator-error.ts'
 import { APPLICATION_ID, openWriter } from '../src/sqlite/connection.ts'
-import { migrate } from '../src/sqlite/migrate.ts'
+import { migrate } from '../src/sqlite/open/prepare-file.ts'
 import { isIntact, snapshot, tempFolder } from './support/files.ts'
 import { run } from './support/process.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { addressGroup, blockListOf, plainAddress, readNetworks } from '../src/settings/network.ts'
+import { addressGroup, blockListOf, plainAddress, readNetworks } from '../src/base/network.ts'
 import { holds } from './support/property.ts'
 
 suite('a list of networks', () => {

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { NewPlant } from '../src/domain/plant.ts'
-import { createResult, decideChange, decidePut, importResult, type PutMode } from '../src/domain/plant-change.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import {
+  createResult,
+  decideChange,
+  decidePut,
+  importResult,
+  type NewPlant,
+  NO_EXPECTATION,
+  type PutMode,
+} from '../src/domain/plant.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const monstera: NewPlant = { id: 7n, name: 'Monstera', tag: 'houseplant' }
@@ -32,6 +38,20 @@ suite('a put', () => {
         ['conflict', 'updated', 'exists'],
       )
     }
+  })
+
+  test('in the mode update with an expectation replaces only a plant that meets it, and counts a repetition', () => {
+    for (const before of others) {
+      const row = { ...monstera, before }
+      assert.equal(decidePut('update', row, before), 'updated')
+      assert.equal(decidePut('update', row, monstera), 'unchanged')
+      assert.equal(decidePut('update', row, undefined), 'changed')
+      assert.equal(decidePut('update', row, { ...before, name: 'Hoya' }), 'changed')
+      assert.equal(decidePut('update', row, { ...before, tag: 'another' }), 'changed')
+      assert.equal(decidePut('add', row, before), 'conflict')
+      assert.equal(decidePut('add', row, undefined), 'created')
+    }
+    assert.ok(refusal(41201)(importResult('changed', 7n)))
   })
 
   test('returns a result for a create and for an imported plant', () => {

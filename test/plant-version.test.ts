@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { murmur3 } from '../src/domain/murmur.ts'
-import { MAX_ID, MIN_ID, type NewPlant } from '../src/domain/plant.ts'
-import { versionOf } from '../src/domain/plant-version.ts'
+import { MAX_ID, MIN_ID, murmur3, type NewPlant, versionOf } from '../src/domain/plant.ts'
 import { holds } from './support/property.ts'
 
 suite('murmur3', () => {

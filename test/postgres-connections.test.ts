@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../src/domain/errors.ts'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -49,8 +51,8 @@ for (const limit of [1, 3]) {
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => [
         createPlant(store, plant(BigInt(i)), { mustBeNew: false }),
-        store.replacePlant(plant(BigInt(1000 + i)), NO_EXPECTATION),
-        store.importPlants([plant(BigInt(2000 + i))], 'add'),
+        store.replacePlant(plant(BigInt(1000 + i)), NO_EXPECTATION, TESTER),
+        store.importPlants([plant(BigInt(2000 + i))], 'add', TESTER),
         store.getPlant(BigInt(i)),
         store.listPlants(ALL, 10),
         store.listTags(undefined, 10),
@@ -91,24 +93,28 @@ test('every request to a hanging server is refused by its deadline', async (t) =
   }
   const requests = [
     () => createPlant(store, plant(2n), { mustBeNew: false }),
-    () => store.replacePlant(plant(1n, 'other'), NO_EXPECTATION),
+    () => store.replacePlant(plant(1n, 'other'), NO_EXPECTATION, TESTER),
     () => store.getPlant(1n),
     () => store.listPlants(ALL, 10),
     () => store.listTags(undefined, 10),
-    () => store.importPlants([plant(3n)], 'add'),
+    () => store.importPlants([plant(3n)], 'add', TESTER),
     () => store.tokens.findToken(Buffer.alloc(32)),
     () => store.checkWritable(),
     () => store.countPlants(),
     () => store.startDryRun('add'),
   ]
   const times: Promise<number>[] = []
+  const lag = monitorEventLoopDelay({ resolution: 10 })
+  lag.enable()
   // Requests of later waves queue behind those of earlier ones.
   for (let wave = 0; wave < 4; wave++) {
     times.push(...requests.flatMap((request) => [timed(request), timed(request)]))
     await sleep(400)
   }
   const longest = Math.max(...(await Promise.all(times)))
-  assert.ok(longest < 3000, `${longest} ms`)
+  lag.disable()
+  // On a busy machine, each step of a request waits for its turn.
+  assert.ok(longest < 3000 + (20 * lag.max) / 1e6, `${longest} ms`)
   proxy.state = 'passes'
   await createPlant(store, plant(4n), { mustBeNew: false })
   const there = await query<{ id: string }>(url, 'SELECT id FROM plants WHERE id > 1 ORDER BY id')
@@ -122,8 +128,8 @@ suite('the pool divides its connections', () => {
     const unlock = await lockPlants(url)
     const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
     await until(async () => (await waiting(url)) >= 3, 'three searches do not wait for the lock')
-    const use = store.pool.uses().find(({ work }) => work === 'search')
-    assert.deepEqual(use, { work: 'search', limit: 3, taken: 3, waiting: 197 })
+    const { max, used, waiting: others } = store.pool.uses.search
+    assert.deepEqual([max, used, others], [3, 3, 197])
     for (let i = 0; i < 20; i++) {
       await store.checkWritable()
       assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)
@@ -137,11 +143,11 @@ suite('the pool divides its connections', () => {
 
   test('so that exports and dry runs leave some for all other work', async (t) => {
     const store = await openStore(t, await database(t), { connections: 6, longConnections: 2, timeout: 2000 })
-    await store.importPlants([plant(1n)], 'add')
+    await store.importPlants([plant(1n)], 'add', TESTER)
     const held = [await store.startDryRun('add'), await store.startDryRun('add')]
     await assert.rejects(store.startDryRun('add'), refusal(50302))
     assert.equal(await store.countPlants(), 1, 'the count for the metrics does not use their connections')
-    await store.importPlants([plant(2n)], 'add')
+    await store.importPlants([plant(2n)], 'add', TESTER)
     await createPlant(store, plant(3n), { mustBeNew: true })
     assert.equal((await store.listPlants({ ...ALL, words: [] }, 10)).length, 3)
     await held[0]?.close()

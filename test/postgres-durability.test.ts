@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { ConnectionFault } from '../src/postgres/errors.ts'
+import { judge } from '../src/postgres/migrate.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
-import { judge } from '../src/postgres/preflight.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -29,10 +30,10 @@ test('every write waits for the disk, whatever synchronous_commit of the databas
     await query(url, `CREATE TRIGGER note AFTER ${events} ON ${table} FOR EACH ROW EXECUTE FUNCTION note()`)
   }
   await createPlant(store, plant(1n), { mustBeNew: true })
-  await store.replacePlant(plant(1n, 'another'), NO_EXPECTATION)
-  await store.deletePlant(1n, NO_EXPECTATION)
-  await store.importPlants([plant(2n)], 'add')
-  await store.importPlants([plant(2n, 'another')], 'update')
+  await store.replacePlant(plant(1n, 'another'), NO_EXPECTATION, TESTER)
+  await store.deletePlant(1n, NO_EXPECTATION, TESTER)
+  await store.importPlants([plant(2n)], 'add', TESTER)
+  await store.importPlants([plant(2n, 'another')], 'update', TESTER)
   const one = token('x')
   await store.tokens.createToken(one, Buffer.alloc(32))
   await store.tokens.touchToken(one.id, new Date())
@@ -66,8 +67,8 @@ test('a write whose commit fails is refused and not stored', async (t) => {
       FOR EACH ROW EXECUTE FUNCTION fail()`,
   )
   await assert.rejects(createPlant(store, plant(1n), { mustBeNew: false }), refusal(50301))
-  await assert.rejects(store.replacePlant(plant(2n), NO_EXPECTATION), refusal(50301))
-  await assert.rejects(store.importPlants([plant(3n)], 'add'), refusal(50301))
+  await assert.rejects(store.replacePlant(plant(2n), NO_EXPECTATION, TESTER), refusal(50301))
+  await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
   assert.deepEqual(await plantsOf(url), [])
 })
 

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
-import { words } from '../src/domain/fold.ts'
-import { isByName, PLANT_ORDERS, type PlantQuery, positionOf } from '../src/domain/plant-query.ts'
+import { isByName, PLANT_ORDERS, type PlantQuery, positionOf, words } from '../src/domain/plant-query.ts'
 import type { Row } from '../src/postgres/pool/client.ts'
-import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
-import { readPostgresAddress } from '../src/settings/postgres-address.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { ownServer } from './support/postgres-faults.ts'
-import { parts, plansOf, rowsOf } from './support/search-plans.ts'
+import { parts, plansOf, poolOf, readOf, rowsOf } from './support/search-plans.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 import { until } from './support/until.ts'
@@ -27,62 +25,74 @@ async function fill(t: TestContext, url: string): Promise<void> {
   const store = await openStore(t, url)
   for (let first = 0; first < COUNT; first += 1000) {
     const plants = Array.from({ length: 1000 }, (_, i) => plant(BigInt(first + i), `name${first + i}`, `tag ${i}`))
-    await store.importPlants(plants, 'add')
+    await store.importPlants(plants, 'add', TESTER)
   }
 }
 
-test('every search uses an index, and reads few more plants than its page needs', async (t) => {
+test('every search reads few more plants than its page needs', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
-  for (let first = 1; first <= 100_000; first += 5000) {
+  for (let first = 1; first <= 50_000; first += 5000) {
     await store.importPlants(
       Array.from({ length: 5000 }, (_, i) => plantOf(first + i)),
       'add',
+      TESTER,
     )
   }
-  await query(url, 'VACUUM plants')
   const wordOf = (text: string) => words(text)[0] ?? assert.fail(text)
   const [frequent, other, rare, often] = [wordOf(genus(0)), wordOf(genus(1)), wordOf(genus(3000)), wordOf(epithet(0))]
   const middle = wordOf(epithet(14))
   const pairs = [`${frequent} ${often}`, `${rare} ${often}`, `${frequent} ${other}`]
   const texts = ['', frequent, middle, ...pairs, 'zzzz yyyy', 'a b c']
   const tagLists = [[], [tag(0)], [tag(700)], [tag(0), tag(700), 'none']]
-  let windows = 0
-  // Statistics of ten times as many plants have searches read windows.
-  const larger = new SearchStatistics([
-    ['1000000', 'id', '1', null, null, '1'],
-    ['1000000', 'words', null, JSON.stringify([often, middle]), '[0.02,0.01]', '1'],
-  ])
-  for (const [statistics, believed] of [
-    ['ANALYZE plants', undefined],
-    ['SELECT', larger],
-    ["DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass", undefined],
-  ] as const) {
+  for (const statistics of [
+    // Directly after an import.
+    'ALTER TABLE plants SET (autovacuum_enabled = off)',
+    'VACUUM (ANALYZE) plants',
+    "DELETE FROM pg_statistic WHERE starelid = 'plants'::regclass",
+  ]) {
     await query(url, statistics)
-    for (const text of texts) {
-      for (const tags of tagLists) {
-        for (const order of PLANT_ORDERS) {
-          const after = tags.length === 1 ? { key: 'm', id: 50_000n } : undefined
+    const pool = poolOf(t, url)
+    for (const [i, text] of texts.entries()) {
+      for (const [j, tags] of tagLists.entries()) {
+        for (const order of PLANT_ORDERS.filter((_, k) => (i + j + k) % 2 === 0)) {
+          const after = tags.length === 1 ? { key: 'm', id: 25_000n } : undefined
           const wanted = { tags, words: words(text), order, after }
           const label = JSON.stringify([statistics, text, tags, order])
-          const plans = (await plansOf(url, wanted, believed)).map(parts)
+          const plans = (await plansOf(pool, wanted)).map(parts)
           const scans = plans.flat().filter((part) => part['Relation Name'] === 'plants')
-          for (const scan of scans) assert.match(scan['Node Type'], /^(?:Index|Index Only|Bitmap Heap) Scan$/, label)
-          const read = scans.filter((scan) => scan['Node Type'] !== 'Index Only Scan').reduce(rowsOf, 0)
-          assert.ok(read <= 60_000, `${label}: ${read} plants`)
-          for (const plan of plans.filter((plan) => plan.some((part) => part['Subplan Name'] === 'CTE edge'))) {
-            windows++
-            // The window and the words are intersected before a plant is read.
-            assert.ok(
-              plan.some((part) => part['Node Type'] === 'BitmapAnd'),
-              label,
-            )
-          }
+          const read = scans.reduce(readOf, 0)
+          // Statistics that are missing or wrong mislead a search for a while.
+          assert.ok(read <= (statistics.startsWith('VACUUM') ? 8000 : 24_000), `${label}: ${read} plants`)
         }
       }
     }
   }
-  assert.ok(windows > 0)
+})
+
+test('a search for a word of the last names reads its plants, not all names before them, also without statistics', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  await query(url, 'ALTER TABLE plants SET (autovacuum_enabled = off)')
+  for (let first = 1; first <= 40_000; first += 5000) {
+    const plants = Array.from({ length: 5000 }, (_, i) => first + i)
+    const name = (id: number) => (id % 6 === 0 ? `Zea serotina ${id}` : `Abies ${id}`)
+    await store.importPlants(
+      plants.map((id) => plant(BigInt(id), name(id))),
+      'add',
+      TESTER,
+    )
+  }
+  const pool = poolOf(t, url)
+  for (const statistics of ['SELECT 1', 'VACUUM (ANALYZE) plants']) {
+    await query(url, statistics)
+    for (const text of ['serotina', 'serotina zea']) {
+      const wanted = { tags: [], words: words(text), order: 'name', after: undefined } as const
+      const scans = (await plansOf(pool, wanted)).flatMap(parts).filter((part) => part['Relation Name'] === 'plants')
+      const read = scans.reduce(readOf, 0)
+      assert.ok(read <= 10_000, `${statistics}, ${text}: ${read} plants`)
+    }
+  }
 })
 
 test('a search with frequent, rare or no words equals filtering and sorting all plants', async (t) => {
@@ -92,7 +102,7 @@ test('a search with frequent, rare or no words equals filtering and sorting all 
     plant(BigInt(i), i < 25_000 ? `common ${i % 7 === 0 ? 'half ' : ''}x${i}` : `other common${i % 2}`, `tag ${i % 2}`),
   )
   await importAll(store, plants)
-  for (const text of [
+  for (const [i, text] of [
     'common',
     'comm half',
     'half',
@@ -102,9 +112,9 @@ test('a search with frequent, rare or no words equals filtering and sorting all 
     'co common commo',
     'tag common x1',
     'none',
-  ]) {
-    for (const tags of [[], ['tag 1'], ['tag 0', 'tag 1', 'tag 2']]) {
-      for (const order of PLANT_ORDERS) {
+  ].entries()) {
+    for (const [j, tags] of [[], ['tag 1'], ['tag 0', 'tag 1', 'tag 2']].entries()) {
+      for (const order of PLANT_ORDERS.filter((_, k) => (i + j + k) % 2 === 0)) {
         const wanted = { tags, words: words(text), order, after: undefined }
         const label = JSON.stringify([text, tags, order])
         const first = await store.listPlants(wanted, 50)
@@ -128,7 +138,7 @@ test('a search gives the same whatever the statistics of the server say', async 
   )
   await importAll(store, plants)
   const rows = (plants: number, correlation: number, share: number): Row[] => [
-    [String(plants), 'id', String(correlation), null, null, '1'],
+    [String(plants), 'id', String(correlation), null, null],
     [String(plants), 'sort_key', String(correlation), null, null],
     [String(plants), 'words', null, '["aloe","<aloe","<fern","vera"]', JSON.stringify(Array(4).fill(share))],
     [String(plants), 'tag', null, '["tag 1"]', JSON.stringify([share])],
@@ -136,8 +146,7 @@ test('a search gives the same whatever the statistics of the server say', async 
   const believed = [[], rows(10, 1, 0.9), rows(1e9, 0, 1e-9), rows(1e9, 1, 0.99)].map(
     (each) => new SearchStatistics(each),
   )
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
+  const pool = poolOf(t, url)
   for (const text of ['aloe', 'aloe vera', 'fern vera', 'aloes fern', 'vera none']) {
     for (const tags of [[], ['tag 1'], ['tag 0', 'tag 2']]) {
       for (const order of ['id', '-name'] as const) {
@@ -192,7 +201,7 @@ test('a search finds exactly the matching texts, even those too long for the ind
     plant(5n, '🌵'.repeat(70)),
     ...Array.from({ length: 20 }, (_, i) => plant(BigInt(10 + i), 'fern')),
   ]
-  await store.importPlants(plants, 'add')
+  await store.importPlants(plants, 'add', TESTER)
   const idsOf = async (text: string, limit = 100, order: PlantQuery['order'] = 'id') => {
     const found = await store.listPlants({ tags: [], words: words(text), order, after: undefined }, limit)
     return found.map(({ id }) => Number(id))
@@ -215,13 +224,13 @@ test('a search for a word reads little of plants with very many other words, and
     const many = Array.from({ length: 40_000 }, (_, word) => `w${(word * 18 + i).toString(36)}x`)
     return plant(BigInt(-i), many.join(' '))
   })
-  for (const one of wide) await store.importPlants([one], 'add')
+  for (const one of wide) await store.importPlants([one], 'add', TESTER)
   await store.importPlants(
     Array.from({ length: 3000 }, (_, i) => plant(BigInt(1 + i), `fern ${i}`)),
     'add',
+    TESTER,
   )
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
-  cleanUp(t, () => pool.close())
+  const pool = poolOf(t, url)
   for (const statement of ['SELECT', 'ANALYZE']) {
     await query(url, statement)
     for (const text of ['fern', 'fern 2999', 'zzzz', 'w zzzz', 'v']) {
@@ -238,7 +247,7 @@ test('a search for a word reads little of plants with very many other words, and
         })
         assert.deepEqual(found, expectedPlants([...wide, ...(await plantsOf(url))], wanted, 50).slice(0, found.length))
         assert.ok(length < 100_000, `${text} ${order}: the database sent ${length} units`)
-        const plans = (await plansOf(url, wanted)).flatMap(parts)
+        const plans = (await plansOf(pool, wanted)).flatMap(parts)
         const blocks = plans.filter((part) => part['Relation Name'] === 'wide_words').map((part) => rowsOf(0, part))
         assert.ok(Math.max(...blocks) <= wide.length, `${text} ${order}: ${blocks} blocks`)
       }
@@ -250,7 +259,11 @@ test('a search finds plants of very many words that an instance of an earlier ve
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
   const many = (letter: string) => Array.from({ length: 20_000 }, (_, i) => `${letter}${i}`).join(' ')
-  await store.importPlants([plant(1n, many('a')), plant(2n, many('b')), plant(3n, many('c')), plant(4n, 'd1')], 'add')
+  await store.importPlants(
+    [plant(1n, many('a')), plant(2n, many('b')), plant(3n, many('c')), plant(4n, 'd1')],
+    'add',
+    TESTER,
+  )
   await query(url, "UPDATE plants SET words = '''*''' WHERE id = 1")
   await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 2', [many('d'), "'*'"])
   await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 3', ['e1', "'<e1'"])
@@ -271,10 +284,12 @@ test('a search finds plants of very many words that an instance of an earlier ve
 test('an import of many plants leaves the table with statistics, and its index of names to be counted alone', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   const store = await openStore(t, url)
+  // Which pages a vacuum finds visible to all depends on what else has a snapshot, so only the vacuums count.
   const state = async () => {
     const [row] = await query(
       url,
-      `SELECT reltuples AS plants, relallvisible > 0 AS visible,
+      `SELECT reltuples AS plants,
+        (SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'plants') AS vacuums,
         (SELECT count(*) FROM pg_stats WHERE tablename = 'plants' AND most_common_elems IS NOT NULL) AS listed
         FROM pg_class WHERE oid = 'plants'::regclass`,
     )
@@ -288,11 +303,11 @@ test('an import of many plants leaves the table with statistics, and its index o
   await query(url, 'ALTER TABLE plants SET (autovacuum_enabled = off)')
   await add(1, 9000)
   await store.afterImport()
-  assert.deepEqual(await state(), { plants: -1, visible: false, listed: '0' }, 'few plants')
+  assert.deepEqual(await state(), { plants: -1, vacuums: '0', listed: '0' }, 'few plants')
   await add(9001, 3000)
   await store.afterImport()
-  assert.deepEqual(await state(), { plants: 12_000, visible: true, listed: '1' })
+  assert.deepEqual(await state(), { plants: 12_000, vacuums: '1', listed: '1' })
   await add(12_001, 2000)
   await store.afterImport()
-  assert.deepEqual(await state(), { plants: 12_000, visible: true, listed: '1' }, 'few plants since')
+  assert.deepEqual(await state(), { plants: 12_000, vacuums: '1', listed: '1' }, 'few plants since')
 })

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { versionOf } from '../src/domain/plant.ts'
 import { PLANT_ORDERS } from '../src/domain/plant-query.ts'
-import { versionOf } from '../src/domain/plant-version.ts'
 import { hashSecret } from '../src/domain/token.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { ACTOR, assertDisjoint, keyOf } from './id-suite.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { send } from './support/load.ts'
@@ -86,7 +87,7 @@ test('of two instances that expect the same version exactly one succeeds, a thou
     const expected = { at: [versionOf(current)] }
     const rivals = stores.map((_, i) => plant(1n, `round ${round} of instance ${i}`))
     const results = await Promise.allSettled(
-      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, expected)),
+      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, expected, TESTER)),
     )
     const winners = rivals.filter((_, i) => results[i]?.status === 'fulfilled')
     assert.equal(winners.length, 1, `round ${round}`)
@@ -98,7 +99,7 @@ test('of two instances that expect the same version exactly one succeeds, a thou
 test('concurrent replaces by several instances all get true results, and the last plant stays', async (t) => {
   const { url, stores } = await twoStores(t)
   const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
-  const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {})))
+  const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {}, TESTER)))
   assert.equal(results.filter((result) => result === 'created').length, 1)
   assert.equal(results.filter((result) => result === 'replaced').length, 99)
   const [left] = await plantsOf(url)
@@ -111,8 +112,8 @@ test('updates of different members by two instances both take effect', async (t)
   await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
   for (let round = 0; round < 200; round++) {
     await Promise.all([
-      first.updatePlant(1n, { name: `name ${round}` }, {}),
-      second.updatePlant(1n, { tag: `tag ${round}` }, {}),
+      first.updatePlant(1n, { name: `name ${round}` }, {}, TESTER),
+      second.updatePlant(1n, { tag: `tag ${round}` }, {}, TESTER),
     ])
     assert.deepEqual(await plantsOf(url), [plant(1n, `name ${round}`, `tag ${round}`)])
   }
@@ -126,10 +127,12 @@ test('concurrent imports of the same plants by two instances neither fail nor de
       stores[0].importPlants(
         plants.map((one) => ({ ...one, tag: mode })),
         mode,
+        TESTER,
       ),
       stores[1].importPlants(
         plants.toReversed().map((one) => ({ ...one, tag: mode })),
         mode,
+        TESTER,
       ),
     ])
     for (const [i, result] of some.entries()) {
@@ -144,7 +147,7 @@ test('a list paged through two instances in turn has every plant once while both
   const url = await newDatabase((work) => cleanUp(t, work))
   const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
   const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
-  await (await openStore(t, url)).importPlants(staying, 'add')
+  await (await openStore(t, url)).importPlants(staying, 'add', TESTER)
   let isOver = false
   const writing = addresses.map(async (address, which) => {
     for (let i = which; !isOver; i += 2) {

@@ -45,8 +45,8 @@ suite('PostgreSQL: exports and dry runs', () => {
 
   test('get the configured number of connections, and each token keeps its bounds', async (t) => {
     const service = await withMuch(t, { storeConnections: '6', storeLongConnections: 1, storeSearchConnections: 2 })
-    assert.deepEqual(await connectionsOf(service, 'long'), { taken: 0, limit: 1 })
-    assert.deepEqual(await connectionsOf(service, 'search'), { taken: 0, limit: 2 })
+    assert.equal((await connectionsOf(service, 'long')).limit, 1)
+    assert.equal((await connectionsOf(service, 'search')).limit, 2)
     assert.deepEqual((await connectionsOf(service, 'all')).limit, 6)
     const only = unreadExport(service)
     await untilRunning(service, 'export', 1)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fold, words } from '../src/domain/fold.ts'
+import { fold, words } from '../src/domain/plant-query.ts'
 import { statementsOf } from '../src/postgres/migrate.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'
-import { newDatabase, query } from './support/postgres.ts'
+import { newDatabase, query, WITHOUT_LOG } from './support/postgres.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
@@ -62,7 +62,7 @@ test('a migration folds the plants again that releases before have folded by oth
       ),
     ],
   )
-  await query(url, 'DELETE FROM plantstore_migrations WHERE number >= 10; DELETE FROM wide_words')
+  await query(url, `DELETE FROM plantstore_migrations WHERE number >= 10; DELETE FROM wide_words; ${WITHOUT_LOG}`)
   const reopened = await openStore(t, url)
   assert.deepEqual(await blocks(), blocksAfter)
   // Words that were folded right before have no mark of a first word.

@@ -1,5 +1,5 @@
 import { storeSuite } from './store-suite.ts'
-import { CITUS_VARIABLE } from './support/citus.ts'
+import { isDistributed } from './support/citus.ts'
 import { openPostgres } from './support/open-postgres.ts'
 
-storeSuite('PostgreSQL', openPostgres, { isSharded: (process.env[CITUS_VARIABLE] ?? '') !== '' })
+storeSuite('PostgreSQL', openPostgres, { isSharded: isDistributed() })

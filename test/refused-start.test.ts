@@ -1,42 +1,49 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { OperatorError } from '../src/base/operator-error.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
 
-/** Serves a new store, and stops the server in order. */
-async function servedStore(t: TestContext): Promise<{ folder: string; path: string }> {
+/** Makes a store. */
+async function madeStore(t: TestContext): Promise<{ folder: string; path: string }> {
   const folder = tempFolder(t)
-  const { program, address, storePath } = await startServer(t, folder)
-  await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })
-  program.signal('SIGTERM')
-  await program.outcome
-  return { folder, path: storePath }
+  const path = join(folder, 'plants.db')
+  await (await open(path, true)).close()
+  return { folder, path }
 }
 
-/** Checks that a start fails, prints one line with the store and the reason, and changes no file. */
-async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
+const open = (path: string, serving: boolean) =>
+  SqliteStore.open(path, { serving, create: true, maxWaiting: 1, onFatal: assert.fail })
+
+/** Checks that neither a service nor a command opens the store, and that no file changes. */
+async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
-  const commands = [
-    ['serve', '--port', '0'],
-    ['token', 'create', '--name', 'x'],
-  ]
-  const outcomes = await Promise.all(commands.map((command) => run(t, [...command, '--store', `sqlite:${path}`])))
-  for (const { code, stdout, stderr } of outcomes) {
-    assert.match(stderr, /^plantstore: [^\n]+\n$/, 'one line')
-    assert.match(stderr, why)
-    assert.ok(stderr.includes(path), 'the line names the store')
-    assert.equal(stdout, '')
-    assert.equal(code, 1)
+  for (const serving of [true, false]) {
+    // A store that opens all the same would keep the process from ending.
+    const opening = open(path, serving).then((store) => store.close())
+    await assert.rejects(opening, (error) => error instanceof OperatorError && why.test(error.message))
+    assert.deepEqual(snapshot(folder), before)
   }
+}
+
+/** Checks that a start fails, and prints one line with the store and the reason. */
+async function assertStartFails(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
+  const before = snapshot(folder)
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${path}`])
+  assert.match(stderr, /^plantstore: [^\n]+\n$/, 'one line')
+  assert.match(stderr, why)
+  assert.ok(stderr.includes(path), 'the line names the store')
+  assert.equal(stdout, '')
+  assert.equal(code, 1)
   assert.deepEqual(snapshot(folder), before)
 }
 
@@ -44,7 +51,8 @@ test('the start refuses a file that is not a database, and leaves it unchanged',
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, 'my thesis '.repeat(1000))
-  await assertRefused(t, folder, path, /it is not a SQLite database/)
+  await assertRefused(folder, path, /it is not a SQLite database/)
+  await assertStartFails(t, folder, path, /it is not a SQLite database/)
 })
 
 test('the start refuses the SQLite database of another program, and leaves it unchanged', async (t) => {
@@ -53,81 +61,67 @@ test('the start refuses the SQLite database of another program, and leaves it un
   const db = new DatabaseSync(path)
   db.exec('CREATE TABLE plants (id INTEGER PRIMARY KEY); INSERT INTO plants VALUES (1)')
   db.close()
-  await assertRefused(t, folder, path, /it is a SQLite database, but not a plant store/)
+  await assertRefused(folder, path, /it is a SQLite database, but not a plant store/)
 })
 
 test('the start refuses an empty file', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   writeFileSync(path, '')
-  await assertRefused(t, folder, path, /the file is empty/)
+  await assertRefused(folder, path, /the file is empty/)
 })
 
 test('the start refuses a folder in place of the store', async (t) => {
   const folder = tempFolder(t)
   mkdirSync(join(folder, 'plants.db'))
-  await assertRefused(t, folder, join(folder, 'plants.db'), /it is not a file/)
+  await assertRefused(folder, join(folder, 'plants.db'), /it is not a file/)
 })
 
 test('the start refuses a store in a missing folder, and does not create the folder', async (t) => {
   const folder = tempFolder(t)
-  await assertRefused(t, folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
-})
-
-test('the start refuses a truncated store', async (t) => {
-  const { folder, path } = await servedStore(t)
-  const whole = readFileSync(path)
-  for (const [length, why] of [
-    [whole.length - 1, /truncated/],
-    [4096, /truncated/],
-    [50, /truncated/],
-    [10, /truncated/],
-  ] as const) {
-    writeFileSync(path, whole)
-    truncateSync(path, length)
-    await assertRefused(t, folder, path, why)
-  }
+  await assertRefused(folder, join(folder, 'missing', 'plants.db'), /the folder .*missing does not exist/)
 })
 
 test('the start refuses a store whose first page is overwritten after the header', async (t) => {
-  const { folder, path } = await servedStore(t)
+  const { folder, path } = await madeStore(t)
   const bytes = readFileSync(path)
   bytes.fill(0xa5, 100, 4096)
   writeFileSync(path, bytes)
-  await assertRefused(t, folder, path, /malformed/)
+  await assertRefused(folder, path, /malformed/)
 })
 
 test('the start refuses a store of a newer program or with another schema', async (t) => {
-  const { folder, path } = await servedStore(t)
+  const { folder, path } = await madeStore(t)
   const change = (sql: string) => {
     const db = new DatabaseSync(path)
     db.exec(sql)
     db.close()
   }
   change("INSERT INTO migrations VALUES (999999, 'from the future')")
-  await assertRefused(t, folder, path, /schema 999999, newer than this program's \d+; update/)
+  await assertRefused(folder, path, /schema 999999, newer than this program's \d+; update/)
   change("DELETE FROM migrations WHERE number = 999999; UPDATE migrations SET checksum = 'x' WHERE number = 1")
-  await assertRefused(t, folder, path, /schema 1 was created by a migration that differs/)
+  await assertRefused(folder, path, /schema 1 was created by a migration that differs/)
 })
 
 test('the start refuses a store on a read-only file system', async (t) => {
-  const { folder, path } = await servedStore(t)
+  const { folder, path } = await madeStore(t)
   const mountPoint = join(tempFolder(t), 'read-only')
   mkdirSync(mountPoint)
   if (isRoot && isLinux && runs('mount', '--bind', folder, mountPoint)) {
     cleanUp(t, () => void execFileSync('umount', [mountPoint]))
     execFileSync('mount', ['-o', 'remount,bind,ro', mountPoint])
-    await assertRefused(t, mountPoint, join(mountPoint, 'plants.db'), /can't be written/)
-    await assertRefused(t, mountPoint, join(mountPoint, 'new.db'), /can't be written/)
+    await assertRefused(mountPoint, join(mountPoint, 'plants.db'), /can't be written/)
+    await assertRefused(mountPoint, join(mountPoint, 'new.db'), /can't be written/)
+    await assertStartFails(t, mountPoint, join(mountPoint, 'new.db'), /can't be written/)
   } else {
     // Root may write everywhere except on a read-only mount.
     if (isRoot) return notTestedHere(t, 'a read-only file system, because this root may not mount one')
     chmodSync(path, 0o400)
-    await assertRefused(t, folder, path, /can't be written/)
+    await assertRefused(folder, path, /can't be written/)
     chmodSync(path, 0o600)
     chmodSync(folder, 0o500)
     cleanUp(t, () => chmodSync(folder, 0o700))
-    await assertRefused(t, folder, path, /can't be written/)
+    await assertRefused(folder, path, /can't be written/)
   }
 })
 
@@ -152,7 +146,7 @@ test('a start on a used port fails in one line, and creates or changes no store'
   await new Promise<void>((resolve) => occupier.listen(0, '127.0.0.1', resolve))
   cleanUp(t, () => void occupier.close())
   const { port } = occupier.address() as AddressInfo
-  const { folder, path } = await servedStore(t)
+  const { folder, path } = await madeStore(t)
   const before = snapshot(folder)
   for (const store of [path, join(folder, 'new.db')]) {
     const { code, stdout, stderr } = await run(t, ['serve', '--port', `${port}`, '--store', `sqlite:${store}`])

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -11,7 +10,7 @@ import { Load } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
 import { type Served, serveStore } from './support/process.ts'
-import { until } from './support/until.ts'
+import { happens, until } from './support/until.ts'
 
 const guide = readFileSync(new URL('../docs/guides/scale-out.md', import.meta.url), 'utf8')
 /** The flags of the instances in the guide. */
@@ -41,7 +40,7 @@ async function startNginx(t: TestContext, configuration: string, port: number): 
   cleanUp(t, async () => {
     if (nginx.exitCode !== null) return
     nginx.kill('SIGTERM')
-    await once(nginx, 'exit')
+    await happens(nginx, 'exit', 'nginx does not end')
   })
   const address = `http://127.0.0.1:${port}`
   const isServing = () => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
 import { AppError } from '../src/domain/errors.ts'
-import type { NewPlant } from '../src/domain/plant.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { Store } from '../src/domain/store.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
 import { TESTER } from './support/actor.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { copyAsAfterCrash, tempFolder } from './support/files.ts'
@@ -69,11 +71,26 @@ async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<v
   assert.deepEqual(await patiently(() => store.listPlants(byName, 100)), expectedPlants(plants, byName, 100))
 }
 
-/** A store with many plants and a complete index. */
+/** A closed store with many plants and a complete index, of which each test has a copy. */
+const original = join(mkdtempSync(join(tmpdir(), 'plantstore-test-')), 'plants.db')
+before(async () => {
+  const store = await SqliteStore.open(original, {
+    serving: false,
+    create: true,
+    maxWaiting: 1,
+    onFatal: assert.fail,
+  })
+  await importAll(store, MANY)
+  await store.close()
+  indexAll(original)
+})
+after(() => rmSync(dirname(original), { recursive: true }))
+
 async function indexedStore(t: TestContext) {
-  const path = join(tempFolder(t), 'plants.db')
+  const folder = tempFolder(t)
+  cpSync(dirname(original), folder, { recursive: true })
+  const path = join(folder, 'plants.db')
   const opened = await openSqlite(t, { path })
-  await importAll(opened.store, MANY)
   await assertFound(opened.store, MANY)
   return { path, ...opened }
 }
@@ -118,11 +135,9 @@ test('the store rebuilds an index that is ahead of it after a restore', async (t
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const backup = join(folder, 'backup.db')
-  const { store, reopen } = await openSqlite(t, { path })
-  await importAll(store, MANY)
-  await store.close()
+  cpSync(dirname(original), folder, { recursive: true })
   copyAsAfterCrash(path, backup)
-  const later = await reopen()
+  const { store: later } = await openSqlite(t, { path })
   await importAll(later, [plant(20_000n, 'Monstera lost')])
   await later.close()
   indexAll(path)

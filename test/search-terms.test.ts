@@ -4,9 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Plant } from '../src/domain/plant.ts'
-import { plantWords } from '../src/domain/plant-query.ts'
-import { jsonOf } from '../src/sqlite/search-index/entries.ts'
-import { indexedTerms, matchExpression } from '../src/sqlite/search-index/terms.ts'
+import { plantWords, sortKey } from '../src/domain/plant-query.ts'
+import { indexedTerms, jsonOf, matchExpression } from '../src/sqlite/search-index/plant-index.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 
@@ -28,16 +27,25 @@ function assertIndexed(plant: Plant): void {
   const db = indexOf(plant)
   try {
     const own = plantWords(plant)
-    const terms = db.prepare('SELECT term FROM terms').all()
+    const [first = '', ...others] = own.map((word) => Array.from(word).slice(0, 20).join(''))
+    const isFirst = first !== '' && sortKey(plant.name).startsWith(first)
     assert.deepEqual(
-      terms.map(({ term }) => term).toSorted(),
-      Array.from(new Set(own.map((word) => Array.from(word).slice(0, 20).join('')))).toSorted(),
+      db
+        .prepare('SELECT term FROM terms')
+        .all()
+        .map(({ term }) => term)
+        .toSorted(),
+      Array.from(new Set(own.length === 0 ? [] : [isFirst ? `\ue001${first}` : first, ...others])).toSorted(),
     )
     const match = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
     const tags = plant.tag === undefined ? [] : [plant.tag]
     for (const word of new Set(own.slice(0, 4).flatMap(starts))) {
       const expression = matchExpression({ words: [word], tags }, () => false) ?? assert.fail(`${word} narrows nothing`)
       assert.equal(match.all(expression).length, 1, `${word} in ${expression}`)
+      const start = Array.from(word).slice(0, 20).join('')
+      const behind = matchExpression({ words: [word], tags: [] }, () => false, 'behind the first') ?? assert.fail()
+      const isFound = (isFirst ? others : [first, ...others]).some((other) => other.startsWith(start))
+      assert.equal(match.all(behind).length, isFound ? 1 : 0, `${word} in ${behind}`)
     }
   } finally {
     db.close()
@@ -48,12 +56,13 @@ test('a prefix without an index is cut to one that has one, if an id below 0 mat
   const asked: string[] = []
   const expressionOf = (word: string, isNegative: boolean) =>
     matchExpression({ words: [word], tags: [] }, (indexed) => asked.push(indexed) > 0 && isNegative)
-  assert.equal(expressionOf('abcdefghi', false), '"abcdefghi" *')
-  assert.equal(expressionOf('abcdefghi', true), '"abcdefgh" *')
-  assert.equal(expressionOf('𠀀'.repeat(9), true), `"${'𠀀'.repeat(8)}" *`)
-  assert.equal(expressionOf('abcdefgh', true), '"abcdefgh" *')
-  assert.equal(expressionOf('a'.repeat(20), true), `"${'a'.repeat(20)}"`)
-  assert.deepEqual(asked, ['"abcdefgh" *', '"abcdefgh" *', `"${'𠀀'.repeat(8)}" *`])
+  const prefix = (word: string) => `("${word}" * OR "\ue001${word}" *)`
+  assert.equal(expressionOf('abcdefghi', false), prefix('abcdefghi'))
+  assert.equal(expressionOf('abcdefghi', true), prefix('abcdefgh'))
+  assert.equal(expressionOf('𠀀'.repeat(9), true), prefix('𠀀'.repeat(8)))
+  assert.equal(expressionOf('abcdefgh', true), prefix('abcdefgh'))
+  assert.equal(expressionOf('a'.repeat(20), true), `("${'a'.repeat(20)}" OR "\ue001${'a'.repeat(20)}")`)
+  assert.deepEqual(asked, [prefix('abcdefgh'), prefix('abcdefgh'), prefix('𠀀'.repeat(8))])
 })
 
 test('the full-text index contains the words of a plant whatever characters separate them', () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -8,7 +7,7 @@ import { isIntact, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
 import { startServer, TOKEN } from './support/process.ts'
 import { answersIn, RawConnection } from './support/raw.ts'
-import { until } from './support/until.ts'
+import { happens, until } from './support/until.ts'
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} under load loses nothing, and fails no client that heeds Connection: close`, async (t) => {
@@ -29,7 +28,7 @@ test('during the drain window the service answers, is not ready, and closes each
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '3s'])
   // A connection that is open at the signal makes the service wait for the drain window.
   const idle = connect(Number(new URL(address).port))
-  await once(idle, 'connect')
+  await happens(idle, 'connect', 'the service accepts no connection')
   program.signal('SIGTERM')
   let ready = await send('GET', `${address}/health/ready`)
   while (ready.status === 200) ready = await send('GET', `${address}/health/ready`)
@@ -47,7 +46,7 @@ test('during the drain window the service answers, is not ready, and closes each
 test('a second signal ends the service at once', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '5m'])
   const idle = connect(Number(new URL(address).port))
-  await once(idle, 'connect')
+  await happens(idle, 'connect', 'the service accepts no connection')
   program.signal('SIGTERM')
   await until(async () => (await send('GET', `${address}/health/ready`)).status !== 200, 'the service stays ready')
   program.signal('SIGINT')

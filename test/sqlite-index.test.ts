@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { SORT_KEY_LENGTH } from '../src/domain/fold.ts'
-import type { NewPlant } from '../src/domain/plant.ts'
-import { matches, PAGE_TEXT, type PlantQuery, positionOf } from '../src/domain/plant-query.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
+import { matches, PAGE_TEXT, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../src/domain/plant-query.ts'
 import type { Store } from '../src/domain/store.ts'
 import { openReader } from '../src/sqlite/connection.ts'
-import { FirstByName, listsOf } from '../src/sqlite/search-index/first-by-name.ts'
+import { FirstByName, listsOf } from '../src/sqlite/read/lookup.ts'
+import { StatementCache } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import type { StartFollower } from '../src/sqlite/search-index/search-index.ts'
-import { StatementCache } from '../src/sqlite/statement-cache.ts'
 import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { listTests } from './list-suite.ts'
@@ -125,7 +123,7 @@ test('SQLite: the first plants by name are found among all that may match, whate
     for (const limit of [1, 10, 99, 300, 100, 299, 3, 700, 1000, 99]) {
       const isFound = (found: NewPlant) => !unindexed.has(found.id) && matches(query, found)
       const search = new FirstByName(statements, query, { plants: limit, text: PAGE_TEXT }, isFound)
-      const task = search.of(listsOf(limit % 3 === 0 ? ids : ids.toReversed()), 0)
+      const task = search.of(() => listsOf(limit % 3 === 0 ? ids : ids.toReversed()), 0)
       let step = task.next()
       while (step.done !== true) step = task.next()
       assert.deepEqual(step.value.plants, expectedPlants(rest, query, limit))

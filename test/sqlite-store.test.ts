@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
+import { changeLogSuite } from './change-log-suite.ts'
 import { storeSuite } from './store-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -14,6 +15,7 @@ import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
 storeSuite('SQLite', openSqlite)
+changeLogSuite('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))
 
 test('SQLite: changes beyond the queue are refused and not stored', async (t) => {
   const { store, plants } = await openSqlite(t, { maxWaiting: 10 })

@@ -6,12 +6,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/domain/errors.ts'
-import { createStoreFile } from '../src/sqlite/open/create-file.ts'
+import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
-import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-fault.ts'
+import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-file.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
 import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
-import { errorOf, failureOf } from '../src/sqlite/worker/failure.ts'
+import { errorOf, failureOf } from '../src/sqlite/worker/protocol.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
@@ -103,7 +103,7 @@ test('a count of all plants takes turns with other reads, and counts the plants 
   cleanUp(t, () => db.close())
   const insert = (first: number, last: number) =>
     db.exec(`WITH RECURSIVE ids(id) AS (SELECT ${first} UNION ALL SELECT id + 1 FROM ids WHERE id < ${last})
-      INSERT INTO plants SELECT id, 'x', NULL FROM ids`)
+      INSERT INTO plants (id, name, tag) SELECT id, 'x', NULL FROM ids`)
   const count = () => {
     const task = reader.countPlants()
     let turns = 0

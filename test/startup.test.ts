@@ -34,6 +34,17 @@ test('the first start prints its address, its store and its token', async (t) =>
   assert.deepEqual([...plantsIn(join(folder, 'data/plants.db')).keys()], [1n])
 })
 
+test('a start with --public-url prints that address, and listens on its own', async (t) => {
+  const args = ['--public-url', 'https://plants.example', '--metrics-port', '0']
+  const program = new Program(t, ['serve', '--port', '0', ...args], { cwd: tempFolder(t) })
+  const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
+  assert.match(banner, /^ {2}Address {2}https:\/\/plants\.example$/m)
+  assert.match(banner, /^ {2}Page {5}https:\/\/plants\.example\/$/m)
+  assert.match(banner, /^ {2}API {6}https:\/\/plants\.example\/docs$/m)
+  assert.match(banner, /^ {2}Metrics {2}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m)
+  assert.ok(curlIn(banner).includes(' https://plants.example/plants '))
+})
+
 test('the curl line of the first start works in a shell', async (t) => {
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -11,62 +12,87 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
+import { OperatorError } from '../src/base/operator-error.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
+import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer } from './support/process.ts'
+import { importAll } from './support/store-calls.ts'
+import { plant } from './support/store-under-test.ts'
 
-/** The commands that open a store which no service has open. */
-const COMMANDS = [
-  ['serve', '--port', '0'],
-  ['token', 'create', '--name', 'x'],
-  ['token', 'list'],
+/** How commands open a store which no service has open. */
+const WAYS = [
+  { serving: true, create: true },
+  { serving: false, create: true },
+  { serving: false, create: false },
 ]
 
-/** Checks that every command refuses the store, prints one line with the reason, and changes no file. */
-async function assertRefused(t: TestContext, folder: string, path: string, why: RegExp): Promise<void> {
+const onFatal = assert.fail
+
+/** Checks that nothing opens the store, and that no file changes. */
+async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
-  for (const command of COMMANDS) {
-    const { code, stdout, stderr } = await run(t, [...command, '--store', `sqlite:${path}`])
-    assert.match(stderr, /^plantstore: store [^\n]+\n$/)
-    assert.match(stderr, why)
-    assert.deepEqual([code, stdout], [1, ''])
+  for (const way of WAYS) {
+    // A store that opens all the same would keep the process from ending.
+    const opening = SqliteStore.open(path, { ...way, maxWaiting: 1, onFatal }).then((store) => store.close())
+    await assert.rejects(opening, (error) => error instanceof OperatorError && why.test(error.message))
     assert.deepEqual(snapshot(folder), before)
   }
 }
 
-/** Serves the store, creates plants, and then kills the server or stops it in order. */
-async function serve(t: TestContext, folder: string, load: { first: bigint; plants: number; end: 'kill' | 'stop' }) {
-  const { program, address, storePath } = await startServer(t, folder, ['--drain-window', '0s'])
-  const creates = new Load(address, { clients: 4, firstId: load.first })
-  await creates.reaches(load.plants)
-  await creates.stop()
-  if (load.end === 'kill') await program.kill()
-  else {
-    program.signal('SIGTERM')
-    assert.equal((await program.outcome).code, 0)
-    assert.ok(!existsSync(`${storePath}-wal`), 'its log is checkpointed')
-  }
-  return { path: storePath, creates }
+interface Written {
+  readonly path: string
+  readonly plants: readonly NewPlant[]
+}
+
+/** Opens the store in a folder, creates plants, and closes it, or leaves its files as a crash would. */
+async function write(folder: string, first: number, end: 'crash' | 'close'): Promise<Written> {
+  const path = join(folder, 'plants.db')
+  const store = await SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1, onFatal })
+  const plants = Array.from({ length: 100 }, (_, i) => plant(BigInt(first + i), `plant ${i}`))
+  await importAll(store, plants)
+  const files = ['', '-wal', '-shm'].map((suffix) => path + suffix)
+  // Another process copies, because closing a file of the open store would drop the locks of this process.
+  if (end === 'crash') for (const file of files) execFileSync('cp', [file, `${file}.kept`])
+  await store.close()
+  if (end === 'crash') for (const file of files) renameSync(`${file}.kept`, file)
+  else assert.ok(!existsSync(`${path}-wal`), 'its log is checkpointed')
+  return { path, plants }
+}
+
+/** Opens the store as a service does, and checks that it has all the plants. */
+async function assertOpens({ path, plants }: Written): Promise<void> {
+  const store = await SqliteStore.open(path, { serving: true, create: false, maxWaiting: 1, onFatal })
+  const stored = plantsIn(path)
+  assert.deepEqual(
+    plants.filter(({ id, name }) => stored.get(id)?.name !== name),
+    [],
+    'plants are lost or changed',
+  )
+  await store.close()
 }
 
 test('a log without its store is refused, and loses nothing once the file is back', async (t) => {
   const folder = tempFolder(t)
-  const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const written = await write(folder, 0, 'crash')
+  const { path } = written
   const away = join(tempFolder(t), 'plants.db')
   copyFileSync(path, away)
   rmSync(path)
-  await assertRefused(
-    t,
-    folder,
-    path,
-    /the file is missing, but \S+-wal and \S+-shm may hold its newest plants; put the file back/,
-  )
+  const why = /the file is missing, but \S+-wal and \S+-shm may hold its newest plants; put the file back/
+  await assertRefused(folder, path, why)
+  const before = snapshot(folder)
+  const { code, stdout, stderr } = await run(t, ['token', 'list', '--store', `sqlite:${path}`])
+  assert.match(stderr, /^plantstore: store [^\n]+\n$/)
+  assert.match(stderr, why)
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.deepEqual(snapshot(folder), before)
   copyFileSync(away, path)
-  await startServer(t, folder)
-  creates.assertAllIn(path)
+  await assertOpens(written)
 })
 
 test('a journal or an index of a log without its store is refused too', async (t) => {
@@ -74,28 +100,23 @@ test('a journal or an index of a log without its store is refused too', async (t
     const folder = tempFolder(t)
     const path = join(folder, 'plants.db')
     writeFileSync(path + suffix, '')
-    await assertRefused(
-      t,
-      folder,
-      path,
-      new RegExp(`the file is missing, but \\S+${suffix} may hold its newest plants`),
-    )
+    await assertRefused(folder, path, new RegExp(`the file is missing, but \\S+${suffix} may hold its newest plants`))
   }
 })
 
 test('a rollback journal beside a store is refused', async (t) => {
   const folder = tempFolder(t)
-  const { path } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
+  const { path } = await write(folder, 0, 'close')
   writeFileSync(`${path}-journal`, 'd9d505f920a163d7')
-  await assertRefused(t, folder, path, /plants.db-journal is not from this program/)
+  await assertRefused(folder, path, /plants.db-journal is not from this program/)
 })
 
 test('the log of another store is refused', async (t) => {
   const [folder, other] = [tempFolder(t), tempFolder(t)]
-  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
-  const { path: otherPath } = await serve(t, other, { first: 1_000_000n, plants: 100, end: 'kill' })
+  const { path } = await write(folder, 0, 'close')
+  const { path: otherPath } = await write(other, 1_000_000, 'crash')
   copyFileSync(`${otherPath}-wal`, `${path}-wal`)
-  await assertRefused(t, folder, path, /the log \S+-wal belongs to another file; put that file back/)
+  await assertRefused(folder, path, /the log \S+-wal belongs to another file; put that file back/)
 })
 
 /** Ways to make a backup without `plantstore backup`. */
@@ -114,16 +135,16 @@ for (const [way, makeBackup] of Object.entries(BACKUPS)) {
   test(`a backup (${way}) beside a later log is refused, and opens without that log`, async (t) => {
     const folder = tempFolder(t)
     const backup = join(tempFolder(t), 'backup.db')
-    const { path, creates } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
+    const written = await write(folder, 0, 'close')
+    const { path } = written
     makeBackup(path, backup)
-    await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
-    await serve(t, folder, { first: 2_000_000n, plants: 100, end: 'kill' })
+    await write(folder, 1_000_000, 'close')
+    await write(folder, 2_000_000, 'crash')
     copyFileSync(backup, path)
-    await assertRefused(t, folder, path, /move the log away if you restored a backup/)
+    await assertRefused(folder, path, /move the log away if you restored a backup/)
     rmSync(`${path}-wal`)
     rmSync(`${path}-shm`)
-    await startServer(t, folder)
-    creates.assertAllIn(path)
+    await assertOpens(written)
     assert.ok(isIntact(path))
   })
 }
@@ -139,37 +160,37 @@ test('a backup of a served store beside the log of its time is refused', async (
   await load.stop()
   await program.kill()
   copyFileSync(backup, storePath)
-  await assertRefused(t, folder, storePath, /the log \S+-wal belongs to another file/)
+  await assertRefused(folder, storePath, /the log \S+-wal belongs to another file/)
 })
 
 test('a newer store beside an old log is refused', async (t) => {
   const folder = tempFolder(t)
-  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const { path } = await write(folder, 0, 'crash')
   const old = join(tempFolder(t), 'old-wal')
   copyFileSync(`${path}-wal`, old)
-  await serve(t, folder, { first: 1_000_000n, plants: 100, end: 'stop' })
+  await write(folder, 1_000_000, 'close')
   copyFileSync(old, `${path}-wal`)
-  await assertRefused(t, folder, path, /the log \S+-wal belongs to another file/)
+  await assertRefused(folder, path, /the log \S+-wal belongs to another file/)
 })
 
 test('a truncated store is reported as truncated, even beside its log', async (t) => {
   const folder = tempFolder(t)
-  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'kill' })
+  const { path } = await write(folder, 0, 'crash')
   const whole = readFileSync(path)
-  for (const size of [10, 50, 100, 4000, 4096, 8192, whole.length - 1]) {
+  for (const size of [10, 100, 4000, 4096, whole.length - 1]) {
     writeFileSync(path, whole.subarray(0, size))
-    await assertRefused(t, folder, path, new RegExp(`the file is truncated to ${size} bytes`))
+    await assertRefused(folder, path, new RegExp(`the file is truncated to ${size} bytes`))
   }
 })
 
 test('a refused start leaves no lock', async (t) => {
   const folder = tempFolder(t)
-  const { path } = await serve(t, folder, { first: 0n, plants: 100, end: 'stop' })
+  const { path } = await write(folder, 0, 'close')
   rmSync(`${path}.lock`)
   const bytes = readFileSync(path)
   bytes.fill(0xa5, 100, 4096)
   writeFileSync(path, bytes)
-  await assertRefused(t, folder, path, /malformed/)
+  await assertRefused(folder, path, /malformed/)
 })
 
 test('a start through a dangling symbolic link creates the store at the target', async (t) => {
@@ -227,10 +248,9 @@ test('a second server on any name of a served file is refused, and the first one
 
 test('a start serves a store that a crash during its creation left with a second name', async (t) => {
   const folder = tempFolder(t)
-  const { path, creates } = await serve(t, folder, { first: 0n, plants: 10, end: 'stop' })
-  linkSync(path, `${path}.new-1-0123abcd`)
-  await startServer(t, folder)
-  creates.assertAllIn(path)
+  const written = await write(folder, 0, 'close')
+  linkSync(written.path, `${written.path}.new-1-0123abcd`)
+  await assertOpens(written)
 })
 
 test('a second server on another mount of the file is refused', async (t) => {

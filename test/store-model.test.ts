@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -8,12 +7,13 @@ import { Worker } from 'node:worker_threads'
 import type { NewPlant } from '../src/domain/plant.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
+import type { SqliteStoreOptions } from '../src/sqlite/store.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import type { SqliteStoreOptions } from '../src/sqlite/store-options.ts'
 import type { Request, ThreadData } from '../src/sqlite/worker/protocol.ts'
 import { type Disturbance, type ModelStore, modelSuite } from './model-suite.ts'
 import { copyAsAfterCrash, plantsIn, tempFolder } from './support/files.ts'
 import { IDLE } from './support/sqlite-indexes.ts'
+import { happens } from './support/until.ts'
 
 /** A store of which each crash makes a copy, which is then used. */
 async function openModel(
@@ -90,7 +90,7 @@ async function killAmidWork(path: string): Promise<void> {
   const thread = new Worker(new URL('../src/sqlite/worker/entry.ts', import.meta.url), {
     workerData: { role: 'index', path } satisfies ThreadData,
   })
-  await once(thread, 'online')
+  await happens(thread, 'online', 'the thread does not start')
   thread.postMessage({ call: 1, method: 'wake', args: [true] } satisfies Request)
   await sleep(Math.random() * 30)
   await thread.terminate()

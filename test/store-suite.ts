@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { MAX_ID, MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
 import { hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
@@ -17,6 +16,7 @@ import { EVERYTHING, exportAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 import { tagTests } from './tag-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
+import { webhookTests } from './webhook-suite.ts'
 
 /** The specification of Store (src/domain/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
 export function storeSuite(name: string, open: OpenStore, { isSharded = false } = {}): void {
@@ -34,7 +34,7 @@ export function storeSuite(name: string, open: OpenStore, { isSharded = false } 
   if (!isSharded) wholeImportTests(suite, open)
   exportTests(suite, open)
   abortTests(suite, open)
-  for (const tests of [tokenTests, idTests, closeTests]) tests(suite, open)
+  for (const tests of [tokenTests, idTests, webhookTests, closeTests]) tests(suite, open)
 }
 
 const lenient = { mustBeNew: false }

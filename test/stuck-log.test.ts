@@ -10,6 +10,7 @@ import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
 import { type Server, startServer, TOKEN } from './support/process.ts'
+import { boundIn } from './support/scrape.ts'
 import { until } from './support/until.ts'
 
 const DEBUG = { PLANTSTORE_LOG_LEVEL: 'debug' }
@@ -61,7 +62,7 @@ async function drain(pipe: number, isEnough: (text: string) => boolean): Promise
 /** Returns the number of dropped lines by the metrics. */
 async function droppedBy(address: string): Promise<number> {
   const metrics = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-  return Number(/^plantstore_log_lines_dropped_total (\d+)$/m.exec(await metrics.text())?.[1])
+  return boundIn(await metrics.text(), 'log-buffer', 'refused_total')
 }
 
 test('while nobody reads its log, the service answers and shuts down in order on SIGTERM', async (t) => {

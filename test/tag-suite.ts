@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { NO_EXPECTATION } from '../src/domain/plant-version.ts'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { TESTER } from './support/actor.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { derivedToken, excessOf, isWellFormed, makeSecret, SCOPES, timeIn } from '../src/domain/token.ts'
 import { absolute, schemaCompiler } from '../src/http/operations.ts'
-import { parseTokenRequest } from '../src/http/resources/token-body.ts'
+import { parseTokenRequest } from '../src/http/resources/tokens.ts'
 import { contract } from './support/conforms.ts'
 import { holds } from './support/property.ts'
 

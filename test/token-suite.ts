@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { hashSecret, makeSecret, makeTokenId, type Token } from '../src/domain/token.ts'
+import { hashSecret, makeSecret, makeTokenId, type Rotation, SCOPES, type Token } from '../src/domain/token.ts'
 import type { OpenStore, Suite } from './support/store-under-test.ts'
 
 /** A token as `plantstore token create` makes it, with the given members. */
@@ -196,5 +196,99 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const last = managers[results.indexOf('last')]?.id ?? assert.fail()
     assert.equal(await tokens.revokeToken(last, true), 'last')
     assert.equal(await tokens.revokeToken(last), 'revoked')
+  })
+
+  suite('a rotation makes a token with the same rights once, and brings the expiry of the old one forward', async (t) => {
+    const { store, reopen } = await open(t)
+    const { tokens } = store
+    const now = 1_800_000_000_000
+    const old = token('old', { createdAt: new Date(now - 2), expiresAt: new Date(now + 100) })
+    const lasting = token('lasting', { createdAt: new Date(now - 1) })
+    for (const one of [old, lasting]) await tokens.createToken(one, hashSecret(one.name))
+    const empty = (createdAt: number) => token('x', { scopes: [], createdAt: new Date(createdAt) })
+    const rotate = (one: Token, id: string, until: number, max = 9, more: Partial<Rotation> = {}) => {
+      const rotates = { id, until, scopes: SCOPES, expiresAt: Infinity, ...more }
+      return tokens.issueToken(one, hashSecret(one.id), { creator: old.id, max, maxEnded: 9, rotates })
+    }
+    for (const [more, result] of [
+      [{ scopes: ['plants:read', 'tokens'] }, 'too strong'],
+      [{ expiresAt: now + 99 }, 'too strong'],
+      [{ id: 'tok_unknown' }, 'absent'],
+    ] as const) {
+      assert.equal(await rotate(empty(now), old.id, now, 9, more), result)
+    }
+    assert.equal(await rotate(empty(now), lasting.id, now, 9, { expiresAt: 8e15 }), 'too strong', 'it never expires')
+    assert.equal(await rotate(empty(now), lasting.id, now + 1, 2), 'too many')
+    assert.deepEqual(await tokens.listTokens(), [old, lasting])
+    const [first, second] = [empty(now), empty(now + 1)]
+    const same = { name: 'lasting', scopes: lasting.scopes, expiresAt: undefined }
+    assert.deepEqual(await rotate(first, lasting.id, now + 50), { ...first, ...same })
+    assert.deepEqual(await rotate(first, lasting.id, now + 20), { ...first, ...same }, 'a retry changes nothing')
+    const found = async (name: string) => (await tokens.findToken(hashSecret(name)))?.expiresAt?.getTime()
+    assert.equal(await found('lasting'), now + 50)
+    assert.equal(await rotate(empty(now + 50), lasting.id, now + 60), 'absent', 'it has expired')
+    const rights = { name: 'old', scopes: old.scopes, expiresAt: old.expiresAt }
+    assert.deepEqual(await rotate(second, old.id, now + 200), { ...second, ...rights })
+    assert.equal(await found('old'), now + 100, 'it expires no later than before')
+    const third = empty(now + 2)
+    assert.deepEqual(
+      await rotate(third, old.id, now + 2, 4),
+      { ...third, ...rights },
+      'it takes the place of the old one',
+    )
+    assert.equal(await rotate(empty(now + 3), first.id, now + 9), 'creator revoked')
+    assert.equal((await (await reopen()).tokens.listTokens()).length, 5)
+  })
+
+  suite('tokens that rotate each other at once all succeed, and one key of a client makes one token', async (t) => {
+    const { store } = await open(t)
+    const { tokens } = store
+    const [one, other] = [token('one'), token('other')]
+    for (const each of [one, other]) await tokens.createToken(each, hashSecret(each.name))
+    const now = Date.now()
+    const issued = token('x', { createdAt: new Date(now) })
+    const rotate = (made: Token, creator: string, id: string) => {
+      const rotates = { id, until: now + 60_000, scopes: SCOPES, expiresAt: Infinity }
+      return tokens.issueToken(made, hashSecret(made.id), { creator, max: 99, maxEnded: 9, rotates })
+    }
+    const made = () => token('x', { createdAt: new Date(now) })
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () => [
+        rotate(made(), one.id, other.id),
+        rotate(made(), other.id, one.id),
+        rotate(issued, one.id, one.id),
+      ]).flat(),
+    )
+    for (const result of results) assert.ok(typeof result !== 'string', String(result))
+    assert.equal((await tokens.listTokens()).length, 2 + 10 + 1)
+  })
+
+  suite('a rotation and a revocation of the same token at once both end, in one order or the other', async (t) => {
+    const { store } = await open(t)
+    const { tokens } = store
+    const manager = token('manager', { id: 'tok_55555555555', scopes: ['tokens', 'plants:read'] })
+    const spare = token('spare', { scopes: ['tokens'] })
+    for (const each of [manager, spare]) await tokens.createToken(each, hashSecret(each.name))
+    const now = Date.now()
+    // Ids on both sides of the manager's: locks in two orders would wait for each other.
+    const ids = Array.from({ length: 20 }, (_, i) => `tok_${i % 2 === 0 ? 1 : 9}${String(i).padStart(10, '0')}`)
+    for (const id of ids) await tokens.createToken(token('x', { id, scopes: ['plants:read'] }), hashSecret(id))
+    const rounds = ids.map(async (id) => {
+      const made = token('x', { createdAt: new Date(now) })
+      const rotates = { id, until: now + 60_000, scopes: SCOPES, expiresAt: Infinity }
+      const [rotated, revoked] = await Promise.all([
+        tokens.issueToken(made, hashSecret(made.id), { creator: manager.id, max: 99, maxEnded: 9, rotates }),
+        tokens.revokeToken(id, true),
+      ])
+      assert.equal(revoked, 'revoked')
+      assert.ok(
+        rotated === 'absent' || (typeof rotated !== 'string' && rotated.revokedAt === undefined),
+        String(rotated),
+      )
+      return rotated
+    })
+    const made = (await Promise.all(rounds)).filter((result) => result !== 'absent')
+    const active = (await tokens.listTokens()).filter(({ revokedAt }) => revokedAt === undefined)
+    assert.equal(active.length, 2 + made.length)
   })
 }

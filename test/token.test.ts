@@ -67,7 +67,7 @@ test('the id of a token is short, random and unique', () => {
 })
 
 test('the parser of scopes accepts exactly the known scopes', () => {
-  assert.deepEqual(SCOPES, ['plants:read', 'plants:write', 'tokens'])
+  assert.deepEqual(SCOPES, ['plants:read', 'plants:write', 'tokens', 'webhooks'])
   for (const scope of SCOPES) assert.equal(isScope(scope), true)
   for (const other of ['', 'plants', 'plants:*', 'Tokens', 'constructor']) assert.equal(isScope(other), false)
 })

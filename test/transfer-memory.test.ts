@@ -65,15 +65,15 @@ test('importing and exporting through the service takes bounded memory for any n
   // The flag of npm start.
   const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=12'] })
   // Fills all caches before the measurement.
-  await importRows(server, rows(0, 30_000))
-  await importRows(server, rubbish(100_000))
+  await importRows(server, rows(0, 20_000))
+  await importRows(server, rubbish(50_000))
   await exportSize(server)
   const few = peakOf(server.program)
-  assert.equal((await importRows(server, rows(30_000, 100_000))).added, 100_000)
-  assert.equal((await importRows(server, rubbish(200_000))).refused, 200_000)
-  assert.ok((await exportSize(server)) > 130e6)
+  assert.equal((await importRows(server, rows(20_000, 70_000))).added, 70_000)
+  assert.equal((await importRows(server, rubbish(100_000))).refused, 100_000)
+  assert.ok((await exportSize(server)) > 90e6)
   const many = peakOf(server.program)
-  assert.ok(many - few < 60e6, `${many - few} bytes more for 130 MB of plants than for 30 MB`)
+  assert.ok(many - few < 60e6, `${many - few} bytes more for 90 MB of plants than for 20 MB`)
   assert.ok(many < BOUND, `${many} bytes`)
 })
 
@@ -82,12 +82,12 @@ test('importing straight into a store takes bounded memory for any number of pla
   const store = `sqlite:${join(tempFolder(t), 'plants.db')}`
   const program = new Program(t, ['import', '-', '--format', 'ndjson', '--store', store], { hasInput: true })
   const input = program.child.stdin ?? assert.fail()
-  await pipeline(Readable.from(rows(0, 60_000)), input, { end: false })
+  await pipeline(Readable.from(rows(0, 40_000)), input, { end: false })
   // The program has read everything except the last pieces.
   const peak = peakOf(program)
   input.end()
   const { code, stderr } = await program.outcome
-  assert.match(stderr, /60,000 added/)
+  assert.match(stderr, /40,000 added/)
   assert.equal(code, 0)
   assert.ok(peak < BOUND, `${peak} bytes`)
 })

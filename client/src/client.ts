@@ -1,6 +1,9 @@
+import { type ChangesQuery, entriesOf, entryOf } from './changes.ts'
 import {
+  type ChangeEntry,
   type CreatedToken,
   type ExportPlantsQuery,
+  type GetHistoryQuery,
   type Health,
   type IdRange,
   type ImportPlantsQuery,
@@ -10,14 +13,24 @@ import {
   type ListTokensQuery,
   type NewPlant,
   type NewToken,
+  type NewWebhook,
   OPERATIONS,
   type Operation,
   type OwnToken,
   type Plant,
   type PlantPatch,
+  type ResourceMetadata,
   type StoredPlant,
   type TagCount,
   type Token,
+  type TokenOverlap,
+  type Webhook,
+  type WebhookDelivery,
+  type WebhookOverlap,
+  type WebhookPatch,
+  type WebhookRange,
+  type WebhookTest,
+  type WebhookWithSecret,
 } from './contract.generated.ts'
 import { PlantstoreError } from './errors.ts'
 import { exactId, int64, parseExact, withId } from './exact-json.ts'
@@ -149,6 +162,32 @@ export class PlantstoreClient {
     return report
   }
 
+  /** Returns the changes of one plant, the newest first, also of a deleted one. */
+  history(id: bigint, query: GetHistoryQuery = {}, { signal }: CallOptions = {}): Listing<ChangeEntry> {
+    const operation = { ...OPERATIONS.getHistory, path: OPERATIONS.getHistory.path.replace('{id}', exactId(id)) }
+    return this.#list(operation, query, { signal }, entryOf)
+  }
+
+  /**
+   * Yields the changes of all plants as they happen, without an end. Connects again after a lost connection, and goes on
+   * after the last entry.
+   *
+   * @throws PlantstoreError 41001 when the position is older than the log, or of another history: begin with an export
+   */
+  changes({ tag, ...query }: ChangesQuery = {}): AsyncGenerator<ChangeEntry, void, undefined> {
+    const headers = { Accept: 'text/event-stream' }
+    const open = (position: string | undefined, ending: AbortSignal) => {
+      const call = {
+        operation: OPERATIONS.listChanges,
+        headers,
+        query: queryOf({ after: position, tag }),
+        signal: ending,
+      }
+      return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
+    }
+    return entriesOf(open, query)
+  }
+
   /** Returns a free id. Another client may get the same one. */
   async proposeId({ signal }: CallOptions = {}): Promise<bigint> {
     const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal }, json<{ next: number }>)
@@ -174,9 +213,71 @@ export class PlantstoreClient {
     return this.#list(OPERATIONS.listTokens, query, options, (json) => json as Token)
   }
 
+  /** Creates a webhook, which sends each change to its URL. Only the result has the secret that signs. */
+  async createWebhook(webhook: NewWebhook, { signal }: CallOptions = {}): Promise<WebhookWithSecret> {
+    const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
+    const call = { operation: OPERATIONS.createWebhook, headers, body: JSON.stringify(webhook), signal }
+    return this.#transport.send(call, json<WebhookWithSecret>)
+  }
+
+  /** Returns all webhooks, the oldest first. */
+  async listWebhooks({ signal }: CallOptions = {}): Promise<readonly Webhook[]> {
+    return this.#transport.send({ operation: OPERATIONS.listWebhooks, signal }, json<readonly Webhook[]>)
+  }
+
+  async getWebhook(id: string, { signal }: CallOptions = {}): Promise<Webhook> {
+    return this.#transport.send({ operation: OPERATIONS.getWebhook, id, signal }, json<Webhook>)
+  }
+
+  /** Changes the given members; `{state: 'paused'}` holds all events back. */
+  async updateWebhook(id: string, patch: WebhookPatch, { signal }: CallOptions = {}): Promise<Webhook> {
+    const call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal }
+    return this.#transport.send(call, json<Webhook>)
+  }
+
+  async deleteWebhook(id: string, { signal }: CallOptions = {}): Promise<void> {
+    return this.#transport.send({ operation: OPERATIONS.deleteWebhook, id, signal }, nothing)
+  }
+
+  /** Sends a message to the receiver now, and returns what came of it. */
+  async testWebhook(id: string, { signal }: CallOptions = {}): Promise<WebhookTest> {
+    return this.#transport.send({ operation: OPERATIONS.testWebhook, id, signal }, json<WebhookTest>)
+  }
+
+  /** Makes a new secret. The one of before signs as well, until the end of the overlap: a day by default. */
+  async rotateWebhookSecret(
+    id: string,
+    overlap: WebhookOverlap = {},
+    { signal }: CallOptions = {},
+  ): Promise<WebhookWithSecret> {
+    const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
+    const call = { operation: OPERATIONS.rotateWebhookSecret, id, headers, body: JSON.stringify(overlap), signal }
+    return this.#transport.send(call, json<WebhookWithSecret>)
+  }
+
+  /** Delivers the events after a position of the log of changes again. */
+  async redeliverWebhook(id: string, range: WebhookRange, { signal }: CallOptions = {}): Promise<Webhook> {
+    const call = { operation: OPERATIONS.redeliverWebhook, id, headers: JSON_TYPE, body: JSON.stringify(range), signal }
+    return this.#transport.send(call, json<Webhook>)
+  }
+
+  /** Returns the last attempts to deliver an event, the newest first: 1,000 at most. */
+  async listWebhookDeliveries(id: string, { signal }: CallOptions = {}): Promise<readonly WebhookDelivery[]> {
+    const query = '?limit=1000'
+    const call = { operation: OPERATIONS.listWebhookDeliveries, id, query, signal }
+    return this.#transport.send(call, json<readonly WebhookDelivery[]>)
+  }
+
   /** Returns the token of this client. */
   async getOwnToken({ signal }: CallOptions = {}): Promise<OwnToken> {
     return this.#transport.send({ operation: OPERATIONS.getOwnToken, signal }, json<OwnToken>)
+  }
+
+  /** Makes a token with the rights of this one, which works until the end of the overlap: a day by default. */
+  async rotateToken(id: string, overlap: TokenOverlap = {}, { signal }: CallOptions = {}): Promise<CreatedToken> {
+    const headers = { ...JSON_TYPE, 'Idempotency-Key': randomKey() }
+    const call = { operation: OPERATIONS.rotateToken, id, headers, body: JSON.stringify(overlap), signal }
+    return this.#transport.send(call, json<CreatedToken>)
   }
 
   async revokeToken(id: string, { signal }: CallOptions = {}): Promise<void> {
@@ -199,6 +300,11 @@ export class PlantstoreClient {
   /** Returns the contract of the service, an OpenAPI document. */
   async getContract({ signal }: CallOptions = {}): Promise<unknown> {
     return this.#transport.send({ operation: OPERATIONS.getContract, signal }, json<unknown>)
+  }
+
+  /** Returns the identity provider of the service (RFC 9728). */
+  async getResourceMetadata({ signal }: CallOptions = {}): Promise<ResourceMetadata> {
+    return this.#transport.send({ operation: OPERATIONS.getResourceMetadata, signal }, json<ResourceMetadata>)
   }
 
   #list<T>(operation: Operation, query: object, { signal }: CallOptions, itemOf: (json: unknown) => T): Listing<T> {

@@ -1,8 +1,13 @@
-import type { ImportReport, NewPlant, RefusedRow } from './contract.generated.ts'
+import type { ImportReport, NewPlant, Plant, RefusedRow } from './contract.generated.ts'
 import { int64, withId } from './exact-json.ts'
 
+/** A plant of an import. With `before`, mode `update` refuses it (41201) unless the stored plant is so. */
+export interface ImportedPlant extends NewPlant {
+  readonly before?: Plant
+}
+
 /** A file of plants (its text is a string or a Blob), or an iterable of plants. */
-export type ImportSource = Blob | string | Iterable<NewPlant> | AsyncIterable<NewPlant>
+export type ImportSource = Blob | string | Iterable<ImportedPlant> | AsyncIterable<ImportedPlant>
 
 /** UTF-16 units of a batch: few enough to retry quickly, many enough for speed. */
 const BATCH_TEXT = 1_000_000
@@ -17,13 +22,14 @@ export interface Batch {
 
 /** Yields plants as NDJSON, in batches. */
 export async function* batchesOf(
-  plants: Iterable<NewPlant> | AsyncIterable<NewPlant>,
+  plants: Iterable<ImportedPlant> | AsyncIterable<ImportedPlant>,
 ): AsyncGenerator<Batch, void, undefined> {
   let lines: string[] = []
   let text = 0
   const batch = (): Batch => ({ ndjson: lines.join(''), rows: lines.length })
-  for await (const { id, name, tag } of plants) {
-    const line = `${withId(id, { name, tag })}\n`
+  for await (const { id, name, tag, before } of plants) {
+    const expected = before === undefined ? undefined : { name: before.name, tag: before.tag }
+    const line = `${withId(id, { name, tag, before: expected })}\n`
     lines.push(line)
     text += line.length
     if (text < BATCH_TEXT && lines.length < BATCH_ROWS) continue

@@ -146,8 +146,9 @@ function secondsIn(header: string | null): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
 }
 
-const isTransient = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
-  reason instanceof PlantstoreUnreachable || TRANSIENT.includes(reason.status)
+/** Whether a later attempt may succeed. */
+export const isTransient = (reason: unknown): boolean =>
+  reason instanceof PlantstoreUnreachable || (reason instanceof PlantstoreError && TRANSIENT.includes(reason.status))
 
 /** Whether the request may have succeeded: the answer was lost, came from a proxy (0), or leaves the outcome open. */
 const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>
@@ -159,7 +160,8 @@ function waitAfter(reason: PlantstoreError | PlantstoreUnreachable, attempt: num
   return Math.max(asked, FIRST_WAIT * 2 ** (attempt - 1)) * (1 + Math.random() / 2)
 }
 
-function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
+/** Resolves after a time; rejects with the reason of the signal. */
+export function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts'
-import { Histogram } from './histogram.ts'
+import { Bound, type BoundUse, Histogram } from './counts.ts'
 
 export interface GroupCommitOptions<Row> {
   /** Rows that may wait or be in flight at once. The queue refuses one more with 50302. */
@@ -15,20 +15,8 @@ export interface GroupCommitOptions<Row> {
   readonly maxGroup: number
   /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
-  /**
-   * The number of groups into which a burst of rows is divided; 1 by default. More let this thread prepare a group
-   * while another thread or process commits the group before.
-   */
-  readonly parts?: number
-  /**
-   * Milliseconds that rows wait until GATHERED of the recent peak have come; 0 by default. It is for a store where a
-   * group costs more than its rows do.
-   */
-  readonly maxGather?: number
   /** Counts the groups. */
   readonly stats?: CommitStats
-  /** Rows of different keys are never in one group. By default all rows have the same key. */
-  keyOf?(row: Row): unknown
   weigh(row: Row): number
 }
 
@@ -45,10 +33,6 @@ interface PendingRow<Row, Result> {
  * one turn.
  */
 const MAX_TURNS = 8
-/** This share of #peak ends the wait for more rows: not all callers that got a result together come back. */
-const GATHERED = 0.75
-/** Decay of #peak: a burst stops counting after about this many groups. */
-const PEAK_DECAY = 32
 
 /**
  * Joins the rows of many callers into one commit. Rows that arrive while commits are under way, or while every turn of
@@ -61,18 +45,17 @@ const PEAK_DECAY = 32
 export class GroupCommit<Row, Result> {
   readonly #commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
   readonly #options: GroupCommitOptions<Row>
+  /** Rows that wait or are in flight now. */
+  readonly rows: Bound
+  /** Sum of `weigh` over those rows. */
+  readonly weight: Bound
   #queue: PendingRow<Row, Result>[] = []
-  #waiting = 0
-  #weight = 0
   #inFlight = 0
   /** The later one of two times: the last end of a commit, and the last start while no commit was under way. */
   #progressAt = 0
   /** Milliseconds of the last commit. */
   #lastTook = 0
-  /** The most rows that recently waited or were in flight at once. */
-  #peak = 0
   #scheduled = false
-  #gathering: NodeJS.Timeout | undefined
   #closed = false
   #idle: (() => void)[] = []
 
@@ -83,6 +66,8 @@ export class GroupCommit<Row, Result> {
   ) {
     this.#commit = commit
     this.#options = options
+    this.rows = new Bound(options.maxWaiting)
+    this.weight = new Bound(options.maxWeight)
   }
 
   /**
@@ -95,37 +80,25 @@ export class GroupCommit<Row, Result> {
     const refusal = this.#refusal(weight)
     if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
-      this.#waiting++
-      this.#weight += weight
+      this.rows.used++
+      this.weight.used += weight
       this.#queue.push({ row, weight, resolve, reject })
-      this.#peak = Math.max(this.#peak, this.#waiting)
-      if (this.#hasShare()) this.#flush()
-      else this.#schedule()
+      this.#schedule()
     })
   }
 
   /** Refuses further rows, and resolves when all rows have their results. */
   async close(): Promise<void> {
     this.#closed = true
-    if (this.#waiting > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
-  }
-
-  /** Rows that wait or are in flight now. */
-  get waiting(): number {
-    return this.#waiting
-  }
-
-  /** Sum of `weigh` over those rows. */
-  get weight(): number {
-    return this.#weight
+    if (this.#inFlight + this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
   #refusal(weight: number): AppError | undefined {
     if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
-    // A single row may be heavier than the bound, so an empty queue takes any row.
-    const isHeavy = this.#weight > 0 && this.#weight + weight > this.#options.maxWeight
-    const isFull = this.#waiting >= this.#options.maxWaiting || isHeavy || this.#isSlow
-    return isFull ? queueFull() : undefined
+    const full = this.rows.hasRoom() && !this.#isSlow ? fullBy(this.weight, weight) : this.rows
+    if (full === undefined) return undefined
+    full.refused++
+    return queueFull()
   }
 
   /**
@@ -134,33 +107,16 @@ export class GroupCommit<Row, Result> {
    */
   get #isSlow(): boolean {
     const { maxDelay, maxGroup } = this.#options
-    if (maxDelay === undefined || this.#waiting < maxGroup) return false
+    const waiting = this.rows.used
+    if (maxDelay === undefined || waiting < maxGroup) return false
     const took = Math.max(this.#lastTook, this.#inFlight > 0 ? performance.now() - this.#progressAt : 0)
-    return (this.#waiting / maxGroup) * took > maxDelay
-  }
-
-  /** Whether the queue holds its part of the recent peak, so that a group may start. */
-  #hasShare(): boolean {
-    const { parts = 1, maxGather = 0, maxInFlight } = this.#options
-    if (this.#inFlight >= maxInFlight) return false
-    if (maxGather > 0) return this.#queue.length >= this.#peak * GATHERED
-    return parts > 1 && this.#queue.length >= this.#peak / parts
+    return (waiting / maxGroup) * took > maxDelay
   }
 
   #schedule(): void {
-    // While another group is under way, rows wait until they are a full part, or until that group ends.
-    if ((this.#options.parts ?? 1) > 1 && this.#inFlight > 0) return
-    if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled || this.#queue.length === 0) return
-    const { maxGather = 0 } = this.#options
-    if (maxGather > 0) {
-      this.#gathering ??= setTimeout(() => {
-        this.#flush()
-        this.#schedule()
-      }, maxGather)
-    } else {
-      this.#scheduled = true
-      this.#waitForMore(this.#queue.length, MAX_TURNS)
-    }
+    if (this.#inFlight >= this.#options.maxInFlight || this.#scheduled) return
+    this.#scheduled = true
+    this.#waitForMore(this.#queue.length, MAX_TURNS)
   }
 
   /** Immediates run after the poll phase, so the group includes every request that this turn of the event loop read. */
@@ -169,14 +125,11 @@ export class GroupCommit<Row, Result> {
       if (this.#queue.length > length && turns > 1) return this.#waitForMore(this.#queue.length, turns - 1)
       this.#scheduled = false
       this.#flush()
-      if (this.#options.keyOf !== undefined) this.#schedule()
     })
   }
 
   #flush(): void {
-    clearTimeout(this.#gathering)
-    this.#gathering = undefined
-    const group = this.#takeGroup()
+    const group = this.#queue.splice(0, this.#options.maxGroup)
     if (group.length === 0) return
     this.#inFlight++
     const { stats } = this.#options
@@ -205,38 +158,19 @@ export class GroupCommit<Row, Result> {
     )
   }
 
-  /** Takes the oldest row, and up to a full group of the rows after it that have its key. */
-  #takeGroup(): PendingRow<Row, Result>[] {
-    const { keyOf, maxGroup } = this.#options
-    const [oldest] = this.#queue
-    if (keyOf === undefined || oldest === undefined) return this.#queue.splice(0, maxGroup)
-    const key = keyOf(oldest.row)
-    const group: PendingRow<Row, Result>[] = []
-    const others: PendingRow<Row, Result>[] = []
-    for (const waiting of this.#queue) {
-      if (group.length < maxGroup && keyOf(waiting.row) === key) group.push(waiting)
-      else others.push(waiting)
-    }
-    this.#queue = others
-    return group
-  }
-
   #settle(
     group: readonly PendingRow<Row, Result>[],
     answerOne: (waiting: PendingRow<Row, Result>, i: number) => void,
   ): void {
     this.#inFlight--
-    this.#peak -= this.#peak / PEAK_DECAY
-    const { parts = 1, maxGather = 0 } = this.#options
     // Starts the next commit first, so that it runs while this one's callers get their results.
-    if (this.#hasShare() || (maxGather === 0 && (parts === 1 || this.#inFlight === 0))) this.#flush()
-    else if (maxGather > 0) this.#schedule()
+    this.#flush()
     group.forEach((waiting, i) => {
-      this.#waiting--
-      this.#weight -= waiting.weight
+      this.rows.used--
+      this.weight.used -= waiting.weight
       answerOne(waiting, i)
     })
-    if (this.#waiting === 0) for (const resolve of this.#idle.splice(0)) resolve()
+    if (this.#inFlight + this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
@@ -250,12 +184,16 @@ function answer<Result>(
   else resolve(result)
 }
 
+/** A single row may be heavier than the bound, so an empty queue takes any row. */
+export const fullBy = (bound: Bound, weight: number): Bound | undefined =>
+  bound.used > 0 && !bound.hasRoom(weight) ? bound : undefined
+
 /** The refusal of a write for which the queue has no room or time. */
 export const queueFull = (): AppError =>
   new AppError(50302, 'too many requests are queued; nothing was done, retry later')
 
 /** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
-export type CommitWork = 'create' | 'change' | 'import'
+type CommitWork = 'create' | 'change' | 'import'
 
 /** Counts the groups of one kind of write since the start. */
 export interface CommitStats {
@@ -290,19 +228,16 @@ export async function countCommit<T>(stats: CommitStats, rows: number, commit: (
   }
 }
 
-/** The fill of the fuller one of two queues: creates, and changes of single plants. */
-export interface WriteQueueUse {
-  readonly rows: number
-  readonly maxRows: number
+/** Queues of writes of single plants. */
+interface Queue {
+  readonly rows: BoundUse
   /** UTF-16 units of their names and tags. */
-  readonly text: number
-  readonly maxText: number
+  readonly weight: BoundUse
 }
 
 /** The statistics of the writes of a store. */
 export interface WriteStats {
   readonly commits: Readonly<Record<CommitWork, CommitStats>>
-  /** Creates and changes of single plants that wait for their commit. */
-  readonly waiting: number
-  readonly queue: WriteQueueUse
+  /** The queue of creates, and that of changes. */
+  readonly queues: readonly [Queue, Queue]
 }

@@ -1,7 +1,7 @@
-import { type Config, shownStore } from '../settings/config.ts'
-import type { FirstToken } from './first-token.ts'
+import { type Config, hostInUrl, publicUrlOf, shownStore } from '../settings/config.ts'
+import type { FirstToken } from './token.ts'
 
-export interface BannerFacts {
+interface BannerFacts {
   readonly config: Config
   /** The port on which the service listens. */
   readonly port: number
@@ -15,7 +15,7 @@ export interface BannerFacts {
 
 /** Returns the lines that a person sees when the service is ready. */
 export function banner({ config, port, metricsPort, isNew, firstToken }: BannerFacts): string {
-  const address = `http://${addressIn(config.host)}:${port}`
+  const address = publicUrlOf(config, port)
   const { host: monitors = config.host } = config.metricsPort ?? {}
   const lines = [
     'Plantstore is ready.',
@@ -23,7 +23,7 @@ export function banner({ config, port, metricsPort, isNew, firstToken }: BannerF
     `  Address  ${address}`,
     ...pageLine(config, address, firstToken),
     `  API      ${address}${config.page ? '/docs' : '/openapi.json'}`,
-    ...(metricsPort === undefined ? [] : [`  Metrics  http://${addressIn(monitors)}:${metricsPort}/metrics`]),
+    ...(metricsPort === undefined ? [] : [`  Metrics  http://${hostInUrl(monitors)}:${metricsPort}/metrics`]),
     `  Store    ${shownStore(config.store)}${isNew ? ' (new)' : ''}`,
     ...tokenLines(config, firstToken),
     '',
@@ -67,10 +67,4 @@ function curl(address: string, first: FirstToken | undefined): string {
 function tokenInShell(first: FirstToken | undefined): string {
   if (first?.kind === 'shown') return first.secret
   return first?.kind === 'file' ? `$(cat '${first.path.replaceAll("'", `'\\''`)}')` : '$PLANTSTORE_TOKEN'
-}
-
-/** Returns the host in the form of a URL; `localhost` for a wildcard address. */
-function addressIn(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

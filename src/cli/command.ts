@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { readAsset } from '../base/assets.ts'
 import { environmentName, retirement, SETTINGS, type SettingValues } from '../settings/config.ts'
 import { RETIRED } from '../settings/limits.ts'
 
@@ -44,6 +45,7 @@ const HEADINGS: { readonly [K in keyof SettingValues]?: string } = {
   store: 'Store',
   backupEvery: 'Backups',
   token: 'Access',
+  oidcIssuer: 'Identity provider',
   logLevel: 'Logs',
   maxConnections: 'Connections and requests',
   maxSearches: 'Searches, exports and imports at once',
@@ -87,4 +89,10 @@ export const choice = (flags: string, help: string, values: readonly string[]): 
 export function endWith(exitCode: number): void {
   process.exitCode = exitCode
   if (exitCode > 2) process.exit()
+}
+
+/** Returns the version of the package. */
+export function version(): string {
+  const text = readAsset(new URL('../../package.json', import.meta.url)).toString()
+  return (JSON.parse(text) as { version: string }).version
 }

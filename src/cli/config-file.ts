@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../base/operator-error.ts'
-import { isSetting, misspeltSetting, retiredSetting } from '../settings/unknown-variables.ts'
-import { fileFault } from './file-fault.ts'
+import { type Config, environmentName, retirement, SETTINGS, shownStore } from '../settings/config.ts'
+import { RETIRED } from '../settings/limits.ts'
+import { fileFault } from './plant-files.ts'
 
 /** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
@@ -84,3 +85,84 @@ function nameFault(name: string, isOurs: boolean): string | undefined {
 
 const refusal = (path: string, faults: readonly string[]): OperatorError =>
   new OperatorError(faults.map((fault) => `${path}: ${fault}`).join('\n'), { exitCode: 2 })
+
+interface Sources {
+  /** The flags by the names of their settings. */
+  readonly flags: Readonly<Record<string, string | undefined>>
+  readonly environment: NodeJS.ProcessEnv
+  readonly file: ConfigFile | undefined
+}
+
+/** Returns the settings in effect and their sources, as lines of a configuration file. Leaves out secrets. */
+export function configLines(config: Config, { flags, environment, file }: Sources): string {
+  const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
+    const variable = environmentName(flag)
+    const set = environment[variable] || undefined
+    const [given, source] =
+      flags[key] !== undefined
+        ? [flags[key], `--${flag}`]
+        : set !== undefined
+          ? [set, 'environment']
+          : file?.values[variable] !== undefined
+            ? [file.values[variable], file.path]
+            : [fallback, 'default']
+    if (given === undefined) return `# ${variable} is not set`
+    if (key === 'token') return `# ${variable} is set and hidden  # ${source}`
+    // shownStore leaves out a password in the address.
+    return `${variable}=${quoted(key === 'store' ? shownStore(config.store) : given)}  # ${source}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function quoted(text: string): string {
+  if (/^[^\s#'"`\\]+$/.test(text)) return text
+  return text.includes("'") ? `"${text}"` : `'${text}'`
+}
+
+const PREFIX = environmentName('')
+const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
+/** Characters that may differ between a misspelt name and the setting that the message proposes. */
+const MAX_TYPOS = 3
+
+/**
+ * A sentence that names the variables with the prefix of settings that are no settings; undefined without such a
+ * variable. The program only warns of them, because platforms set some: Kubernetes does for a service named plantstore.
+ */
+export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))
+  if (unknown.length === 0) return undefined
+  const shown = unknown.sort().map((name) => {
+    const nearest = misspeltSetting(name)
+    return nearest === undefined ? name : `${name} (did you mean ${nearest}?)`
+  })
+  return `ignored, as no setting has this name: ${shown.join(', ')}`
+}
+
+/** Whether a variable of this name is a setting. */
+export const isSetting = (name: string): boolean => KNOWN.includes(name)
+
+/** What to tell an operator who sets a variable of an earlier version; undefined for another name. */
+function retiredSetting(name: string): string | undefined {
+  const found = Object.entries(RETIRED).find(([flag]) => environmentName(flag) === name)
+  return found === undefined ? undefined : retirement(found[1])
+}
+
+/** The setting with nearly this name; undefined when there is none. */
+function misspeltSetting(name: string): string | undefined {
+  const [nearest] = KNOWN.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)
+  return nearest === undefined || nearest.typos > MAX_TYPOS ? undefined : nearest.each
+}
+
+/** Characters to insert, delete or replace to turn one text into the other (Levenshtein). */
+function typos(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i)
+  for (const [i, character] of Array.from(one).entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < other.length; j++) {
+      const replaced = (row[j] ?? 0) + (character === other[j] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,14 +1,15 @@
+import { createHash } from 'node:crypto'
 import { OperatorError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
-import { commandActor } from '../domain/actor.ts'
 import { AppError } from '../domain/errors.ts'
-import type { ImportResult, Store } from '../domain/store.ts'
+import type { ImportResult, NewPlant } from '../domain/plant.ts'
+import type { Store } from '../domain/store.ts'
+import { commandActor } from '../domain/token.ts'
 import { type Config, type StoreAddress, shownStore } from '../settings/config.ts'
-import { abortOnSignal, Stopped } from './abort-on-signal.ts'
-import { CommandAudit } from './audit-file.ts'
-import { allPlants, Digest } from './digest.ts'
+import { CommandAudit } from './log.ts'
 import { withStore } from './open-store.ts'
 import { Progress, type ProgressState } from './progress.ts'
+import { abortOnSignal, Stopped } from './signals.ts'
 
 export interface CopyFlags {
   readonly from: StoreAddress
@@ -192,3 +193,35 @@ class Copy {
     return parts.join(', ')
   }
 }
+
+const MODULUS = 2n ** 128n
+
+/** The digest of a set of plants, whatever their order: their number, and the sum of their hashes. */
+export class Digest {
+  #count = 0
+  #sum = 0n
+
+  add({ id, name, tag }: NewPlant): void {
+    // JSON distinguishes an absent tag from an empty one, and any two different plants.
+    const text = JSON.stringify([String(id), name, tag ?? null])
+    const hash = createHash('sha256').update(text).digest('hex')
+    this.#count++
+    this.#sum = (this.#sum + BigInt(`0x${hash.slice(0, 32)}`)) % MODULUS
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  equals(other: Digest): boolean {
+    return this.#count === other.#count && this.#sum === other.#sum
+  }
+
+  toString(): string {
+    return this.#sum.toString(16).padStart(32, '0')
+  }
+}
+
+/** Yields all plants of a store, in chunks. */
+const allPlants = (store: Store): AsyncIterable<readonly NewPlant[]> =>
+  store.exportPlants({ tags: [], words: [] }, 'id')

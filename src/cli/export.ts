@@ -1,18 +1,17 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
+import { isFileOfStore } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
-import { isFileOfStore } from '../base/store-path.ts'
 import { filterOf, type PlantOrder } from '../domain/plant-query.ts'
 import type { Store } from '../domain/store.ts'
 import { type Format, headerOf, MEDIA_TYPES, NO_PLANTS, writeFile } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
-import { abortOnSignal, Stopped } from './abort-on-signal.ts'
 import { withStore } from './open-store.ts'
-import { outputFile, standardOutput } from './output-file.ts'
+import { outputFile, standardOutput } from './plant-files.ts'
 import { formatTime, Progress } from './progress.ts'
-import type { ServiceClient } from './service-client.ts'
-import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
+import { fileKind, type KindFlags, type ServiceClient, type TargetFlags, targetOf } from './service-client.ts'
+import { abortOnSignal, Stopped } from './signals.ts'
 
 export interface ExportFlags extends KindFlags, TargetFlags {
   readonly tag?: readonly string[]

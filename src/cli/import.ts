@@ -1,26 +1,20 @@
 import { OperatorError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
-import { commandActor } from '../domain/actor.ts'
-import type { ImportMode, Store } from '../domain/store.ts'
+import type { ImportMode } from '../domain/plant.ts'
+import type { Store } from '../domain/store.ts'
+import { commandActor } from '../domain/token.ts'
+import type { RefusedRow } from '../import/batch.ts'
+import type { Duplicates } from '../import/duplicates.ts'
 import { readPlants } from '../import/format.ts'
-import {
-  type Duplicates,
-  type ImportCounts,
-  type ImportSummary,
-  ImportTotals,
-  LISTED_ROWS,
-  type RefusedRow,
-} from '../import/import-summary.ts'
-import { runImport } from '../import/run-import.ts'
+import { type ImportCounts, type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import { duration } from '../settings/setting.ts'
-import { abortOnSignal, Stopped } from './abort-on-signal.ts'
-import { CommandAudit } from './audit-file.ts'
-import { openInput } from './input-file.ts'
+import { CommandAudit } from './log.ts'
 import { withStore } from './open-store.ts'
+import { openInput } from './plant-files.ts'
 import { formatTime, Progress } from './progress.ts'
-import { dryRunThrough, importThrough } from './service-import.ts'
-import { fileKind, type KindFlags, type TargetFlags, targetOf } from './transfer-flags.ts'
+import { dryRunThrough, fileKind, importThrough, type KindFlags, type TargetFlags, targetOf } from './service-client.ts'
+import { abortOnSignal, Stopped } from './signals.ts'
 
 export interface ImportFlags extends KindFlags, TargetFlags {
   readonly mode?: ImportMode

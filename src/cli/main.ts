@@ -3,15 +3,22 @@ import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
-import { unknownVariables } from '../settings/unknown-variables.ts'
-import { addAllSettings, addHelp, addRetired, addSettings, command, examples, HELP } from './command.ts'
-import { readConfigFile, withFile } from './config-file.ts'
-import { addDistribute } from './distribute-command.ts'
+import { addAllSettings, addHelp, addRetired, command, examples, HELP, version } from './command.ts'
+import {
+  addBackup,
+  addCheck,
+  addCopy,
+  addDistribute,
+  addExport,
+  addImport,
+  addRestore,
+  addStatus,
+  addToken,
+  type ReadSettings,
+} from './commands.ts'
+import { readConfigFile, unknownVariables, withFile } from './config-file.ts'
 import { serve } from './serve.ts'
-import { createToken, listTokens, revokeToken } from './token.ts'
-import { addCopy, addExport, addImport, type ReadSettings } from './transfer-commands.ts'
-import { addBackup, addCheck, addRestore, addStatus } from './upkeep-commands.ts'
-import { version } from './version.ts'
+import { addWebhook } from './webhook.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -77,7 +84,7 @@ function program(): Command {
         })
       }
       warnOfUnknown()
-      const { configLines } = await import('./print-config.ts')
+      const { configLines } = await import('./config-file.ts')
       process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(path) }))
     })
 
@@ -95,35 +102,7 @@ function program(): Command {
   addStatus(root, settings)
   addDistribute(root, settings)
 
-  const token = command(
-    root,
-    'token',
-    'create, list and revoke access tokens, even while a service serves the store',
-  ).addHelpText('after', examples('plantstore token create --name "Kew app"', 'plantstore token list'))
-  addSettings(command(token, 'create', 'create a token and print its secret, only once'), ['store', 'auditLog'])
-    // Commander would report a missing required option before a misspelt one.
-    .option('--name <NAME>', 'a name for the token, such as its user or purpose; required')
-    .option('--scopes <LIST>', SCOPES_HELP)
-    .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
-    .option('--json', 'print the secret and the token as JSON')
-    .addHelpText(
-      'after',
-      examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d'),
-    )
-    .action(({ name, scopes, expires, json = false, ...flags }) =>
-      createToken(settings(flags), { name, scopes, expires, json }),
-    )
-  addSettings(command(token, 'list', 'list all tokens, without their secrets'), ['store'])
-    .option('--json', 'print the list as JSON')
-    .addHelpText('after', examples('plantstore token list'))
-    .action(({ json = false, ...flags }) => listTokens(settings(flags), json))
-  addSettings(command(token, 'revoke', 'revoke a token for good, within a second'), ['store', 'auditLog'])
-    .argument('<id>', 'the id of the token, from the list')
-    .option('--even-last', 'also the last active token with the scope tokens')
-    .addHelpText('after', examples('plantstore token revoke tok_4bXm09TzQ1r'))
-    .option('--json', 'print the result as JSON on standard output')
-    .action((id, { evenLast = false, json = false, ...flags }) => revokeToken(settings(flags), id, { evenLast, json }))
-
+  const token = addToken(root, settings)
   command(root, 'openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .addHelpText('after', examples('plantstore openapi > plantstore.json'))
     .action(async () => {
@@ -131,15 +110,14 @@ function program(): Command {
       process.stdout.write(`${JSON.stringify(readContract().document, null, 2)}\n`)
     })
   addHelp(token)
+  addHelp(addWebhook(root, settings))
   addHelp(root)
   return root
 }
 
 /** Commands that print no warnings about the environment; `serve` logs them. */
 const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
-const SCOPES_HELP =
-  'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens (default plants:read,plants:write)'
 const SETTINGS_NOTES = `
 The order of precedence is: flag, environment variable, file of settings, default. On SIGHUP the service reads the file
-again, and applies the log level.
+again, applies the log level, and reads a changed certificate.
 SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`

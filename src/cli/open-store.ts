@@ -7,9 +7,10 @@ import type { Store, StorePool } from '../domain/store.ts'
 import type { Token } from '../domain/token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../domain/upkeep.ts'
 import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
-import { type StoreAddress, shownStore } from '../settings/config.ts'
+import type { PostgresStoreOptions } from '../postgres/store.ts'
+import { type ChangesKeep, DEFAULT_CHANGES_KEEP, type StoreAddress, shownStore } from '../settings/config.ts'
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Whether a service opens the store, which locks out a second service. */
   readonly serving: boolean
   /** Whether to create the store if it does not exist. */
@@ -23,8 +24,10 @@ export interface OpenOptions {
   readonly timeout: number
   /** Milliseconds to wait for a database that can not be reached. */
   readonly wait: number
-  /** Milliseconds for which the log of changes keeps old changes. */
-  readonly changesKeep?: number
+  /** Milliseconds for which the log of changes keeps old changes; undefined for a command, which keeps what there is. */
+  readonly changesKeep?: ChangesKeep
+  /** Bytes of the log of changes. */
+  readonly changesKeepSize?: number
   /** Called once when the store can't continue. Only a restart helps. */
   readonly onFatal: (error: Error) => void
   /** Called after the store was created. */
@@ -34,8 +37,6 @@ export interface OpenOptions {
 }
 
 export interface OpenStore extends Store {
-  /** The number of writes that wait for their commit. */
-  readonly waiting: number
   readonly writes: WriteStats
   /** The number of changes that the search index lacks; absent for an engine whose writes update the index. */
   readonly indexBehind?: number
@@ -52,7 +53,8 @@ export interface OpenStore extends Store {
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
-  const { searchConnections, longConnections, changesKeep = 0, maxDelay = Number.POSITIVE_INFINITY } = options
+  const { searchConnections, longConnections, changesKeep, changesKeepSize } = options
+  const { maxDelay = Number.POSITIVE_INFINITY } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
@@ -64,6 +66,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
       longConnections,
       timeout,
       retryTime: wait,
+      ...(changesKeep === undefined ? {} : postgresLog(changesKeep, changesKeepSize)),
       onMade,
       onNotice,
     })
@@ -75,24 +78,34 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
     create,
     maxWaiting,
     maxDelay,
-    changesKeep,
+    changesKeep: changesKeep === 'auto' ? DEFAULT_CHANGES_KEEP : (changesKeep ?? 0),
+    ...(changesKeepSize === undefined ? {} : { changesKeepSize }),
     onFatal,
     onMade,
     onNotice,
   })
 }
 
+const postgresLog = (
+  keep: ChangesKeep,
+  keepSize = Number.MAX_SAFE_INTEGER,
+): Pick<PostgresStoreOptions, 'history' | 'retention'> => {
+  if (keep === 0) return { history: 'end' }
+  if (keep === 'auto') return { history: 'auto', retention: { keep: DEFAULT_CHANGES_KEEP, keepSize } }
+  return { history: 'keep', retention: { keep, keepSize } }
+}
+
 /** Returns the operations on the store as a whole. It opens and creates nothing yet. */
 export async function upkeepOf(address: StoreAddress): Promise<Pick<Upkeep, 'backup' | 'restore' | 'check'>> {
   if (address.engine === 'postgres') return (await import('../postgres/upkeep.ts')).postgresUpkeep
-  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/status.ts')
   return sqliteUpkeep(address.path)
 }
 
 /** Reports the content of a store, even while a service serves it. */
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   if (address.engine === 'sqlite') {
-    const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+    const { sqliteUpkeep } = await import('../sqlite/upkeep/status.ts')
     return sqliteUpkeep(address.path).status()
   }
   return withStore(address, { create: false }, async (store) => {
@@ -116,14 +129,14 @@ const UNKNOWN = {
 
 /** Returns the identity of the SQLite store in a file, also of a backup; undefined for a file without one. */
 export async function identityOf(path: string): Promise<string | undefined> {
-  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/status.ts')
   return sqliteUpkeep(path).identity()
 }
 
 /** Returns a function that reads the sizes of a store's files; undefined for a store in a database. */
 export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes) | undefined> {
   if (address.engine === 'postgres') return undefined
-  const { sqliteUpkeep } = await import('../sqlite/upkeep/upkeep.ts')
+  const { sqliteUpkeep } = await import('../sqlite/upkeep/status.ts')
   return sqliteUpkeep(address.path).bytes
 }
 
@@ -144,7 +157,7 @@ export async function distributeStore(address: StoreAddress, options: Distribute
 /** Options for a command, which makes one request at a time. */
 const FOR_COMMAND = { serving: false, maxWaiting: 1, connections: 4, timeout: 60_000, wait: 0 } as const
 
-export interface WithStoreOptions {
+interface WithStoreOptions {
   /** Whether to create the store if it does not exist, with a notice unless `quiet`. */
   readonly create: boolean
   readonly quiet?: boolean

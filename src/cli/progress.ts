@@ -108,3 +108,17 @@ function bar(done: number): string {
   const full = Math.min(BAR_WIDTH, Math.floor(done * BAR_WIDTH))
   return `[${'='.repeat(full)}${' '.repeat(BAR_WIDTH - full)}]`
 }
+
+/** Aligns the columns of rows, the first of which is the head. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
+}

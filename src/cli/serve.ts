@@ -4,27 +4,30 @@ import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
+import { isLoopback } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import type { TokenIssuer } from '../domain/token.ts'
+import type { ServiceState } from '../http/answer/responder.ts'
 import type { App } from '../http/app.ts'
-import type { ServiceState } from '../http/service-state.ts'
 import { type Config, type ListenAddress, shownStore } from '../settings/config.ts'
-import { onStopSignal } from './abort-on-signal.ts'
-import { serviceAudit } from './audit-file.ts'
 import { banner } from './banner.ts'
-import { makeFirstToken } from './first-token.ts'
-import type { LineWriter } from './line-writer.ts'
-import { openLog } from './log.ts'
+import { Certificate, certificateFiles } from './certificate.ts'
+import { version } from './command.ts'
+import { type LineWriter, openLog, serviceAudit } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
-import { reloadOnSignal } from './reload.ts'
 import { scheduledBackups, wantedBackupFolder } from './scheduled-backups.ts'
-import { version } from './version.ts'
+import { onStopSignal, reloadOnSignal } from './signals.ts'
+import { makeFirstToken } from './token.ts'
 
 /** Milliseconds that open requests may still take after the server has stopped to listen. */
 const ANSWERS_TIMEOUT = 5000
 /** Milliseconds for which the end of the process waits for the reader of the log. */
 const LOG_TIMEOUT = 1000
 
-export interface ServeOptions {
+const CLEAR_TEXT =
+  'tokens cross the network in clear text: give a certificate by --tls-cert and --tls-key, or name a proxy by --trusted-proxies'
+
+interface ServeOptions {
   /** A warning about the configuration for the operator. */
   readonly notice: string | undefined
   /** Reads the configuration again. */
@@ -44,12 +47,16 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
   const opened = new AsyncDisposableStack()
   let isNew = false
   if (notice !== undefined) log.warn(notice)
+  if (isClearText(config)) log.warn(CLEAR_TEXT)
   // On a terminal, SIGHUP means that its window was closed, and ends the process.
-  if (!process.stdout.isTTY && !process.stderr.isTTY) {
+  const reloads = !process.stdout.isTTY && !process.stderr.isTTY
+  if (reloads) {
     reloadOnSignal(config, read, log)
     process.on('SIGHUP', () => trail.reopen())
   }
   try {
+    const files = certificateFiles(config)
+    const certificate = files && new Certificate(files, log)
     await mustHaveFreePort(clientsAddress(config))
     if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config.metricsPort))
     const backupFolder = wantedBackupFolder(config)
@@ -64,6 +71,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       timeout: config.storeTimeout,
       wait: config.storeWait,
       changesKeep: config.changesKeep,
+      changesKeepSize: config.changesKeepSize,
       onFatal: (error) => exitOnFatal(error, log, allLines, state),
       onMade: () => {
         isNew = true
@@ -73,9 +81,10 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     // The await below throws an earlier rejection; without a listener, Node.js would end the process first.
     opening.catch(() => {})
     // The store opens in its thread while this thread loads the modules of HTTP, which takes as long.
-    const [{ buildApp }, { readContract }] = await Promise.all([
+    const [{ buildApp }, { readContract }, { Deliverer }] = await Promise.all([
       import('../http/app.ts'),
       import('../http/operations.ts'),
+      import('../webhooks/deliverer.ts'),
     ])
     const contract = readContract()
     const store = await opening
@@ -83,12 +92,26 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     opened.defer(() => closed('the store', store.close(), log))
     const backups = await scheduledBackups(config, backupFolder, log)
     if (backups !== undefined) opened.defer(() => closed('the backups', backups.close(), log))
+    const { changes, webhooks } = store
+    const delivery =
+      changes &&
+      new Deliverer({
+        changes,
+        webhooks,
+        allow: config.webhookAllow,
+        giveUp: config.webhookGiveUp,
+        hasConfiguredToken: config.token !== undefined,
+        version: version(),
+        onNotice: (text) => log.warn(text),
+      })
+    if (delivery !== undefined) opened.defer(() => closed('the webhooks', delivery.close(), log))
     const app = buildApp({
       config,
       contract,
       store,
       log,
       audit: trail.audit,
+      issuer: await issuerOf(config, log),
       state,
       writes: store.writes,
       logLines,
@@ -96,10 +119,15 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       indexBehind: () => store.indexBehind,
       pool: store.pool,
       backups,
+      certificate,
+      pair: certificate?.pair,
+      delivery,
       facts: { version: version(), engine: config.store.engine, bytes },
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
     opened.defer(() => closed('the HTTP server', closeApp(app), log))
+    certificate?.follow((pair) => app.useCertificate(pair))
+    if (reloads) process.on('SIGHUP', () => certificate?.look())
     const port = await listen(app, clientsAddress(config))
     const metricsPort =
       app.monitors && config.metricsPort && (await listen(app.monitors, monitorsAddress(config.metricsPort)))
@@ -108,6 +136,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     // Before the banner, whose reader may send a signal at once.
     onStopSignal((signal) => void stop(signal, app.server, config, log, allLines, state, opened))
     backups?.start()
+    delivery?.start()
     process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
     const configuredToken = config.token !== undefined
     log.info(
@@ -121,6 +150,20 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     throw error
   }
 }
+
+/** The verifier of the identity provider's tokens. Its library is loaded only where one is named. */
+async function issuerOf(config: Config, log: Logger): Promise<TokenIssuer | undefined> {
+  const { oidcIssuer } = config
+  if (oidcIssuer === undefined) return undefined
+  const { JwtIssuer } = await import('../oidc/jwt-issuer.ts')
+  const onOutage = (error: unknown) =>
+    log.warn({ err: error, issuer: oidcIssuer }, 'the identity provider gives no keys; known ones are used for a day')
+  return new JwtIssuer({ ...config, oidcIssuer, onOutage })
+}
+
+/** Whether other machines reach the service without TLS, neither its own nor that of a proxy. */
+const isClearText = ({ host, tlsCert, trustedProxies }: Config): boolean =>
+  !isLoopback(host) && tlsCert === undefined && trustedProxies.length === 0
 
 /** Checks the port before the store opens: a start without a free port must not create or change a store. */
 async function mustHaveFreePort(address: Address): Promise<void> {

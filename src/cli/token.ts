@@ -1,12 +1,33 @@
+import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { commandActor } from '../domain/actor.ts'
-import { faultOfTokenName, isScope, SCOPES, type Scope, scopesIn, type Token, timeIn } from '../domain/token.ts'
+import type { Store } from '../domain/store.ts'
+import {
+  commandActor,
+  DEFAULT_OVERLAP,
+  faultOfTokenName,
+  hashSecret,
+  isScope,
+  MAX_OVERLAP,
+  makeSecret,
+  makeTokenId,
+  SCOPES,
+  type Scope,
+  scopesIn,
+  type Token,
+  type TokenRequest,
+  type TokenStore,
+  timeIn,
+} from '../domain/token.ts'
+import type { AuditLog } from '../http/answer/records.ts'
 import type { Config } from '../settings/config.ts'
-import { CommandAudit } from './audit-file.ts'
-import { auditedToken, issueToken } from './issue-token.ts'
+import { CommandAudit } from './log.ts'
 import { withStore } from './open-store.ts'
+import { fileFault } from './plant-files.ts'
+import { table } from './progress.ts'
 
-export interface CreateFlags {
+interface CreateFlags {
   readonly name: string | undefined
   readonly scopes: string | undefined
   readonly expires: string | undefined
@@ -19,10 +40,13 @@ export async function createToken(config: Config, flags: CreateFlags): Promise<v
   using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
   const { secret, token } = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, wanted))
   audit.write('createToken', 'created', auditedToken(token))
-  process.stderr.write(`Created ${token.id}. The token is shown only once; the store keeps only its hash.\n`)
-  const { id, name, scopes, expiresAt } = token
+  printSecret(token, secret, flags.json)
+}
+
+function printSecret({ id, name, scopes, expiresAt }: Token, secret: string, json: boolean): void {
+  process.stderr.write(`Created ${id}. The token is shown only once; the store keeps only its hash.\n`)
   const shown = { secret, id, name, scopes, expiresAt }
-  process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : `${secret}\n`)
+  process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : `${secret}\n`)
 }
 
 /** Prints all tokens without their secrets, as a table or as JSON. */
@@ -36,7 +60,7 @@ export async function listTokens(config: Config, json: boolean): Promise<void> {
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
-export interface RevokeFlags {
+interface RevokeFlags {
   /** Whether to revoke even the last active token with the scope `tokens`. */
   readonly evenLast: boolean
   readonly json: boolean
@@ -47,15 +71,46 @@ export async function revokeToken(config: Config, id: string, { evenLast, json }
   using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
   const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
   if (result === 'last') throw new OperatorError(LAST)
-  if (result !== 'revoked') {
-    throw new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
-  }
+  if (result !== 'revoked') throw noActive(id)
   audit.write('revokeToken', 'revoked', { revoked: id })
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
   if (json) process.stdout.write(`${JSON.stringify({ revoked: id }, null, 2)}\n`)
 }
 
+interface RotateFlags {
+  readonly overlap: string | undefined
+  readonly json: boolean
+}
+
+/**
+ * Makes a token with the rights of another one, which ends after the overlap. Prints as createToken does.
+ *
+ * @throws OperatorError when no active token has the id, or the store has as many active tokens as it may
+ */
+export async function rotateToken(config: Config, id: string, { overlap, json }: RotateFlags): Promise<void> {
+  const createdAt = new Date()
+  const until = createdAt.getTime() + overlapOf(overlap)
+  const rotates = { id, until, scopes: SCOPES, expiresAt: Number.POSITIVE_INFINITY }
+  const bounds = { creator: undefined, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }
+  const secret = makeSecret()
+  // The store gives the token the content of the one that it replaces.
+  const content = { name: id, scopes: [], expiresAt: undefined, lastUsedAt: undefined, revokedAt: undefined }
+  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
+  const token = await withStore(config.store, { create: false }, (store) =>
+    store.tokens.issueToken({ ...content, id: makeTokenId(), createdAt }, hashSecret(secret), bounds),
+  )
+  if (token === 'too many') throw new OperatorError(`there are ${config.maxTokens} active tokens; revoke one first`)
+  if (typeof token === 'string') throw noActive(id)
+  audit.write('rotateToken', 'created', { rotated: id, ...auditedToken(token) })
+  const end = until <= Date.now() ? 'stops within a second' : `works until ${shortTime(new Date(until))} at the latest`
+  process.stderr.write(`${id} ${end}. `)
+  printSecret(token, secret, json)
+}
+
 const ACTOR = commandActor('token')
+
+const noActive = (id: string): OperatorError =>
+  new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
 
 const LAST =
   'this is the last active token with the scope tokens, without which no other can be created or revoked over HTTP; create another one first, or add --even-last'
@@ -70,7 +125,7 @@ function tokenName(name: string | undefined): string {
 }
 
 function scopesOf(list: string | undefined): readonly Scope[] {
-  if (list === undefined) return SCOPES.filter((scope) => scope !== 'tokens')
+  if (list === undefined) return SCOPES.filter((scope) => scope.startsWith('plants:'))
   const scopes = list.split(',').map((scope) => scope.trim())
   const known = scopesIn(scopes)
   if (known !== undefined) return known
@@ -81,9 +136,8 @@ function scopesOf(list: string | undefined): readonly Scope[] {
 /** Reads `90d`, `12h`, or an RFC 3339 date or time in the future. */
 function expiryOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
-  const span = /^(\d{1,5})([hd])$/.exec(text)
-  const time =
-    span === null ? timeIn(completeTime(text))?.getTime() : Date.now() + Number(span[1]) * hours(span[2]) * 3.6e6
+  const span = spanIn(text)
+  const time = span === undefined ? timeIn(completeTime(text))?.getTime() : Date.now() + span
   if (time === undefined || time <= Date.now()) {
     throw new OperatorError(
       `--expires: "${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
@@ -99,20 +153,119 @@ function expiryOf(text: string | undefined): Date | undefined {
 const completeTime = (text: string): string =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text.replace(/^(\S{10}T\d{2}:\d{2})(?=Z|[+-])/, '$1:00')
 
-const hours = (unit: string | undefined): number => (unit === 'd' ? 24 : 1)
+/** Reads `12h` or `90d`, in milliseconds. */
+function spanIn(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * (unit === 'd' ? 24 : 1) * 3.6e6
+}
+
+/** @returns milliseconds */
+function overlapOf(text: string | undefined): number {
+  const span = text === undefined ? DEFAULT_OVERLAP : spanIn(text)
+  if (span !== undefined && span <= MAX_OVERLAP) return span
+  throw new OperatorError(`--overlap: "${text}" is not a time up to 7d, such as 0h, 12h or 1d`, { exitCode: 2 })
+}
 
 const timesOf = ({ createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string[] =>
-  [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.toISOString().replace(/\.\d+Z/, 'Z') ?? 'never')
+  [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => (date === undefined ? 'never' : shortTime(date)))
 
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+const shortTime = (date: Date): string => date.toISOString().replace(/\.\d+Z/, 'Z')
+
+/** The first token of a store. With `none` the start made no token, as it has no safe place for the secret. */
+export type FirstToken =
+  | { readonly kind: 'shown'; readonly secret: string }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'none' }
+
+/**
+ * Makes a token with all scopes for a store that never had a token. On a terminal, the banner shows the secret. Other
+ * output goes to a log, so the secret goes to a file beside the store, which only its owner can read. A PostgreSQL
+ * store has no such folder, and several instances that start at once would each make a token.
+ *
+ * @returns undefined when the store needs no token
+ * A start that ends between the file and the token leaves a file whose token no store has. The next start writes another.
+ *
+ * @throws OperatorError when another file has the name, or the file can't be written
+ */
+export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {
+  if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
+  const wanted = { name: 'first', scopes: SCOPES, expiresAt: undefined }
+  const issue = async (secret?: string): Promise<string> => {
+    const issued = await issueToken(store.tokens, wanted, secret)
+    const details = auditedToken(issued.token)
+    audit.write({ operation: 'createToken', outcome: 'created', actor: commandActor('serve'), details })
+    return issued.secret
+  }
+  if (process.stdout.isTTY) return { kind: 'shown', secret: await issue() }
+  if (config.store.engine !== 'sqlite') return { kind: 'none' }
+  const path = `${config.store.path}.first-token`
+  const secret = makeSecret()
+  mustBeLeftover(path)
+  writeAnew(path, `${secret}\n`)
+  try {
+    await issue(secret)
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  }
+  return { kind: 'file', path }
 }
+
+/** A secret, the start of one, or the zeros of a file whose content a power cut took. */
+const LEFTOVER = /^(?:\0*|ps?|ps_[0-9A-Za-z]{0,49}\n?)$/
+/** Bytes, more than a secret has. */
+const MAX_LEFTOVER = 64
+
+/** @throws OperatorError when the path holds anything but what an interrupted start has left */
+function mustBeLeftover(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return
+  try {
+    if (stat.isFile() && stat.size <= MAX_LEFTOVER && LEFTOVER.test(readFileSync(path, 'latin1'))) return
+  } catch (error) {
+    throw fileFault(path, error)
+  }
+  throw new OperatorError(`${path}: already exists and holds no access token; move it away`)
+}
+
+function writeAnew(path: string, text: string): void {
+  try {
+    rmSync(path, { force: true })
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    syncDirectory(dirname(path))
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw fileFault(path, error)
+  }
+}
+
+interface IssuedToken {
+  readonly token: Token
+  /** The store keeps only its hash. */
+  readonly secret: string
+}
+
+/** Creates a token and stores its hash. */
+export async function issueToken(
+  tokens: TokenStore,
+  wanted: TokenRequest,
+  secret = makeSecret(),
+): Promise<IssuedToken> {
+  const token = { ...wanted, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
+  await tokens.createToken(token, hashSecret(secret))
+  return { token, secret }
+}
+
+/** Returns the members of an audit line about a new token. */
+const auditedToken = ({ id, name, scopes, expiresAt }: Token): object => ({
+  created: id,
+  createdName: name,
+  scopes,
+  expiresAt,
+})

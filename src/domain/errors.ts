@@ -22,13 +22,16 @@ export const ERRORS = {
   40903: 'The last active access token with the scope tokens cannot be revoked; nothing was changed.',
   40904: 'The store has as many active access tokens as the operator allows; nothing was changed.',
   40905: 'There is no free range of ids after those in use; nothing was changed.',
+  40906: 'The store has as many webhooks as it may have; nothing was changed.',
+  41001: 'The position is older than the log of changes, or of another history; begin again with an export.',
   41201: 'A precondition of the request (If-Match, If-None-Match) does not hold; nothing was changed.',
   41301: 'The body is larger than the limit.',
   41501: 'The body has a media type, charset or encoding that the operation does not take.',
   42901: 'One token or address sends too many requests, or too many at once; Retry-After says when to retry.',
   43101: 'The request line and headers are larger than the limit.',
   50001: 'An unexpected error occurred; the log has its cause under the X-Request-Id of the answer.',
-  50301: 'The store is out of reach. A write may or may not have been stored; sending it again is safe.',
+  50301:
+    'The store is out of reach, or the keys of the identity provider are. A write may or may not have been stored; sending it again is safe.',
   50302:
     'The service is overloaded: a limit for all clients is reached, or a search passed its deadline. Nothing was done.',
   50303: 'The service is shutting down; nothing was done.',

@@ -1,4 +1,4 @@
-import type { Actor } from './actor.ts'
+import type { Actor } from './token.ts'
 
 /**
  * Milliseconds for which a key gets its range again. Without an end, every reservation would need a row of its own for
@@ -80,7 +80,7 @@ export function later(one: IdRange | undefined, other: IdRange | undefined): IdR
 }
 
 /** The reservations that grow so that they cover others, which go. The latter are named by their first ids. */
-export interface JoinedRanges {
+interface JoinedRanges {
   readonly grown: readonly IdRange[]
   readonly gone: readonly bigint[]
 }

@@ -1,30 +1,19 @@
-import type { Actor } from './actor.ts'
-import type { AbortingAsker, Asker } from './asker.ts'
-import type { AppError } from './errors.ts'
+import type { ChangeLog } from './changes.ts'
 import type { IdStore } from './id-store.ts'
-import type { NewPlant, PlantPatch } from './plant.ts'
+import type {
+  CreateOptions,
+  CreateResult,
+  Expectation,
+  ImportedPlant,
+  ImportMode,
+  ImportResult,
+  NewPlant,
+  PlantPatch,
+  ReplaceResult,
+} from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
-import type { Expectation } from './plant-version.ts'
-import type { TokenStore } from './token-store.ts'
-
-/** `created`: the plant is new. `unchanged`: an equal plant exists, so that a repeated create has the same answer. */
-export type CreateResult = 'created' | 'unchanged'
-
-export interface CreateOptions {
-  /** Refuses an id that exists, even with an equal plant. */
-  readonly mustBeNew: boolean
-}
-
-export type ReplaceResult = 'created' | 'replaced'
-
-/**
- * The treatment of existing ids by an import. `add`: as by a create, put if absent or equal. `update`: the imported
- * plant replaces the one in the store.
- */
-export type ImportMode = 'add' | 'update'
-
-/** The result of one imported plant. An AppError means that this plant alone was refused and not stored. */
-export type ImportResult = 'added' | 'updated' | 'unchanged' | AppError
+import type { Actor, TokenStore } from './token.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 /** The number of plants with a tag. */
 export interface TagCount {
@@ -35,7 +24,7 @@ export interface TagCount {
 /** An import that stores nothing, and gives each plant the result that a real import would give it. */
 export interface DryRun {
   /** Later calls see the plants of earlier ones as if the store had them. Results are in the order of the plants. */
-  importPlants(plants: readonly NewPlant[]): Promise<ImportResult[]>
+  importPlants(plants: readonly ImportedPlant[]): Promise<ImportResult[]>
 
   /** Yields all plants of the store by id, without those of the dry run. Like Store.exportPlants otherwise. */
   storedPlants(signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
@@ -61,6 +50,11 @@ export interface Store {
   /** Proposes and reserves ids for new plants. */
   readonly ids: IdStore
 
+  readonly webhooks: WebhookStore
+
+  /** The log of changes of plants; absent while it is switched off. */
+  readonly changes?: ChangeLog | undefined
+
   /**
    * Puts the plant if its id is absent. An equal plant under the id stays. Resolves after the commit that holds the
    * plant.
@@ -74,9 +68,9 @@ export interface Store {
    * Returns the plant with this id; undefined when there is none. It sees every write that was answered before. Several
    * calls may get the same object, which never changes.
    *
-   * @param asker an asker that is over before its turn drops the read, and the call rejects
+   * @param caller a caller that is over before its turn drops the read, and the call rejects
    */
-  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined>
+  getPlant(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined>
 
   /**
    * Puts the plant, and replaces the one with its id. Resolves after the commit.
@@ -106,12 +100,12 @@ export interface Store {
    * extra plant shows that there is another page. Calls with the same query and limit may get the same array, which
    * never changes.
    *
-   * @param asker ends the search early: the call rejects with the signal's reason, and frees what it holds within a
+   * @param caller ends the search early: the call rejects with the signal's reason, and frees what it holds within a
    *   second
    * @throws AppError 50301 also while an index that the query needs is being built, but never for a list by id without
    *   a filter
    */
-  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]>
+  listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<readonly NewPlant[]>
 
   /**
    * Returns at most `limit` tags that come after `after` in the order of code points. Sees writes, throws and ends
@@ -124,7 +118,7 @@ export interface Store {
    * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. In a sharded store, each shard
    * has a commit of its own, and some of them may be done when the call rejects.
    */
-  importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
+  importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 
   /**
    * Renews what searches rely on, if the imports since the last call have put many plants. Call it after the last batch
@@ -142,9 +136,16 @@ export interface Store {
    *
    * @param signal ends the chunk under way early: the iteration throws the signal's reason, and frees what it holds
    *   within a second
+   * @param onPosition called before the first chunk with the position of the snapshot in the log of changes: entries
+   *   after it are exactly the changes that the export lacks. Not called while the log is switched off
    * @throws AppError 50301 as listPlants does, before the first chunk
    */
-  exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]>
+  exportPlants(
+    filter: PlantFilter,
+    order: PlantOrder,
+    signal?: AbortSignal,
+    onPosition?: (position: string) => void,
+  ): AsyncIterable<readonly NewPlant[]>
 
   /** Counts the plants, by a read of all of them. Writes go on meanwhile. */
   countPlants(): Promise<number>
@@ -166,18 +167,46 @@ export interface Store {
 
 /** The use of a store's connections by one kind of work. */
 export interface PoolUse {
-  /** `all` for all kinds together. */
-  readonly work: 'all' | 'search' | 'import' | 'long'
   /** Connections that it may now use at once. */
-  readonly limit: number
-  readonly taken: number
+  readonly max: number
+  readonly used: number
   /** Statements that wait for a connection. */
   readonly waiting: number
+  /** Statements that got none in time. */
+  readonly refused: number
 }
 
 /** The connections of a store that has a bounded number of them. */
 export interface StorePool {
   /** Exports and dry runs that run at once. Further ones wait for a connection. */
   readonly maxLongWork: number
-  uses(): readonly PoolUse[]
+  /** `all`: all kinds of work together. */
+  readonly uses: Readonly<Record<'all' | 'search' | 'import' | 'long', PoolUse>>
+}
+
+/** An AbortSignal that its owner creates only when somebody uses it. */
+export interface LazySignal {
+  /** Whether the caller no longer waits. */
+  readonly isOver: boolean
+  /** Aborts when the caller no longer waits. The first use creates it, which costs as much as the rest of a short page. */
+  readonly signal: AbortSignal
+}
+
+/** A signal that exists already. */
+export const lazySignalOf = (signal: AbortSignal): LazySignal => ({
+  signal,
+  get isOver() {
+    return signal.aborted
+  },
+})
+
+/** Settles like the work, or rejects with the signal's reason once the signal aborts. It does not end the work. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-export const SCOPES = ['plants:read', 'plants:write', 'tokens'] as const
+export const SCOPES = ['plants:read', 'plants:write', 'tokens', 'webhooks'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** An access token without its secret, of which the store has only the SHA-256. */
@@ -66,6 +66,9 @@ export function isWellFormed(secret: string): boolean {
   return checkDigits(digits.slice(0, SECRET_DIGITS)) === digits.slice(SECRET_DIGITS)
 }
 
+/** Whether a bearer token is a JWT: three parts (RFC 7515 section 3.1). */
+export const isJwt = (token: string): boolean => /^[^.]*\.[^.]*\.[^.]*$/.test(token)
+
 /** SHA-256 of the secret, 32 bytes, for the store. A secret of 256 random bits needs no slow hash. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest()
@@ -73,7 +76,11 @@ export function hashSecret(secret: string): Buffer {
 
 export const makeTokenId = (): string => tokenIdOf(randomBytes(8))
 
-const tokenIdOf = (bits: Buffer): string => `tok_${base62(BigInt(`0x${bits.toString('hex')}`), 11)}`
+const tokenIdOf = (bits: Buffer): string => idOfBits('tok_', bits)
+
+/** The public name of a record: a prefix, and 8 bytes in base62. */
+export const idOfBits = (prefix: string, bits: Buffer): string =>
+  prefix + base62(BigInt(`0x${bits.toString('hex')}`), 11)
 
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text)
 
@@ -84,6 +91,10 @@ function base62(value: bigint, digits: number): string {
   for (let rest = value; text.length < digits; rest /= 62n) text = BASE62[Number(rest % 62n)] + text
   return text
 }
+
+/** The longest overlap of two secrets, and the usual one, in milliseconds. */
+export const MAX_OVERLAP = 7 * 86_400_000
+export const DEFAULT_OVERLAP = 86_400_000
 
 /** The content of a new token. */
 export interface TokenRequest {
@@ -104,6 +115,17 @@ export function faultOfTokenName(name: string): string | undefined {
   }
   return DISGUISING.test(name) ? 'must not contain control, format or line-separating characters' : undefined
 }
+
+/** A name from elsewhere as that of a token: without disguising characters, and cut; empty where nothing is left. */
+export const plainTokenName = (name: string, max = MAX_NAME): string =>
+  [
+    ...name
+      .slice(0, 4 * max)
+      .replaceAll(new RegExp(DISGUISING, 'gu'), '')
+      .trim(),
+  ]
+    .slice(0, max)
+    .join('')
 
 /** The scopes in their usual order, each once; undefined for no scope or an unknown one. */
 export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined {
@@ -129,7 +151,7 @@ export function timeIn(text: string): Date | undefined {
 }
 
 /** A request for more rights than its own token may give. */
-export type Excess = 'scopes' | 'expiry'
+type Excess = 'scopes' | 'expiry'
 
 /**
  * A token may create a token that has only scopes of its creator and expires no later.
@@ -142,4 +164,152 @@ export function excessOf(
 ): Excess | undefined {
   if (!wanted.scopes.every((scope) => creator.scopes.includes(scope))) return 'scopes'
   return (wanted.expiresAt?.getTime() ?? 0) > creator.expiresAt ? 'expiry' : undefined
+}
+
+/** Who asks for a write. */
+export interface Actor {
+  /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
+  readonly id: string
+  /** The name of the token. */
+  readonly name: string
+}
+
+/** The token that the configuration of the service names. */
+export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
+
+/** The actor of a command that opens the store itself, by its rights to the file or the database, without a token. */
+export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'serve'): Actor => ({
+  id: `command:${command}`,
+  name: `plantstore ${command}`,
+})
+
+/** A valid access token. */
+export interface IssuedToken {
+  /** Its id is `oidc:` and the subject of a token that an identity provider made. */
+  readonly actor: Actor
+  /** None where the token gives no scope of the service. */
+  readonly scopes: readonly Scope[]
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** The sender of a request. */
+export interface Identity extends IssuedToken {
+  /** SHA-256 of the token's secret; undefined for a token outside of the store, which nobody can revoke here. */
+  readonly hash: Buffer | undefined
+}
+
+/** Verifies the access tokens (JWT, RFC 9068) of one identity provider. */
+export interface TokenIssuer {
+  /**
+   * Resolves with a valid token. It also passes for LEEWAY after its expiry, as clocks differ.
+   *
+   * @param enter waits for the turn of one step of the check, and resolves with a function that ends the turn
+   * @throws AppError 40102 for an invalid token, 40103 for an expired one, 50301 while no key can tell; all that
+   *   `enter` throws
+   */
+  verify(jwt: string, enter: () => Promise<() => void>): Promise<IssuedToken>
+}
+
+/** A token, and the SHA-256 of its secret. */
+export interface StoredToken {
+  readonly token: Token
+  readonly hash: Buffer
+}
+
+/** Bounds on the creation of a token by another one. */
+export interface IssueOptions {
+  /** The id of the creating token, which must be active at that moment; undefined for a token outside of the store. */
+  readonly creator: string | undefined
+  /** The most active tokens (neither revoked nor expired) of the store. */
+  readonly max: number
+  /** The most revoked and expired tokens that the store lists besides. */
+  readonly maxEnded: number
+  /** Undefined: the new token replaces none. */
+  readonly rotates?: Rotation | undefined
+}
+
+/** The active token that a new one replaces, and the most rights that it may have. */
+export interface Rotation {
+  readonly id: string
+  /** Milliseconds since 1970: it then expires, unless it does so before. */
+  readonly until: number
+  readonly scopes: readonly Scope[]
+  /** Milliseconds since 1970, or infinity. */
+  readonly expiresAt: number
+}
+
+/**
+ * The token in the store, or the refusal: its creator is no longer active, there are too many tokens, or the token to
+ * replace is not active or has more rights than the bounds.
+ */
+export type IssueResult = Token | IssueRefusal
+export type IssueRefusal = 'creator revoked' | 'too many' | RotationRefusal
+type RotationRefusal = 'absent' | 'too strong'
+
+/** `last`: the call spares the token, which is the last active one with the scope `tokens`. */
+export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last'
+
+/** The last token of a page: the next page begins after it. */
+export type TokenPosition = Pick<Token, 'createdAt' | 'id'>
+
+export interface TokenPage {
+  /** Undefined: from the start. */
+  readonly after?: TokenPosition | undefined
+  /** Undefined: all of them. */
+  readonly limit?: number | undefined
+}
+
+/**
+ * The access tokens of a store. These comments are the specification for every engine; each engine runs the same test
+ * suite (test/token-suite.ts). Writes resolve after the commit. Every method throws the AppErrors that Store names for
+ * all of its methods.
+ */
+export interface TokenStore {
+  /** Stores a token under the SHA-256 of its secret, without any bound. */
+  createToken(token: Token, hash: Buffer): Promise<void>
+
+  /**
+   * Stores a new token within the bounds, atomically. A token that has this id already stays as it is, and is the
+   * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
+   * a tenth of the bound, so that few calls remove any.
+   *
+   * With `rotates` the new token has the name, the scopes and the expiry of the token that it replaces, whose own expiry
+   * changes in the same transaction.
+   */
+  issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
+
+  /** Returns the token whose secret has this SHA-256 (32 bytes), even expired or revoked; undefined if unknown. */
+  findToken(hash: Buffer): Promise<Token | undefined>
+
+  /** Returns all tokens, also revoked and expired ones, oldest first; tokens of one moment by their ids. */
+  listTokens(page?: TokenPage): Promise<Token[]>
+
+  /** Returns the same tokens with their hashes, for a copy of the store; in any order. */
+  exportTokens(): Promise<StoredToken[]>
+
+  /** Records that a token was used. A crash may lose the record. Does nothing for an unknown token. */
+  touchToken(id: string, usedAt: Date): Promise<void>
+
+  /**
+   * Revokes a token. Nothing makes it active again.
+   *
+   * @param sparesLast leaves the last active token with the scope `tokens`, also when several are revoked at once
+   */
+  revokeToken(id: string, sparesLast?: boolean): Promise<RevokeResult>
+}
+
+/** The number of ended tokens to remove from a store that lists this many of them. */
+export const endedToRemove = (ended: number, max: number): number =>
+  ended <= max ? 0 : ended - max + Math.floor(max / 10)
+
+/** Returns why a token cannot be replaced; undefined where it can. */
+export function faultOfRotation(
+  replaced: Token | undefined,
+  { scopes, expiresAt }: Rotation,
+  now: number,
+): RotationRefusal | undefined {
+  const end = replaced?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+  if (replaced === undefined || replaced.revokedAt !== undefined || end <= now) return 'absent'
+  return end > expiresAt || !replaced.scopes.every((scope) => scopes.includes(scope)) ? 'too strong' : undefined
 }

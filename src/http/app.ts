@@ -1,95 +1,103 @@
 import type { Server } from 'node:http'
-import type { ListenOptions } from 'node:net'
+import type { Server as SecureServer } from 'node:https'
+import type { AddressInfo, ListenOptions } from 'node:net'
 import type { Logger } from 'pino'
-import { type AuditLog, NO_AUDIT } from '../domain/audit.ts'
+import { ClientAddresses } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
+import type { TokenIssuer } from '../domain/token.ts'
+import { publicUrlOf } from '../settings/config.ts'
 import { Admission } from './admission/admission.ts'
-import { Overload } from './admission/overload.ts'
-import { authorizeOperations } from './auth/authorize.ts'
-import { Auth } from './auth/bearer.ts'
-import { ClientAddresses } from './auth/client-address.ts'
-import { TokenWatch } from './auth/token-watch.ts'
-import { DeferredTasks } from './connection/deferred-tasks.ts'
-import { descriptorsForConnections } from './connection/descriptors.ts'
+import { type AuditLog, NO_AUDIT } from './answer/records.ts'
+import { Cors } from './answer/refusal.ts'
+import { Responder, type ServiceState } from './answer/responder.ts'
+import { Auth, authorizeOperations, TokenWatch } from './auth/bearer.ts'
+import { ChangeStreams } from './changes/change-streams.ts'
 import { type ObservedParts, serviceMetrics } from './metrics/service-metrics.ts'
-import { monitoringPort } from './monitoring-port.ts'
-import { answerNotFound } from './not-found.ts'
+import { monitoringHandlers, monitoringPort } from './monitoring.ts'
 import type { Contract } from './operations.ts'
-import { Port, shuttingDown } from './port.ts'
-import { BodyMemory } from './request/body-memory.ts'
-import { docsHandlers } from './resources/docs.ts'
-import { exportHandlers } from './resources/export.ts'
-import { idHandlers } from './resources/ids.ts'
-import { importHandlers } from './resources/import.ts'
-import { monitoringHandlers } from './resources/monitoring.ts'
-import { pageHandlers } from './resources/page.ts'
-import { plantListHandlers } from './resources/plant-list.ts'
-import { checkPlantSchemas } from './resources/plant-schemas.ts'
-import { plantHandlers } from './resources/plants.ts'
-import { tagHandlers } from './resources/tags.ts'
+import { type CertificatePair, descriptorsForConnections, Port, shuttingDown } from './port/port.ts'
+import { SlowClients } from './port/slow-clients.ts'
+import { DeferredTasks, Overload } from './port/turns.ts'
+import { BodyMemory } from './request/exchange.ts'
+import { changeHandlers } from './resources/changes.ts'
+import { exportHandlers, importHandlers } from './resources/files.ts'
+import { plantListHandlers, tagHandlers } from './resources/lists.ts'
+import { docsHandlers, METADATA_PATH, pageHandlers, resourceMetadataHandlers } from './resources/pages.ts'
+import { idHandlers, plantHandlers } from './resources/plants.ts'
 import { tokenHandlers } from './resources/tokens.ts'
-import { Cors } from './response/cors.ts'
-import { Responder } from './response/responder.ts'
-import { Router } from './router.ts'
-import { addRoutes, type Handlers } from './routes.ts'
-import type { ServiceState } from './service-state.ts'
+import { webhookHandlers } from './resources/webhooks.ts'
+import { addRoutes, answerNotFound, type Handlers, Router } from './router.ts'
 
 export interface AppOptions extends ObservedParts {
   readonly contract: Contract
   readonly log: Logger
   /** The log of all changes; by default none. */
   readonly audit?: AuditLog
+  /** Verifies the tokens of the identity provider, where the configuration names one. */
+  readonly issuer?: TokenIssuer | undefined
   readonly state: ServiceState
+  /** Undefined: clients use HTTP without TLS. */
+  readonly pair?: CertificatePair | undefined
 }
 
 /** The HTTP side of the service. */
 export interface App {
-  readonly server: Server
+  readonly server: Server | SecureServer
   /** The port for monitors; undefined where they use the one for clients. */
   readonly monitors: Port | undefined
   listen(options: ListenOptions): Promise<void>
+  /** Serves new connections with another certificate. */
+  useCertificate(pair: CertificatePair): void
   /** Stops listening, ends imports, and waits for the answers under way. */
   close(): Promise<void>
 }
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards } = options
-  checkPlantSchemas(contract.document)
+  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards, pair } = options
   const metrics = serviceMetrics(options)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
-  const responder = new Responder({ log, audit, metrics, state, addresses, cors, limits: config })
+  const slowClients = new SlowClients(config)
+  // A function, because the system may choose the port when the service begins to listen.
+  const origin = (): string =>
+    publicUrlOf(config, (clients.server.address() as AddressInfo | null)?.port ?? config.port)
+  const metadataUrl = config.oidcIssuer === undefined ? undefined : () => origin() + METADATA_PATH
+  const parts = { log, audit, metrics, state, addresses, cors, slowClients, limits: config, metadataUrl }
+  const responder = new Responder(parts)
   const auth = new Auth({
     tokens: store.tokens,
     configuredToken: config.token,
+    issuer: options.issuer,
     failureLimit: config.authFailureLimit,
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
   const deferred = new DeferredTasks()
   const admission = new Admission(config, { tokens: new TokenWatch(auth), deferred, maxLongWork: pool?.maxLongWork })
-  admission.describe(metrics)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
   const bodies = new BodyMemory(config)
-  bodies.describe(metrics)
   const overload = new Overload(config)
-  overload.describe(metrics)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
   const monitoring = monitoringHandlers(store, responder, state, metrics, shards)
+  const streams = store.changes && new ChangeStreams(store.changes, state, stopping.signal)
+  streams?.describe(metrics)
   const handlers: Handlers = {
     ...plantHandlers(store, responder, admission, config.nestingLimit),
     ...plantListHandlers(store, responder, admission),
-    ...importHandlers(store, responder, admission, config, stopping.signal),
-    ...exportHandlers(store, responder, admission, config),
+    ...importHandlers(store, responder, admission, slowClients, config, stopping.signal),
+    ...exportHandlers(store, responder, admission),
+    ...changeHandlers(store, responder, admission, streams),
     ...tagHandlers(store, responder, admission),
     ...idHandlers(store, responder, admission, config.nestingLimit),
     ...tokenHandlers(store, responder, admission, config),
+    ...webhookHandlers(store, options.delivery, responder, admission, config),
     ...monitoring,
     ...(config.metricsPort === undefined ? {} : { getMetrics: refuseMetrics }),
-    ...docsHandlers(contract, responder, config.page),
-    ...pageHandlers(responder, config.page),
+    ...resourceMetadataHandlers(responder, config, origin),
+    ...docsHandlers(contract, responder, config),
+    ...pageHandlers(responder, config),
   }
   addRoutes(router, contract, handlers, {
     authorize: authorizeOperations(config, auth, responder),
@@ -101,14 +109,27 @@ export function buildApp(options: AppOptions): App {
   })
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
-  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred })
-  clients.connections.describe(metrics)
+  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred, certificate: pair })
+  metrics.series('plantstore_shed_total', () =>
+    Object.entries(overload.refused).map(([reason, count]) => [{ reason }, count] as const),
+  )
+  metrics.bounds({
+    maxConnections: () => clients.connections.open,
+    pipelineLimit: () => clients.connections.pipelined,
+    bodyMemory: () => bodies.bound,
+    unreadLimit: () => slowClients.unread,
+    compressionLimit: () => responder.compressor.bound,
+    maxMemory: () => overload.memory,
+    heap: () => overload.heap,
+  })
+  for (const [name, bound] of Object.entries(admission.bounds)) metrics.bounds({ [name]: () => bound })
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, bodies, metricsPort, ports)
   return {
     server: clients.server,
     monitors,
     listen: (options) => clients.listen(options),
+    useCertificate: (next) => clients.useCertificate(next),
     async close() {
       stopping.abort(shuttingDown())
       await Promise.all([clients.close(), monitors?.close()])

@@ -1,8 +1,7 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readAsset } from '../base/assets.ts'
 import { DATE_TIME, isScope, type Scope } from '../domain/token.ts'
-import { type Parameter, ParameterReader, type ParameterSchema } from './request/parameters.ts'
-import { type Fault, faultOf } from './request/validation-messages.ts'
+import { type Fault, type Parameter, ParameterReader, type ParameterSchema } from './request/head.ts'
 
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
@@ -169,6 +168,36 @@ function faultFinder(ajv: Ajv2020, schema: unknown): (value: unknown) => Fault[]
   const validate: ValidateFunction = ajv.compile(absolute(schema))
   return (value) => (validate(value) ? [] : (validate.errors ?? []).map(faultOf))
 }
+
+/** Returns an error of Ajv as a message that continues the name of its member. */
+export function faultOf(error: ErrorObject): Fault {
+  const { keyword, params } = error
+  if (keyword === 'required') return { member: params['missingProperty'], message: 'is required' }
+  return { member: error.instancePath.slice(1), message: wordsOf(error) }
+}
+
+function wordsOf({ keyword, params, parentSchema, message = keyword }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${[params['type']].flat().map(article).join(' or ')}`
+    case 'pattern':
+      return String(parentSchema?.['x-pattern-says'] ?? message)
+    case 'enum':
+      return `must be one of ${params['allowedValues'].join(', ')}`
+    case 'const':
+      return `can only be ${params['allowedValue']} on this operation`
+    case 'minimum':
+      return `must be at least ${params['limit']}`
+    case 'maxLength':
+      return `must have at most ${params['limit']} characters`
+    case 'maxItems':
+      return `may be given at most ${params['limit']} times`
+    default:
+      return message
+  }
+}
+
+const article = (type: string): string => (type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`)
 
 /** The same schema with absolute references into the document. */
 export function absolute(schema: unknown): object {

@@ -1,11 +1,24 @@
+import type { IncomingMessage } from 'node:http'
 import findMyWay from 'find-my-way'
 import { AppError } from '../domain/errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { Identity } from '../domain/token.ts'
+import { type Cors, HttpError } from './answer/refusal.ts'
+import type { Responder } from './answer/responder.ts'
+import { type Authorize, LOOK_UP_INTERVAL } from './auth/bearer.ts'
+import type { OperationParameters } from './operations.generated.ts'
+import type { Contract, Method, Operation } from './operations.ts'
+import type { Overload } from './port/turns.ts'
+import {
+  acceptedBodies,
+  type BodyMemory,
+  type Exchange,
+  type Route,
+  readBody,
+  refusalByHeaders,
+} from './request/exchange.ts'
+import { PRECONDITIONS, preferredType } from './request/head.ts'
 
-/** Handles an exchange. The caller refuses the exchange if this throws an error. */
-export type Route = (exchange: Exchange) => void
-
-export interface RouterOptions {
+interface RouterOptions {
   /** Characters that one parameter of a path may have. */
   readonly maxParamLength: number
   /** Takes exchanges without a matching path. */
@@ -68,3 +81,214 @@ const NO_QUERY = {}
 
 /** The library demands a handler for each route. Ours take an exchange, so they are in the `store` of the route. */
 const unused = (): void => {}
+
+/** An operation of the contract. */
+type OperationId = keyof OperationParameters
+
+/**
+ * One handler for each operation of the contract, under its operationId. The body is empty where the operation takes
+ * none, and where the handler reads it in pieces itself.
+ */
+export type Handlers = {
+  readonly [Id in OperationId]: Handler<OperationParameters[Id]>
+}
+
+/** Answers an exchange. The router refuses the exchange with an error that the handler throws or rejects with. */
+export type Handler<Taken> = (exchange: Exchange, parameters: Taken, body: Buffer) => unknown
+
+export interface RouteOptions {
+  readonly authorize: Authorize
+  /** Rejects with the refusal when the token is no longer valid. */
+  readonly confirm: (identity: Identity) => Promise<void>
+  readonly responder: Responder
+  readonly cors: Cors | undefined
+  readonly bodies: BodyMemory
+  /** Refuses requests for which the service has no time or memory; undefined refuses none. */
+  readonly overload: Overload | undefined
+}
+
+/**
+ * Adds a route for each operation of the contract, with the handler of its operationId, and the routes for OPTIONS and
+ * for unknown methods.
+ *
+ * @throws Error when an operation has no handler, or a handler no operation
+ */
+export function addRoutes<Id extends OperationId>(
+  router: Router,
+  contract: Contract,
+  handlers: Pick<Handlers, Id>,
+  options: RouteOptions,
+): void {
+  const missing = new Set(Object.keys(handlers))
+  for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
+    const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
+    for (const operation of operations) {
+      const { id } = operation
+      if (!isIn(handlers, id)) throw new Error(`the contract's operation ${id} has no handler`)
+      missing.delete(id)
+      const route = authorized(operation, routeOf(operation, handlers[id], options), options)
+      routes.set(operation.method, route)
+      if (operation.method === 'GET') routes.set('HEAD', route)
+    }
+    for (const spelling of SPELLINGS[path] ?? [path]) router.add(spelling, routes, refuseMethod(operations))
+  }
+  if (missing.size > 0) throw new Error(`the contract has no operation ${[...missing].join(', ')}`)
+}
+
+/** People also type the address of the page with a slash at its end. */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/docs', '/docs/'] }
+
+const isIn = <Id extends OperationId>(handlers: Pick<Handlers, Id>, id: string): id is Id => Object.hasOwn(handlers, id)
+
+/** The service answers these under any load, because monitors must see the load. */
+const MONITORING: readonly string[] = ['getLiveness', 'getReadiness', 'getMetrics'] satisfies OperationId[]
+
+function authorized(operation: Operation, route: Route, { authorize, overload }: RouteOptions): Route {
+  const admit = authorize(operation, route)
+  const mayShed = overload !== undefined && !MONITORING.includes(operation.id)
+  return (exchange) => {
+    exchange.operation = operation
+    if (mayShed) overload.refuseExcess(exchange.startedAt)
+    admit(exchange)
+  }
+}
+
+/** Makes the route that reads the parameters and the body of an operation and passes them to its handler. */
+function routeOf<Taken>(
+  operation: Operation,
+  handler: Handler<Taken>,
+  { responder, bodies, confirm }: RouteOptions,
+): Route {
+  const { isStreamed, mediaTypes } = operation
+  return (exchange) => {
+    // The reader and the type of the handler both follow from the operation's schemas in openapi.yaml.
+    const parameters = operation.parameters.read(exchange) as Taken & object
+    refuseUnacceptable(exchange, operation)
+    const refuse = (error: unknown) => responder.refuse(exchange, namePreconditions(error, parameters))
+    const handle = (body: Buffer) => {
+      try {
+        const answered = handler(exchange, parameters, body)
+        if (answered instanceof Promise) answered.catch(refuse)
+      } catch (error) {
+        refuse(error)
+      }
+    }
+    const refusal = isStreamed ? refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY) : undefined
+    if (refusal !== undefined) throw refusal
+    if (isStreamed || mediaTypes.length === 0) return handle(NO_BODY)
+    const { identity, startedAt } = exchange
+    const handleIfConfirmed = (body: Buffer) => {
+      if (identity === undefined || performance.now() - startedAt < LOOK_UP_INTERVAL) handle(body)
+      // The token may have been revoked while the body arrived.
+      else confirm(identity).then(() => handle(body), refuse)
+    }
+    readBody(exchange, operation, bodies, handleIfConfirmed, refuse)
+  }
+}
+
+/** Adds the names of the request's preconditions to the store's refusal 41201. Leaves other errors as they are. */
+function namePreconditions(
+  error: unknown,
+  parameters: Partial<Pick<OperationParameters['replacePlant'], (typeof PRECONDITIONS)[number]>>,
+): unknown {
+  if (!(error instanceof AppError) || error.number !== 41201) return error
+  const names = PRECONDITIONS.filter((name) => parameters[name] !== undefined)
+  return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')})`)
+}
+
+/** @throws AppError 40601 when the client accepts no media type of the answer */
+function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
+  const { accept } = request.headers
+  if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
+  throw new AppError(40601, `Accept excludes every media type of the answer; send one of ${produces.join(', ')}`)
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+/** The order in which Allow names methods. */
+const ORDER: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/**
+ * Answers OPTIONS on a path with the methods and bodies that its operations take (RFC 9110 section 9.3.7), and the
+ * preflights of browsers.
+ */
+function answerOptions(
+  operations: readonly Operation[],
+  { responder, cors }: { responder: Responder; cors: Cors | undefined },
+): Route {
+  const Allow = allowOf(operations)
+  const headers = [
+    { Allow },
+    ...operations
+      .filter(({ method }) => method !== 'PUT')
+      .map(({ method, mediaTypes }) => acceptedBodies(method, mediaTypes)),
+  ].flatMap((fields) => Object.entries(fields).flat())
+  return (exchange) =>
+    responder.reply(exchange, 204, [...headers, ...(cors?.preflightHeadersOf(exchange.request, Allow) ?? [])])
+}
+
+/** Refuses a method that none of a path's operations has. */
+function refuseMethod(operations: readonly Operation[]): Route {
+  const Allow = allowOf(operations)
+  return ({ request }) => {
+    throw new HttpError(40501, `${request.method} is not allowed here; allowed are ${Allow}`, { headers: { Allow } })
+  }
+}
+
+/**
+ * Refuses a request on a path that the contract does not have. Answers OPTIONS on `*` with the methods of the whole
+ * service (RFC 9110 section 9.3.7).
+ *
+ * @param hint tells the client where it finds the paths
+ */
+export function answerNotFound(operations: readonly Operation[], responder: Responder, hint: string): Route {
+  const Allow = allowOf(operations)
+  return (exchange) => {
+    const { method, url } = exchange.request
+    if (method === 'OPTIONS' && url === '*') return responder.reply(exchange, 204, ['Allow', Allow])
+    throw new AppError(40401, `there is no such path; ${hint}`)
+  }
+}
+
+function allowOf(operations: readonly Operation[]): string {
+  const present = ORDER.filter((method) => operations.some((operation) => operation.method === method))
+  return [...present.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ')
+}
+
+/** Returns the fault of a head that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */
+export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError | undefined {
+  const { host } = headers
+  const transfer = headers['transfer-encoding']
+  if (host === undefined) {
+    if (httpVersion !== '1.0') return refusal('the Host header is missing')
+  } else if (!HOST.test(host)) {
+    // Node joins the values of a repeated header by a comma and a blank.
+    const isTwice = host.includes(', ')
+    return refusal(
+      isTwice ? 'the Host header is given more than once' : 'the Host header is not a host name with an optional port',
+    )
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('the version of HTTP is not 1.0 or 1.1')
+  if (transfer !== undefined && httpVersion === '1.0') return refusal('HTTP/1.0 has no Transfer-Encoding')
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    return refusal('the only supported transfer coding is chunked')
+  }
+  return undefined
+}
+
+/**
+ * Returns the fault of a head on a port for this machine alone. A page that a browser of this machine shows can lead any
+ * name of its own to this port (DNS rebinding), but no address, and not localhost.
+ */
+export const faultOfLocalHead = ({ headers: { host = '' } }: IncomingMessage): AppError | undefined =>
+  LOCAL.test(host)
+    ? undefined
+    : refusal('the Host header of this port is localhost or an address; behind a proxy, let the proxy set it')
+
+const LOCAL = /^(?:(?:[^:]*\.)?localhost|[\d.]*|\[.*\])(?::\d*)?$/i
+
+/** An optional host (a name, an IPv4 address, or an IPv6 address in brackets) and port (RFC 3986 section 3.2.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
+
+/** Closes the connection, because client and service may disagree about where such a request ends. */
+const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })

@@ -2,12 +2,20 @@ import { shown } from '../base/printable.ts'
 import { Turns } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
 import { type NewPlant, validatePlant } from '../domain/plant.ts'
-import { type Batch, Batcher } from './batch.ts'
-import { type Columns, columnsOf, HEADER_RULE } from './csv-header.ts'
-import { type CsvRow, CsvRows, cellOf, isBlank, separatorRow } from './csv-rows.ts'
+import { type Batch, Batcher, requireFits, rowLimitOf } from './batch.ts'
+import {
+  type Cells,
+  type CsvRow,
+  CsvRows,
+  candidateOf,
+  cellOf,
+  isBlank,
+  type Mapping,
+  SEPARATORS,
+  type Separator,
+  separatorRow,
+} from './csv-rows.ts'
 import { textOf } from './encoding.ts'
-import { candidateOf } from './mapping.ts'
-import { requireFits, rowLimitOf } from './text-limit.ts'
 
 /**
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
@@ -74,3 +82,75 @@ export const CSV_HEADER = 'id,name,tag\r\n'
 /** Writes a row by RFC 4180, with CRLF. An absent tag is an empty cell, an empty text is `""`. */
 export const csvRow = ({ id, name, tag }: NewPlant): string =>
   `${id},${cellOf(name)},${tag === undefined ? '' : cellOf(tag)}\r\n`
+
+const COLUMNS = ['id', 'name', 'tag'] as const
+
+/** The columns that a header names. */
+export interface Columns extends Mapping {
+  readonly id: number
+  /** Columns with a name. The header may have further cells without one. */
+  readonly count: number
+}
+
+/** The end of every message about a header. */
+const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
+
+/** The most columns of a header. */
+const MAX_COLUMNS = 1000
+/** The most columns that a message names. */
+const MAX_NAMED = 5
+
+/**
+ * Finds the columns in the header. Ignores case and surrounding blanks of their names. Cells without a name may follow.
+ *
+ * @param used the separators between its cells
+ * @throws AppError 40001 that names the columns of the header
+ */
+export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Columns {
+  const names = namesIn(cells)
+  const keys = names.map((name) => name.toLowerCase())
+  const faults = faultsOf(names, keys)
+  if (!isWellFormed) faults.push('a quotation mark is misplaced')
+  if (used.size > 1)
+    faults.push(`it separates columns by ${[...used].map((each) => SEPARATORS[each]).join(' and by ')}`)
+  if (faults.length > 0) {
+    throw new AppError(40001, `the header is not valid: ${faults.join('; ')}; ${HEADER_RULE}`)
+  }
+  const [id = 0, name = 0, tag = -1] = COLUMNS.map((column) => keys.indexOf(column))
+  return { id, name: [name], tag: tag === -1 ? undefined : tag, count: names.length }
+}
+
+function namesIn(cells: Cells): string[] {
+  const count = cells.findLastIndex((cell) => cell !== undefined && cell.trim() !== '') + 1
+  if (count > MAX_COLUMNS) {
+    throw new AppError(40001, `the header is not valid: it has ${count} columns; ${HEADER_RULE}`)
+  }
+  return cells.slice(0, count).map((cell) => textOf(cell ?? '').trim())
+}
+
+function faultsOf(names: readonly string[], keys: readonly string[]): string[] {
+  if (names.some((name) => name.includes('\r'))) return ['its lines end by CR alone; save the file as CSV UTF-8']
+  const isKnown = (key: string) => COLUMNS.some((column) => column === key)
+  if (!keys.some(isKnown)) return [`its first row has ${list(names)}${hintOf(names)}`]
+  const unknown = names.filter((name) => !isKnown(name.toLowerCase()))
+  const repeated = COLUMNS.filter((column) => keys.indexOf(column) !== keys.lastIndexOf(column))
+  const missing = ['id', 'name'].filter((column) => !keys.includes(column))
+  return [
+    ...(unknown.length > 0
+      ? [`it has the unknown ${unknown.length === 1 ? 'column' : 'columns'} ${list(unknown)}`]
+      : []),
+    ...repeated.map((column) => `the column ${column} occurs twice`),
+    ...missing.map((column) => `the column ${column} is missing`),
+  ]
+}
+
+function list(names: readonly string[]): string {
+  const named = names.slice(0, MAX_NAMED).map(shown).join(', ')
+  return names.length > MAX_NAMED ? `${named} and ${names.length - MAX_NAMED} more` : named
+}
+
+/** A hint for a first row that names no column. */
+function hintOf([first = '']: readonly string[]): string {
+  if (first.startsWith('{')) return ', which looks like NDJSON'
+  return /^-?\d/.test(first) ? ', so there is no header' : ''
+}

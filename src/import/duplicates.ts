@@ -1,8 +1,20 @@
 import { hash } from 'node:crypto'
-import type { NewPlant } from '../domain/plant.ts'
-import type { ImportResult } from '../domain/store.ts'
+import type { ImportResult, NewPlant } from '../domain/plant.ts'
 import type { Batch } from './batch.ts'
-import type { DuplicateRow, Duplicates } from './import-summary.ts'
+
+/** A row that would add a plant with the name and the tag of a stored one. */
+export interface DuplicateRow {
+  readonly line: number
+  /** The stored plant. Rows with the same name and tag get different ones by id, while there are enough. */
+  readonly id: bigint
+}
+
+/** The rows of a dry run that would add a plant with the name and the tag of a stored one. */
+export interface Duplicates {
+  readonly duplicates: number
+  /** The first of them, by line. */
+  readonly duplicateRows: readonly DuplicateRow[]
+}
 
 /** The most rows that a report lists. */
 const MAX_LISTED = 50_000

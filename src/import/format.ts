@@ -1,5 +1,5 @@
 import type { NewPlant } from '../domain/plant.ts'
-import type { Batch } from './batch.ts'
+import type { Batch, ReadOptions } from './batch.ts'
 import { CSV_HEADER, csvRow, readCsv } from './csv.ts'
 import { asUtf8 } from './encoding.ts'
 import { ndjsonRow, readNdjson } from './ndjson.ts'
@@ -20,15 +20,6 @@ const NONE: AsyncIterator<readonly NewPlant[]> = { next: async () => ({ done: tr
 export function formatOf(fileName: string): Format | undefined {
   const extension = /\.(\w+)(?:\.gz)?$/.exec(fileName.toLowerCase())?.[1] ?? ''
   return Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
-}
-
-export interface ReadOptions {
-  /** The most bytes of a name, and of a tag, as JSON. A row may have twice as many and its id. */
-  readonly textLimit: number
-  /** The most levels of arrays and objects in a row of NDJSON. */
-  readonly nestingLimit: number
-  /** Whether the sender says that the file is UTF-16. It must then begin with a byte order mark. */
-  readonly isUtf16?: boolean
 }
 
 /**

@@ -1,11 +1,8 @@
 import { Turns } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
-import { type NewPlant, newPlantJson } from '../domain/plant.ts'
-import { parseRow } from '../json/parse-plant.ts'
-import { type Batch, Batcher } from './batch.ts'
-import type { ReadOptions } from './format.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
-import { requireFits, rowLimitOf } from './text-limit.ts'
+import { type ImportedPlant, newPlantJson, plantJson } from '../domain/plant.ts'
+import { parseRow } from '../json/body.ts'
+import { type Batch, Batcher, type ReadOptions, requireFits, rowLimitOf } from './batch.ts'
 
 const LF = 0x0a
 /** A line of JSON white space alone, including the CR before an LF. */
@@ -54,10 +51,11 @@ const NOTHING = Buffer.alloc(0)
 
 const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(row.toString('latin1'))
 
-/** Holds the start of an unfinished row, at most up to the limit. */
+/** Holds the start of an unfinished row, at most up to the limit. A list of tiny pieces would take 100 bytes for each. */
 class RowStart {
   readonly #limit: number
-  readonly #bytes = new GrowingBuffer()
+  #bytes = Buffer.alloc(0)
+  #length = 0
   #isTooLarge = false
 
   constructor(limit: number) {
@@ -65,12 +63,20 @@ class RowStart {
   }
 
   get isEmpty(): boolean {
-    return this.#bytes.length === 0 && !this.#isTooLarge
+    return this.#length === 0 && !this.#isTooLarge
   }
 
   append(piece: Buffer): void {
-    if (this.#bytes.length + piece.length > this.#limit) this.#isTooLarge = true
-    else if (!this.#isTooLarge) this.#bytes.append(piece)
+    const length = this.#length + piece.length
+    if (length > this.#limit) this.#isTooLarge = true
+    if (this.#isTooLarge) return
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(2 * length)
+      this.#bytes.copy(larger, 0, 0, this.#length)
+      this.#bytes = larger
+    }
+    piece.copy(this.#bytes, this.#length)
+    this.#length = length
   }
 
   /** Ends a row with this piece, and begins the next one. Returns undefined for a row that exceeds the limit. */
@@ -78,11 +84,15 @@ class RowStart {
     if (this.isEmpty && end.length <= this.#limit) return end
     this.append(end)
     // Copies the row, because the next row overwrites the buffer.
-    const row = this.#isTooLarge ? undefined : Buffer.from(this.#bytes.append(NOTHING))
-    this.#bytes.keep(NOTHING)
+    const row = this.#isTooLarge ? undefined : Buffer.from(this.#bytes.subarray(0, this.#length))
+    this.#length = 0
     this.#isTooLarge = false
     return row
   }
 }
 
-export const ndjsonRow = (plant: NewPlant): string => `${newPlantJson(plant)}\n`
+/** @returns a line as readNdjson reads it */
+export function ndjsonRow(plant: ImportedPlant): string {
+  const json = newPlantJson(plant)
+  return plant.before === undefined ? `${json}\n` : `${json.slice(0, -1)},"before":${plantJson(plant.before)}}\n`
+}

@@ -1,11 +1,11 @@
-import type { Actor } from '../domain/actor.ts'
 import { AppError } from '../domain/errors.ts'
-import type { ImportMode, ImportResult, Store } from '../domain/store.ts'
-import type { Batch } from './batch.ts'
-import { DuplicateFinder } from './duplicates.ts'
-import type { Duplicates, ImportCounts, ImportSummary, RefusedRow } from './import-summary.ts'
+import type { ImportMode, ImportResult } from '../domain/plant.ts'
+import type { Store } from '../domain/store.ts'
+import type { Actor } from '../domain/token.ts'
+import type { Batch, RefusedRow } from './batch.ts'
+import { DuplicateFinder, type Duplicates } from './duplicates.ts'
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly mode: ImportMode
   /** Whether to store nothing, and report the result that each row would have. */
   readonly dryRun: boolean
@@ -21,7 +21,7 @@ export interface BatchOutcome extends ImportCounts {
 }
 
 /** Resolves when the plants of the batch are stored. */
-export type PutBatch = (batch: Batch) => Promise<BatchOutcome>
+type PutBatch = (batch: Batch) => Promise<BatchOutcome>
 
 /** @param lastLine the line in which the last row of the batch begins */
 export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
@@ -102,3 +102,66 @@ function summaryOf({ lines, refused }: Batch, { refusals, ...counts }: BatchOutc
 }
 
 const lastLineOf = ({ lines, refused }: Batch): number => Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0)
+
+export interface ImportCounts {
+  readonly added: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+}
+
+/** The results of rows of a file. */
+export interface ImportSummary extends ImportCounts {
+  /** The first refused rows, by line. */
+  readonly refusedRows: readonly RefusedRow[]
+}
+
+/** The most refused rows that a summary lists. It only counts further ones. */
+export const LISTED_ROWS = 1000
+
+/** Adds up the results of the rows of one file. */
+export class ImportTotals {
+  #counts: ImportCounts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+  #listed = 0
+
+  get counts(): ImportCounts {
+    return this.#counts
+  }
+
+  get rows(): number {
+    const { added, updated, unchanged, refused } = this.#counts
+    return added + updated + unchanged + refused
+  }
+
+  /** @returns the refused rows to list */
+  add({ added, updated, unchanged, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
+    const before = this.#counts
+    this.#counts = {
+      added: before.added + added,
+      updated: before.updated + updated,
+      unchanged: before.unchanged + unchanged,
+      refused: before.refused + refused,
+    }
+    const listed = refusedRows.slice(0, LISTED_ROWS - this.#listed)
+    this.#listed += listed.length
+    return listed
+  }
+}
+
+/** Reads the report of an import over HTTP; undefined for any other text. */
+export function readSummary(text: string): (ImportSummary & Partial<Duplicates>) | undefined {
+  try {
+    const report = JSON.parse(withExactIds(text), exactId) as ImportSummary & Partial<Duplicates>
+    const { added, updated, unchanged, refused, refusedRows } = report
+    const isReport = [added, updated, unchanged, refused].every(Number.isSafeInteger) && Array.isArray(refusedRows)
+    return isReport ? report : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads ids as bigints. Within a JSON string the quotation marks of such a member would be escaped. */
+const withExactIds = (text: string): string => text.replaceAll(/"id":(-?[0-9]+)/g, '"id":"$1"')
+
+const exactId = (name: string, value: unknown): unknown =>
+  name === 'id' && typeof value === 'string' ? BigInt(value) : value

@@ -1,11 +1,21 @@
 import { isUtf8 } from 'node:buffer'
-import { randomInt } from 'node:crypto'
 import { AppError } from '../domain/errors.ts'
-import { MAX_ID, MIN_ID } from '../domain/plant.ts'
+import {
+  ID_RANGE,
+  type ImportedPlant,
+  MAX_ID,
+  MIN_ID,
+  type NewPlant,
+  type Plant,
+  type PlantCandidate,
+  type PlantPatch,
+  validatePatch,
+  validatePlant,
+} from '../domain/plant.ts'
 import { JsonFault, JsonScanner } from './scanner.ts'
 
-/** The origin of a JSON text: the whole body of a request, or one row of a file. */
-export type JsonSubject = 'body' | 'row'
+/** The origin of a JSON text: the whole body of a request, one row of a file, or the value of a member. */
+type JsonSubject = 'body' | 'row' | 'value'
 
 /**
  * Reads a JSON text (RFC 8259) strictly. It refuses invalid UTF-8, a repeated member of the outermost object, and deep
@@ -62,6 +72,12 @@ export class JsonBody {
 
   has(name: string): boolean {
     return this.#find(name) !== -1
+  }
+
+  /** The JSON text of a top-level member; undefined for an absent one. */
+  value(name: string): Buffer | undefined {
+    const at = this.#find(name)
+    return at === -1 ? undefined : this.#bytes.subarray(this.#members[at + 2], this.#members[at + 3])
   }
 
   /** A top-level member as an exact int64. */
@@ -129,11 +145,11 @@ function refusalOf({ kind, at }: JsonFault, bytes: Buffer, maxDepth: number, sub
   const before = bytes.toString('utf8', 0, at)
   const lines = before.split('\n')
   // A line within the row could be mistaken for a line of the file.
-  const inLines = subject === 'row' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
+  const inLines = subject !== 'body' ? '' : ` (line ${lines.length} column ${(lines.at(-1)?.length ?? 0) + 1})`
   return new AppError(40001, `the ${subject} is not valid JSON, at position ${before.length}${inLines}`)
 }
 
-export type Int64Fault = 'not an integer' | 'out of range'
+type Int64Fault = 'not an integer' | 'out of range'
 
 /** The exact value of a JSON number (RFC 8259 section 6). The cost grows at most linearly with its length. */
 export function int64Of(source: string): bigint | Int64Fault {
@@ -175,7 +191,7 @@ const SAFE_DIGITS = 15
  *
  * @param members as JsonScanner returns them; the ends of decoded names are moved
  */
-export function decodeNames(bytes: Uint8Array, members: number[]): Uint8Array {
+function decodeNames(bytes: Uint8Array, members: number[]): Uint8Array {
   const decoded = Uint8Array.from(bytes)
   for (let i = 0; i < members.length; i += 4) {
     members[i + 1] = decodeEscapes(decoded, members[i] as number, members[i + 1] as number)
@@ -256,7 +272,7 @@ function encode(bytes: Uint8Array, at: number, code: number): number {
   return to
 }
 
-/** Objects of up to this many members are compared name by name, without hashes. */
+/** Objects of up to this many members are compared name by name, without strings. */
 const MAX_PAIRWISE = 8
 
 /**
@@ -265,7 +281,7 @@ const MAX_PAIRWISE = 8
  * @param members as JsonScanner returns them, for names without escapes
  * @returns the index in `members` of a member with that name; -1 when each name occurs once
  */
-export function repeatedName(bytes: Uint8Array, members: readonly number[]): number {
+function repeatedName(bytes: Uint8Array, members: readonly number[]): number {
   return members.length <= 4 * MAX_PAIRWISE ? repeatedOfFew(bytes, members) : repeatedOfMany(bytes, members)
 }
 
@@ -285,39 +301,86 @@ function isSameName(bytes: Uint8Array, members: readonly number[], i: number, j:
   return true
 }
 
-/**
- * Compares only names whose hash occurs twice: 100,000 names take 8 ms, and a Set of all of them 28 ms. In the worst
- * case, where all hashes are equal, this takes as long as the Set.
- */
+/** Latin-1 makes each byte one character, so that equal names are equal strings. 100,000 names take 28 ms. */
 function repeatedOfMany(bytes: Uint8Array, members: readonly number[]): number {
-  const count = members.length / 4
-  const mask = 2 ** Math.ceil(Math.log2(count * 8)) - 1
-  const seed = randomInt(2 ** 32)
-  const hashes = new Uint32Array(count)
-  const seen = new Uint8Array(mask + 1)
-  for (let k = 0; k < count; k++) {
-    const slot = hashOf(bytes, members[4 * k] as number, members[4 * k + 1] as number, seed) & mask
-    hashes[k] = slot
-    if ((seen[slot] as number) < 2) seen[slot] = (seen[slot] as number) + 1
-  }
-  // Latin-1 makes each byte one character, so that equal names are equal strings.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const names = new Set<string>()
-  for (let k = 0; k < count; k++) {
-    if (seen[hashes[k] as number] === 1) continue
-    const name = text.slice(members[4 * k], members[4 * k + 1])
-    if (names.has(name)) return 4 * k
+  for (let i = 0; i < members.length; i += 4) {
+    const name = text.slice(members[i], members[i + 1])
+    if (names.has(name)) return i
     names.add(name)
   }
   return -1
 }
 
-/** Hashes a name. The random seed keeps clients from choosing names with equal hashes. */
-function hashOf(bytes: Uint8Array, start: number, end: number, seed: number): number {
-  let hash = seed
-  for (let at = start; at < end; at++) {
-    hash = Math.imul(hash ^ (bytes[at] as number), 0x5bd1e995)
-    hash ^= hash >>> 15
-  }
-  return hash
+/**
+ * Reads the plant in a JSON text. Ignores unknown members.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parsePlant(json: JsonBody): NewPlant {
+  requireObject(json)
+  return validatePlant({ id: idIn(json), name: json.text('name'), tag: json.text('tag') })
 }
+
+/**
+ * Reads the plant in one row of a file, by the same rule as the body of a create, and what it says of the plant before.
+ *
+ * @param sizeLimit bytes of the row besides long texts
+ * @throws AppError 40001, 40002 or 41301
+ */
+export function parseRow(json: Buffer, nestingLimit: number, sizeLimit: number): ImportedPlant {
+  const row = readJsonBody(json, nestingLimit, { subject: 'row', sizeLimit })
+  const plant = parsePlant(row)
+  const value = row.value('before')
+  return value === undefined ? plant : { ...plant, before: parseBefore(value, plant.id, nestingLimit, sizeLimit) }
+}
+
+/** Reads a plant without its id, or with the one of its row. */
+function parseBefore(value: Buffer, id: bigint, nestingLimit: number, sizeLimit: number): Plant {
+  try {
+    const { name, tag } = parseReplacement(readJsonBody(value, nestingLimit, { subject: 'value', sizeLimit }), id)
+    return { name, tag }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw new AppError(error.number, `in before: ${error.message}`)
+  }
+}
+
+/**
+ * Reads the plant that a body puts under the id of the path.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parseReplacement(json: JsonBody, id: bigint): NewPlant {
+  requireObject(json)
+  return validatePlant({ id: idAsInPath(json, id), name: json.text('name'), tag: json.text('tag') })
+}
+
+/**
+ * Reads the changes of a merge patch (RFC 7396) for the plant with the id of the path.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function parsePatch(json: JsonBody, id: bigint): PlantPatch {
+  requireObject(json)
+  return validatePatch({ id: idAsInPath(json, id), name: json.text('name'), tag: json.text('tag') })
+}
+
+function requireObject({ isObject, subject }: JsonBody): void {
+  if (!isObject) throw new AppError(40002, `the ${subject} must be an object`)
+}
+
+function idIn(json: JsonBody): PlantCandidate['id'] {
+  if (!json.has('id')) return undefined
+  const id = json.int64('id')
+  return typeof id === 'bigint' ? id : ID_FAULTS[id]
+}
+
+function idAsInPath(json: JsonBody, id: bigint): PlantCandidate['id'] {
+  return !json.has('id') || json.int64('id') === id
+    ? id
+    : `must be ${id} as in the ${json.subject === 'value' ? 'row' : 'path'}, or left out`
+}
+
+const ID_FAULTS = { 'not an integer': 'must be an integer, as a JSON number', 'out of range': ID_RANGE } as const

@@ -69,19 +69,6 @@ export function isPassing(error: unknown): boolean {
   return PASSING.includes(sqlState(error)?.slice(0, 2) ?? '')
 }
 
-/**
- * Whether the coordinator of a sharded store can not reach another server. Citus passes on the error of that server, or
- * sends connection_failure (08006). A fault of the coordinator itself is FATAL, or ends the connection.
- */
-export const isNodeFault = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.severity === 'ERROR' && /^(?:08|57P)/.test(error.code ?? '')
-
-const QUERY_CANCELED = '57014'
-
-/** Whether a statement took too long. A server of a sharded store may not answer. */
-export const isNodeSuspect = (error: unknown): boolean =>
-  error instanceof Unanswered || sqlState(error) === QUERY_CANCELED
-
 /** Whether the connection can be used again after the error. */
 export function isConnectionSound(error: unknown): boolean {
   if (error instanceof ConnectionFault) return false
@@ -94,7 +81,6 @@ export function appErrorOf(error: unknown): unknown {
   if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
   const code = sqlState(error)
   if (code === undefined) return error
-  if (isNodeFault(error)) return partOutOfReach(error)
   if (code === DISK_FULL) {
     return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause: error })
   }
@@ -106,15 +92,12 @@ export function appErrorOf(error: unknown): unknown {
 export const refusedRecord = (cause: unknown): AppError =>
   new AppError(50001, 'the store refused the record', { cause })
 
+/** Whether the values of a row caused the error, as by a rule that an operator has added to the table. */
+export const isRefusedRecord = (error: unknown): error is AppError =>
+  error instanceof AppError && error.number === 50001
+
 export const outOfReach = (cause: unknown): AppError =>
   new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
-
-export const partOutOfReach = (cause: unknown): AppError =>
-  new AppError(
-    50301,
-    'a part of the store is out of reach; a later retry is safe, and plants in other parts can be used meanwhile',
-    { cause },
-  )
 
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
@@ -122,5 +105,6 @@ export const shuttingDown = (): AppError => new AppError(50303, 'the service is 
 export function openingError({ shown }: PostgresAddress, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   if (!(reason instanceof Error)) return error
-  return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error })
+  const exitCode = reason instanceof OperatorError ? reason.exitCode : 1
+  return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error, exitCode })
 }

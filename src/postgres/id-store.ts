@@ -1,4 +1,3 @@
-import type { Actor } from '../domain/actor.ts'
 import {
   findFreeRange,
   type IdRange,
@@ -9,6 +8,7 @@ import {
   later,
   MAX_FORGOTTEN,
 } from '../domain/id-store.ts'
+import type { Actor } from '../domain/token.ts'
 import type { Row, Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import type { RunMethod } from './token-store.ts'

@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../base/migrations.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { sqlState } from './errors.ts'
-import { budgetOf } from './pool/budget.ts'
+import { isPassing, sqlState } from './errors.ts'
 import type { Run } from './pool/client.ts'
-import type { PoolShare } from './pool/pool-share.ts'
-import { refold } from './refold.ts'
+import { budgetOf } from './pool/client.ts'
+import { type PoolShare, sessionOf } from './pool/pool-share.ts'
+import { plantsAt } from './read/long-reads.ts'
+import { MARKER_QUERY } from './search-terms.ts'
+import { updatePlants } from './write/write-plants.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The key of the advisory lock of migrations: the bytes "PLNT" twice. */
@@ -134,4 +137,83 @@ export function statementsOf(sql: string): string[] {
     else if (!/^(?:--|\/\*)/.test(token)) statements.push(`${statements.pop() ?? ''}${token}`)
   }
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
+}
+
+/**
+ * Folds all plants again that releases before schema 10 have folded by other rules, and writes their words and sort keys.
+ * Call it in the transaction of that migration. A plant that another transaction writes meanwhile stays as it is.
+ */
+async function refold(run: Run): Promise<void> {
+  // Sessions read no whole table otherwise (PLANNER_SETTINGS).
+  await run({ text: 'SET LOCAL enable_seqscan = on' })
+  const text = `DECLARE stale NO SCROLL CURSOR FOR
+    SELECT id, name, tag FROM plants WHERE words @@ $1::tsquery OR name ~ $2 OR tag ~ $2`
+  await run({ text, values: [MARKER_QUERY, FOLDED_ANEW] })
+  for await (const plants of plantsAt(run, 'stale')) {
+    // A sharded store can update only a single row in a transaction like this.
+    for (const plant of plants) await updatePlants(sessionOf(run), [{ before: plant, after: plant }])
+  }
+  await run({ text: 'CLOSE stale' })
+}
+
+/** A regular expression for the invisible characters, and for the blocks of pictographs and flags. */
+const FOLDED_ANEW = `[${[
+  '\\u00ad\\u061c\\u115f\\u1160\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufff8',
+  '\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff',
+  '\\u2600-\\u27bf\\U0001f000-\\U0001faff',
+].join('')}]`
+
+/** Milliseconds between two attempts to reach the database. */
+const INTERVAL = 250
+/** The oldest supported server_version_num: PostgreSQL 15. */
+const OLDEST = 150_000
+
+export interface RetryOptions {
+  /** Milliseconds for which to retry; 0 for a single attempt. */
+  readonly retryTime: number
+  /** Called once, with the reason, after the first attempt has failed. */
+  readonly onWaiting: (reason: string) => void
+}
+
+/**
+ * Waits until the database can be reached and takes writes.
+ *
+ * @throws the error of the last attempt. An error that a retry can not change, such as a wrong password, ends the wait
+ */
+export async function waitForDatabase(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
+  const start = performance.now()
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await share.run({ text: 'SELECT 1' })
+      return
+    } catch (error) {
+      if (!isPassing(error) || performance.now() - start + INTERVAL > retryTime) throw error
+      if (attempt === 1) onWaiting(error instanceof Error ? error.message : String(error))
+      await sleep(INTERVAL)
+    }
+  }
+}
+
+/**
+ * Checks the server before the store creates or changes anything there.
+ *
+ * @returns warnings for the operator
+ * @throws OperatorError when the server is too old, or its encoding can not hold every text
+ */
+export async function preflight({ run }: PoolShare): Promise<string[]> {
+  const { rows } = await run({ text: 'SELECT current_setting(n) FROM unnest($1::text[]) n', values: [SETTINGS] })
+  return judge(Object.fromEntries(SETTINGS.map((name, i) => [name, rows[i]?.[0] ?? ''])))
+}
+
+const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'full_page_writes']
+
+/** Judges the settings of a server. See `preflight`. */
+export function judge(settings: Readonly<Record<string, string>>): string[] {
+  const { server_version_num: number, server_version: version, server_encoding: encoding } = settings
+  if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it must be 15 or newer`)
+  if (encoding !== 'UTF8') {
+    throw new OperatorError(`the database has the encoding ${encoding}; create one with ENCODING 'UTF8'`)
+  }
+  if (settings['full_page_writes'] === 'on') return []
+  return ['the server has full_page_writes off; unless its file system writes pages whole, a power cut may damage them']
 }

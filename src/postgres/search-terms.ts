@@ -1,6 +1,5 @@
-import { compareCodePoints } from '../domain/fold.ts'
 import { type Plant, textLength } from '../domain/plant.ts'
-import { MAX_WORDS_TEXT, plantWords } from '../domain/plant-query.ts'
+import { compareCodePoints, MAX_WORDS_TEXT, plantWords } from '../domain/plant-query.ts'
 
 /**
  * Maximum number of code points of a word in the index. PostgreSQL allows 2,046 bytes, but longer words only take

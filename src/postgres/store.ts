@@ -1,44 +1,54 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
-import type { AbortingAsker, Asker } from '../domain/asker.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { AppError } from '../domain/errors.ts'
-import { type NewPlant, type PlantPatch, textLength } from '../domain/plant.ts'
-import { type ChangeOutcome, type PlantChange, replaceResult, updatedPlant, weightOf } from '../domain/plant-change.ts'
+import {
+  type ChangeOutcome,
+  type CreateOptions,
+  type CreateResult,
+  type Expectation,
+  type ImportedPlant,
+  type ImportMode,
+  type ImportResult,
+  type NewPlant,
+  type PlantPatch,
+  type ReplaceResult,
+  replaceResult,
+  textLength,
+  updatedPlant,
+  weightOf,
+} from '../domain/plant.ts'
 import type { PlantQuery } from '../domain/plant-query.ts'
-import type { Expectation } from '../domain/plant-version.ts'
-import type {
-  CreateOptions,
-  CreateResult,
-  DryRun,
-  ImportMode,
-  ImportResult,
-  ReplaceResult,
-  Store,
-  StorePool,
-  TagCount,
-} from '../domain/store.ts'
+import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
+import type { Actor } from '../domain/token.ts'
 import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
+import { PostgresChangeLog } from './changes/change-log.ts'
+import { type HistoryUse, openHistory } from './changes/history.ts'
+import { Retention, type RetentionOptions } from './changes/retention.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
-import type { GroupOptions } from './group-limits.ts'
+import {
+  type ActorChange,
+  type CreateRow,
+  type GroupOptions,
+  type GroupWrites,
+  RequestDeadlines,
+  WriteQueue,
+} from './groups.ts'
 import { PostgresIdStore } from './id-store.ts'
-import { migrate } from './migrate.ts'
-import type { Budget } from './pool/budget.ts'
-import { DedicatedClients } from './pool/dedicated-clients.ts'
+import { migrate, preflight, waitForDatabase } from './migrate.ts'
+import type { Budget } from './pool/client.ts'
 import { Pool } from './pool/pool.ts'
-import { dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-shares.ts'
-import { preflight, waitForDatabase } from './preflight.ts'
+import { DedicatedClients, dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
-import { listPlants } from './read/query-reader.ts'
+import { listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
-import { RequestDeadlines } from './request-deadlines.ts'
-import { SearchUpkeep } from './search-upkeep.ts'
-import { type ShardState, Shards } from './sharding/shards.ts'
-import { listTags, TagCounts } from './tag-counts.ts'
+import { Sharding } from './sharding/sharding.ts'
+import type { ShardState } from './sharding/shards.ts'
+import { SearchUpkeep, TagCounts } from './table-upkeep.ts'
 import { PostgresTokenStore } from './token-store.ts'
+import { PostgresWebhookStore } from './webhook-store.ts'
 import { changePlants } from './write/compare-and-swap.ts'
-import { PostgresDryRun } from './write/dry-run.ts'
-import { type GroupWrites, WriteQueue } from './write/write-queue.ts'
-import { type CreateRow, PostgresWriter } from './write/writer.ts'
+import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   /** Milliseconds that a request may take, from its call to its answer. */
@@ -47,6 +57,13 @@ export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
   readonly retryTime: number
   /** Whether to create the tables of a new store. */
   readonly create: boolean
+  /**
+   * What the opening does to the log of changes: by default, it logs changes if the store does. `auto`: as `keep`, but a
+   * distributed store has none.
+   */
+  readonly history?: HistoryUse | 'auto'
+  /** The bounds of the log of changes, which this store keeps; undefined: another one does. */
+  readonly retention?: RetentionOptions | undefined
   /** Called after the store was created. */
   readonly onMade?: () => void
   /** Called with a message for the operator, who need not act on it at once. */
@@ -59,26 +76,28 @@ const WITHOUT_TLS =
   'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
   'data; set sslmode=verify-full in its address'
 
-/**
- * The engine for several instances of the service, which share a PostgreSQL database. It keeps no log of changes, so it
- * ignores the actors of writes.
- */
+const DISTRIBUTED = 'a distributed store keeps no log of changes; start it with --changes-keep 0s'
+
+/** The engine for several instances of the service, which share a PostgreSQL database. */
 export class PostgresStore implements Store {
   readonly tokens: PostgresTokenStore
   readonly ids: PostgresIdStore
+  readonly webhooks: PostgresWebhookStore
   readonly pool: StorePool
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
   readonly #searchUpkeep: SearchUpkeep
   readonly #tagCounts: TagCounts
-  readonly #statistics = new StatisticsCache(() => this.#shards.map !== undefined)
-  readonly #shards: Shards
+  readonly #statistics = new StatisticsCache()
+  readonly #sharding: Sharding
   readonly #points: PointReader
   readonly #queue: WriteQueue
   /** Clients for long work, which `close` ends at once. */
   readonly #dedicated: DedicatedClients
   readonly #counts: DedicatedClients
+  #changes: PostgresChangeLog | undefined
+  #retention: Retention | undefined
   #closing: Promise<void> | undefined
 
   /**
@@ -109,10 +128,11 @@ export class PostgresStore implements Store {
     this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
     this.#counts = new DedicatedClients(counts)
-    this.#shards = new Shards(main)
-    this.#writer = new PostgresWriter(main, imports, this.#shards)
+    this.#sharding = new Sharding(main, imports)
+    this.#writer = new PostgresWriter(main, imports, this.#sharding.insert, () => this.changes !== undefined)
     this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
     this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
+    this.webhooks = new PostgresWebhookStore(main, (work) => this.#ask(work))
     this.#searchUpkeep = new SearchUpkeep(this.#counts)
     this.#tagCounts = new TagCounts(this.#dedicated)
     const deadlines = new RequestDeadlines(timeout)
@@ -120,48 +140,53 @@ export class PostgresStore implements Store {
       small: (wanted, budget) => this.#do(() => selectSmallPlants(main.within(budget), wanted)),
       any: (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted)),
     }
-    this.#points = new PointReader(reads, deadlines, this.#shards, options)
+    this.#points = new PointReader(reads, deadlines, this.#sharding.makeGroups, options)
     const writes: GroupWrites = {
       create: (...group) => this.#create(...group),
       change: (...group) => this.#change(...group),
     }
-    this.#queue = new WriteQueue(writes, deadlines, this.#shards, options)
+    this.#queue = new WriteQueue(writes, deadlines, this.#sharding.makeGroups, options)
   }
 
-  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions): Promise<CreateResult> {
-    return this.#queue.create(plant, mustBeNew)
+  get changes(): PostgresChangeLog | undefined {
+    // An instance may learn later that its store was distributed.
+    return this.#sharding.map === undefined ? this.#changes : undefined
   }
 
-  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
-    return this.#points.get(id, asker)
+  createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
+    return this.#queue.create(plant, mustBeNew, actor)
   }
 
-  async replacePlant(plant: NewPlant, expected: Expectation): Promise<ReplaceResult> {
-    return replaceResult(await this.#queue.change({ kind: 'replace', plant, expected }))
+  getPlant(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
+    return this.#points.get(id, caller)
   }
 
-  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation): Promise<NewPlant> {
-    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, expected }))
+  async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
+    return replaceResult(await this.#queue.change({ kind: 'replace', plant, expected }, actor))
   }
 
-  async deletePlant(id: bigint, expected: Expectation): Promise<void> {
-    await this.#queue.change({ kind: 'delete', id, expected })
+  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant> {
+    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, expected }, actor))
   }
 
-  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<NewPlant[]> {
+  async deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void> {
+    await this.#queue.change({ kind: 'delete', id, expected }, actor)
+  }
+
+  listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(asker?.signal), this.#statistics))
+    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
     const run = searches.within(searches.budget(signal))
-    return this.#askAll(() => listTags(run, after, limit, this.#shards.map !== undefined))
+    return this.#askAll(() => this.#tagCounts.list(run, after, limit))
   }
 
-  importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
+  importPlants(plants: readonly ImportedPlant[], mode: ImportMode, { id: token }: Actor): Promise<ImportResult[]> {
     return this.#ask(async () => {
-      const commit = () => this.#writer.importPlants(plants, mode)
+      const commit = () => this.#sharding.importPlants(plants, mode) ?? this.#writer.importPlants(plants, mode, token)
       const results = await countCommit(this.#queue.commits.import, plants.length, commit)
       this.#wrote(plants.length, sum(plants, textLength))
       this.#searchUpkeep.imported(plants.length)
@@ -170,8 +195,7 @@ export class PostgresStore implements Store {
   }
 
   async afterImport(): Promise<void> {
-    // Searches of a distributed table use no statistics.
-    if (this.#closing !== undefined || this.#shards.map !== undefined) return
+    if (this.#closing !== undefined) return
     if (await this.#searchUpkeep.afterImport()) this.#statistics.forget()
   }
 
@@ -186,10 +210,17 @@ export class PostgresStore implements Store {
   }
 
   async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
-    const [filter, order, signal] = query
+    const [filter, order, signal, onPosition] = query
+    const { changes } = this
+    const onSnapshot = async (snapshot: string) => {
+      const position = await changes?.positionOfSnapshot(snapshot)
+      if (position !== undefined) onPosition?.(position)
+      return position !== undefined
+    }
     const client = await this.#askAll(() => this.#dedicated.acquire(signal))
     try {
-      yield* this.#longRead(exported(client, filter, order, signal), signal)
+      const isPlaced = changes !== undefined && onPosition !== undefined
+      yield* this.#longRead(exported(client, filter, order, signal, isPlaced ? onSnapshot : undefined), signal)
     } finally {
       this.#dedicated.release(client)
     }
@@ -203,7 +234,7 @@ export class PostgresStore implements Store {
     const values = [Date.now()]
     return this.#ask(async () => {
       await this.#shares.main.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
-      await this.#shards.check()
+      await this.#sharding.check()
     })
   }
 
@@ -218,12 +249,7 @@ export class PostgresStore implements Store {
 
   /** The reachable part of a distributed store; undefined for a store that is not distributed. */
   get shardState(): ShardState | undefined {
-    return this.#shards.state
-  }
-
-  /** The number of writes of single plants that wait for their commit, for the metrics. */
-  get waiting(): number {
-    return this.#queue.waiting
+    return this.#sharding.state
   }
 
   /** Commits and queues of writes, for the metrics. */
@@ -231,18 +257,33 @@ export class PostgresStore implements Store {
     return this.#queue
   }
 
-  async #prepare({ retryTime, create, onMade, onNotice }: PostgresStoreOptions): Promise<void> {
+  async #prepare(options: PostgresStoreOptions): Promise<void> {
+    const { retryTime, create, onMade, onNotice } = options
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
     await waitForDatabase(this.#shares.main, { retryTime, onWaiting })
     for (const notice of await preflight(this.#shares.main)) onNotice(notice)
     const isNew = await migrate(this.#shares.main, create, onNotice)
-    await this.#shards.read()
+    await this.#sharding.read()
+    await this.#openChanges(options, isNew)
     try {
       await this.checkWritable()
     } finally {
-      this.#shards.mustBeSafe()
+      this.#sharding.mustBeSafe()
     }
     if (isNew) onMade?.()
+  }
+
+  async #openChanges({ history = 'follow', retention }: PostgresStoreOptions, isNew: boolean): Promise<void> {
+    if (this.#sharding.map !== undefined) {
+      if (history === 'keep') throw new OperatorError(DISTRIBUTED, { exitCode: 2 })
+      return
+    }
+    const use = history === 'auto' || (isNew && history === 'follow') ? 'keep' : history
+    if (!(await openHistory(this.#shares.main, use))) return
+    this.#changes = new PostgresChangeLog(this.#shares.searches, (work) => this.#ask(work))
+    if (retention === undefined) return
+    this.#retention = new Retention(this.#shares.main, retention)
+    this.#retention.start()
   }
 
   #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
@@ -256,11 +297,15 @@ export class PostgresStore implements Store {
     })
   }
 
-  #change(changes: readonly PlantChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
+  #change(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
     return this.#do(async () => {
       const session = this.#shares.main.session(budget)
-      const results = await changePlants(session, changes, budget, this.#shards.map !== undefined)
-      this.#wrote(changes.length, sum(changes, weightOf))
+      const isLogging = this.changes !== undefined
+      const results = await changePlants(session, changes, budget, this.#sharding.insert, isLogging)
+      this.#wrote(
+        changes.length,
+        sum(changes, ({ change }) => weightOf(change)),
+      )
       return results
     })
   }
@@ -274,20 +319,21 @@ export class PostgresStore implements Store {
       yield* pages
     } catch (error) {
       signal?.throwIfAborted()
-      throw this.#closing === undefined ? appErrorOf(error) : shuttingDown()
+      throw this.#closing === undefined ? (this.#sharding.suspect(error) ?? appErrorOf(error)) : shuttingDown()
     }
   }
 
   /** @param text their UTF-16 units */
   #wrote(plants: number, text: number): void {
+    this.changes?.wrote()
     this.#searchUpkeep.wrote(plants, text)
-    if (this.#shards.map === undefined) this.#tagCounts.wrote(plants)
-    this.#shards.refreshIfOld()
+    this.#tagCounts.wrote(plants)
+    this.#sharding.refreshIfOld()
   }
 
   /** Like `#ask`, but refuses work that needs a lost shard: it would hold a connection until its deadline. */
   #askAll<T>(work: () => Promise<T>): Promise<T> {
-    const refusal = this.#shards.refusalOfAll
+    const refusal = this.#sharding.refusalOfAll
     return refusal === undefined ? this.#ask(work) : Promise.reject(refusal)
   }
 
@@ -302,13 +348,13 @@ export class PostgresStore implements Store {
     try {
       return await work()
     } catch (error) {
-      this.#shards.suspect(error)
-      throw appErrorOf(error)
+      throw this.#sharding.suspect(error) ?? appErrorOf(error)
     }
   }
 
   async #close(): Promise<void> {
-    this.#shards.close()
+    this.#sharding.close()
+    this.#retention?.close()
     await Promise.all([this.#queue.close(), this.#points.close()])
     this.#dedicated.end()
     this.#counts.end()

@@ -1,84 +1,42 @@
+import { readNetworks } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { BACKUP_SCHEDULE, type BackupSchedule, scheduleFault } from './backup-schedule.ts'
-import { readConfiguredToken, type TokenUse } from './configured-token.ts'
+import { IDENTITY_PROVIDER, providerFaults } from './identity-provider.ts'
 import { LIMITS, type Limits, RETIRED } from './limits.ts'
-import { type Network, readNetworks } from './network.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
+  atLeast,
   duration,
   integer,
   longDuration,
+  memorySize,
   nonEmpty,
   offOr,
   oneOf,
   onOrOff,
+  optional,
   origins,
+  publicUrl,
+  readConfiguredToken,
   type Setting,
   setting,
   size,
-  text,
+  type TokenUse,
   timeout,
+  type ValuesOf,
 } from './setting.ts'
+import { WEBHOOKS } from './webhooks.ts'
 
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
-/** `auto` is text on a terminal, and JSON elsewhere. */
-export type LogFormat = 'auto' | 'json' | 'text'
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Requests per second and token, each token allowed to save up one second's worth. */
-export type RateLimit = number | undefined
+/** Milliseconds for which the store keeps its log of changes, 0 for none; `auto`: DEFAULT_CHANGES_KEEP where it can. */
+export type ChangesKeep = number | 'auto'
+export const DEFAULT_CHANGES_KEEP = 30 * 86_400_000
 
 /** An address to listen on. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
-}
-
-/** What an operator sets. */
-export interface SettingValues extends BackupSchedule {
-  readonly host: string
-  readonly port: number
-  /** Where metrics and health checks are served without a token; undefined: the port for clients serves them. */
-  readonly metricsPort: ListenAddress | undefined
-  readonly store: StoreAddress
-  /** Connections to a PostgreSQL database, in total. */
-  readonly storeConnections: number
-  /** Milliseconds. */
-  readonly storeTimeout: number
-  /** Milliseconds for which the start waits for an unreachable PostgreSQL store. */
-  readonly storeWait: number
-  /** Milliseconds for which a SQLite store keeps its log of changes. */
-  readonly changesKeep: number
-  readonly token: string | undefined
-  readonly logLevel: LogLevel
-  readonly logFormat: LogFormat
-  /** A path, `-` for standard error, or undefined for none. */
-  readonly auditLog: string | undefined
-  /** Whether the pages at / and /docs are served. */
-  readonly page: boolean
-  /** The origins whose scripts may use the service; undefined: none. */
-  readonly corsOrigins: readonly string[] | undefined
-  /** Proxies that the service trusts to name the address of a client. */
-  readonly trustedProxies: readonly Network[]
-  /** Bytes. */
-  readonly bodyLimit: number
-  /** Milliseconds; 0: no deadline. */
-  readonly requestTimeout: number
-  /** Milliseconds. */
-  readonly stallTimeout: number
-  /** Milliseconds. */
-  readonly keepAliveTimeout: number
-  /** Milliseconds. */
-  readonly drainWindow: number
-  readonly maxConnections: number
-  readonly maxAddressConnections: number
-  readonly maxSearches: number
-  /** Milliseconds. */
-  readonly searchTimeout: number
-  readonly maxExports: number
-  readonly maxImports: number
-  readonly rateLimit: RateLimit
 }
 
 /** Bounds that follow from settings. */
@@ -96,19 +54,25 @@ export interface DerivedLimits {
   readonly storeLongConnections: number
 }
 
-export interface Config extends SettingValues, DerivedLimits, Limits {}
-
-type Settings = { readonly [K in keyof SettingValues]-?: Setting<SettingValues[K]> }
-
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
 const count = (flag: string, fallback: string, help: string): Setting<number> =>
   setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
 
-/** Every setting. The flags, the environment variables, the help text and the reference page follow from it. */
-export const SETTINGS: Settings = {
-  host: text('host', 'ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine'),
+/**
+ * Every setting, that is all that an operator sets. The flags, the environment variables, the help text, the reference
+ * page and the type Config follow from it. Times are milliseconds, sizes are bytes; undefined stands for `off`.
+ */
+export const SETTINGS = {
+  host: setting(
+    'host',
+    'ADDRESS',
+    '127.0.0.1',
+    'address to listen on; 0.0.0.0 for every address of the machine',
+    nonEmpty,
+  ),
   port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+  /** Undefined: the port for clients serves metrics and health checks. */
   metricsPort: setting(
     'metrics-port',
     '[HOST:]PORT',
@@ -116,20 +80,40 @@ export const SETTINGS: Settings = {
     'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
     offOr(listenAddress),
   ),
-  trustedProxies: {
-    flag: 'trusted-proxies',
-    value: 'NETWORKS',
-    fallback: 'none',
-    help: 'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
-    parse: (given) => (given === 'none' ? [] : readNetworks(given)),
-  },
-  store: {
-    flag: 'store',
-    value: 'URL',
-    fallback: DEFAULT_STORE,
-    help: 'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
-    parse: storeAddress,
-  },
+  /** The origin that clients use; undefined: it follows from the address to listen on (`publicUrlOf`). */
+  publicUrl: optional(
+    'public-url',
+    'URL',
+    'the address that clients use, such as https://plants.example, for links, labels and the contract; by default it follows from host and port',
+    publicUrl,
+  ),
+  /** Undefined: clients use HTTP without TLS. */
+  tlsCert: optional(
+    'tls-cert',
+    'FILE',
+    'a certificate in PEM, with its chain behind it: clients then use HTTPS; needs --tls-key',
+    nonEmpty,
+  ),
+  tlsKey: optional(
+    'tls-key',
+    'FILE',
+    'the private key of the certificate, in PEM; only the user of the service may read it',
+    nonEmpty,
+  ),
+  trustedProxies: setting(
+    'trusted-proxies',
+    'NETWORKS',
+    'none',
+    'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
+    (given) => (given === 'none' ? [] : readNetworks(given)),
+  ),
+  store: setting(
+    'store',
+    'URL',
+    DEFAULT_STORE,
+    'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
+    storeAddress,
+  ),
   storeConnections: setting('store-connections', 'COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
   storeTimeout: setting(
     'store-timeout',
@@ -148,18 +132,43 @@ export const SETTINGS: Settings = {
   changesKeep: setting(
     'changes-keep',
     'TIME',
-    '0s',
-    'how long a SQLite store keeps changes in its log that the search index does not need any more, such as 7d; each changed plant is kept as it was',
-    longDuration,
+    'auto',
+    'how long the store keeps its log of changes, such as 7d, for programs that follow it and for the history of each plant; 0s switches both off; auto is 30d, or 0s for a distributed store, which can keep none',
+    (given) => (given === 'auto' ? given : longDuration(given)),
   ),
-  ...BACKUP_SCHEDULE,
-  token: {
-    flag: 'token',
-    value: 'SECRET',
-    fallback: undefined,
-    help: 'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
-    parse: (given, _environment, use) => readConfiguredToken(given, use),
-  },
+  changesKeepSize: setting(
+    'changes-keep-size',
+    'SIZE',
+    '1GiB',
+    'maximum size of the log of changes; beyond it, the oldest changes are removed, however young they are',
+    memorySize,
+  ),
+  backupEvery: setting(
+    'backup-every',
+    'TIME',
+    'off',
+    'how often to back up a SQLite store to the backup folder, such as 24h; at least 1m; or off',
+    offOr(atLeast('1m', longDuration)),
+  ),
+  backupKeep: setting(
+    'backup-keep',
+    'COUNT',
+    '7',
+    'backups of --backup-every to keep; the oldest ones beyond are removed after each new one',
+    integer(1, 10_000),
+  ),
+  backupFolder: optional(
+    'backup-folder',
+    'FOLDER',
+    'an existing folder for the backups of --backup-every, best on another disk than the store',
+    nonEmpty,
+  ),
+  token: optional(
+    'token',
+    'SECRET',
+    'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
+    (given, _environment, use) => readConfiguredToken(given, use),
+  ),
   corsOrigins: setting(
     'cors-origins',
     'ORIGINS',
@@ -167,28 +176,32 @@ export const SETTINGS: Settings = {
     'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
     offOr(origins),
   ),
-  page: {
-    flag: 'page',
-    value: 'SWITCH',
-    fallback: 'on',
-    help: 'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
-    parse: onOrOff,
-  },
+  page: setting(
+    'page',
+    'SWITCH',
+    'on',
+    'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
+    onOrOff,
+  ),
+  /** A token may save up one second's worth. */
   rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
-  logLevel: {
-    flag: 'log-level',
-    value: 'LEVEL',
-    fallback: 'info',
-    help: 'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
-    parse: oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
-  },
+  ...IDENTITY_PROVIDER,
+  logLevel: setting(
+    'log-level',
+    'LEVEL',
+    'info',
+    'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  ),
+  /** `auto` is text on a terminal, and JSON elsewhere. */
   logFormat: setting(
     'log-format',
     'FORMAT',
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
-    oneOf<LogFormat>('auto', 'json', 'text'),
+    oneOf('auto', 'json', 'text'),
   ),
+  /** A path, `-` for standard error, or undefined for none. */
   auditLog: setting(
     'audit-log',
     'FILE',
@@ -218,6 +231,7 @@ export const SETTINGS: Settings = {
     duration,
   ),
   bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'maximum size of a request body', size),
+  /** 0: no deadline. */
   requestTimeout: setting(
     'request-timeout',
     'TIME',
@@ -253,7 +267,11 @@ export const SETTINGS: Settings = {
     '8',
     'imports at once, half of them of one token, and half as many dry runs; more are answered 503 or 429',
   ),
+  ...WEBHOOKS,
 }
+
+export type SettingValues = ValuesOf<typeof SETTINGS>
+export type Config = SettingValues & DerivedLimits & Limits
 
 /** The environment variable of a flag: `PLANTSTORE_LOG_LEVEL` for `log-level`. */
 export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUpperCase().replaceAll('-', '_')}`
@@ -271,12 +289,14 @@ export function readConfig(
   use: TokenUse = 'server',
 ): Config {
   const faults = use === 'server' ? retiredIn(environment) : []
+  const texts: Record<string, string | undefined> = {}
   const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
     const variable = environmentName(setting.flag)
     const [name, value] =
       flags[key] !== undefined ? [`--${setting.flag}`, flags[key]] : [variable, environment[variable]]
     // Most tools set an empty variable to say "not set".
     const given = value === '' && name === variable ? undefined : value
+    texts[key] = given
     try {
       const text = given ?? setting.fallback
       return [key, text === undefined ? undefined : setting.parse(text, environment, use)]
@@ -286,9 +306,12 @@ export function readConfig(
     }
   })
   const values = Object.fromEntries(entries) as SettingValues
-  // The store is undefined where its address is wrong, a fault that is reported already.
-  const schedule = values.store === undefined ? undefined : scheduleFault(values, values.store.engine)
+  const schedule = scheduleFault(values)
   if (use === 'server' && schedule !== undefined) faults.push(schedule)
+  if (use === 'server') faults.push(...providerFaults(texts, values.token))
+  if (use === 'server' && (values.tlsCert === undefined) !== (values.tlsKey === undefined)) {
+    faults.push(values.tlsKey === undefined ? '--tls-cert: needs --tls-key' : '--tls-key: needs --tls-cert')
+  }
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze({ ...LIMITS, ...derivedFrom(values), ...values })
 }
@@ -332,6 +355,28 @@ function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddre
   return { engine: 'sqlite', path: given.slice('sqlite:'.length), isDefault: given === DEFAULT_STORE }
 }
 
+/** The conflict of the schedule of backups with other settings; undefined where there is none. */
+function scheduleFault({ backupEvery, backupFolder, store }: SettingValues): string | undefined {
+  // The store is undefined where its address is wrong, a fault that is reported already.
+  if (backupEvery === undefined || store === undefined) return undefined
+  if (store.engine !== 'sqlite') return '--backup-every: backs up SQLite stores only; use the tools of PostgreSQL'
+  return backupFolder === undefined ? '--backup-every: needs --backup-folder' : undefined
+}
+
 /** The address of a store without its credentials, for messages. */
 export const shownStore = (store: StoreAddress): string =>
   store.engine === 'sqlite' ? `sqlite:${store.path}` : store.shown
+
+/**
+ * Returns the origin that clients use.
+ *
+ * @param port the port on which the service listens
+ */
+export const publicUrlOf = (config: Pick<Config, 'publicUrl' | 'host' | 'tlsCert'>, port: number): string =>
+  config.publicUrl ?? `${config.tlsCert === undefined ? 'http' : 'https'}://${hostInUrl(config.host)}:${port}`
+
+/** Returns the host in the form of a URL; `localhost` for a wildcard address. */
+export function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,92 +1,64 @@
-/**
- * Bounds that are no settings, each with its reason. Tests make them smaller; a service has these.
- */
-export interface Limits {
+/** Bounds that are no settings, each with its reason. Times are milliseconds. */
+export const LIMITS = {
   /** Bytes of the request line and the headers together. */
-  readonly headerLimit: number
-  /** Levels of arrays and objects in a body. */
-  readonly nestingLimit: number
-  /** Bytes of pipelined requests that wait, in total. */
-  readonly pipelineLimit: number
-  /** Bytes of bodies over 4 KiB of requests that are not answered yet, in total; of one token, half of it. */
-  readonly bodyMemory: number
-  /** Bytes of answers that clients have not read yet, in total. */
-  readonly unreadLimit: number
-  /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
-  readonly compressionLimit: number
-  /** Bytes of log lines that their reader has not taken yet. */
-  readonly logBuffer: number
-  /** Bytes of lines of the audit log that are not written yet. */
-  readonly auditBuffer: number
-  /** Open files that connections leave to the store, its log and exports. */
-  readonly descriptorReserve: number
-  /** Bytes per second that the client of an import or export must send or read on average; undefined: any. */
-  readonly leastSpeed: number | undefined
-  /** Failed authentications per minute and address; undefined: no limit. */
-  readonly authFailureLimit: number | undefined
-  /** Creates that may be queued for the store. */
-  readonly maxWaiting: number
-  /** Milliseconds that requests may keep others waiting. */
-  readonly maxDelay: number
-  /** Bytes of the heap and of buffers; undefined: two thirds of the memory of the machine or the container. */
-  readonly maxMemory: number | undefined
-  readonly searchQueue: number
-  readonly searchQueuePerToken: number
-  /** Milliseconds. */
-  readonly exportTimeout: number
-  /** PATCH requests that run at once. */
-  readonly maxPatches: number
-  /** Active tokens that clients may create. */
-  readonly maxTokens: number
-  /** Revoked and expired tokens that stay listed. */
-  readonly maxEndedTokens: number
-  /** Queued changes of tokens and reservations of ids. */
-  readonly changeQueue: number
-  readonly changeQueuePerToken: number
-}
-
-export const LIMITS: Limits = {
   // The default of Node.js; a bearer token and a query of 500 characters need a tenth.
   headerLimit: 16 * 2 ** 10,
+  /** Levels of arrays and objects in a body. */
   // A plant has one level; the rest lets a client send members that the service ignores.
   nestingLimit: 32,
-  // 64 KiB of 512 connections; more waits in their sockets.
+  /** Bytes of pipelined requests that wait, in total. 64 KiB of 512 connections; more waits in their sockets. */
   pipelineLimit: 32 * 2 ** 20,
+  /** Bytes of bodies over 4 KiB of requests that are not answered yet, in total; of one token, half of it. */
   // 128 bodies of the default limit from one token, and as many from all others.
   bodyMemory: 256 * 2 ** 20,
-  // 256 answers of the largest plants.
+  /** Bytes of answers that clients have not read yet, in total. 256 answers of the largest plants. */
   unreadLimit: 256 * 2 ** 20,
+  /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
   // Compressing takes about as much again; an answer beyond it is only larger.
   compressionLimit: 16 * 2 ** 20,
-  // Thousands of lines, while the reader of a pipe is busy.
+  /** Bytes of log lines that their reader has not taken yet. Thousands of lines, while the reader of a pipe is busy. */
   logBuffer: 2 ** 20,
+  /** Bytes of lines of the audit log that are not written yet. */
   // Eight times as much: a line of the audit log is worth more than one of the log.
   auditBuffer: 8 * 2 ** 20,
+  /** Open files that connections leave to the store, its log and exports. */
   // The store, its log, its index, their readers, a backup and each export need a few each.
   descriptorReserve: 256,
+  /** Bytes per second that a client must send of an import, or read of its answer, on average. */
   // A slower client would hold one of the few places of imports and exports for hours.
   leastSpeed: 2 ** 10,
+  /** Failed authentications per minute and address; undefined: no limit. */
   // A person mistypes a token a few times; a guesser needs 2^256 attempts.
-  authFailureLimit: 60,
-  // Ten groups of the largest size; more would only wait longer.
+  authFailureLimit: 60 as number | undefined,
+  /** Creates that may be queued for the store. Ten groups of the largest size; more would only wait longer. */
   maxWaiting: 10_000,
-  // Clients give up, and send again, after ten seconds or more.
+  /** Milliseconds that requests may keep others waiting. Clients give up, and send again, after ten seconds or more. */
   maxDelay: 5000,
-  maxMemory: undefined,
-  // What eight searches at once answer within the deadline of a search, and a tenth of it for one token.
+  /** Bytes of the heap and of buffers; undefined: two thirds of the memory of the machine or the container. */
+  maxMemory: undefined as number | undefined,
+  /** What eight searches at once answer within the deadline of a search, and a tenth of it for one token. */
   searchQueue: 1000,
   searchQueuePerToken: 100,
-  // A snapshot keeps old versions of changed plants for as long.
+  /** Milliseconds. A snapshot keeps old versions of changed plants for as long. */
   exportTimeout: 30 * 60_000,
-  // Each reads, writes and answers a whole plant of up to 1 MiB.
+  /** Streams of changes that are open at once. A hundred programs, of which one may run on ten machines. */
+  maxStreams: 100,
+  maxStreamsPerToken: 10,
+  /** PATCH requests that run at once. Each reads, writes and answers a whole plant of up to 1 MiB. */
   maxPatches: 16,
+  /** Active tokens that clients may create. */
   // A hundred times what a large garden's apps and people need; GET /tokens lists them all in ten pages.
   maxTokens: 10_000,
+  /** Revoked and expired tokens that stay listed. */
   maxEndedTokens: 10_000,
+  /** Queued changes of tokens and reservations of ids. */
   // Each takes a commit of its own, so a hundred wait for a second on a slow disk.
   changeQueue: 100,
   changeQueuePerToken: 20,
 }
+
+/** Tests make them smaller. */
+export type Limits = { readonly [Name in keyof typeof LIMITS]: (typeof LIMITS)[Name] }
 
 /** Settings of before, by their flags, and what replaces each. The start refuses them. */
 export const RETIRED: Readonly<Record<string, string>> = {

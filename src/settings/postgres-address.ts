@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
  * The check of a server's certificate. `none`: no check. `authority`: a known authority has signed it. `full`: it also
  * names the host.
  */
-export type CertificateCheck = 'none' | 'authority' | 'full'
+type CertificateCheck = 'none' | 'authority' | 'full'
 
 export interface PostgresTls {
   readonly check: CertificateCheck

@@ -1,4 +1,7 @@
-import type { TokenUse } from './configured-token.ts'
+import { TOKEN_PREFIX } from '../domain/token.ts'
+
+/** The use of a token. `client`: sent to a service; `server`: accepted by a service, with all scopes. */
+export type TokenUse = 'client' | 'server'
 
 /** One setting: `--store`, `PLANTSTORE_STORE` and `Config.store` are one name in three spellings. */
 export interface Setting<T> {
@@ -13,31 +16,32 @@ export interface Setting<T> {
   parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
 }
 
-/** A setting that may be any text but the empty one. */
-export function text(flag: string, value: string, fallback: string, help: string): Setting<string> {
-  return {
-    flag,
-    value,
-    fallback,
-    help,
-    parse: nonEmpty,
-  }
-}
-
-export function nonEmpty(given: string): string {
-  if (given === '') throw new Error('must not be empty')
-  return given
+/** The values of settings, by their names. */
+export type ValuesOf<Settings extends Readonly<Record<string, Setting<unknown>>>> = {
+  readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']>
 }
 
 /** A setting with a default. @param parse throws an Error that says what the text must be */
-export function setting<T>(
+export const setting = <T>(
   flag: string,
   value: string,
   fallback: string,
   help: string,
-  parse: (text: string) => T,
-): Setting<T> {
-  return { flag, value, fallback, help, parse }
+  parse: Setting<T>['parse'],
+): Setting<T> => ({ flag, value, fallback, help, parse })
+
+/** A setting without a default. */
+export const optional = <T>(
+  flag: string,
+  value: string,
+  help: string,
+  parse: Setting<T>['parse'],
+): Setting<T | undefined> => ({ flag, value, fallback: undefined, help, parse })
+
+/** Any text but the empty one. */
+export function nonEmpty(given: string): string {
+  if (given === '') throw new Error('must not be empty')
+  return given
 }
 
 export function integer(min: number, max: number): (text: string) => number {
@@ -122,9 +126,54 @@ export function onOrOff(given: string): boolean {
   return given === 'on'
 }
 
-/** Milliseconds, at least 100. PostgreSQL takes 0 for no limit. */
-export function timeout(given: string): number {
-  const parsed = duration(given)
-  if (parsed < 100) throw new Error(`"${given}" is less than 100ms`)
-  return parsed
+/** A time that is no shorter than another one. */
+export const atLeast =
+  (min: string, parse: (text: string) => number) =>
+  (given: string): number => {
+    const parsed = parse(given)
+    if (parsed < parse(min)) throw new Error(`"${given}" is less than ${min}`)
+    return parsed
+  }
+
+/** Milliseconds. PostgreSQL takes 0 for no limit. */
+export const timeout = atLeast('100ms', duration)
+
+/** Reads the address that clients use. It has no path, because the pages and the labels use the paths below `/`. */
+export function publicUrl(given: string): string {
+  const url = URL.parse(given)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new Error('must be an address like https://plants.example, without a path')
+  }
+  return url.origin
+}
+
+const MIN_LENGTH = 16
+const MIN_DISTINCT = 8
+
+/**
+ * Reads the token of the configuration. The characters are those that a bearer token may have (RFC 6750 section 2.1).
+ *
+ * @throws Error with a message that never holds the token
+ */
+export function readConfiguredToken(given: string, use: TokenUse): string {
+  if (!/^[A-Za-z0-9._~+/-]+=*$/.test(given))
+    throw new Error('may hold only letters, digits and -._~+/ with = at its end')
+  if (use === 'client') return given
+  if (given.startsWith(TOKEN_PREFIX)) throw new Error(CLIENT_TOKEN_FAULT)
+  if (given.length < MIN_LENGTH) throw new Error(`must have at least ${MIN_LENGTH} characters`)
+  if (isWeak(given)) throw new Error(WEAK_TOKEN_FAULT)
+  return given
+}
+
+const CLIENT_TOKEN_FAULT = `begins with ${TOKEN_PREFIX}, like the tokens of "plantstore token create". Such a token works without this setting and would get all scopes here. Leave it out of the environment of serve, or set a secret of your own`
+const WEAK_TOKEN_FAULT = `is easy to guess: it needs ${MIN_DISTINCT} different characters, in no pattern; "openssl rand -hex 32" creates a good one`
+
+/** Whether a text has few different characters, repeats one piece, or mostly counts up or down (`3456`, `dcba`). */
+function isWeak(text: string): boolean {
+  if (new Set(text).size < MIN_DISTINCT) return true
+  // A text that repeats a piece, such as `abab`, occurs in its double before the second copy begins.
+  if (`${text}${text}`.indexOf(text, 1) < text.length) return true
+  const codes = Array.from(text, (character) => character.charCodeAt(0))
+  const steps = codes.slice(1).filter((code, i) => Math.abs(code - (codes[i] ?? 0)) <= 1)
+  return steps.length * 2 > codes.length
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, sqliteFault } from './errors.ts'
-import { asFull } from './open/full-disk.ts'
 
 /** The `PRAGMA application_id` of a plant store: the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
@@ -25,7 +24,7 @@ export function openReader(path: string): DatabaseSync {
 }
 
 /**
- * Opens a connection that writes. A commit returns after its fsync (WAL with synchronous=FULL). Only `LogKeeper`
+ * Opens a connection that writes. A commit returns after its fsync (WAL with synchronous=FULL). Only `WalCheckpointer`
  * checkpoints the WAL.
  *
  * Run BEGIN, COMMIT and PRAGMA by `exec()`: it reports no row count, so it can't fail on a large rowid.
@@ -89,21 +88,5 @@ function open(
   } catch (error) {
     db.close()
     throw error
-  }
-}
-
-/**
- * Runs `work` in one write transaction, and rolls back when it throws. Returns once the commit is on stable storage.
- */
-export function transaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    const result = work()
-    db.exec('COMMIT')
-    return result
-  } catch (error) {
-    // SQLite itself rolls the transaction back on some errors, such as a full disk.
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw asFull(db, error)
   }
 }

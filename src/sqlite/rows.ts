@@ -1,5 +1,49 @@
-import type { NewPlant } from '../domain/plant.ts'
-import type { Row } from './statement-cache.ts'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { type ImportedPlant, type NewPlant, type Plant, textLength } from '../domain/plant.ts'
+
+/**
+ * A row as an array of its columns. Node.js declares such rows as objects, so this type has only an index signature.
+ */
+export interface Row {
+  readonly [column: number]: SQLOutputValue
+}
+
+/** Prepares each query of a connection once. Returns rows as arrays in the order of their columns. */
+export class StatementCache {
+  readonly #db: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#statement(sql).get(...values)
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#statement(sql).all(...values)
+  }
+
+  /** @returns the number of changed rows */
+  run(sql: string, ...values: SQLInputValue[]): bigint {
+    return BigInt(this.#statement(sql).run(...values).changes)
+  }
+
+  /** Two iterations of the same text must not overlap: they would share one prepared statement. */
+  iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
+    return this.#statement(sql).iterate(...values)
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#prepared.get(sql)
+    if (known !== undefined) return known
+    const statement = this.#db.prepare(sql)
+    statement.setReturnArrays(true)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
+}
 
 /** Makes a plant of a row of id, name and tag. node:sqlite reads an array in two thirds of the time of an object. */
 export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
@@ -11,13 +55,52 @@ export interface PlantColumns {
   readonly ids: readonly bigint[]
   readonly names: readonly string[]
   readonly tags: readonly (string | undefined)[]
+  /** What plants of an import must find; undefined where none of them says so. */
+  readonly befores: readonly (Plant | undefined)[] | undefined
 }
 
-export const columnsOf = (plants: readonly NewPlant[]): PlantColumns => ({
+export const columnsOf = (plants: readonly ImportedPlant[]): PlantColumns => ({
   ids: plants.map(({ id }) => id),
   names: plants.map(({ name }) => name),
   tags: plants.map(({ tag }) => tag),
+  befores: plants.some(({ before }) => before !== undefined) ? plants.map(({ before }) => before) : undefined,
 })
 
-export const plantsOf = ({ ids, names, tags }: PlantColumns): NewPlant[] =>
-  ids.map((id, i) => ({ id, name: names[i] as string, tag: tags[i] }))
+export function plantsOf({ ids, names, tags, befores }: PlantColumns): ImportedPlant[] {
+  const plants = ids.map((id, i) => ({ id, name: names[i] as string, tag: tags[i] }))
+  return befores === undefined ? plants : plants.map((plant, i) => withBefore(plant, befores[i]))
+}
+
+const withBefore = (plant: NewPlant, before: Plant | undefined): ImportedPlant =>
+  before === undefined ? plant : { ...plant, before }
+
+/**
+ * Bounds of a page: a number of plants, and UTF-16 units of their texts. A page that reaches `text` has one extra
+ * plant, which shows the caller that there is another page.
+ */
+export interface PageLimit {
+  readonly plants: number
+  readonly text: number
+}
+
+/** Collects the plants of one page, until it is full. */
+export class ResultPage {
+  readonly plants: NewPlant[] = []
+  readonly #limit: PageLimit
+  /** UTF-16 units of all plants except the last. */
+  #text = 0
+
+  constructor(limit: PageLimit) {
+    this.#limit = limit
+  }
+
+  add(plant: NewPlant): void {
+    const last = this.plants.at(-1)
+    if (last !== undefined) this.#text += textLength(last)
+    this.plants.push(plant)
+  }
+
+  get isFull(): boolean {
+    return this.plants.length >= this.#limit.plants || this.#text >= this.#limit.text
+  }
+}

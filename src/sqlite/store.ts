@@ -1,46 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { storePath } from '../base/store-path.ts'
-import type { Actor } from '../domain/actor.ts'
-import type { AbortingAsker, Asker } from '../domain/asker.ts'
-import type { NewPlant, PlantPatch } from '../domain/plant.ts'
-import { replaceResult, updatedPlant } from '../domain/plant-change.ts'
-import { isShortPage, type PlantQuery } from '../domain/plant-query.ts'
-import type { Expectation } from '../domain/plant-version.ts'
-import type {
-  CreateOptions,
-  CreateResult,
-  DryRun,
-  ImportMode,
-  ImportResult,
-  ReplaceResult,
-  Store,
-  TagCount,
-} from '../domain/store.ts'
+import { AppError } from '../domain/errors.ts'
+import {
+  type CreateOptions,
+  type CreateResult,
+  type Expectation,
+  type ImportedPlant,
+  type ImportMode,
+  type ImportResult,
+  type NewPlant,
+  type PlantPatch,
+  type ReplaceResult,
+  replaceResult,
+  updatedPlant,
+} from '../domain/plant.ts'
+import { isShortPage, type PlantFilter, type PlantOrder, type PlantQuery } from '../domain/plant-query.ts'
+import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
+import type { Actor } from '../domain/token.ts'
+import { SqliteChangeLog } from './change-log/change-log.ts'
 import { errorOfFault, isFatal, outOfReach, shuttingDown } from './errors.ts'
-import { SqliteIdStore } from './id-store.ts'
-import { FileWatch } from './open/file-watch.ts'
-import { beginLog, keepReserve, openWithReserve } from './open/full-disk.ts'
+import { SqliteIdStore } from './ids.ts'
 import { preflight } from './open/preflight.ts'
-import { openingError, prepareFile } from './open/prepare-file.ts'
-import { isServed, takeServeLock, undoServeLock } from './open/serve-lock.ts'
+import { FileWatch, isServed, openingError, prepareFile, takeServeLock, undoServeLock } from './open/prepare-file.ts'
 import { GroupRead } from './read/group-read.ts'
-import { isSmallPage, isSmallPlant, type PlantPage, PointReader } from './read/point-reader.ts'
+import { type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
-import { SearchIndex } from './search-index/search-index.ts'
-import type { SqliteStoreOptions } from './store-options.ts'
-import { SqliteTokenStore } from './token-store.ts'
-import { mendReplacement } from './upkeep/replace-store.ts'
-import { LogReaders } from './wal/log-readers.ts'
-import { AdaptiveWriter, type Writer } from './write/adaptive-writer.ts'
+import { SearchIndex, type StartFollower } from './search-index/search-index.ts'
+import { SqliteTokenStore } from './tokens.ts'
+import { mendReplacement } from './upkeep/copies.ts'
+import { keepReserve, openWithReserve } from './wal/transactions.ts'
+import { WalReaders } from './wal/wal-readers.ts'
+import { SqliteWebhookStore } from './webhook-store.ts'
 import { Housekeeping } from './write/housekeeping.ts'
-import { WriteQueue } from './write/write-queue.ts'
+import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
 
 /** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
   readonly tokens: SqliteTokenStore
   readonly ids: SqliteIdStore
+  readonly changes: SqliteChangeLog | undefined
+  readonly webhooks: SqliteWebhookStore
   readonly #path: string
   readonly #isServing: boolean
   readonly #unlock: () => void
@@ -50,9 +51,9 @@ export class SqliteStore implements Store {
   readonly #writer: Writer
   readonly #index: SearchIndex
   readonly #housekeeping: Housekeeping
-  readonly #logs: LogReaders
-  readonly #reads: QueryClient
-  readonly #writes: WriteQueue
+  readonly #walReaders: WalReaders
+  readonly #queries: QueryClient
+  readonly #queue: WriteQueue
   readonly #onFatal: (error: Error) => void
   /** Undefined until the store is open. */
   #watch: FileWatch | undefined
@@ -107,92 +108,86 @@ export class SqliteStore implements Store {
     this.#unlock = unlock
     this.#onFatal = options.onFatal
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead(
-      {
-        read: (ids) => this.#open.plants(ids),
-        areSmall: (ids) => this.#open.arePlantsSmall(ids),
-        isSmall: isSmallPlant,
-      },
-      maxDelay,
-    )
-    this.#pages = new GroupRead(
-      {
-        read: (pages) => this.#open.pages(pages),
-        areSmall: (pages) => this.#open.arePagesSmall(pages),
-        isSmall: isSmallPage,
-      },
-      maxDelay,
-    )
+    this.#lookups = new GroupRead((ids, sizes) => this.#open.plants(ids, sizes), maxDelay)
+    this.#pages = new GroupRead((pages, sizes) => this.#open.pages(pages, sizes), maxDelay)
     this.#writer =
       options.startWriter?.(path, fail) ??
       new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
-    this.tokens = new SqliteTokenStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
-    this.ids = new SqliteIdStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
+    const reader = () => this.#open
+    const writer = () => {
+      this.#mustBeOpen()
+      return this.#writer.thread
+    }
+    this.tokens = new SqliteTokenStore(reader, writer)
+    this.ids = new SqliteIdStore(reader, writer)
+    this.webhooks = new SqliteWebhookStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
     const onNotice = (text: string) => {
       // After a fatal fault, onFatal has already told the operator.
       if (this.#fatal === undefined) options.onNotice?.(text)
     }
-    this.#housekeeping = new Housekeeping(this.#writer.thread, options.changesKeep ?? 0, onNotice)
+    const { changesKeep = 0, changesKeepSize = Number.POSITIVE_INFINITY } = options
+    const keep = { time: changesKeep, bytes: changesKeepSize }
+    this.#housekeeping = new Housekeeping(this.#writer.thread, keep)
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
       // While a service serves the store, only that service updates the index.
       mayStart: () => this.#isServing || !isServed(path),
       onNotice,
       onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
-      onUnusable: () => this.#reads.forgetIndex(),
+      onUnusable: () => this.#queries.forgetIndex(),
       onStoreFault: (fault) => isFatal(fault) && fail(errorOfFault(fault)),
     })
-    this.#logs = new LogReaders(path, () => Promise.all([this.#writer.thread.restartLog(), this.#index.restartLog()]))
-    this.#reads = new QueryClient(path, {
+    this.#walReaders = new WalReaders(path, () =>
+      Promise.all([this.#writer.thread.restartWal(), this.#index.restartWal()]),
+    )
+    this.#queries = new QueryClient(path, {
       index: this.#index,
-      logs: this.#logs,
+      walReaders: this.#walReaders,
       isServing: this.#isServing,
       onFatal: fail,
     })
     const { maxWaiting, maxGroup = 1000 } = options
-    this.#writes = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
+    this.#queue = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
+    this.changes =
+      changesKeep > 0 ? new SqliteChangeLog(this.#queries, this.#queue.onCommit, () => this.#mustBeOpen()) : undefined
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
     if (this.#fatal !== undefined) return Promise.reject(outOfReach(this.#fatal))
-    return this.#writes.create(plant, mustBeNew, actor)
+    return this.#queue.create(plant, mustBeNew, actor)
   }
 
-  getPlant(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
-    return this.#lookups.get(id, asker)
+  getPlant(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
+    return this.#lookups.get(id, caller)
   }
 
   async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
-    this.#mustBeOpen()
     return replaceResult(await this.#writes.change({ kind: 'replace', plant, expected }, actor))
   }
 
   async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant> {
-    this.#mustBeOpen()
     return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, expected }, actor))
   }
 
   async deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void> {
-    this.#mustBeOpen()
     await this.#writes.change({ kind: 'delete', id, expected }, actor)
   }
 
-  listPlants(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
-    return isShortPage(query, limit) ? this.#pages.get({ query, limit }, asker) : this.#search(query, limit, asker)
+  listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<readonly NewPlant[]> {
+    return isShortPage(query, limit) ? this.#pages.get({ query, limit }, caller) : this.#search(query, limit, caller)
   }
 
   async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    this.#mustBeOpen()
     return this.#reads.listTags(after, limit, signal)
   }
 
-  async importPlants(plants: readonly NewPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {
-    this.#mustBeOpen()
+  async importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {
+    const writes = this.#writes
+    const { milliseconds } = writes.commits.import
     const isBesideService = !this.#isServing && isServed(this.#path)
     if (isBesideService) this.#index.watch()
-    const { milliseconds } = this.#writes.commits.import
     const before = milliseconds.sum
-    const results = await this.#writes.import(plants, mode, actor)
+    const results = await writes.import(plants, mode, actor)
     // SQLite's write lock is not fair: without a pause, consecutive imports kept a service waiting for seconds.
     if (isBesideService) await sleep(milliseconds.sum - before)
     return results
@@ -202,17 +197,19 @@ export class SqliteStore implements Store {
   async afterImport(): Promise<void> {}
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
-    this.#mustBeOpen()
     return this.#reads.startDryRun(mode)
   }
 
-  async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
-    this.#mustBeOpen()
-    yield* this.#reads.exportPlants(...query)
+  async *exportPlants(
+    filter: PlantFilter,
+    order: PlantOrder,
+    signal?: AbortSignal,
+    onPosition?: (position: string) => void,
+  ): AsyncIterable<readonly NewPlant[]> {
+    yield* this.#reads.exportPlants(filter, order, signal, this.changes && onPosition)
   }
 
   async countPlants(): Promise<number> {
-    this.#mustBeOpen()
     return this.#reads.countPlants()
   }
 
@@ -224,7 +221,6 @@ export class SqliteStore implements Store {
   }
 
   async checkSearchable(): Promise<void> {
-    this.#mustBeOpen()
     await this.#reads.check()
   }
 
@@ -233,14 +229,9 @@ export class SqliteStore implements Store {
     return this.#closing
   }
 
-  /** The number of creates and changes that wait for their commit, for the metrics. */
-  get waiting(): number {
-    return this.#writes.waiting
-  }
-
   /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
-    return this.#writes
+    return this.#queue
   }
 
   /** The number of changes that the search index lacks, for the metrics. */
@@ -248,15 +239,24 @@ export class SqliteStore implements Store {
     return this.#index.behind
   }
 
-  async #search(query: PlantQuery, limit: number, asker?: AbortingAsker): Promise<readonly NewPlant[]> {
-    this.#mustBeOpen()
-    asker?.signal.throwIfAborted()
-    return this.#reads.listPlants(query, limit, asker?.signal)
+  async #search(query: PlantQuery, limit: number, caller?: LazySignal): Promise<readonly NewPlant[]> {
+    caller?.signal.throwIfAborted()
+    return this.#reads.listPlants(query, limit, caller?.signal)
   }
 
   get #open(): PointReader {
     this.#mustBeOpen()
     return this.#reader
+  }
+
+  get #reads(): QueryClient {
+    this.#mustBeOpen()
+    return this.#queries
+  }
+
+  get #writes(): WriteQueue {
+    this.#mustBeOpen()
+    return this.#queue
   }
 
   #mustBeOpen(): void {
@@ -266,9 +266,9 @@ export class SqliteStore implements Store {
 
   async #close(): Promise<void> {
     this.#watch?.end()
-    this.#logs.close()
-    await this.#writes.close()
-    await this.#reads.close()
+    this.#walReaders.close()
+    await this.#queue.close()
+    await this.#queries.close()
     await this.#index.close()
     await this.#housekeeping.close()
     // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
@@ -280,7 +280,7 @@ export class SqliteStore implements Store {
   }
 
   async #begin({ onNotice }: SqliteStoreOptions): Promise<void> {
-    await beginLog(this.#writer.thread, onNotice)
+    await beginWal(this.#writer, onNotice)
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
     if (!this.#isServing) return
@@ -296,5 +296,42 @@ export class SqliteStore implements Store {
     this.#fatal = this.#watch?.fault ?? error
     // Before the store is open, `open` throws the error itself.
     if (this.#watch !== undefined) this.#onFatal(this.#fatal)
+  }
+}
+
+export interface SqliteStoreOptions {
+  /** Creates that may wait at once, and changes as many. */
+  readonly maxWaiting: number
+  /** Milliseconds that queued reads, and queued writes of more than one commit, may take; unbounded by default. */
+  readonly maxDelay?: number
+  /** Maximum number of creates in one commit; 1000 by default. */
+  readonly maxGroup?: number
+  /** Whether to take the lock that keeps a second service away from the store. */
+  readonly serving: boolean
+  /** Whether to create the store if it does not exist. */
+  readonly create: boolean
+  /** Starts the writer; an AdaptiveWriter by default. */
+  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => Writer
+  /** Starts the follower, which updates the search index; a thread by default. */
+  readonly startFollower?: StartFollower
+  /** Milliseconds for which the log of changes is kept; 0 by default: only what the search index needs. */
+  readonly changesKeep?: number
+  /** Bytes of the log of changes beyond which it keeps only what the search index needs; unbounded by default. */
+  readonly changesKeepSize?: number
+  /** Called once when the store can't continue: a failed fsync, a corrupt or removed file. Only a restart helps. */
+  readonly onFatal: (error: Error) => void
+  /** Called after the store was created. */
+  readonly onMade?: () => void
+  /** Called with a message for the operator, who need not act on it at once. */
+  readonly onNotice?: (text: string) => void
+}
+
+/** Begins the store's WAL. Without space for the WAL, it calls `onNotice`, and the store stays readable. */
+async function beginWal({ thread }: Writer, onNotice?: (text: string) => void): Promise<void> {
+  try {
+    await thread.beginWal()
+  } catch (error) {
+    if (!(error instanceof AppError) || error.number !== 50304) throw error
+    onNotice?.('the store has no space left; reads continue, and writes resume once there is space')
   }
 }

@@ -44,3 +44,19 @@ test('a store is moved to the workers with its plants and tokens, and distributi
     assert.deepEqual(await query(url, `SELECT pg_relation_size('${table}') AS bytes`), [{ bytes: '0' }])
   }
 })
+
+test('a distributed store has no log of changes, and does not start with one', async (t) => {
+  const url = await joinedDatabase(process.env[CITUS_VARIABLE] ?? '')
+  const before = await openStore(t, url, { history: 'keep' })
+  await createPlant(before, plant(1n), { mustBeNew: true })
+  await before.close()
+  const env = { PLANTSTORE_STORE: url }
+  assert.equal((await run(t, ['distribute'], { env })).code, 0)
+  const refused = await run(t, ['serve', '--port', '0', '--changes-keep', '1d'], { env })
+  assert.equal(refused.code, 2, refused.stderr)
+  assert.match(refused.stderr, /a distributed store keeps no log of changes; start it with --changes-keep 0s/)
+  const store = await openStore(t, url)
+  assert.equal(store.changes, undefined)
+  await createPlant(store, plant(2n), { mustBeNew: true })
+  assert.deepEqual(await query(url, 'SELECT FROM changes'), [])
+})

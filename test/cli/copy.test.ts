@@ -90,6 +90,8 @@ for (const [direction, signal] of [
     const [from, to] = signal === 'SIGTERM' ? [database, file] : [file, database]
     const plants = Array.from({ length: 30_000 }, (_, i) => plant(BigInt(i)))
     await put(from, plants)
+    // Before the network becomes slow: making the schema takes hundreds of round trips.
+    if (to === database) await put(to, [])
     // On this slow network the copy is still in progress when the test sees its first plants.
     const proxy = await tcpProxy(t, Number(new URL(database).port))
     proxy.delay = 100

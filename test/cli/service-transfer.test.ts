@@ -106,24 +106,18 @@ suite('plantstore import and export through a service', () => {
 })
 
 suite('plantstore import and export say what is wrong if', () => {
-  for (const args of [
+  const COMMANDS = [
     ['import', 'plants.csv'],
     ['import', 'plants.csv', '--dry-run'],
     ['export', 'out.csv'],
-  ]) {
-    const command = args.join(' ')
+  ]
 
-    test(`${command}: no token is given`, async (t) => {
-      const { code, stderr } = await run(t, [...args, '--url', 'http://127.0.0.1:1'])
-      assert.equal(stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
-      assert.equal(code, 2)
-    })
-
-    test(`${command}: the token is wrong or lacks a scope`, async (t) => {
-      const { folder, address, storePath } = await served(t)
-      writePlantFile(join(folder, 'plants.csv'), MANY)
-      const make = ['token', 'create', '--name', 'x', '--scopes', 'tokens', '--store', `sqlite:${storePath}`]
-      const weak = (await run(t, make)).stdout.trim()
+  test('the token is wrong or lacks a scope', async (t) => {
+    const { folder, address, storePath } = await served(t)
+    writePlantFile(join(folder, 'plants.csv'), MANY)
+    const make = ['token', 'create', '--name', 'x', '--scopes', 'tokens', '--store', `sqlite:${storePath}`]
+    const weak = (await run(t, make)).stdout.trim()
+    for (const args of COMMANDS) {
       for (const [token, says] of [
         ['wrong-token-0123456789', /answered 401: error 40102: /],
         [weak, /answered 403: error 40301: /],
@@ -132,11 +126,21 @@ suite('plantstore import and export say what is wrong if', () => {
           cwd: folder,
           env: { PLANTSTORE_TOKEN: token },
         })
-        assert.match(stderr, says)
+        assert.match(stderr, says, args.join(' '))
         assert.ok(!stderr.includes(token), 'the output shows the token')
         assert.deepEqual([code, stdout], [1, ''])
       }
-      assert.ok(!existsSync(join(folder, 'out.csv')))
+    }
+    assert.ok(!existsSync(join(folder, 'out.csv')))
+  })
+
+  for (const args of COMMANDS) {
+    const command = args.join(' ')
+
+    test(`${command}: no token is given`, async (t) => {
+      const { code, stderr } = await run(t, [...args, '--url', 'http://127.0.0.1:1'])
+      assert.equal(stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
+      assert.equal(code, 2)
     })
 
     test(`${command}: no server answers, or another program does`, async (t) => {

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type NewPlant, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { contract } from '../support/conforms.ts'
-import { withService } from '../support/service.ts'
+import { emptyService } from '../support/service.ts'
 import { all, clientOf, urlOf } from './support.ts'
 
 const EDGE = 2n ** 53n
@@ -16,15 +16,16 @@ suite('the client', () => {
   test('has a method for every operation of the contract except pages', () => {
     const methods = Object.getOwnPropertyNames(PlantstoreClient.prototype)
     const pages = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
-    const missing = contract.operations.filter(({ id }) => !methods.includes(id) && !pages.includes(id))
+    const names: Readonly<Record<string, string>> = { listChanges: 'changes', getHistory: 'history' }
+    const missing = contract.operations.filter(({ id }) => !methods.includes(names[id] ?? id) && !pages.includes(id))
     assert.deepEqual(
       missing.map(({ id }) => id),
       [],
     )
   })
 
-  test('creates, reads, replaces, updates and deletes plants with exact ids and texts', async (t) => {
-    const service = await withService(t)
+  test('creates, reads, replaces, updates and deletes plants with exact ids and texts', async () => {
+    const service = await emptyService()
     const client = clientOf(service)
     const name = 'Käse "12345678901234567890" \\ \u2028 🌱 \\"9007199254740993'
     for (const id of IDS) {
@@ -47,14 +48,14 @@ suite('the client', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('refuses a number that may have been rounded as an id', async (t) => {
-    const client = clientOf(await withService(t))
+  test('refuses a number that may have been rounded as an id', async () => {
+    const client = clientOf(await emptyService())
     const rounded = JSON.parse('{"id":9007199254740993,"name":"x"}') as NewPlant
     await assert.rejects(client.createPlant(rounded), /an id is a bigint, such as 7n, and not number/)
   })
 
-  test('lists plants, tags and tokens one by one or in pages, with filters', async (t) => {
-    const service = await withService(t)
+  test('lists plants, tags and tokens one by one or in pages, with filters', async () => {
+    const service = await emptyService()
     const client = clientOf(service)
     const plants = IDS.map((id, i) => ({ id, name: `plant ${i}`, tag: ['a & b', 'c+d', '%', ''][i % 4] ?? '' }))
     await client.importPlants(plants)
@@ -76,8 +77,8 @@ suite('the client', () => {
     assert.deepEqual(new Set(tokens.map(({ name }) => name)), new Set(['token 0', 'token 1', 'token 2']))
   })
 
-  test('exports plants one by one or as a file, and ends an export whose reader leaves', async (t) => {
-    const service = await withService(t)
+  test('exports plants one by one or as a file, and ends an export whose reader leaves', async () => {
+    const service = await emptyService()
     const client = clientOf(service)
     const plants = Array.from({ length: 3000 }, (_, i) => ({ id: MAX_ID - BigInt(i), name: `ü ${'x'.repeat(i)}` }))
     assert.deepEqual(await client.importPlants(plants), {
@@ -103,8 +104,8 @@ suite('the client', () => {
     assert.equal(file.split('\r\n').length, 3002)
   })
 
-  test('imports files and plants, and reports its progress', async (t) => {
-    const client = clientOf(await withService(t))
+  test('imports files and plants, and reports its progress', async () => {
+    const client = clientOf(await emptyService())
     const csv = 'id;name;tag\r\n1;a;x\r\n2;b;\r\nx;c;\r\n'
     for (const source of [csv, new Blob([csv])]) {
       const report = await client.importPlants(source, { format: 'csv', dryRun: true })
@@ -122,10 +123,16 @@ suite('the client', () => {
     assert.deepEqual([twice.duplicates, twice.duplicateRows], [1, [{ line: 1, id: 0n }]])
     const updated = await client.importPlants([{ id: 1n, name: 'new' }], { mode: 'update' })
     assert.equal(updated.updated, 1)
+    const rows = [1n, 2n].map((id) => ({ id, name: 'newer', before: { name: 'new' } }))
+    const expecting = await client.importPlants(rows, { mode: 'update' })
+    assert.deepEqual(
+      [expecting.updated, expecting.refusedRows.map(({ line, error }) => [line, error])],
+      [1, [[2, 41201]]],
+    )
   })
 
-  test('creates and revokes tokens, and reads its own token', async (t) => {
-    const service = await withService(t)
+  test('creates and revokes tokens, and reads its own token', async () => {
+    const service = await emptyService()
     const { id, secret } = await clientOf(service).createToken({ name: 'reader', scopes: ['plants:read'] })
     const reader = clientOf(service, { token: secret })
     assert.deepEqual(await reader.getOwnToken(), { id, name: 'reader', scopes: ['plants:read'] })
@@ -135,17 +142,20 @@ suite('the client', () => {
       assert.match(error.requestId ?? '', /./)
       return true
     })
+    const rotated = await clientOf(service).rotateToken(id, { overlapSeconds: 60 })
+    assert.equal((await clientOf(service, { token: rotated.secret }).getOwnToken()).id, rotated.id)
     await clientOf(service).revokeToken(id)
     await assert.rejects(clientOf(service).revokeToken('tok_00000000000'), refusal(40402))
   })
 
-  test('reads health, metrics and the contract, without a token where the service needs none', async (t) => {
-    const service = await withService(t)
+  test('reads health, metrics and the contract, without a token where the service needs none', async () => {
+    const service = await emptyService()
     const stranger = new PlantstoreClient({ url: new URL(`${urlOf(service)}/?`) })
     assert.deepEqual(await stranger.getLiveness(), { status: 'live' })
     assert.deepEqual(await stranger.getReadiness(), { status: 'ready' })
     assert.deepEqual(await stranger.getContract(), contract.document)
     await assert.rejects(stranger.getMetrics(), refusal(40101))
+    await assert.rejects(stranger.getResourceMetadata(), refusal(40401))
     assert.match(await clientOf(service).getMetrics(), /^plantstore_http_requests_total/m)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { unknownVariables } from '../../src/cli/config-file.ts'
 import { readConfig } from '../../src/settings/config.ts'
-import { unknownVariables } from '../../src/settings/unknown-variables.ts'
 
 suite('the environment', () => {
   test('provides the token of a command that talks to a service', () => {

@@ -2,7 +2,16 @@ import type { CasesOf } from './case.ts'
 
 /** Settings of the network: where the service listens, and what browsers and clients may use. */
 export const NETWORK_CASES: CasesOf<
-  'host' | 'port' | 'metricsPort' | 'page' | 'corsOrigins' | 'trustedProxies' | 'token'
+  | 'host'
+  | 'port'
+  | 'metricsPort'
+  | 'publicUrl'
+  | 'tlsCert'
+  | 'tlsKey'
+  | 'page'
+  | 'corsOrigins'
+  | 'trustedProxies'
+  | 'token'
 > = {
   host: {
     right: [
@@ -27,6 +36,36 @@ export const NETWORK_CASES: CasesOf<
       ['off', undefined],
     ],
     wrong: ['65536', '-1', 'on', '', ' 80', ':80', '::1', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1'],
+  },
+  publicUrl: {
+    right: [
+      ['https://plants.example', 'https://plants.example'],
+      ['HTTP://192.168.1.20:8080/', 'http://192.168.1.20:8080'],
+    ],
+    wrong: [
+      '',
+      'plants.example',
+      'ftp://plants.example',
+      'https://plants.example/store',
+      'https://me@plants.example',
+      'https://plants.example/?a',
+      'https://plants.example/#a',
+      'https://',
+    ],
+  },
+  tlsCert: {
+    right: [
+      ['chain.pem', 'chain.pem'],
+      ['/etc/plantstore/fullchain.pem', '/etc/plantstore/fullchain.pem'],
+    ],
+    wrong: [''],
+  },
+  tlsKey: {
+    right: [
+      ['key.pem', 'key.pem'],
+      ['/etc/plantstore/privkey.pem', '/etc/plantstore/privkey.pem'],
+    ],
+    wrong: [''],
   },
   page: {
     right: [

@@ -7,6 +7,7 @@ export const STORE_CASES: CasesOf<
   | 'storeTimeout'
   | 'storeWait'
   | 'changesKeep'
+  | 'changesKeepSize'
   | 'backupEvery'
   | 'backupKeep'
   | 'backupFolder'
@@ -42,11 +43,19 @@ export const STORE_CASES: CasesOf<
   },
   changesKeep: {
     right: [
+      ['auto', 'auto'],
       ['0s', 0],
       ['12h', 43_200_000],
       ['7d', 604_800_000],
     ],
     wrong: ['', '7', '-1d', '500ms', '1w', '3651d', '9999999999d'],
+  },
+  changesKeepSize: {
+    right: [
+      ['1MiB', 2 ** 20],
+      ['4GiB', 2 ** 32],
+    ],
+    wrong: ['', '0', '1', '1KiB', '-1GiB', '1TiB', '2000GiB'],
   },
   backupEvery: {
     right: [

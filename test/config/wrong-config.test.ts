@@ -8,6 +8,9 @@ import { CASES } from './cases.ts'
 
 const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]
 
+/** Settings without which others of an identity provider are a fault. */
+const PROVIDER = { PLANTSTORE_OIDC_ISSUER: 'https://id.example', PLANTSTORE_OIDC_AUDIENCE: 'plants' }
+
 suite('a wrong configuration', () => {
   const faultsOf = (flags: Record<string, string>, environment: NodeJS.ProcessEnv = {}): OperatorError => {
     try {
@@ -23,12 +26,13 @@ suite('a wrong configuration', () => {
     for (const key of KEYS) {
       const { flag } = SETTINGS[key]
       for (const wrong of CASES[key].wrong) {
-        const byFlag = faultsOf({ [key]: wrong })
+        const needed = key.startsWith('oidc') ? PROVIDER : {}
+        const byFlag = faultsOf({ [key]: wrong }, needed)
         assert.equal(byFlag.exitCode, 2)
         assert.ok(byFlag.message.startsWith(`--${flag}: `), byFlag.message)
         assert.equal(byFlag.message.split('\n').length, 1)
         if (wrong === '') continue
-        const byVariable = faultsOf({}, { [environmentName(flag)]: wrong })
+        const byVariable = faultsOf({}, { ...needed, [environmentName(flag)]: wrong })
         assert.ok(byVariable.message.startsWith(`${environmentName(flag)}: `), byVariable.message)
       }
     }
@@ -63,6 +67,12 @@ suite('a wrong configuration', () => {
     }
   })
 
+  test('is refused with only one of the files of a certificate', () => {
+    assert.equal(faultsOf({ tlsCert: 'chain.pem' }).message, '--tls-cert: needs --tls-key')
+    assert.equal(faultsOf({}, { PLANTSTORE_TLS_KEY: 'key.pem' }).message, '--tls-key: needs --tls-cert')
+    assert.equal(readConfig({ tlsKey: 'key.pem' }, {}, 'client').tlsKey, 'key.pem', 'a command reads neither')
+  })
+
   test('makes backups without a folder, or of a store that is not a file', () => {
     assert.match(faultsOf({ backupEvery: '24h' }).message, /^--backup-every: needs --backup-folder$/)
     const postgres = { backupEvery: '24h', backupFolder: '/backup', store: 'postgres://me@db.example/plants' }
@@ -71,6 +81,29 @@ suite('a wrong configuration', () => {
       /^--backup-every: backs up SQLite stores only; use the tools of PostgreSQL$/,
     )
     assert.equal(readConfig({ backupEvery: '24h' }, {}, 'client').backupEvery, 86_400_000, 'a command makes none')
+  })
+
+  test('names a part of an identity provider, and tells all that is missing or in conflict', () => {
+    const audience = { oidcAudience: 'plants' }
+    const alone = { ...audience, oidcScopeClaim: 'scp', oidcScopeMap: 'a=tokens', oidcTokenType: 'any' }
+    const more = { oidcMaxLifetime: '1h', oidcClientId: 'page' }
+    assert.deepEqual(
+      faultsOf({ ...alone, ...more })
+        .message.split('\n')
+        .map((line) => line.replace(/^--oidc-(.*): needs --oidc-issuer$/, '$1')),
+      ['audience', 'scope-claim', 'scope-map', 'token-type', 'max-lifetime', 'client-id'],
+    )
+    const issuer = { oidcIssuer: 'https://id.example' }
+    assert.equal(faultsOf({ ...issuer }).message, '--oidc-issuer: needs --oidc-audience')
+    const dotted = faultsOf({ ...issuer, token: 'k7Qz.3fV0.pW9~mX' }).message.split('\n')
+    assert.match(dotted[1] ?? '', /^--token: has two dots, like the tokens of --oidc-issuer/)
+    assert.equal(faultsOf({ oidcIssuer: 'x', ...audience }).message.split('\n').length, 1)
+    const both = faultsOf({ oidcTokenType: 'x', port: 'x' }).message.split('\n')
+    assert.deepEqual(
+      both.map((line) => line.replace(/^--([\w-]+): .*/, '$1')),
+      ['port', 'oidc-token-type', 'oidc-token-type'],
+    )
+    assert.deepEqual(readConfig(audience, {}, 'client').oidcAudience, ['plants'], 'a command verifies no tokens')
   })
 
   test('is refused for each variable of an earlier version, with what replaces it, as the changelog says', () => {

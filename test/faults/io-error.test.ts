@@ -4,36 +4,24 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isIntact, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
-import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { notTestedHere } from '../support/not-tested.ts'
 import { run, startServer, TOKEN } from '../support/process.ts'
+import { failing, hasStrace } from '../support/strace.ts'
 
-const canInject = isLinux && runs('strace', '-f', '-qq', '-e', 'inject=fsync:error=EIO', 'true')
-
-const strace = (call: string, when: string): string[] => [
-  'strace',
-  '-f',
-  '-qq',
-  '-o',
-  '/dev/null',
-  '-e',
-  `trace=${call}`,
-  '-e',
-  `inject=${call}:error=EIO:${when}`,
-]
+const failingDisk = (call: string, when: string) => failing(call, `error=EIO:${when}`)
 
 /** System calls that fail in the thread of the writer under load, after its start. */
 const FAULTS = [
-  ['fsync', 'when=30+', 'fails from now on'],
   ['fsync', 'when=30', 'fails once'],
   ['pwrite64', 'when=400+', 'fails from now on'],
 ] as const
 
 for (const [call, when, fails] of FAULTS) {
   test(`when ${call} ${fails}, writes get 50301, the process exits, and no acknowledged plant is lost`, async (t) => {
-    if (!canInject) return notTestedHere(t, `a disk whose ${call} ${fails}, because strace is not there or not allowed`)
+    if (!hasStrace) return notTestedHere(t, `a disk whose ${call} ${fails}, because strace is not there or not allowed`)
     const folder = tempFolder(t)
     await (await startServer(t, folder)).program.kill()
-    const { program, address, storePath } = await startServer(t, folder, [], { under: strace(call, when) })
+    const { program, address, storePath } = await startServer(t, folder, [], { under: failingDisk(call, when) })
     const load = new Load(address, { clients: 8 })
     await load.until(() => load.refused.has(50301))
     // The process may still run or not, but it must not report that it is ready.
@@ -60,7 +48,7 @@ for (const [call, when, fails] of FAULTS) {
 }
 
 test('a disk fault during recovery stops the start, and loses nothing', async (t) => {
-  if (!canInject) return notTestedHere(t, 'a disk that fails in a recovery, because strace is not there or not allowed')
+  if (!hasStrace) return notTestedHere(t, 'a disk that fails in a recovery, because strace is not there or not allowed')
   const folder = tempFolder(t)
   const { program, address, storePath } = await startServer(t, folder)
   const load = new Load(address)
@@ -69,7 +57,7 @@ test('a disk fault during recovery stops the start, and loses nothing', async (t
   await load.done
   const args = ['serve', '--port', '0', '--store', `sqlite:${storePath}`]
   for (const call of ['fsync', 'pwrite64']) {
-    const { code, stdout, stderr } = await run(t, args, { under: strace(call, 'when=1+') })
+    const { code, stdout, stderr } = await run(t, args, { under: failingDisk(call, 'when=1+') })
     assert.match(stderr, /^plantstore: store [^\n]*disk I\/O error[^\n]*\n$/)
     assert.deepEqual([code, stdout], [1, ''])
   }
@@ -103,7 +91,7 @@ function replaceByCopy(path: string): void {
 }
 
 test('an export that cannot be flushed to disk leaves no file under its name', async (t) => {
-  if (!canInject)
+  if (!hasStrace)
     return notTestedHere(t, 'a disk that fails under an export, because strace is not there or not allowed')
   const folder = tempFolder(t)
   const { address } = await startServer(t, folder)
@@ -112,7 +100,7 @@ test('an export that cannot be flushed to disk leaves no file under its name', a
   const { code, stderr } = await run(t, ['export', 'plants.csv', '--url', address], {
     cwd: folder,
     env: { PLANTSTORE_TOKEN: TOKEN },
-    under: strace('fsync', 'when=1'),
+    under: failingDisk('fsync', 'when=1'),
   })
   assert.equal(stderr, 'plantstore: plants.csv: the device reports an I/O error\n')
   assert.equal(code, 1)

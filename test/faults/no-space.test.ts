@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from '../support/files.ts'
 import { Load, send } from '../support/load.ts'
-import { isLinux, notTestedHere, runs } from '../support/not-tested.ts'
+import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { type Server, startServer } from '../support/process.ts'
 import { fillDisk, NO_DISK, smallDisk } from '../support/small-disk.ts'
+import { failing, hasStrace } from '../support/strace.ts'
 
 /** Milliseconds for which a test waits for what must come. */
 const PATIENCE = 90_000
@@ -60,13 +61,10 @@ test('a limit of the size of files is 50304, and reads go on, also after a start
 })
 
 test('a quota is 50304, and reads go on', async (t) => {
-  const inject = 'inject=pwrite64:error=EDQUOT:when=400+'
-  if (!(isLinux && runs('strace', '-f', '-qq', '-e', inject, 'true'))) {
-    return notTestedHere(t, 'a quota, because strace is not there or not allowed')
-  }
+  if (!hasStrace) return notTestedHere(t, 'a quota, because strace is not there or not allowed')
   const folder = tempFolder(t)
   await (await startServer(t, folder)).program.kill()
-  const under = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=pwrite64', '-e', inject]
+  const under = failing('pwrite64', 'error=EDQUOT:when=400+')
   const server = await startServer(t, folder, [], { under })
   const load = await fillsUp(server)
   await server.program.kill()

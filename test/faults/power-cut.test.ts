@@ -33,14 +33,16 @@ async function cutPower(t: TestContext, library: string, cut: PowerCut): Promise
   const folder = realpathSync(tempFolder(t))
   const disk = join(tempFolder(t), 'disk')
   mkdirSync(disk)
-  const first = await startServer(t, folder)
+  // With an index, the test waits until the service removes changes that the index no longer needs.
+  const args = cut.hasIndex === true ? ['--changes-keep', '0s'] : []
+  const first = await startServer(t, folder, args)
   first.program.signal('SIGTERM')
   await first.program.outcome
   copyFileSync(first.storePath, join(disk, 'plants.db'))
   // Without this, the next start would create the index on a disk without the simulation.
   rmSync(`${first.storePath}-index`, { force: true })
 
-  const { program, address } = await startServer(t, folder, [], {
+  const { program, address } = await startServer(t, folder, args, {
     ...(cut.nodeArgs === undefined ? {} : { nodeArgs: cut.nodeArgs }),
     env: { LD_PRELOAD: library, POWER_CUT_FOLDER: folder, POWER_CUT_DISK: disk },
   })

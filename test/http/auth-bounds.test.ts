@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
-import { AuditLog } from '../../src/domain/audit.ts'
+import { BoundedMap } from '../../src/base/counts.ts'
+import { ClientAddresses } from '../../src/base/network.ts'
 import type { AppError } from '../../src/domain/errors.ts'
 import { makeSecret } from '../../src/domain/token.ts'
-import { AuditTrail } from '../../src/http/audit-trail.ts'
+import { AuditLog, AuditTrail } from '../../src/http/answer/records.ts'
+import { HttpError } from '../../src/http/answer/refusal.ts'
 import { Auth } from '../../src/http/auth/bearer.ts'
-import { BoundedMap } from '../../src/http/auth/bounded-map.ts'
-import { ClientAddresses } from '../../src/http/auth/client-address.ts'
-import { FailureLimit } from '../../src/http/auth/failure-limit.ts'
-import { RateLimiter } from '../../src/http/auth/rate-limit.ts'
-import { Exchange } from '../../src/http/exchange.ts'
-import { HttpError } from '../../src/http/response/http-error.ts'
+import { FailureLimit, RateLimiter } from '../../src/http/auth/limits.ts'
+import { Exchange } from '../../src/http/request/exchange.ts'
 import { TESTER } from '../support/actor.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
 
@@ -119,13 +117,17 @@ suite('the memory of tokens and addresses', () => {
     clock(t)
     const { tokens } = service.store
     const onTouchFailure = (error: unknown) => assert.fail(String(error))
-    const options = { tokens, addresses: new ClientAddresses([]), onTouchFailure }
+    const options = { tokens, issuer: undefined, addresses: new ClientAddresses([]), onTouchFailure }
     const auth = new Auth({ ...options, configuredToken: undefined, failureLimit: undefined }, 3)
     const issued = await Promise.all([1, 2, 3, 4].map(() => service.issueToken(['plants:read'])))
     const [first = '', second = '', third = '', fourth = ''] = issued.map(({ secret }) => secret)
     const lookUps = countLookUps(t, service)
     const identify = (authorization: string) =>
-      auth.identify({ headers: { authorization }, socket: new Socket() }, performance.now())
+      auth.identify({
+        request: { headers: { authorization }, socket: new Socket() },
+        startedAt: performance.now(),
+        signal: AbortSignal.abort(),
+      })
     for (let i = 0; i < 3; i++) await identify(`Bearer ${first}`)
     assert.equal(lookUps.count(), 1, 'the service looks the token up once within half a second')
     for (let bits = 0; bits < 64; bits++) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
+import { boundOf } from '../support/long-work.ts'
 import { answersIn, assertRefusal, RawConnection } from '../support/raw.ts'
 import { PLANT } from '../support/requests.ts'
 import { type Sending, type Service, withService } from '../support/service.ts'
@@ -7,8 +8,7 @@ import { until } from '../support/until.ts'
 
 const KIB = 1024
 
-const bodyBytes = async (service: Service): Promise<number> =>
-  Number(/plantstore_body_bytes (\d+)/.exec((await service.send('GET', '/metrics')).body)?.[1])
+const bodyBytes = (service: Service): Promise<number> => boundOf(service, 'body-memory')
 
 async function untilBodiesTake(service: Service, is: (bytes: number) => boolean): Promise<void> {
   await until(async () => is(await bodyBytes(service)), 'the bytes of bodies do not become as expected')

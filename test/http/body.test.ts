@@ -3,15 +3,15 @@ import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
-import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, SECRET, withService } from '../support/service.ts'
 
 const PLANT = '{"id":1,"name":"x"}'
 
 const nested = (levels: number): string => `{"id":1,"name":"x","a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
 
 suite('the JSON of a body', () => {
-  test('is 40001 with the position of its fault if it is invalid, and is never quoted', async (t) => {
-    const service = await withService(t)
+  test('is 40001 with the position of its fault if it is invalid, and is never quoted', async () => {
+    const service = await emptyService()
     const bodies = [
       '{',
       '{"id":1,}',
@@ -30,22 +30,22 @@ suite('the JSON of a body', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40001 if it is empty or only white space', async (t) => {
-    const service = await withService(t)
+  test('is 40001 if it is empty or only white space', async () => {
+    const service = await emptyService()
     assert.equal(messageOf(await service.create('')), 'the body is empty; send a JSON object')
     assert.equal(messageOf(await service.create('', { chunked: true })), 'the body is empty; send a JSON object')
     assert.equal(errorOf(await service.create(' \r\n\t')), 40001)
   })
 
-  test('may have white space around it', async (t) => {
-    const service = await withService(t)
+  test('may have white space around it', async () => {
+    const service = await emptyService()
     assert.equal((await service.create(` \r\n\t${PLANT}\n `)).status, 200)
   })
 })
 
 suite('the nesting of a body', () => {
-  test('is accepted up to the limit and refused beyond', async (t) => {
-    const service = await withService(t)
+  test('is accepted up to the limit and refused beyond', async () => {
+    const service = await emptyService()
     assert.equal((await service.create(nested(32))).status, 200)
     const answer = await service.create(nested(33))
     assert.equal(errorOf(answer), 40001)
@@ -60,8 +60,8 @@ suite('the nesting of a body', () => {
     assert.equal(errorOf(await service.create(nested(2))), 40001)
   })
 
-  test('is refused in the same way if it is a million levels deep', async (t) => {
-    const service = await withService(t)
+  test('is refused in the same way if it is a million levels deep', async () => {
+    const service = await emptyService()
     for (const bracket of ['[', '{"a":']) {
       const levels = Math.floor((2 ** 20 - 100) / bracket.length)
       const answer = await service.create(bracket.repeat(levels))
@@ -87,14 +87,14 @@ suite('the size of a body', () => {
     }
   })
 
-  test('is at most 1 MiB by default', async (t) => {
-    const service = await withService(t)
+  test('is at most 1 MiB by default', async () => {
+    const service = await emptyService()
     assert.equal((await service.create(sized(2 ** 20))).status, 200)
     assert.equal(errorOf(await service.create(sized(2 ** 20 + 1))), 41301)
   })
 
-  test('is refused before the body arrives if Content-Length exceeds the limit', async (t) => {
-    const service = await withService(t)
+  test('is refused before the body arrives if Content-Length exceeds the limit', async () => {
+    const service = await emptyService()
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', `Content-Length: ${10 ** 12}`))
     const [answer] = answersIn(await connection.untilClosed())
@@ -143,8 +143,8 @@ suite('the media type or coding of a body', () => {
     { 'Content-Encoding': 'identity, gzip' },
   ]
 
-  test('is 41501 if it is unsupported, and Accept-Post names the supported ones', async (t) => {
-    const service = await withService(t)
+  test('is 41501 if it is unsupported, and Accept-Post names the supported ones', async () => {
+    const service = await emptyService()
     for (const headers of REFUSED) {
       const answer = await service.create(PLANT, { headers })
       assert.equal(errorOf(answer), 41501, JSON.stringify(headers))
@@ -156,14 +156,14 @@ suite('the media type or coding of a body', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 41501 with a Content-Encoding, because the service never decompresses a body', async (t) => {
-    const service = await withService(t)
+  test('is 41501 with a Content-Encoding, because the service never decompresses a body', async () => {
+    const service = await emptyService()
     const bomb = gzipSync(Buffer.alloc(2 ** 22, ' '))
     assert.equal(errorOf(await service.create(bomb, { headers: { 'Content-Encoding': 'gzip' } })), 41501)
   })
 
-  test('may be chunked, and no other transfer coding', async (t) => {
-    const service = await withService(t)
+  test('may be chunked, and no other transfer coding', async () => {
+    const service = await emptyService()
     const connection = new RawConnection(service.port)
     const chunk = `${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`
     const fields = ['Content-Type: application/json', 'Transfer-Encoding: gzip, chunked', 'Connection: close']
@@ -174,8 +174,8 @@ suite('the media type or coding of a body', () => {
     assertConforms('createPlant', answer)
   })
 
-  test('may have every equivalent spelling', async (t) => {
-    const service = await withService(t)
+  test('may have every equivalent spelling', async () => {
+    const service = await emptyService()
     const types = [
       'application/json',
       'Application/JSON',
@@ -198,8 +198,8 @@ suite('the media type or coding of a body', () => {
 })
 
 suite('members of a body whose names are special in JavaScript', () => {
-  test('are ignored like any other unknown member', async (t) => {
-    const service = await withService(t)
+  test('are ignored like any other unknown member', async () => {
+    const service = await emptyService()
     const evil = '{"name":"evil","tag":"evil","isAdmin":true}'
     const members = `"__proto__":${evil},"constructor":{"prototype":${evil}},"prototype":${evil},"toString":1,"hasOwnProperty":0`
     const answer = await service.create(`{"id":1,"name":"x",${members}}`)

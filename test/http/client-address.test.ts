@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { ClientAddresses } from '../../src/http/auth/client-address.ts'
-import { readNetworks } from '../../src/settings/network.ts'
+import { ClientAddresses, readNetworks } from '../../src/base/network.ts'
 
 const PROXY = '10.0.0.1'
 const CLIENT = '203.0.113.9'
@@ -74,7 +73,7 @@ suite('the address of a client', () => {
   })
 
   test('is found fast in the longest headers', () => {
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     const long = [',', 'for=', '"', '"\\', 'for="\\', ' ', '1,', 'for=1;', ';'].map((text) =>
       text.repeat(Math.floor(16_384 / text.length)),
     )
@@ -82,6 +81,7 @@ suite('the address of a client', () => {
       forwardedFor(text)
       forwarded(text)
     }
-    assert.ok(performance.now() - startedAt < 2000)
+    const { user } = process.cpuUsage(before)
+    assert.ok(user < 2_000_000, `${user / 1e6} s of processor time`)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { CompressedFiles } from '../../src/http/response/compression.ts'
+import { CompressedFiles } from '../../src/http/answer/compression.ts'
 
 suite('a file that clients request repeatedly', () => {
   const file = Buffer.from('plants '.repeat(1000))

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertConforms } from '../support/conforms.ts'
 import { collectGarbage } from '../support/garbage.ts'
 import { answersIn, assertRefusal, RawConnection, raw } from '../support/raw.ts'
 import { LIVE, PLANT, post, untilNoConnection, whole } from '../support/requests.ts'
-import { SECRET, withService } from '../support/service.ts'
+import { emptyService, SECRET } from '../support/service.ts'
+import { clearTest } from '../support/transport.ts'
+import { happens } from '../support/until.ts'
 
 suite('the service supports rarely used HTTP:', () => {
-  test('HTTP/1.0 without Host', async (t) => {
-    const service = await withService(t)
+  clearTest('HTTP/1.0 without Host', async () => {
+    const service = await emptyService()
     const answers = await raw(service.port, 'GET /health/live HTTP/1.0\r\n\r\n')
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -18,8 +19,8 @@ suite('the service supports rarely used HTTP:', () => {
     )
   })
 
-  test('an absolute URL as the target, an ignored upgrade, an unknown expectation', async (t) => {
-    const service = await withService(t)
+  clearTest('an absolute URL as the target, an ignored upgrade, an unknown expectation', async () => {
+    const service = await emptyService()
     const heads = [
       'GET http://elsewhere/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
       `${LIVE}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
@@ -34,8 +35,8 @@ suite('the service supports rarely used HTTP:', () => {
     }
   })
 
-  test('Expect: 100-continue, which gets 100 and then the answer', async (t) => {
-    const service = await withService(t)
+  clearTest('Expect: 100-continue, which gets 100 and then the answer', async () => {
+    const service = await emptyService()
     const connection = new RawConnection(service.port)
     connection.write(post('', 'Expect: 100-continue', `Content-Length: ${PLANT.length}`))
     await connection.until('100 Continue\r\n\r\n')
@@ -48,8 +49,8 @@ suite('the service supports rarely used HTTP:', () => {
     assertConforms('createPlant', answers[1] as (typeof answers)[0])
   })
 
-  test('Expect: 100-continue with a refused head, which gets no 100, and a closed connection', async (t) => {
-    const service = await withService(t)
+  clearTest('Expect: 100-continue with a refused head, which gets no 100, and a closed connection', async () => {
+    const service = await emptyService()
     const expecting = post('', 'Expect: 100-continue', `Content-Length: ${2 ** 21}`)
     const refused: readonly [string, number][] = [
       [expecting, 413],
@@ -63,8 +64,8 @@ suite('the service supports rarely used HTTP:', () => {
     }
   })
 
-  test('a body in pieces of one byte', async (t) => {
-    const service = await withService(t)
+  test('a body in pieces of one byte', async () => {
+    const service = await emptyService()
     const connection = new RawConnection(service.port)
     connection.socket.setNoDelay(true)
     for (const byte of whole('Connection: close')) {
@@ -81,8 +82,8 @@ suite('the service supports rarely used HTTP:', () => {
 })
 
 suite('several requests on one connection', () => {
-  test('are answered in order, however they arrive', async (t) => {
-    const service = await withService(t)
+  clearTest('are answered in order, however they arrive', async () => {
+    const service = await emptyService()
     const bad = post('{}', 'Content-Length: 2')
     const bytes = [whole(), `${LIVE}\r\n`, bad, whole('If-None-Match: *'), `${LIVE}Connection: close\r\n\r\n`].join('')
     const answers = await raw(service.port, bytes)
@@ -94,8 +95,8 @@ suite('several requests on one connection', () => {
     for (const i of [1, 4]) assertConforms('getLiveness', answers[i] as (typeof answers)[0])
   })
 
-  test('get the refusal of a later one after the answers to earlier ones', async (t) => {
-    const service = await withService(t)
+  clearTest('get the refusal of a later one after the answers to earlier ones', async () => {
+    const service = await emptyService()
     const garbage = 'GARBAGE\r\n\r\n'
     const firsts = [whole(), `${LIVE}\r\n`, post('{}', 'Content-Length: 2'), 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n']
     for (const [first, status] of firsts.map((bytes, i) => [bytes, [200, 200, 400, 404][i]] as const)) {
@@ -120,8 +121,8 @@ suite('several requests on one connection', () => {
     )
   })
 
-  test('are never smuggled in the body of the first', async (t) => {
-    const service = await withService(t)
+  clearTest('are never smuggled in the body of the first', async () => {
+    const service = await emptyService()
     const inner = whole().replace('"id":1', '"id":2')
     const answers = await raw(service.port, post(inner, `Content-Length: ${inner.length}`, 'Connection: close'))
     assert.deepEqual(
@@ -134,7 +135,7 @@ suite('several requests on one connection', () => {
 
 suite('an idle connection', () => {
   test('keeps nothing of its requests in memory', async (t) => {
-    const service = await withService(t)
+    const service = await emptyService()
     const requests: WeakRef<object>[] = []
     service.server.on('request', (request: object) => requests.push(new WeakRef(request)))
     const head = `Host: a\r\nAuthorization: Bearer ${SECRET}\r\n`
@@ -158,8 +159,8 @@ suite('an idle connection', () => {
 })
 
 suite('a client that leaves', () => {
-  test('in the middle of a head, a body or an answer does not harm the service', async (t) => {
-    const service = await withService(t)
+  test('in the middle of a head, a body or an answer does not harm the service', async () => {
+    const service = await emptyService()
     const cuts = [
       'GET /he',
       LIVE,
@@ -169,7 +170,7 @@ suite('a client that leaves', () => {
     for (const bytes of [...cuts, whole(), 'GET /docs/operation.js HTTP/1.1\r\nHost: a\r\n\r\n']) {
       for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
         const { socket } = new RawConnection(service.port)
-        await once(socket, 'connect')
+        await happens(socket, 'connect', 'the service accepts no connection')
         socket.write(bytes)
         await sleep(5)
         socket[leave]()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { raw } from '../support/raw.ts'
-import { withService } from '../support/service.ts'
+import { emptyService, withService } from '../support/service.ts'
 
 const GARDEN = 'https://garden.example'
 const preflight = (Origin: string) => ({
@@ -11,8 +11,8 @@ const preflight = (Origin: string) => ({
 const ofCors = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
 suite('scripts of other origins', () => {
-  test('may use nothing by default', async (t) => {
-    const service = await withService(t)
+  test('may use nothing by default', async () => {
+    const service = await emptyService()
     const read = await service.send('GET', '/plants', { headers: { Origin: GARDEN } })
     assert.deepEqual([read.status, ofCors(read.headers), read.headers.vary], [200, [], 'Accept-Encoding'])
     assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(GARDEN))).headers), [])

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { untilCreatesWait } from '../support/requests.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('creating a plant', () => {
-  test('stores the plant, and answers it without its id', async (t) => {
-    const service = await withService(t)
+  test('stores the plant, and answers it without its id', async () => {
+    const service = await emptyService()
     const answer = await service.create(MONSTERA)
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['content-type'], 'application/json')
@@ -16,8 +16,8 @@ suite('creating a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Monstera deliciosa', tag: 'houseplant' }])
   })
 
-  test('gives the same answer when repeated, even with the members in another order', async (t) => {
-    const service = await withService(t)
+  test('gives the same answer when repeated, even with the members in another order', async () => {
+    const service = await emptyService()
     const first = await service.create(MONSTERA)
     const again = await service.create(MONSTERA)
     const turned = await service.create('{"tag":"houseplant","name":"Monstera deliciosa","id":1.0}')
@@ -36,8 +36,8 @@ suite('creating a plant', () => {
     'no tag': { id: 1, name: MONSTERA.name },
     'an empty tag': { ...MONSTERA, tag: '' },
   })) {
-    test(`with an existing id and ${what} is 409 and changes nothing`, async (t) => {
-      const service = await withService(t)
+    test(`with an existing id and ${what} is 409 and changes nothing`, async () => {
+      const service = await emptyService()
       await service.create(MONSTERA)
       const answer = await service.create(other)
       assert.equal(answer.status, 409)
@@ -47,8 +47,8 @@ suite('creating a plant', () => {
     })
   }
 
-  test('many times at once stores it once, and stores one of two different plants with the same id', async (t) => {
-    const service = await withService(t)
+  test('many times at once stores it once, and stores one of two different plants with the same id', async () => {
+    const service = await emptyService()
     const same = await Promise.all(Array.from({ length: 20 }, () => service.create(MONSTERA)))
     assert.deepEqual(new Set(same.map(({ status }) => status)), new Set([200]))
     const rivals = await Promise.all(Array.from({ length: 20 }, (_, i) => service.create({ id: 2, name: `name ${i}` })))
@@ -59,8 +59,8 @@ suite('creating a plant', () => {
     assert.deepEqual(winners[0]?.json, { name: stored?.name })
   })
 
-  test('ignores unknown members', async (t) => {
-    const service = await withService(t)
+  test('ignores unknown members', async () => {
+    const service = await emptyService()
     const answer = await service.create({ ...MONSTERA, colour: 'green', ID: 9, children: [{ id: 3 }], created: null })
     assert.equal(answer.status, 200)
     assert.deepEqual(Object.keys(answer.json as object), ['name', 'tag'])
@@ -69,8 +69,8 @@ suite('creating a plant', () => {
 })
 
 suite('the tag of a plant', () => {
-  test('is stored absent or empty as it was sent', async (t) => {
-    const service = await withService(t)
+  test('is stored absent or empty as it was sent', async () => {
+    const service = await emptyService()
     assert.equal((await service.create({ id: 1, name: 'x' })).body, '{"name":"x"}')
     assert.equal((await service.create({ id: 2, name: 'x', tag: '' })).body, '{"name":"x","tag":""}')
     assert.deepEqual(await service.plants(), [
@@ -81,8 +81,8 @@ suite('the tag of a plant', () => {
     assert.equal((await service.create({ id: 2, name: 'x' })).status, 409)
   })
 
-  test('cannot be null', async (t) => {
-    const service = await withService(t)
+  test('cannot be null', async () => {
+    const service = await emptyService()
     const answer = await service.create({ id: 1, name: 'x', tag: null })
     assert.equal(errorOf(answer), 40002)
     assert.equal(messageOf(answer), 'tag must be a string')
@@ -91,8 +91,8 @@ suite('the tag of a plant', () => {
 })
 
 suite('the entity tag of the answer', () => {
-  test('differs between plants that differ in id, name or tag, and between an absent and an empty tag', async (t) => {
-    const service = await withService(t)
+  test('differs between plants that differ in id, name or tag, and between an absent and an empty tag', async () => {
+    const service = await emptyService()
     const plants = [
       { id: 1, name: 'x' },
       { id: 2, name: 'x', tag: '' },
@@ -102,7 +102,7 @@ suite('the entity tag of the answer', () => {
     ]
     const answers = await Promise.all(plants.map((plant) => service.create(plant)))
     assert.equal(new Set(answers.map(({ headers }) => headers.etag)).size, plants.length)
-    const elsewhere = await withService(t)
+    const elsewhere = await emptyService()
     const [absent, empty] = [await elsewhere.create(plants[0]), await service.create({ id: 1, name: 'x', tag: '' })]
     assert.equal(absent.headers.etag, answers[0]?.headers.etag, 'every instance gives a plant the same tag')
     assert.equal(empty.status, 409)
@@ -110,8 +110,8 @@ suite('the entity tag of the answer', () => {
 })
 
 suite('If-None-Match: *', () => {
-  test('creates a new plant, and refuses an existing id even with an equal plant', async (t) => {
-    const service = await withService(t)
+  test('creates a new plant, and refuses an existing id even with an equal plant', async () => {
+    const service = await emptyService()
     const strict = { headers: { 'If-None-Match': '*' } }
     assert.equal((await service.create(MONSTERA, strict)).status, 200)
     for (const plant of [MONSTERA, { ...MONSTERA, name: 'other' }]) {
@@ -123,8 +123,8 @@ suite('If-None-Match: *', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('is the only accepted value of that header', async (t) => {
-    const service = await withService(t)
+  test('is the only accepted value of that header', async () => {
+    const service = await emptyService()
     for (const value of ['"0123456789abcdef"', 'W/"x"', '', '*, *']) {
       const answer = await service.create(MONSTERA, { headers: { 'If-None-Match': value } })
       assert.equal(errorOf(answer), 40003, value)
@@ -159,8 +159,8 @@ suite('a body that is not a plant', () => {
     ['"id"', 'the body must be an object'],
   ]
 
-  test('is 40002 with a message that names every fault', async (t) => {
-    const service = await withService(t)
+  test('is 40002 with a message that names every fault', async () => {
+    const service = await emptyService()
     for (const [body, message] of FAULTS) {
       const answer = await service.create(body)
       assert.equal(errorOf(answer), 40002, body)
@@ -169,8 +169,8 @@ suite('a body that is not a plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is 40002 if it has a member twice, even an escaped, equal or unknown one', async (t) => {
-    const service = await withService(t)
+  test('is 40002 if it has a member twice, even an escaped, equal or unknown one', async () => {
+    const service = await emptyService()
     const bodies: readonly [string, string][] = [
       ['{"id":1,"name":"x","id":1}', 'id'],
       ['{"id":1,"name":"x","\\u0069d":2}', 'id'],

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { patch } from '../support/exchanges.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('deleting a plant', () => {
-  test('is 204 without a body, and removes the plant', async (t) => {
-    const service = await withService(t)
+  test('is 204 without a body, and removes the plant', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     await service.create({ ...MONSTERA, id: 2 })
     const answer = await service.send('DELETE', '/plants/1')
@@ -17,8 +17,8 @@ suite('deleting a plant', () => {
     assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...MONSTERA, id: 2 }]))
   })
 
-  test('is 40402 if there is none, and when repeated', async (t) => {
-    const service = await withService(t)
+  test('is 40402 if there is none, and when repeated', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     assert.equal((await service.send('DELETE', '/plants/1')).status, 204)
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
@@ -28,8 +28,8 @@ suite('deleting a plant', () => {
     }
   })
 
-  test('frees the id for another plant', async (t) => {
-    const service = await withService(t)
+  test('frees the id for another plant', async () => {
+    const service = await emptyService()
     const first = await service.create(MONSTERA)
     await service.send('DELETE', '/plants/1')
     const other = await service.create({ id: 1, name: 'Ficus' })
@@ -37,8 +37,8 @@ suite('deleting a plant', () => {
     assert.notEqual(other.headers.etag, first.headers.etag)
   })
 
-  test('many times at once gives 204 once', async (t) => {
-    const service = await withService(t)
+  test('many times at once gives 204 once', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.send('DELETE', '/plants/1')))
     assert.deepEqual(
@@ -47,8 +47,8 @@ suite('deleting a plant', () => {
     )
   })
 
-  test('with If-Match deletes only the version with that entity tag', async (t) => {
-    const service = await withService(t)
+  test('with If-Match deletes only the version with that entity tag', async () => {
+    const service = await emptyService()
     const { etag = '' } = (await service.create(MONSTERA)).headers
     const changed = await patch(service, 1, { tag: 'other' })
     for (const headers of [
@@ -64,8 +64,8 @@ suite('deleting a plant', () => {
     assert.equal((await service.send('DELETE', '/plants/1', { headers })).status, 204)
   })
 
-  test('ignores a body', async (t) => {
-    const service = await withService(t)
+  test('ignores a body', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     const sending = { headers: { 'Content-Type': 'application/json' }, body: '{"id":2}' }
     assert.equal((await service.send('DELETE', '/plants/1', sending)).status, 204)

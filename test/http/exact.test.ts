@@ -6,7 +6,7 @@ import { int64Of } from '../../src/json/body.ts'
 import { allEscaped } from '../support/escaped-json.ts'
 import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 /** Fewer runs than by default, because each needs a commit. */
 const RUNS = { numRuns: 60 }
@@ -22,8 +22,8 @@ const text = fc
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))
 
 suite('the id of a plant', () => {
-  test('may be any int64 in any spelling of JSON, and is stored exactly', async (t) => {
-    const service = await withService(t)
+  test('may be any int64 in any spelling of JSON, and is stored exactly', async () => {
+    const service = await emptyService()
     const expected = new Map<bigint, string>()
     await holds(
       fc.asyncProperty(int64, fc.gen(), async (id, gen) => {
@@ -59,8 +59,8 @@ suite('the id of a plant', () => {
     [`0.${'0'.repeat(400)}1e401`, 1n],
   ]
 
-  test('is the mathematical value of the number, so spellings of one value are one plant', async (t) => {
-    const service = await withService(t)
+  test('is the mathematical value of the number, so spellings of one value are one plant', async () => {
+    const service = await emptyService()
     for (const [spelling, id] of SPELLINGS) {
       const answer = await service.create(`{"id":${spelling},"name":"x"}`)
       assert.equal(answer.status, 200, `${spelling}: ${answer.body}`)
@@ -73,8 +73,8 @@ suite('the id of a plant', () => {
     )
   })
 
-  test('is refused with 40002 if it is anything else', async (t) => {
-    const service = await withService(t)
+  test('is refused with 40002 if it is anything else', async () => {
+    const service = await emptyService()
     const notIntegers = ['1.5', '1e-1', '-0.5', '1.0000000000000000001', '9007199254740993.5', '1e-400', '1e-999999999']
     const tooLarge = [
       '9223372036854775808',
@@ -95,8 +95,8 @@ suite('the id of a plant', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is accepted if and only if its value is an int64', async (t) => {
-    const service = await withService(t)
+  test('is accepted if and only if its value is an int64', async () => {
+    const service = await emptyService()
     await holds(
       fc.asyncProperty(numberText, async (spelling) => {
         const value = exactInteger(spelling)
@@ -147,8 +147,8 @@ suite('int64Of', () => {
 })
 
 suite('the texts of a plant', () => {
-  test('are stored bit by bit, whatever they contain and however they are escaped', async (t) => {
-    const service = await withService(t)
+  test('are stored bit by bit, whatever they contain and however they are escaped', async () => {
+    const service = await emptyService()
     let id = 0
     await holds(
       fc.asyncProperty(text, fc.option(text, { nil: undefined }), fc.boolean(), async (name, tag, escaped) => {
@@ -164,8 +164,8 @@ suite('the texts of a plant', () => {
     )
   })
 
-  test('are not trimmed, folded or normalised, so look-alikes are different texts', async (t) => {
-    const service = await withService(t)
+  test('are not trimmed, folded or normalised, so look-alikes are different texts', async () => {
+    const service = await emptyService()
     const names = [
       'Caf\u00e9',
       'Cafe\u0301',
@@ -188,8 +188,8 @@ suite('the texts of a plant', () => {
     }
   })
 
-  test('are the same in one piece and in many, with a cached and an uncached token', async (t) => {
-    const service = await withService(t)
+  test('are the same in one piece and in many, with a cached and an uncached token', async () => {
+    const service = await emptyService()
     const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
     for (const [id, chunked] of [false, true, false, true].entries()) {
       const { secret } = await service.issueToken(['plants:write'])
@@ -204,8 +204,8 @@ suite('the texts of a plant', () => {
     )
   })
 
-  test('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async (t) => {
-    const service = await withService(t)
+  test('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async () => {
+    const service = await emptyService()
     const texts = ['\\u0000', 'a\\u0000b', '\\ud800', '\\uDFFF', 'a\\udc00\\ud800', '\\ud83c', '\\ud800\\ud83c\\udf31']
     for (const bad of texts) {
       for (const [member, other] of [
@@ -222,8 +222,8 @@ suite('the texts of a plant', () => {
     assert.equal((await service.plants())[0]?.name, '\u{1f331}')
   })
 
-  test('must be UTF-8 without a byte order mark, and invalid bytes are refused', async (t) => {
-    const service = await withService(t)
+  test('must be UTF-8 without a byte order mark, and invalid bytes are refused', async () => {
+    const service = await emptyService()
     const around = (bytes: number[]) =>
       Buffer.concat([Buffer.from('{"id":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')])
     const json = '{"id":1,"name":"x"}'

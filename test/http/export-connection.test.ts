@@ -5,6 +5,7 @@ import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { type Service, withService } from '../support/service.ts'
+import { clearTest } from '../support/transport.ts'
 import { until } from '../support/until.ts'
 
 /** Begins an export whose client stops reading after the beginning. */
@@ -23,7 +24,7 @@ const metric = async (service: Service, status: number): Promise<number> => {
 }
 
 suite('a long export', () => {
-  test('contains the plants of one moment, whatever other clients write', async (t) => {
+  clearTest('contains the plants of one moment, whatever other clients write', async (t) => {
     const service = await withMuch(t)
     const connection = await stalledExport(service)
     assert.equal((await service.create({ id: MUCH, name: 'new' })).status, 200)
@@ -83,7 +84,7 @@ suite('a long export', () => {
     await until(async () => (await metric(service, 499)) === 1, 'the export is not counted')
   })
 
-  test('counts as 499 if its client has left, and has freed its place by then', async (t) => {
+  clearTest('counts as 499 if its client has left, and has freed its place by then', async (t) => {
     const service = await withMuch(t, { maxExports: '1', maxExportsPerToken: 1 })
     for (let round = 1; round <= 10; round++) {
       const connection = await stalledExport(service)
@@ -95,7 +96,7 @@ suite('a long export', () => {
     }
   })
 
-  test('ends when its client leaves, and opens no snapshot for the next chunk', async (t) => {
+  clearTest('ends when its client leaves, and opens no snapshot for the next chunk', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
     const service = await withMuch(t, { maxExportsPerToken: 3 })
     const opened: number[] = []
@@ -108,7 +109,7 @@ suite('a long export', () => {
     assert.ok((opened.at(-1) ?? 0) <= Math.max(...opened.slice(0, 3)), `${opened}`)
   })
 
-  test('leaves time on the event loop to other requests', async (t) => {
+  clearTest('leaves time on the event loop to other requests', async (t) => {
     const service = await withMuch(t)
     const connection = new RawConnection(service.port)
     connection.write(exportHead())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { makeSecret } from '../../src/domain/token.ts'
+import { movableTime } from '../support/clock.ts'
 import { type Answer, errorOf, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
 
 const PLANT = { id: 1, name: 'x' }
@@ -43,6 +43,7 @@ suite('an address that sends bad tokens', () => {
 
   test('may still use any good token: a used, an unseen, a new or the configured one', async (t) => {
     const service = await withService(t, { authFailureLimit: 2 })
+    const move = movableTime(t)
     const [used, unused] = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
     assert.equal((await withToken(service, used.secret)).status, 200)
     await block(service)
@@ -51,7 +52,7 @@ suite('an address that sends bad tokens', () => {
       const [between, answer] = await Promise.all([withToken(service, makeSecret()), withToken(service, secret)])
       assert.deepEqual([between.status, answer.status], [429, 200])
     }
-    await sleep(1100)
+    move(1100)
     for (const secret of [...good, SECRET]) {
       assert.equal((await withToken(service, secret)).status, 200, 'even when the service looks the token up again')
     }

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Agent } from 'node:http'
+import type { Agent } from 'node:http'
 import { suite, type TestContext, test } from 'node:test'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { type Program, type Served, startServer, TOKEN } from '../support/process.ts'
 import { RawConnection } from '../support/raw.ts'
-import { until } from '../support/until.ts'
+import { Scrape } from '../support/scrape.ts'
+import { clearTest, newAgent } from '../support/transport.ts'
+import { happens, until } from '../support/until.ts'
 
 /** So few connections that the system resets none of them before the service accepts them. */
 const CONNECTIONS = Math.min(400, Math.floor(systemBacklog() / 2))
@@ -20,13 +21,13 @@ const TIMEOUTS = ['--request-timeout', '6m', '--stall-timeout', '2m']
 /** Seconds of processor time that the service spends on a flood which never ends. */
 const WORK = 2
 /** What the service holds for its clients. */
-const HELD = ['connections', 'pipelined_bytes', 'unread_answer_bytes', 'body_bytes']
+const HELD = ['max-connections', 'pipeline-limit', 'unread-limit', 'body-memory']
 
 /** The service under test, in a process of its own. */
 class Flooded {
   readonly #program: Program
   readonly #address: string
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #agent = newAgent({ keepAlive: true, maxSockets: 1 })
   #id = 100
 
   constructor({ program, address }: Served) {
@@ -63,7 +64,7 @@ class Flooded {
         assert.equal(await this.#create(`{"id":${this.#id++},"name":"x"}`, agent), 200)
       }
       const metric = await this.#metrics()
-      const held = HELD.map((name) => metric(`plantstore_${name}`)).join()
+      const held = HELD.map((bound) => metric('plantstore_bound_used', { bound })).join()
       unchanged = held === last ? unchanged + 1 : 0
       last = held
       return unchanged === 10 || metric('process_cpu_seconds_total') > end
@@ -81,10 +82,10 @@ class Flooded {
     return Number(new RegExp(`^${kind}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
   }
 
-  async #metrics(): Promise<(name: string) => number> {
+  async #metrics(): Promise<(...which: Parameters<Scrape['value']>) => number> {
     const response = await fetch(`${this.#address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
-    const text = await response.text()
-    return (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    const metrics = new Scrape(await response.text())
+    return (...which) => metrics.value(...which) ?? assert.fail(String(which[0]))
   }
 
   async #create(body: string, agent?: Agent): Promise<number> {
@@ -101,7 +102,7 @@ class Flooded {
     let left = ''
     const isReleased = async () => {
       const metric = await this.#metrics()
-      const [connections = 0, ...bytes] = HELD.map((name) => metric(`plantstore_${name}`))
+      const [connections = 0, ...bytes] = HELD.map((bound) => metric('plantstore_bound_used', { bound }))
       left = `${connections} connections and ${bytes.join(', ')} bytes`
       // The connections of this client stay: those of the agent and of fetch.
       return connections <= 5 && bytes.every((count) => count === 0)
@@ -110,37 +111,41 @@ class Flooded {
   }
 }
 
-async function assertBounded(t: TestContext, bytes: string, most: number): Promise<void> {
-  if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
-  const grown = await (await Flooded.start(t)).flood(bytes)
-  assert.ok(grown < most, `${Math.round(grown)} MiB`)
-}
-
 suite(`memory is bounded and another client is served while ${CONNECTIONS} connections read nothing and send`, () => {
-  test('thousands of small requests', (t) =>
-    assertBounded(t, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3000), 400))
+  /** Each flood meets a service of its own, as a process keeps memory that an earlier flood has made it take. */
+  async function assertBounded(t: TestContext, bytes: string, most: number): Promise<void> {
+    if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
+    const grown = await (await Flooded.start(t)).flood(bytes)
+    assert.ok(grown < most, `${Math.round(grown)} MiB`)
+  }
 
-  test('requests for large pages of plants', (t) =>
-    assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+  clearTest('nothing at all', (t) => assertBounded(t, '', 100))
 
-  test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+  test('half of a head', (t) => assertBounded(t, 'GET /health/li', 100))
+
+  clearTest('requests for exports', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
+
+  clearTest('thousands of small requests', (t) =>
+    assertBounded(t, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1000), 400),
+  )
 
   // 128 MiB of bodies of one token, and as much again that is garbage. Without the limit they take 650.
-  test('bodies that never end', (t) =>
+  clearTest('bodies that never end', (t) =>
     assertBounded(
       t,
       `POST /plants HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n${LARGE}`,
       400,
-    ))
+    ),
+  )
 
-  test('half of a head', (t) => assertBounded(t, 'GET /health/li', 100))
+  clearTest('requests for large pages of plants', (t) =>
+    assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500),
+  )
 
-  test('nothing at all', (t) => assertBounded(t, '', 100))
-
-  test('requests for exports', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
+  test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
 })
 
-test(`a new client is served while ${CONNECTIONS} new connections ask for large pages`, async (t) => {
+clearTest(`a new client is served while ${CONNECTIONS} new connections ask for large pages`, async (t) => {
   if (!isLinux) return notTestedHere(t, 'connections to a stopped process, because only Linux is known to keep them')
   const { program, address } = await startServer(t, tempFolder(t), ['--log-level', 'debug'])
   for (let id = 0; id < 3; id++) {
@@ -151,7 +156,7 @@ test(`a new client is served while ${CONNECTIONS} new connections ask for large 
   const connect = async (bytes: string) => {
     const connection = new RawConnection(Number(new URL(address).port))
     connection.socket.pause()
-    await once(connection.socket, 'connect')
+    await happens(connection.socket, 'connect', 'the system keeps no connection')
     connection.write(bytes)
     return connection
   }
@@ -163,12 +168,12 @@ test(`a new client is served while ${CONNECTIONS} new connections ask for large 
   reader.socket.resume()
   await reader.until('"error":40402')
   await program.tells(/"getPlant"/)
-  const answers = program.stderr.split('\n').filter((line) => line.includes('"msg":"answered"'))
-  const before = answers.slice(
+  const lines = program.stderr.split('\n')
+  const before = lines.slice(
     0,
-    answers.findIndex((line) => line.includes('"getPlant"')),
+    lines.findIndex((line) => line.includes('"getPlant"')),
   )
-  const pages = before.filter((line) => line.includes('"listPlants"')).length
+  const pages = before.filter((line) => line.includes('"listPlants"') && line.includes('"msg":"answered"')).length
   for (const { socket } of readers) socket.destroy()
   // The service accepts one connection in a turn of the event loop, and begins a page in every eighth of these turns.
   assert.ok(pages < CONNECTIONS / 4, `${pages} pages were answered before the new client`)

@@ -6,8 +6,7 @@ import { connect, Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { queryObjects, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Exchange } from '../../src/http/exchange.ts'
-import { BodyMemory } from '../../src/http/request/body-memory.ts'
+import { BodyMemory, Exchange } from '../../src/http/request/exchange.ts'
 import { chunk, importHead, LAST_CHUNK, NDJSON, rowsFrom, untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
@@ -15,7 +14,7 @@ import { RawConnection } from '../support/raw.ts'
 import { LIVE, untilNoConnection } from '../support/requests.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
-import { until } from '../support/until.ts'
+import { happens, until } from '../support/until.ts'
 
 /** Addresses and tokens of a test. */
 const MANY = 100
@@ -48,7 +47,7 @@ suite('what the service keeps about a client', () => {
     const use = async (address: string, secret: string) => {
       const socket = connect({ port: service.port, host: '127.0.0.1', localAddress: address })
       socket.end(`${LIVE}Connection: close\r\n\r\n`).resume()
-      await once(socket, 'close')
+      await happens(socket, 'close', 'the service does not end a connection')
       for (const path of ['/plants/export', '/plants?q=x', '/tags']) {
         assert.equal((await service.send('GET', path, as(secret))).status, 200)
       }

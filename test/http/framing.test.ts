@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
-import type { Scene } from '../support/clean-up.ts'
 import { assertConforms, type Seen } from '../support/conforms.ts'
 import { answersIn, RawConnection, raw } from '../support/raw.ts'
-import { SECRET, type Service, withService } from '../support/service.ts'
+import { emptyService, SECRET, type Service } from '../support/service.ts'
 
 /** A request on a persistent connection. */
 function request(method: string, target: string, fields: readonly string[] = [], body?: string): string {
@@ -15,8 +14,8 @@ function request(method: string, target: string, fields: readonly string[] = [],
 
 const LAST = request('GET', '/health/live', ['Connection: close'])
 
-async function withPlant(t: Scene): Promise<{ service: Service; etag: string }> {
-  const service = await withService(t)
+async function withPlant(): Promise<{ service: Service; etag: string }> {
+  const service = await emptyService()
   const { headers } = await service.create({ id: 1, name: 'Monstera' })
   return { service, etag: headers.etag ?? '' }
 }
@@ -24,8 +23,8 @@ async function withPlant(t: Scene): Promise<{ service: Service; etag: string }> 
 const bodyless = ({ headers, body }: Seen): unknown[] => [body, headers['content-length'], headers['transfer-encoding']]
 
 suite('after an answer without a body the connection takes the next request:', () => {
-  test('304, 204 and an answer to HEAD, one after the other', async (t) => {
-    const { service, etag } = await withPlant(t)
+  test('304, 204 and an answer to HEAD, one after the other', async () => {
+    const { service, etag } = await withPlant()
     const requests = [
       request('GET', '/plants/1', [`If-None-Match: ${etag}`]),
       request('HEAD', '/plants/1', [`If-None-Match: ${etag}`]),
@@ -48,8 +47,8 @@ suite('after an answer without a body the connection takes the next request:', (
     for (const i of [4, 5]) assertConforms('deletePlant', answers[i] ?? assert.fail())
   })
 
-  test('an answer to HEAD has the length of GET, and no body', async (t) => {
-    const { service } = await withPlant(t)
+  test('an answer to HEAD has the length of GET, and no body', async () => {
+    const { service } = await withPlant()
     for (const target of ['/plants/1', '/plants', '/tags', '/plants/2', '/plants/x', '/nowhere']) {
       const [head] = await raw(service.port, request('HEAD', target, ['Connection: close']), ['HEAD'])
       const [get] = await raw(service.port, request('GET', target, ['Connection: close']))
@@ -70,8 +69,8 @@ suite('after an answer without a body the connection takes the next request:', (
 suite('an unexpected body', () => {
   const BODY = '{"name":"smuggled"}GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
 
-  test('of GET, HEAD, OPTIONS and DELETE is skipped, and never read as a request', async (t) => {
-    const { service } = await withPlant(t)
+  test('of GET, HEAD, OPTIONS and DELETE is skipped, and never read as a request', async () => {
+    const { service } = await withPlant()
     const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
     const cases: readonly [string, number][] = [
       ['GET', 200],
@@ -111,8 +110,8 @@ suite('an unexpected body', () => {
     )
   })
 
-  test('of a PUT or PATCH that is refused by its head is skipped', async (t) => {
-    const { service } = await withPlant(t)
+  test('of a PUT or PATCH that is refused by its head is skipped', async () => {
+    const { service } = await withPlant()
     const json = ['Content-Type: application/json']
     const patch = ['Content-Type: application/merge-patch+json']
     const cases: readonly [string, number][] = [
@@ -136,8 +135,8 @@ suite('an unexpected body', () => {
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":"Monstera"}')
   })
 
-  test('of a write whose precondition fails is read to its end', async (t) => {
-    const { service } = await withPlant(t)
+  test('of a write whose precondition fails is read to its end', async () => {
+    const { service } = await withPlant()
     const body = '{"name":"late"}'
     const late = ['If-Match: "late"', 'Content-Type: application/json']
     const answers = await raw(service.port, request('PUT', '/plants/1', late, body) + LAST)
@@ -150,8 +149,8 @@ suite('an unexpected body', () => {
 })
 
 suite('many requests on one connection', () => {
-  test('are answered in order, however long each takes', async (t) => {
-    const { service } = await withPlant(t)
+  test('are answered in order, however long each takes', async () => {
+    const { service } = await withPlant()
     const patch = ['Content-Type: application/merge-patch+json']
     const rounds = Array.from({ length: 10 }, (_, i) => [
       request('PUT', '/plants/2', ['Content-Type: application/json'], `{"name":"n${i}"}`),
@@ -188,8 +187,8 @@ suite('a request that announces no body', () => {
     ['POST', '/tokens', json],
   ]
 
-  test('gets the same answer as one with an empty body, and the connection takes the next request', async (t) => {
-    const { service } = await withPlant(t)
+  test('gets the same answer as one with an empty body, and the connection takes the next request', async () => {
+    const { service } = await withPlant()
     for (const [method, target, fields] of writes) {
       const [absent, next] = await raw(service.port, request(method, target, fields) + LAST)
       const [empty] = await raw(service.port, request(method, target, [...fields, 'Connection: close'], ''))
@@ -200,8 +199,8 @@ suite('a request that announces no body', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('and that is refused for good closes the connection without waiting for a body', async (t) => {
-    const service = await withService(t)
+  test('and that is refused for good closes the connection without waiting for a body', async () => {
+    const service = await emptyService()
     const responses: ServerResponse[] = []
     service.server.on('request', (_request: unknown, response: ServerResponse) => responses.push(response))
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -221,8 +220,8 @@ suite('a request that announces no body', () => {
     )
   })
 
-  test('gets no 100 that it expects, but its answer, and a closed connection', async (t) => {
-    const service = await withService(t)
+  test('gets no 100 that it expects, but its answer, and a closed connection', async () => {
+    const service = await emptyService()
     const answers = await raw(service.port, request('POST', '/plants', [...json, 'Expect: 100-continue']) + LAST)
     assert.deepEqual(
       answers.map(({ status }) => status),

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('reading a plant', () => {
-  test('answers the whole plant, with its entity tag', async (t) => {
-    const service = await withService(t)
+  test('answers the whole plant, with its entity tag', async () => {
+    const service = await emptyService()
     const created = await service.create(MONSTERA)
     const answer = await service.send('GET', '/plants/1')
     assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(MONSTERA)])
@@ -16,16 +16,16 @@ suite('reading a plant', () => {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   })
 
-  test('omits an absent tag, and includes an empty tag', async (t) => {
-    const service = await withService(t)
+  test('omits an absent tag, and includes an empty tag', async () => {
+    const service = await emptyService()
     await service.create({ id: 1, name: '' })
     await service.create({ id: 2, name: '', tag: '' })
     assert.equal((await service.send('GET', '/plants/1')).body, '{"id":1,"name":""}')
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"","tag":""}')
   })
 
-  test('answers every id exactly, even beyond the precision of a double', async (t) => {
-    const service = await withService(t)
+  test('answers every id exactly, even beyond the precision of a double', async () => {
+    const service = await emptyService()
     const edge = 2n ** 53n
     for (const id of [MIN_ID, -edge - 1n, -1n, 0n, edge, edge + 1n, MAX_ID]) {
       await service.create(`{"id":${id},"name":"n${id}"}`)
@@ -38,8 +38,8 @@ suite('reading a plant', () => {
     }
   })
 
-  test('is 40402 if there is none, whatever the preconditions', async (t) => {
-    const service = await withService(t)
+  test('is 40402 if there is none, whatever the preconditions', async () => {
+    const service = await emptyService()
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }, { 'If-Match': '"x"' }]) {
       const answer = await service.send('GET', '/plants/7', { headers })
       assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
@@ -47,8 +47,8 @@ suite('reading a plant', () => {
     }
   })
 
-  test('returns every write that was answered before', async (t) => {
-    const service = await withService(t)
+  test('returns every write that was answered before', async () => {
+    const service = await emptyService()
     for (let id = 0; id < 50; id++) {
       assert.equal((await service.create({ id, name: 'x' })).status, 200)
       assert.equal((await service.send('GET', `/plants/${id}`)).status, 200)
@@ -57,8 +57,8 @@ suite('reading a plant', () => {
 })
 
 suite('the id in a path', () => {
-  test('must be plain decimal, percent-encoded or not', async (t) => {
-    const service = await withService(t)
+  test('must be plain decimal, percent-encoded or not', async () => {
+    const service = await emptyService()
     await service.create({ id: 7, name: 'x' })
     await service.create({ id: -7, name: 'y' })
     assert.equal((await service.send('GET', '/plants/%37')).status, 200)
@@ -80,8 +80,8 @@ suite('the id in a path', () => {
 })
 
 suite('If-None-Match on reading', () => {
-  test('answers 304 while the plant is unchanged, and then the new plant', async (t) => {
-    const service = await withService(t)
+  test('answers 304 while the plant is unchanged, and then the new plant', async () => {
+    const service = await emptyService()
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, `W/${etag}`, '*', `"other", ${etag}`, `,,"a,b" ,W/${etag},`]) {
       const answer = await service.send('GET', '/plants/1', { headers: { 'If-None-Match': value } })
@@ -99,8 +99,8 @@ suite('If-None-Match on reading', () => {
 })
 
 suite('If-Match on reading', () => {
-  test('answers 412 unless an entity tag matches, and is checked before If-None-Match', async (t) => {
-    const service = await withService(t)
+  test('answers 412 unless an entity tag matches, and is checked before If-None-Match', async () => {
+    const service = await emptyService()
     const { etag = '' } = (await service.create(MONSTERA)).headers
     for (const value of [etag, '*', `"other",${etag}`]) {
       assert.equal((await service.send('GET', '/plants/1', { headers: { 'If-Match': value } })).status, 200, value)

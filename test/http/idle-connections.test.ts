@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RawConnection } from '../support/raw.ts'
 import { withService } from '../support/service.ts'
+import { clearTest } from '../support/transport.ts'
 
 const REQUEST = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'
 const KEEP_ALIVE = '1s'
@@ -36,7 +37,7 @@ suite('an idle connection', { concurrency: true }, () => {
     used.socket.destroy()
   })
 
-  test('gets the time in each answer that leaves it open', async (t) => {
+  clearTest('gets the time in each answer that leaves it open', async (t) => {
     const service = await withService(t, { keepAliveTimeout: '90s' })
     const answer = await service.send('GET', '/health/live')
     assert.equal(answer.headers['keep-alive'], 'timeout=90')
@@ -48,7 +49,7 @@ suite('an idle connection', { concurrency: true }, () => {
     assert.doesNotMatch(received, /keep-alive/i)
   })
 
-  test('stays open with a timeout of 0, and no answer names one', async (t) => {
+  clearTest('stays open with a timeout of 0, and no answer names one', async (t) => {
     const { port } = await withService(t, { keepAliveTimeout: '0ms' })
     const connection = await answered(port)
     await sleep(3000)
@@ -59,7 +60,7 @@ suite('an idle connection', { concurrency: true }, () => {
 })
 
 suite('a connection that is not idle', { concurrency: true }, () => {
-  test('keeps its deadline for a head that has begun to arrive', async (t) => {
+  clearTest('keeps its deadline for a head that has begun to arrive', async (t) => {
     const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: HEADERS })
     const connection = await answered(port)
     connection.write('GET /health/live HTTP/1.1\r\nHo')
@@ -67,7 +68,7 @@ suite('a connection that is not idle', { concurrency: true }, () => {
     assert.match(connection.received, /"error":40801/)
   })
 
-  test('is not closed while a body arrives, even after the answer to it', async (t) => {
+  clearTest('is not closed while a body arrives, even after the answer to it', async (t) => {
     const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
     const connection = await answered(port)
     connection.write('DELETE /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 70\r\n\r\n')
@@ -81,7 +82,7 @@ suite('a connection that is not idle', { concurrency: true }, () => {
     connection.socket.destroy()
   })
 
-  test('closes in the end if it sends line ends instead of a request', async (t) => {
+  clearTest('closes in the end if it sends line ends instead of a request', async (t) => {
     const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
     const connection = await answered(port)
     connection.write('\r\n')

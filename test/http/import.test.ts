@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { type Answer, errorOf, messageOf, type Sending, type Service, withService } from '../support/service.ts'
+import {
+  type Answer,
+  emptyService,
+  errorOf,
+  messageOf,
+  type Sending,
+  type Service,
+  withService,
+} from '../support/service.ts'
 
 interface Report {
   readonly dryRun: boolean
@@ -41,8 +49,8 @@ suite('an import', () => {
     [CSV, TABLE],
     ['TEXT/CSV; header=present; charset=UTF-8', TABLE],
   ] as const) {
-    test(`of ${type} stores every row, and changes nothing when repeated`, async (t) => {
-      const service = await withService(t)
+    test(`of ${type} stores every row, and changes nothing when repeated`, async () => {
+      const service = await emptyService()
       assert.deepEqual(countsOf(await send(service, file, { type })), [2, 0, 0, 0])
       assert.deepEqual(await service.plants(), [
         { id: 1n, name: 'Fern', tag: 'shade' },
@@ -52,8 +60,28 @@ suite('an import', () => {
     })
   }
 
-  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async (t) => {
-    const service = await withService(t)
+  test('overwrites no change of others, where its rows say what they have read', async () => {
+    const service = await emptyService()
+    await send(service, ROWS)
+    const row = (id: number, tag: string, before: object) => JSON.stringify({ id, name: 'Fern', tag, before })
+    const rows = [row(1, 'sold', { name: 'Fern', tag: 'shade' }), row(2, 'sold', { name: 'Fern' }), row(3, 'a', {})]
+    const answer = await send(service, rows.join('\n'), { query: '?mode=update' })
+    assert.deepEqual(countsOf(answer), [0, 1, 0, 2])
+    assert.deepEqual(refusedIn(answer), [
+      [2, 41201],
+      [3, 40002],
+    ])
+    assert.match(answer.body, /the plant with the id 2 is not as \\"before\\" says/)
+    assert.match(answer.body, /in before: name is required/)
+    assert.deepEqual(await service.plants(), [
+      { id: 1n, name: 'Fern', tag: 'sold' },
+      { id: 2n, name: 'Moss', tag: null },
+    ])
+    assert.deepEqual(countsOf(await send(service, rows[0] ?? '', { query: '?mode=update' })), [0, 0, 1, 0])
+  })
+
+  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async () => {
+    const service = await emptyService()
     const file = (name: string) => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
     assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
     const semicolons = file('libreoffice-semicolon.csv')
@@ -63,8 +91,8 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file is not text but a workbook .*; no row was processed; /)
   })
 
-  test('reads a file labelled UTF-16 like the same file without the label, and refuses one without its mark', async (t) => {
-    const service = await withService(t)
+  test('reads a file labelled UTF-16 like the same file without the label, and refuses one without its mark', async () => {
+    const service = await emptyService()
     const utf16 = (text: string) => Buffer.from(text, 'utf16le')
     const files = { [CSV]: TABLE, [NDJSON]: ROWS }
     for (const [type, file] of Object.entries(files)) {
@@ -93,8 +121,8 @@ suite('an import', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('of an empty body stores nothing as NDJSON, and lacks a header as CSV', async (t) => {
-    const service = await withService(t)
+  test('of an empty body stores nothing as NDJSON, and lacks a header as CSV', async () => {
+    const service = await emptyService()
     assert.deepEqual(countsOf(await send(service, '')), [0, 0, 0, 0])
     assert.deepEqual(countsOf(await send(service, 'id,name\n', { type: CSV })), [0, 0, 0, 0])
     const answer = await send(service, '', { type: CSV })
@@ -102,8 +130,8 @@ suite('an import', () => {
     assert.match(messageOf(answer), /^the file has no header; .*; no row was processed; .* safe$/)
   })
 
-  test('names each refused row by its line, and stores the other rows', async (t) => {
-    const service = await withService(t)
+  test('names each refused row by its line, and stores the other rows', async () => {
+    const service = await emptyService()
     await service.create({ id: 2, name: 'Oak' })
     const answer = await send(
       service,
@@ -122,8 +150,8 @@ suite('an import', () => {
     )
   })
 
-  test('replaces plants of the store by those of the file in the mode update', async (t) => {
-    const service = await withService(t)
+  test('replaces plants of the store by those of the file in the mode update', async () => {
+    const service = await emptyService()
     await send(service, ROWS)
     const file = 'id,name,tag\n1,Fern,sun\n2,Moss,\n3,Oak,\n3,Oak,tree\n'
     assert.deepEqual(countsOf(await send(service, file, { type: CSV, query: '?mode=update' })), [1, 2, 1, 0])
@@ -134,8 +162,8 @@ suite('an import', () => {
     ])
   })
 
-  test('gives the same report and stores nothing as a dry run', async (t) => {
-    const service = await withService(t)
+  test('gives the same report and stores nothing as a dry run', async () => {
+    const service = await emptyService()
     await send(service, '{"id":1,"name":"Fern"}')
     const file = '{"id":1,"name":"x"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"Moss"}\n{"id":2,"name":"x"}'
     const added = await send(service, file, { query: '?dryRun=true' })
@@ -145,8 +173,8 @@ suite('an import', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'Fern', tag: null }])
   })
 
-  test('reports the rows of a dry run that would add the name and tag of a stored plant, if asked', async (t) => {
-    const service = await withService(t)
+  test('reports the rows of a dry run that would add the name and tag of a stored plant, if asked', async () => {
+    const service = await emptyService()
     await send(service, '{"id":9223372036854775807,"name":"Fern","tag":"shade"}\n{"id":2,"name":"Moss"}')
     const file = 'id,name,tag\n3,Moss,\n4,Moss,""\n5,Fern,shade\n6,Moss,\n2,Moss,\nx,Moss,\n7,Oak,\n'
     const plain = await send(service, file, { type: CSV, query: '?dryRun=true' })
@@ -160,8 +188,8 @@ suite('an import', () => {
     assert.ok(none.body.endsWith(',"duplicates":0,"duplicateRows":[]}'), none.body)
   })
 
-  test('lists the first 1000 refused rows, and counts all of them', async (t) => {
-    const service = await withService(t)
+  test('lists the first 1000 refused rows, and counts all of them', async () => {
+    const service = await emptyService()
     const answer = await send(service, `${'x\n'.repeat(2500)}{"id":1,"name":"a"}`)
     assert.deepEqual(countsOf(answer), [1, 0, 0, 2500])
     assert.deepEqual(
@@ -216,8 +244,8 @@ suite('an import is refused before its body is read', () => {
     ['compressed', 41501, { headers: { 'Content-Encoding': 'gzip' } }],
   ]
   for (const [what, error, sending] of cases) {
-    test(`${what}: ${error}`, async (t) => {
-      const service = await withService(t)
+    test(`${what}: ${error}`, async () => {
+      const service = await emptyService()
       for (const chunked of [false, true]) {
         assert.equal(errorOf(await send(service, ROWS, { ...sending, chunked })), error)
       }
@@ -225,16 +253,16 @@ suite('an import is refused before its body is read', () => {
     })
   }
 
-  test('with duplicates and a token without the scope plants:read: 40301', async (t) => {
-    const service = await withService(t)
+  test('with duplicates and a token without the scope plants:read: 40301', async () => {
+    const service = await emptyService()
     const { secret } = await service.issueToken(['plants:write'])
     const authorization = `Bearer ${secret}`
     assert.equal(errorOf(await send(service, ROWS, { authorization, query: '?dryRun=true&duplicates=true' })), 40301)
     assert.deepEqual(countsOf(await send(service, ROWS, { authorization, query: '?dryRun=true' })), [2, 0, 0, 0])
   })
 
-  test('with a token without the scope plants:write: 40301', async (t) => {
-    const service = await withService(t)
+  test('with a token without the scope plants:write: 40301', async () => {
+    const service = await emptyService()
     const { secret } = await service.issueToken(['plants:read'])
     assert.equal(errorOf(await send(service, ROWS, { authorization: `Bearer ${secret}` })), 40301)
     assert.deepEqual(await service.plants(), [])

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
-import { errorOf, type Service, withService } from '../support/service.ts'
+import { emptyService, errorOf, type Service } from '../support/service.ts'
 
 const GARDEN = [
   { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' },
@@ -15,8 +15,8 @@ const GARDEN = [
   { id: -1, name: '', tag: 'a&b=c+d%' },
 ]
 
-async function withGarden(t: Parameters<typeof withService>[0]): Promise<Service> {
-  const service = await withService(t)
+async function withGarden(): Promise<Service> {
+  const service = await emptyService()
   for (const plant of GARDEN) await service.create(plant)
   return service
 }
@@ -29,8 +29,8 @@ async function ids(service: Service, query: string): Promise<bigint[]> {
 }
 
 suite('the list of plants', () => {
-  test('is a JSON array of plants, ordered by id', async (t) => {
-    const service = await withGarden(t)
+  test('is a JSON array of plants, ordered by id', async () => {
+    const service = await withGarden()
     const answer = await service.send('GET', '/plants')
     assert.deepEqual(answer.json, [GARDEN.at(-1), ...GARDEN.slice(0, -1)])
     assert.equal(answer.headers['content-type'], 'application/json')
@@ -41,16 +41,16 @@ suite('the list of plants', () => {
     }
   })
 
-  test('is empty if there are no plants', async (t) => {
-    const service = await withService(t)
+  test('is empty if there are no plants', async () => {
+    const service = await emptyService()
     for (const query of ['', '?', '?&&', '?sort=-name', '?tag=x', '?q=x', '?limit=1']) {
       const answer = await service.send('GET', `/plants${query}`)
       assert.deepEqual([answer.status, answer.body, answer.headers['link']], [200, '[]', undefined], query)
     }
   })
 
-  test('contains every id exactly', async (t) => {
-    const service = await withService(t)
+  test('contains every id exactly', async () => {
+    const service = await emptyService()
     const edge = 2n ** 53n
     const all = [MIN_ID, -edge - 1n, -edge, -1n, 0n, edge, edge + 1n, MAX_ID]
     for (const id of all) await service.create(`{"id":${id},"name":"x"}`)
@@ -58,16 +58,16 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?sort=-id'), all.toReversed())
   })
 
-  test('is ordered by id or by folded name, ascending or descending', async (t) => {
-    const service = await withGarden(t)
+  test('is ordered by id or by folded name, ascending or descending', async () => {
+    const service = await withGarden()
     assert.deepEqual(await ids(service, '?sort=id'), [-1n, 1n, 2n, 3n, 4n, 5n, 6n])
     assert.deepEqual(await ids(service, '?sort=-id'), [6n, 5n, 4n, 3n, 2n, 1n, -1n])
     assert.deepEqual(await ids(service, '?sort=name'), [-1n, 3n, 5n, 6n, 2n, 1n, 4n])
     assert.deepEqual(await ids(service, '?sort=-name'), [4n, 1n, 2n, 6n, 5n, 3n, -1n])
   })
 
-  test('has the plants with any of the given tags, the empty tag included', async (t) => {
-    const service = await withGarden(t)
+  test('has the plants with any of the given tags, the empty tag included', async () => {
+    const service = await withGarden()
     assert.deepEqual(await ids(service, '?tag=houseplant'), [1n, 2n])
     assert.deepEqual(await ids(service, '?tag=Houseplant'), [])
     assert.deepEqual(await ids(service, '?tag='), [4n])
@@ -79,8 +79,8 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
   })
 
-  test('has the plants with words that begin with each searched word, ignoring case and accents', async (t) => {
-    const service = await withGarden(t)
+  test('has the plants with words that begin with each searched word, ignoring case and accents', async () => {
+    const service = await withGarden()
     assert.deepEqual(await ids(service, '?q=ficus'), [2n, 5n, 6n])
     assert.deepEqual(await ids(service, '?q=FIC+hou'), [2n, 6n])
     assert.deepEqual(await ids(service, '?q=CAFE'), [3n])
@@ -92,8 +92,8 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?q=%F0%9F%8C%B5'), [])
   })
 
-  test('has all plants if the search is blank, and none if it has other characters but no word', async (t) => {
-    const service = await withGarden(t)
+  test('has all plants if the search is blank, and none if it has other characters but no word', async () => {
+    const service = await withGarden()
     for (const query of ['?q', '?q=', '?q=+', '?q=%E2%80%8B+']) {
       assert.equal((await ids(service, query)).length, 7, query)
     }
@@ -107,8 +107,8 @@ suite('the list of plants', () => {
     assert.equal(errorOf(await service.send('GET', '/plants?q=-&cursor=x')), 40003)
   })
 
-  test('has the plants with a flag, and those whose words have invisible characters', async (t) => {
-    const service = await withGarden(t)
+  test('has the plants with a flag, and those whose words have invisible characters', async () => {
+    const service = await withGarden()
     await service.create({ id: 50, name: '🇩🇪 Rose', tag: '✿' })
     await service.create({ id: 51, name: 'Chlo\u00adro\u200bphytum 🇫🇷' })
     for (const [text, found] of [
@@ -123,8 +123,8 @@ suite('the list of plants', () => {
     }
   })
 
-  test('has every plant written before, and none deleted before', async (t) => {
-    const service = await withGarden(t)
+  test('has every plant written before, and none deleted before', async () => {
+    const service = await withGarden()
     for (let id = 100; id < 130; id++) {
       await service.create({ id, name: `new ${id}`, tag: 'new' })
       assert.deepEqual(await ids(service, `?q=new+${id}`), [BigInt(id)])
@@ -136,8 +136,8 @@ suite('the list of plants', () => {
 })
 
 suite('the limit of a list', () => {
-  test('is 100 by default, and at most 1000', async (t) => {
-    const service = await withService(t)
+  test('is 100 by default, and at most 1000', async () => {
+    const service = await emptyService()
     await service.store.importPlants(
       Array.from({ length: 1001 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}`, tag: undefined })),
       'add',

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { compareCodePoints } from '../../src/domain/fold.ts'
-import { matches } from '../../src/domain/plant-query.ts'
+import { compareCodePoints, matches } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import { pagesFrom, plantsIn } from '../support/exchanges.ts'
-import { withService } from '../support/service.ts'
+import { emptyService } from '../support/service.ts'
 
 suite('the list of tags', () => {
-  test('counts the plants of each tag, the empty tag included, ordered by code points', async (t) => {
-    const service = await withService(t)
+  test('counts the plants of each tag, the empty tag included, ordered by code points', async () => {
+    const service = await emptyService()
     assert.equal((await service.send('GET', '/tags')).body, '[]')
     const tags = ['', 'b', 'B', 'a', 'a', '\uffff', '\u{1f331}', 'é', 'e\u0301', undefined, 'b', 'a']
     for (const [id, tag] of tags.entries()) await service.create({ id, name: 'x', tag })
@@ -23,8 +22,8 @@ suite('the list of tags', () => {
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
   })
 
-  test('has pages that together are the whole list, even with tags too long for a link', async (t) => {
-    const service = await withService(t)
+  test('has pages that together are the whole list, even with tags too long for a link', async () => {
+    const service = await emptyService()
     const long = 'tag '.repeat(100)
     const huge = '\u{1f331}'.repeat(100_000)
     const tags = [
@@ -53,8 +52,8 @@ suite('the list of tags', () => {
     }
   })
 
-  test('ends a page early after long tags, and continues', async (t) => {
-    const service = await withService(t)
+  test('ends a page early after long tags, and continues', async () => {
+    const service = await emptyService()
     const long = 'x'.repeat(500_000)
     const tags = Array.from({ length: 23 }, (_, i) => `${i % 2 === 0 ? '' : long}${String(i).padStart(2, '0')}`)
     const plants = tags.map((tag, i) => ({ id: BigInt(i), name: 'x', tag }))
@@ -67,8 +66,8 @@ suite('the list of tags', () => {
     )
   })
 
-  test('counts as many plants of a tag as a list with that tag has', async (t) => {
-    const service = await withService(t)
+  test('counts as many plants of a tag as a list with that tag has', async () => {
+    const service = await emptyService()
     for (let id = 0; id < 20; id++) await service.create({ id, name: 'x', tag: ['', 'a', 'b & c', undefined][id % 4] })
     const { json } = await service.send('GET', '/tags')
     for (const { tag, plants } of json as { tag: string; plants: number }[]) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { LAST_CHUNK, NDJSON, rowsFrom } from '../support/import.ts'
 import {
+  boundOf,
   openImport,
   unreadExport,
   untilIdle,
   untilMomentEnds,
   untilRunning,
   withMuch,
-  workMetric,
 } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
@@ -41,7 +41,7 @@ suite('exports', () => {
     const before = await service.under.opened()
     const connections = Array.from({ length: 250 }, () => unreadExport(service))
     await untilRunning(service, 'export', 2)
-    const refused = () => workMetric(service, 'refused_total', 'work="export",bound="token"')
+    const refused = () => boundOf(service, 'max-exports', 'refused_total')
     await until(async () => (await refused()) >= 248, 'the service does not refuse 248 exports')
     // An export needs two descriptors on SQLite, for file and log, and a session on PostgreSQL.
     assert.ok((await service.under.opened()) <= before + 2 * 3)
@@ -66,8 +66,8 @@ suite('exports', () => {
 
 suite('imports and dry runs', () => {
   for (const { work, path, bound } of [
-    { work: 'import', path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: 2 } },
-    { work: 'dryRun', path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3, maxDryRunsPerToken: 2 } },
+    { work: 'import' as const, path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: 2 } },
+    { work: 'dryRun' as const, path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3, maxDryRunsPerToken: 2 } },
   ]) {
     test(`in progress are bounded per token and in total: ${work}`, async (t) => {
       const service = await withService(t, bound)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
+import { Histogram } from '../../src/base/counts.ts'
 import { Metrics } from '../../src/http/metrics/metrics.ts'
-import { PlantCount } from '../../src/http/metrics/plant-count.ts'
+import { PlantCount } from '../../src/http/metrics/service-metrics.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
@@ -13,7 +14,9 @@ import { until } from '../support/until.ts'
 suite('the histogram of response times', () => {
   test('counts each answer in every bucket whose bound is at least its time', async () => {
     const metrics = new Metrics()
-    for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) metrics.observe('x', 200, milliseconds)
+    const times = new Histogram([1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000])
+    metrics.histogram('plantstore_http_request_seconds', 1000, () => [[{ operation: 'x' }, times]])
+    for (const milliseconds of [0, 1, 1.01, 2.5, 2.6, 250, 999, 5000, 5001]) times.observe(milliseconds)
     const text = await metrics.text()
     const bucket = (le: string) => new RegExp(`_bucket\\{le="${le}",operation="x"\\} (\\d+)\n`).exec(text)?.[1]
     const bounds = ['0.001', '0.0025', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '1', '5', '\\+Inf']

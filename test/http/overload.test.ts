@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type MemoryUse, Overload } from '../../src/http/admission/overload.ts'
+import { type MemoryUse, Overload } from '../../src/http/port/turns.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -15,7 +15,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 suite('overload', () => {
   const admits = (overload: Overload): boolean => {
     try {
-      overload.admit(performance.now())
+      overload.refuseExcess(performance.now())
       return true
     } catch {
       return false

@@ -3,17 +3,16 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
-import type { Scene } from '../support/clean-up.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 
 const REFUSAL =
   'cursor does not belong to this list, order and filters; follow the Link of the previous page unchanged, or start again without cursor'
 
-async function withPlants(t: Scene, count: number): Promise<Service> {
-  const service = await withService(t)
+async function withPlants(count: number): Promise<Service> {
+  const service = await emptyService()
   const plants = Array.from({ length: count }, (_, i) => ({
     id: BigInt(i),
     name: `Pflanze ${i % 7}`,
@@ -27,8 +26,8 @@ const cursorOf = (target: string | undefined): string =>
   new URL(target ?? assert.fail('no next page'), 'http://a').searchParams.get('cursor') ?? assert.fail()
 
 suite('the pages of a list', () => {
-  test('keep the parameters of their request in their links, even a blank query', async (t) => {
-    const service = await withService(t)
+  test('keep the parameters of their request in their links, even a blank query', async () => {
+    const service = await emptyService()
     for (let id = 0; id < 3; id++) await service.create({ id, name: 'x' })
     // More reads than the cache needs to keep a value.
     for (let i = 0; i < 4; i++) {
@@ -41,8 +40,8 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('together are the whole list in order, for any plants, order and limit', async (t) => {
-    const service = await withService(t)
+  test('together are the whole list in order, for any plants, order and limit', async () => {
+    const service = await emptyService()
     await holds(
       fc.asyncProperty(
         fc.uniqueArray(anyPlant, { selector: ({ id }) => id, maxLength: 12 }),
@@ -64,8 +63,8 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('keep all filters, even those that need encoding', async (t) => {
-    const service = await withService(t)
+  test('keep all filters, even those that need encoding', async () => {
+    const service = await emptyService()
     const tag = 'a&b=c+d%20e/"<>ä🌵\n'
     for (let id = 0; id < 9; id++) await put(service, id, { name: `Käfer ${id}`, tag: id % 3 === 0 ? 'other' : tag })
     const query = `?limit=2&sort=-name&q=k%C3%A4f&tag=${encodeURIComponent(tag)}&tag=`
@@ -88,8 +87,8 @@ suite('the pages of a list', () => {
     )
   })
 
-  test('may have different limits', async (t) => {
-    const service = await withPlants(t, 10)
+  test('may have different limits', async () => {
+    const service = await withPlants(10)
     const first = await service.send('GET', '/plants?limit=2')
     const target = (nextOf(first) ?? '').replace('limit=2', 'limit=5')
     const second = await service.send('GET', target)
@@ -101,8 +100,8 @@ suite('the pages of a list', () => {
     assert.deepEqual([plantsIn(rest.body).length, nextOf(rest)], [3, undefined])
   })
 
-  test('have every lasting plant exactly once while others are created, changed and deleted', async (t) => {
-    const service = await withPlants(t, 200)
+  test('have every lasting plant exactly once while others are created, changed and deleted', async () => {
+    const service = await withPlants(200)
     for (const order of PLANT_ORDERS) {
       let writes = 0
       const pages = await pagesFrom(service, `/plants?sort=${order}&limit=7`, async () => {
@@ -129,8 +128,8 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('continue after a plant that has been deleted meanwhile', async (t) => {
-    const service = await withPlants(t, 6)
+  test('continue after a plant that has been deleted meanwhile', async () => {
+    const service = await withPlants(6)
     for (const order of PLANT_ORDERS) {
       const first = await service.send('GET', `/plants?limit=3&sort=${order}`)
       const last = plantsIn(first.body).at(-1) ?? assert.fail()
@@ -141,8 +140,8 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('end early after a few mebibytes, and continue there', async (t) => {
-    const service = await withService(t)
+  test('end early after a few mebibytes, and continue there', async () => {
+    const service = await emptyService()
     const names = Array.from({ length: 15 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
     // One at a time, as an import over HTTP does with plants of this size.
     for (const [i, name] of names.entries()) {
@@ -157,8 +156,8 @@ suite('the pages of a list', () => {
     }
   })
 
-  test('have links of bounded length, even with long names', async (t) => {
-    const service = await withService(t)
+  test('have links of bounded length, even with long names', async () => {
+    const service = await emptyService()
     for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(100_000) })
     const link = String((await service.send('GET', '/plants?sort=name&limit=1')).headers['link'])
     assert.ok(link.length < 1000, link)
@@ -167,8 +166,8 @@ suite('the pages of a list', () => {
 })
 
 suite('a cursor', () => {
-  test('stays valid on every instance and after restarts, for all of version 1.x', async (t) => {
-    const service = await withService(t)
+  test('stays valid on every instance and after restarts, for all of version 1.x', async () => {
+    const service = await emptyService()
     for (const id of [1, 2, 3]) await service.create({ id, name: `Ünger ${id}` })
     const targets = [
       '/plants?limit=1&sort=id&cursor=0Sqlr7uVTMwAAAAAAAAAAQ',
@@ -183,8 +182,8 @@ suite('a cursor', () => {
     assert.deepEqual([byId, byName].map(nextOf), targets)
   })
 
-  test('of another list, order or filter is refused, and so is a forged one', async (t) => {
-    const service = await withPlants(t, 12)
+  test('of another list, order or filter is refused, and so is a forged one', async () => {
+    const service = await withPlants(12)
     const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=2&tag=a&tag=&q=pfl')))
     const right = `/plants?tag=a&tag=&q=pfl&cursor=${cursor}`
     assert.equal((await service.send('GET', right)).status, 200)
@@ -219,8 +218,8 @@ suite('a cursor', () => {
     }
   })
 
-  test('is refused with any character changed', async (t) => {
-    const service = await withPlants(t, 3)
+  test('is refused with any character changed', async () => {
+    const service = await withPlants(3)
     const cursor = cursorOf(nextOf(await service.send('GET', '/plants?limit=1&sort=name')))
     for (let i = 0; i < cursor.length; i++) {
       for (const other of ['A', '_', 'z']) {

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { readQueryString, writeQueryString } from '../../src/http/request/query-string.ts'
+import { readQueryString, writeQueryString } from '../../src/http/request/head.ts'
 import { contract } from '../support/conforms.ts'
 import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 /** Fills in the parameters of a path. */
 const at = (path: string): string =>
-  path.replace('/tokens/{id}', '/tokens/tok_4bXm09TzQ1r').replace('{id}', '1').replace('{file}', 'start.js')
+  path
+    .replace('/tokens/{id}', '/tokens/tok_4bXm09TzQ1r')
+    .replace('/webhooks/{id}', '/webhooks/whk_4bXm09TzQ1r')
+    .replace('{id}', '1')
+    .replace('{file}', 'start.js')
 
 suite('the query parameters of every operation', () => {
-  test('are refused by name if the contract does not have them', async (t) => {
-    const service = await withService(t)
+  test('are refused by name if the contract does not have them', async () => {
+    const service = await emptyService()
     for (const { id, method, path } of contract.operations) {
       const headers = { 'Content-Type': 'application/json' }
       for (const [query, names] of [
@@ -30,8 +34,8 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('are refused with the names of the known ones', async (t) => {
-    const service = await withService(t)
+  test('are refused with the names of the known ones', async () => {
+    const service = await emptyService()
     const message = async (path: string) => messageOf(await service.send('GET', path))
     assert.equal(
       await message('/plants?x=1'),
@@ -41,8 +45,8 @@ suite('the query parameters of every operation', () => {
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
   })
 
-  test('are refused without quoting a name that could be a secret', async (t) => {
-    const service = await withService(t)
+  test('are refused without quoting a name that could be a secret', async () => {
+    const service = await emptyService()
     for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
       const answer = await service.send('GET', `/plants?${name}=1`)
       assert.equal(messageOf(answer), 'unknown query parameter; this operation has limit, cursor, sort, tag, q', name)
@@ -52,15 +56,15 @@ suite('the query parameters of every operation', () => {
     }
   })
 
-  test('may be absent after the question mark', async (t) => {
-    const service = await withService(t)
+  test('may be absent after the question mark', async () => {
+    const service = await emptyService()
     for (const query of ['?', '?&', '?&&&']) {
       assert.equal((await service.send('GET', `/health/live${query}`)).status, 200)
     }
   })
 
-  test('are checked after the token and before the body', async (t) => {
-    const service = await withService(t)
+  test('are checked after the token and before the body', async () => {
+    const service = await emptyService()
     const { secret } = await service.issueToken(['plants:write'])
     const without = await service.send('GET', '/plants?x=1', { authorization: null })
     const lacking = await service.send('GET', '/plants?x=1', { authorization: `Bearer ${secret}` })
@@ -68,8 +72,8 @@ suite('the query parameters of every operation', () => {
     assert.deepEqual([without, lacking, before].map(errorOf), [40101, 40301, 40003])
   })
 
-  test('change nothing on a path without that operation', async (t) => {
-    const service = await withService(t)
+  test('change nothing on a path without that operation', async () => {
+    const service = await emptyService()
     assert.equal(errorOf(await service.send('GET', '/nowhere?limit=x')), 40401)
     assert.equal(errorOf(await service.send('TRACE', '/plants?limit=x')), 40501)
     assert.equal((await service.send('OPTIONS', '/plants?limit=x')).status, 204)
@@ -126,24 +130,24 @@ suite('a query parameter', () => {
     ],
   ]
 
-  test('of the list of plants is 40003 if it is wrong, with every fault', async (t) => {
-    const service = await withService(t)
+  test('of the list of plants is 40003 if it is wrong, with every fault', async () => {
+    const service = await emptyService()
     for (const [query, message] of WRONG) {
       const answer = await service.send('GET', `/plants?${query}`)
       assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
     }
   })
 
-  test('of the list of tags is 40003 if it is wrong', async (t) => {
-    const service = await withService(t)
+  test('of the list of tags is 40003 if it is wrong', async () => {
+    const service = await emptyService()
     for (const [query, message] of WRONG.filter(([text]) => /^(?:limit|cursor)/.test(text) && !text.includes('sort'))) {
       const answer = await service.send('GET', `/tags?${query}`)
       assert.deepEqual([answer.status, errorOf(answer), messageOf(answer)], [400, 40003, message], query)
     }
   })
 
-  test('is refused together with faults of the path and the preconditions', async (t) => {
-    const service = await withService(t)
+  test('is refused together with faults of the path and the preconditions', async () => {
+    const service = await emptyService()
     const headers = { 'If-Match': 'x', 'If-None-Match': '"y' }
     const answer = await service.send('DELETE', '/plants/x?force=1', { headers })
     const tags = 'must be * or a list of entity tags, each in double quotes'
@@ -153,8 +157,8 @@ suite('a query parameter', () => {
     )
   })
 
-  test('may be as long as the limit of a head allows', async (t) => {
-    const service = await withService(t)
+  test('may be as long as the limit of a head allows', async () => {
+    const service = await emptyService()
     const answer = await service.send('GET', `/plants?tag=${'a'.repeat(15_000)}`)
     assert.deepEqual([answer.status, answer.body], [200, '[]'])
     assert.equal(errorOf(await service.send('GET', `/plants?tag=${'a'.repeat(17_000)}`)), 43101)

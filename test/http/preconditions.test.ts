@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { resolve } from '../../src/http/operations.ts'
-import { expectationOf, readEntityTags } from '../../src/http/request/entity-tags.ts'
+import { expectationOf, readEntityTags } from '../../src/http/request/head.ts'
+import { isDistributed } from '../support/citus.ts'
 import { contract } from '../support/conforms.ts'
 import { patch, put } from '../support/exchanges.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 suite('the value of If-Match and If-None-Match', () => {
   const VALID: readonly [string, '*' | string[]][] = [
@@ -98,8 +99,8 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.deepEqual(expectationOf({}), {})
   })
 
-  test('is 40003 if it is malformed, and the operation does not run', async (t) => {
-    const service = await withService(t)
+  test('is 40003 if it is malformed, and the operation does not run', async () => {
+    const service = await emptyService()
     await service.create({ id: 1, name: 'x' })
     for (const name of ['If-Match', 'If-None-Match']) {
       for (const value of ['', 'a', '"a', '*, "a"', '"a" "b"', 'w/"a"']) {
@@ -121,8 +122,8 @@ suite('the value of If-Match and If-None-Match', () => {
 })
 
 suite('a precondition that an operation does not take', () => {
-  test('is refused on a write', async (t) => {
-    const service = await withService(t)
+  test('is refused on a write', async () => {
+    const service = await emptyService()
     const values: Readonly<Record<string, string>>[] = [{ 'If-Match': '*' }, { 'If-Match': '"x"' }]
     for (const headers of values) {
       const answer = await service.create({ id: 1, name: 'x' }, { headers })
@@ -134,21 +135,26 @@ suite('a precondition that an operation does not take', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('is ignored on a read without an entity tag', async (t) => {
-    const service = await withService(t)
+  test('is ignored on a read without an entity tag', async () => {
+    const service = await emptyService()
     const headers = { 'If-Match': '"x"', 'If-None-Match': '*' }
     for (const { id, method, path } of contract.operations) {
       if (method !== 'GET' || path.includes('{id}')) continue
       const answer = await service.send('GET', path.replace('{file}', 'page.js'), { headers })
-      const expected = path === '/' ? 303 : answer.headers.etag === undefined ? 200 : 304
+      const other: Readonly<Record<string, number>> = {
+        getStart: 303,
+        getResourceMetadata: 404,
+        ...(isDistributed() ? { listChanges: 404, listWebhooks: 404 } : {}),
+      }
+      const expected = other[id] ?? (answer.headers.etag === undefined ? 200 : 304)
       assert.equal(answer.status, expected, id)
     }
   })
 })
 
 suite('two concurrent writes with one If-Match', () => {
-  test('get 200 and 412, and the one with 200 takes effect, 200 times', async (t) => {
-    const service = await withService(t)
+  test('get 200 and 412, and the one with 200 takes effect, 200 times', async () => {
+    const service = await emptyService()
     let etag = (await service.create({ id: 1, name: 'start' })).headers.etag ?? ''
     for (let round = 0; round < 200; round++) {
       const sending = { headers: { 'If-Match': etag } }
@@ -165,8 +171,8 @@ suite('two concurrent writes with one If-Match', () => {
     }
   })
 
-  test('or with If-None-Match: * get 201 and 412', async (t) => {
-    const service = await withService(t)
+  test('or with If-None-Match: * get 201 and 412', async () => {
+    const service = await emptyService()
     for (let id = 0; id < 100; id++) {
       const sending = { headers: { 'If-None-Match': '*' } }
       const answers = await Promise.all(['left', 'right'].map((name) => put(service, id, { name }, sending)))
@@ -174,8 +180,8 @@ suite('two concurrent writes with one If-Match', () => {
     }
   })
 
-  test('get the answers of one order if one of them deletes', async (t) => {
-    const service = await withService(t)
+  test('get the answers of one order if one of them deletes', async () => {
+    const service = await emptyService()
     for (let round = 0; round < 100; round++) {
       const { etag = '' } = (await put(service, 1, { name: 'before' })).headers
       const sending = { headers: { 'If-Match': etag } }

@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { plantsIn, put } from '../support/exchanges.ts'
 import { anyId, anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
 
 const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
 
 suite('replacing a plant', () => {
-  test('creates the plant if there is none: 201 with its path', async (t) => {
-    const service = await withService(t)
+  test('creates the plant if there is none: 201 with its path', async () => {
+    const service = await emptyService()
     const answer = await put(service, 1, MONSTERA)
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
     assert.equal(answer.headers.location, '/plants/1')
@@ -19,8 +19,8 @@ suite('replacing a plant', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('replaces the whole plant: 200, even if nothing changes', async (t) => {
-    const service = await withService(t)
+  test('replaces the whole plant: 200, even if nothing changes', async () => {
+    const service = await emptyService()
     await put(service, 1, MONSTERA)
     for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
       for (const _time of [1, 2]) {
@@ -34,8 +34,8 @@ suite('replacing a plant', () => {
     assert.equal((await service.plants()).length, 1)
   })
 
-  test('stores any id and any text exactly', async (t) => {
-    const service = await withService(t)
+  test('stores any id and any text exactly', async () => {
+    const service = await emptyService()
     await holds(
       fc.asyncProperty(anyId, anyText, fc.option(anyText, { nil: undefined }), async (id, name, tag) => {
         const answer = await put(service, id, { name, tag })
@@ -59,8 +59,8 @@ suite('replacing a plant', () => {
     )
   })
 
-  test('accepts an id in the body in any spelling if it equals the id in the path', async (t) => {
-    const service = await withService(t)
+  test('accepts an id in the body in any spelling if it equals the id in the path', async () => {
+    const service = await emptyService()
     for (const id of ['7', '7.0', '70e-1']) {
       assert.ok((await put(service, 7, `{"id":${id},"name":"x"}`)).status < 300, id)
     }
@@ -79,14 +79,14 @@ suite('replacing a plant', () => {
     )
   })
 
-  test('ignores unknown members, as a create does', async (t) => {
-    const service = await withService(t)
+  test('ignores unknown members, as a create does', async () => {
+    const service = await emptyService()
     const answer = await put(service, 1, { ...MONSTERA, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
     assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
   })
 
-  test('many times at once leaves exactly one of the sent plants', async (t) => {
-    const service = await withService(t)
+  test('many times at once leaves exactly one of the sent plants', async () => {
+    const service = await emptyService()
     const plants = Array.from({ length: 30 }, (_, i) => ({ name: `name ${i}`, tag: `tag ${i}` }))
     const answers = await Promise.all(plants.map((plant) => put(service, 1, plant)))
     assert.equal(answers.filter(({ status }) => status === 201).length, 1)
@@ -119,8 +119,8 @@ suite('an invalid body of a replace', () => {
     [`{"name":"x","a":${'['.repeat(32)}${']'.repeat(32)}}`, 40001, 'the body is nested more than 32 levels deep'],
   ]
 
-  test('is refused with every fault, and changes nothing', async (t) => {
-    const service = await withService(t)
+  test('is refused with every fault, and changes nothing', async () => {
+    const service = await emptyService()
     await put(service, 1, MONSTERA)
     for (const [body, number, message] of FAULTS) {
       const answer = await put(service, 1, body)
@@ -130,8 +130,8 @@ suite('an invalid body of a replace', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
   })
 
-  test('is 41501 with another media type, and Accept names the supported one', async (t) => {
-    const service = await withService(t)
+  test('is 41501 with another media type, and Accept names the supported one', async () => {
+    const service = await emptyService()
     const kinds: Readonly<Record<string, string>>[] = [
       { 'Content-Type': 'text/plain' },
       { 'Content-Type': 'application/merge-patch+json' },
@@ -156,8 +156,8 @@ suite('an invalid body of a replace', () => {
 })
 
 suite('preconditions of a replace:', () => {
-  test('If-None-Match: * only creates, If-Match: * only replaces', async (t) => {
-    const service = await withService(t)
+  test('If-None-Match: * only creates, If-Match: * only replaces', async () => {
+    const service = await emptyService()
     const isAbsent = { headers: { 'If-None-Match': '*' } }
     const isPresent = { headers: { 'If-Match': '*' } }
     assert.equal(errorOf(await put(service, 1, MONSTERA, isPresent)), 41201)
@@ -167,8 +167,8 @@ suite('preconditions of a replace:', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
   })
 
-  test('If-Match with the entity tag of a read holds until the next write', async (t) => {
-    const service = await withService(t)
+  test('If-Match with the entity tag of a read holds until the next write', async () => {
+    const service = await emptyService()
     const { etag = '' } = (await put(service, 1, MONSTERA)).headers
     const mine = { headers: { 'If-Match': etag } }
     const { status, headers } = await put(service, 1, { name: 'mine' }, mine)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { movableTime } from '../support/clock.ts'
 import { chunk, LAST_CHUNK, outcomeOf, rowsFrom, untilStored } from '../support/import.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
 import { run } from '../support/process.ts'
@@ -61,6 +62,7 @@ suite('a token that is revoked', () => {
 
 test('a create whose token is revoked while its body arrives stores nothing', async (t) => {
   const service = await withService(t)
+  const move = movableTime(t)
   const { secret, token } = await service.issueToken(['plants:write'])
   const create = whole('Connection: close', 'Expect: 100-continue').replace(SECRET, secret)
   const [head] = create.split(PLANT)
@@ -68,7 +70,7 @@ test('a create whose token is revoked while its body arrives stores nothing', as
   connection.write(head ?? '')
   await connection.until('100 Continue\r\n\r\n')
   await service.store.tokens.revokeToken(token.id)
-  await sleep(1000)
+  move(1000)
   connection.write(PLANT)
   await connection.until('"error":40102')
   assert.deepEqual(await service.plants(), [])
@@ -76,9 +78,11 @@ test('a create whose token is revoked while its body arrives stores nothing', as
 
 test('a token that expires ends an open import with 40103', async (t) => {
   const service = await withService(t)
-  const { secret } = await service.issueToken(['plants:write'], new Date(Date.now() + 1500))
+  const expiry = Date.now() + 600_000
+  const { secret } = await service.issueToken(['plants:write'], new Date(expiry))
   const connection = openImport(service, secret)
   await untilStored(service, 1)
+  t.mock.timers.enable({ apis: ['Date'], now: expiry })
   await connection.until('"error":40103,"message":"the access token has expired; all rows up to line 1 were processed')
   connection.socket.destroy()
 })

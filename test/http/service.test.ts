@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
+import { movableTime } from '../support/clock.ts'
 import { contract } from '../support/conforms.ts'
 import { raw } from '../support/raw.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
@@ -38,10 +38,11 @@ suite('health', () => {
 
   test('is live but not ready while the store takes no writes', async (t) => {
     const service = await withService(t)
+    const move = movableTime(t)
     assert.equal((await service.send('GET', '/health/ready', FREE)).status, 200)
     await service.under.takeAway()
     // The service reuses the result of a check for a second.
-    await sleep(1100)
+    move(1100)
     const answer = await service.send('GET', '/health/ready', FREE)
     assert.deepEqual([answer.status, errorOf(answer)], [503, 50301])
     assert.ok(Number(answer.headers['retry-after']) >= 1)
@@ -244,12 +245,13 @@ suite('the log', () => {
 
   test('counts the refusals of clients that ignore Retry-After instead of logging each', async (t) => {
     const service = await withService(t, { authFailureLimit: 1 })
+    const move = movableTime(t)
     const startedAt = performance.now()
     for (let i = 0; i < 200; i++) await service.create(PLANT, { authorization: 'Bearer nonsense' })
     const lines = service.log.trim().split('\n').length
     const seconds = (performance.now() - startedAt) / 1000
     assert.ok(lines <= 20 * (seconds + 1) + 1, `${lines} lines in ${seconds} s`)
-    await sleep(1010)
+    move(1010)
     await service.create(PLANT, { authorization: 'Bearer nonsense' })
     const told = service.log
       .trim()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { untilIdle, untilRunning, workMetric } from '../support/long-work.ts'
+import { boundOf, untilIdle, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
 import { as, createToken, MANAGER } from '../support/tokens.ts'
@@ -20,7 +20,7 @@ suite('changes of tokens', () => {
       return connection
     }
     const waiting = async (count: number) => {
-      const waiting = () => workMetric(service, 'waiting', 'work="change"')
+      const waiting = () => boundOf(service, 'change-queue')
       await until(async () => (await waiting()) === count, `${count} changes do not wait`)
     }
     const running = send(SECRET)

@@ -10,12 +10,21 @@ import { send } from '../support/load.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { type Served, serveStore, TOKEN } from '../support/process.ts'
 import { RawConnection } from '../support/raw.ts'
+import { Scrape } from '../support/scrape.ts'
 import { token } from '../token-suite.ts'
 
 const CONNECTIONS = 1000
 const TOKENS = 1000
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
-const HELD = ['pipelined_bytes', 'unread_answer_bytes', 'body_bytes']
+const HELD = [
+  'pipeline-limit',
+  'unread-limit',
+  'body-memory',
+  'max-searches',
+  'search-queue',
+  'changes',
+  'change-queue',
+]
 /** Milliseconds, far more than a loaded machine needs. */
 const PATIENCE = 40_000
 
@@ -75,15 +84,13 @@ async function flood({ address, secret }: Served & { readonly secret: string }, 
 }
 
 async function metricsOf(address: string) {
-  const text = await (await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })).text()
-  const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1])
-  const works = text.matchAll(/^plantstore_work_(?:running|waiting)\{.*\} (\d+)/gm)
+  const response = await fetch(`${address}/metrics`, { headers: { Authorization: `Bearer ${TOKEN}` } })
+  const metrics = new Scrape(await response.text())
+  const used = (bound: string) => metrics.value('plantstore_bound_used', { bound }) ?? assert.fail(bound)
   return {
-    memory: Math.round(value('process_resident_memory_bytes') / 2 ** 20),
-    connections: value('plantstore_connections'),
-    held: [...HELD.map((name) => value(`plantstore_${name}`)), ...[...works].map(([, count]) => Number(count))].reduce(
-      (sum, each) => sum + each,
-    ),
+    memory: Math.round((metrics.value('process_resident_memory_bytes') ?? 0) / 2 ** 20),
+    connections: used('max-connections'),
+    held: HELD.reduce((sum, bound) => sum + used(bound), 0),
   }
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { patch } from '../support/exchanges.ts'
-import { errorOf, messageOf, withService } from '../support/service.ts'
+import { boundOf } from '../support/long-work.ts'
+import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
@@ -20,8 +21,8 @@ suite('updating a plant', () => {
   ]
 
   for (const [body, after] of CHANGES) {
-    test(`by ${body} changes only those members, and may be repeated`, async (t) => {
-      const service = await withService(t)
+    test(`by ${body} changes only those members, and may be repeated`, async () => {
+      const service = await emptyService()
       await service.create(MONSTERA)
       for (const _time of [1, 2]) {
         const answer = await patch(service, 1, body)
@@ -38,28 +39,22 @@ suite('updating a plant', () => {
     await service.create(MONSTERA)
     const release = await service.under.lock()
     const patches = Array.from({ length: 6 }, (_, i) => patch(service, 1, `{"tag":"${i}"}`))
-    const work = async (state: string) =>
-      Number(
-        new RegExp(`plantstore_work_${state}\\{work="patch"\\} (\\d+)`).exec(
-          (await service.send('GET', '/metrics')).body,
-        )?.[1],
-      )
-    await until(async () => (await work('waiting')) >= 4, 'four changes do not wait')
-    assert.equal(await work('running'), 2)
+    await until(async () => (await boundOf(service, 'patch-queue')) >= 4, 'four changes do not wait')
+    assert.equal(await boundOf(service, 'max-patches'), 2)
     await release()
     for (const { status } of await Promise.all(patches)) assert.equal(status, 200)
-    assert.equal(await work('running'), 0)
+    assert.equal(await boundOf(service, 'max-patches'), 0)
   })
 
-  test('ignores unknown members, as a create does', async (t) => {
-    const service = await withService(t)
+  test('ignores unknown members, as a create does', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     const answer = await patch(service, 1, '{"nmae":"x","colour":null,"__proto__":{"tag":"x"}}')
     assert.deepEqual([answer.status, answer.json], [200, MONSTERA])
   })
 
-  test('in its name and in its tag at once changes both', async (t) => {
-    const service = await withService(t)
+  test('in its name and in its tag at once changes both', async () => {
+    const service = await emptyService()
     for (let id = 0; id < 50; id++) {
       await service.create({ id, name: 'before', tag: 'before' })
       await Promise.all([patch(service, id, { name: 'after' }), patch(service, id, { tag: 'after' })])
@@ -67,16 +62,16 @@ suite('updating a plant', () => {
     }
   })
 
-  test('that does not exist is 40402 and creates nothing', async (t) => {
-    const service = await withService(t)
+  test('that does not exist is 40402 and creates nothing', async () => {
+    const service = await emptyService()
     for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
       assert.equal(errorOf(await patch(service, 1, { name: 'x' }, { headers })), 40402)
     }
     assert.deepEqual(await service.plants(), [])
   })
 
-  test('with If-Match changes only the version with that entity tag', async (t) => {
-    const service = await withService(t)
+  test('with If-Match changes only the version with that entity tag', async () => {
+    const service = await emptyService()
     const { etag = '' } = (await service.create(MONSTERA)).headers
     assert.equal((await patch(service, 1, { tag: 'mine' }, { headers: { 'If-Match': etag } })).status, 200)
     for (const headers of [{ 'If-Match': etag }, { 'If-None-Match': '*' }]) {
@@ -107,8 +102,8 @@ suite('the body of an update', () => {
     ['{"tag":"x","tag":null}', 40002, 'the body has tag more than once; send each member once'],
   ]
 
-  test('is refused with every fault if it is invalid, and changes nothing', async (t) => {
-    const service = await withService(t)
+  test('is refused with every fault if it is invalid, and changes nothing', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     for (const [body, number, message] of FAULTS) {
       const answer = await patch(service, 1, body)
@@ -117,8 +112,8 @@ suite('the body of an update', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('is 41501 with another media type, and Accept-Patch names the supported ones', async (t) => {
-    const service = await withService(t)
+  test('is 41501 with another media type, and Accept-Patch names the supported ones', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     for (const type of ['application/json-patch+json', 'text/plain', '']) {
       const answer = await patch(service, 1, '{"tag":null}', { headers: { 'Content-Type': type } })
@@ -132,8 +127,8 @@ suite('the body of an update', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name: MONSTERA.name, tag: MONSTERA.tag }])
   })
 
-  test('may be sent as application/json too', async (t) => {
-    const service = await withService(t)
+  test('may be sent as application/json too', async () => {
+    const service = await emptyService()
     await service.create(MONSTERA)
     const json = { headers: { 'Content-Type': 'application/json; charset=utf-8' } }
     const { status, body } = await patch(service, 1, '{"tag":null}', json)

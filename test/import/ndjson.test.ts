@@ -34,6 +34,32 @@ suite('an NDJSON file', () => {
     for (let pieces = 1; pieces < 20; pieces++) assert.deepEqual(await readAll('ndjson', file, { pieces }), whole)
   })
 
+  test('may say what a plant was before, by the rule for plants, with its id or without', async () => {
+    const rows = [
+      '{"id":7,"name":"a","before":{"name":"b","tag":""}}',
+      '{"id":7,"before":{"name":"b","id":7,"more":1},"name":"a","tag":"c"}',
+      '{"id":7,"name":"a","before":null}',
+      '{"id":7,"name":"a","before":{"tag":"b"}}',
+      '{"id":7,"name":"a","before":{"id":8,"name":"b"}}',
+      '{"id":7,"name":"a","before":{"name":"b","tag":null}}',
+      '{"id":7,"name":"a","before":{"name":"b","name":"c"}}',
+      '{"id":7,"name":"a","before":{"name":"\\u0000"}}',
+    ]
+    const { plants, refused } = await readAll('ndjson', rows.join('\n'))
+    assert.deepEqual(plants, [
+      [1, { ...plant(7n, 'a'), before: { name: 'b', tag: '' } }],
+      [2, { ...plant(7n, 'a', 'c'), before: { name: 'b', tag: undefined } }],
+    ])
+    assert.deepEqual(refused, [
+      [3, 40002, 'in before: the value must be an object'],
+      [4, 40002, 'in before: name is required'],
+      [5, 40002, 'in before: id must be 7 as in the row, or left out'],
+      [6, 40002, 'in before: tag must be a string'],
+      [7, 40002, 'in before: the value has name more than once; send each member once'],
+      [8, 40002, 'in before: name must not contain U+0000 or a lone surrogate'],
+    ])
+  })
+
   test('accepts ids, texts and unknown members as the body of a create does', async () => {
     const rows = [
       '{"id":9223372036854775807,"name":"a"}',

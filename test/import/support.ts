@@ -1,6 +1,7 @@
 import { AppError } from '../../src/domain/errors.ts'
 import type { NewPlant } from '../../src/domain/plant.ts'
-import { type Format, type ReadOptions, readPlants } from '../../src/import/format.ts'
+import type { ReadOptions } from '../../src/import/batch.ts'
+import { type Format, readPlants } from '../../src/import/format.ts'
 
 export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { filesOf, ROOT } from '../../scripts/repository.ts'
-import { isSetting } from '../../src/settings/unknown-variables.ts'
+import { isSetting } from '../../src/cli/config-file.ts'
 import { isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

@@ -6,6 +6,7 @@ import {
   assertAccessible,
   assertFits,
   DESKTOP,
+  intercept,
   type Opened,
   PHONE,
   pageTests,
@@ -48,46 +49,44 @@ const patch = (service: Service, id: string, body: object) =>
 suite('the page, for changes of plants,', () => {
   const inBrowser = pageTests()
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `adds plants with the next free id and with a typed id, by keyboard alone, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        const proposed = (await service.send('GET', '/ids')).json as { next: number }
-        const name = page.getByLabel('Name', { exact: true })
-        await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
-        await page.getByText(`Empty: ${proposed.next}`).waitFor()
-        await untilFocused(page, name)
-        await page.keyboard.type('Ginkgo biloba')
-        await page.keyboard.press('Tab')
-        await page.keyboard.type('tree')
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.press('Enter')
-        await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
-        await untilFocused(page, name)
-        const own = viewport === PHONE ? '9223372036854775807' : '-9223372036854775808'
-        await tabTo(page, page.getByLabel('Id', { exact: true }), 'Shift+Tab')
-        await page.keyboard.type(own)
-        await tabTo(page, name)
-        await page.keyboard.type('End')
-        // The field still has the tag of the previous plant, and Tab selects all of it.
-        await tabTo(page, page.getByLabel('Tag', { exact: true }))
-        await page.keyboard.press('Delete')
-        await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
-        await rowOf(page, own).waitFor()
-        await untilFocused(page, name)
-        const dismiss = page.getByRole('button', { name: /^Dismiss: / })
-        await pressOn(page, dismiss.first())
-        await untilFocused(page, dismiss.first())
-        await page.keyboard.press('Enter')
-        await untilFocused(page, page.locator('main'))
-        assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
-        await service.send('DELETE', `/plants/${own}`)
-        last = BigInt(proposed.next) + 1000n
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `adds plants with the next free id and with a typed id, by keyboard alone, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      const proposed = (await service.send('GET', '/ids')).json as { next: number }
+      const name = page.getByLabel('Name', { exact: true })
+      await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
+      await page.getByText(`If empty: ${proposed.next}`).waitFor()
+      await untilFocused(page, name)
+      await page.keyboard.type('Ginkgo biloba')
+      await page.keyboard.press('Tab')
+      await page.keyboard.type('tree')
+      await assertAccessible(page)
+      await assertFits(page)
+      await page.keyboard.press('Enter')
+      await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
+      await untilFocused(page, name)
+      const own = '9223372036854775807'
+      await tabTo(page, page.getByLabel('Id', { exact: true }), 'Shift+Tab')
+      await page.keyboard.type(own)
+      await tabTo(page, name)
+      await page.keyboard.type('End')
+      // The field still has the tag of the previous plant, and Tab selects all of it.
+      await tabTo(page, page.getByLabel('Tag', { exact: true }))
+      await page.keyboard.press('Delete')
+      await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
+      await rowOf(page, own).waitFor()
+      await untilFocused(page, name)
+      const dismiss = page.getByRole('button', { name: /^Dismiss: / })
+      await pressOn(page, dismiss.first())
+      await untilFocused(page, dismiss.first())
+      await page.keyboard.press('Enter')
+      await untilFocused(page, page.locator('main'))
+      assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
+      await service.send('DELETE', `/plants/${own}`)
+      last = BigInt(proposed.next) + 1000n
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('says what is wrong with an id, and keeps the typed text', async (opened) => {
     const { page } = opened
@@ -158,64 +157,67 @@ suite('the page, for changes of plants,', () => {
     assert.deepEqual(await stored(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
   })
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `shows both versions to the second of two editors, by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service } = opened
-        const { id, row } = await plantIn(opened, 'Rosa')
-        const name = page.getByLabel(`Name of ${id}`)
-        const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
-        const edit = async (text: string) => {
-          await page.keyboard.press('Enter')
-          await untilFocused(page, name)
-          await page.keyboard.press('Control+A')
-          await page.keyboard.type(text)
-        }
-        await tabTo(page, row)
-        await edit(`mine x${id}`)
-        await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
+  inBrowser(
+    `shows both versions to the second of two editors, by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      const { id, row } = await plantIn(opened, 'Rosa')
+      const name = page.getByLabel(`Name of ${id}`)
+      const dialog = page.getByRole('dialog', { name: `Somebody has changed ${id} meanwhile` })
+      const edit = async (text: string) => {
         await page.keyboard.press('Enter')
-        await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
-        await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
-        await row.getByText(`theirs x${id}`).waitFor()
-        await untilFocused(page, row)
-        await edit(`mine again x${id}`)
-        await patch(service, id, { tag: 'climber' })
-        await page.keyboard.press('Enter')
-        await pressOn(page, dialog.getByRole('button', { name: 'Go on editing' }))
         await untilFocused(page, name)
-        await page.keyboard.press('Enter')
-        await page.getByText(`Saved ${id}`).waitFor()
-        assert.deepEqual(await stored(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
-        await untilFocused(page, row)
-        await edit(`last x${id}`)
-        await patch(service, id, { name: 'lost' })
-        await page.keyboard.press('Enter')
-        await pressOn(page, dialog.getByRole('button', { name: 'Save mine' }))
-        await row.getByText(`last x${id}`).waitFor()
-        assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
-        await untilFocused(page, row)
-        await edit(`after all x${id}`)
-        await service.send('DELETE', `/plants/${id}`)
-        await page.keyboard.press('Enter')
-        await pressOn(page, page.getByRole('button', { name: 'Add mine again' }))
-        await row.getByText(`after all x${id}`).waitFor()
-        assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
-      },
-      { viewport },
-    )
-  }
+        await page.keyboard.press('Control+A')
+        await page.keyboard.type(text)
+      }
+      await tabTo(page, row)
+      await edit(`mine x${id}`)
+      await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
+      await page.keyboard.press('Enter')
+      await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
+      await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
+      await assertAccessible(page)
+      await assertFits(page)
+      await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
+      await row.getByText(`theirs x${id}`).waitFor()
+      await untilFocused(page, row)
+      await edit(`mine again x${id}`)
+      await patch(service, id, { tag: 'climber' })
+      await page.keyboard.press('Enter')
+      await pressOn(page, dialog.getByRole('button', { name: 'Go on editing' }))
+      await untilFocused(page, name)
+      await page.keyboard.press('Enter')
+      await page.getByText(`Saved ${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
+      await untilFocused(page, row)
+      await edit(`last x${id}`)
+      await patch(service, id, { name: 'lost' })
+      await page.keyboard.press('Enter')
+      await pressOn(page, dialog.getByRole('button', { name: 'Save mine' }))
+      await row.getByText(`last x${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
+      await untilFocused(page, row)
+      await edit(`after all x${id}`)
+      await service.send('DELETE', `/plants/${id}`)
+      await page.keyboard.press('Enter')
+      await pressOn(page, page.getByRole('button', { name: 'Add mine again' }))
+      await row.getByText(`after all x${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('deletes no plant that has changed since the page showed it', async (opened) => {
     const { page, service } = opened
     const { id, row } = await plantIn(opened, 'Ulmus')
-    await patch(service, id, { tag: 'keep' })
+    // The change comes before the page hears of it.
+    const goOn = await intercept(page, `**/plants/${id}`, async (route) => {
+      await patch(service, id, { tag: 'keep' })
+      await route.continue()
+    })
     await row.getByRole('button', { name: `Delete ${id}` }).click()
     await page.getByText(`Somebody has changed ${id} meanwhile.`).waitFor()
+    await goOn()
     assert.ok((await stored(service, id)) !== undefined)
     await row.getByText('keep').waitFor()
     await row.getByRole('button', { name: `Delete ${id}` }).click()
@@ -239,7 +241,7 @@ suite('the page, for changes of plants,', () => {
       const released = new Promise<void>((resolve) => {
         release = resolve
       })
-      await page.route(`**/plants/${id}`, async (route) => {
+      await intercept(page, `**/plants/${id}`, async (route) => {
         await released
         await route.continue()
       })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
+import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilCount } from '../support/labels.ts'
 import { pageTests } from '../support/page.ts'
 
@@ -33,11 +34,15 @@ Welwitschia mirabilis;greenhouse 2
  * fails if a picture no longer looks like the page.
  */
 suite('the guide for the first ten minutes', () => {
-  const inBrowser = pageTests()
+  let camera: FakeCamera
+  const inBrowser = pageTests(undefined, (scene) => {
+    camera = fakeCamera(scene)
+    return camera.args
+  })
 
   inBrowser(
     'leads from an empty store to labels, and its pictures show the page',
-    async ({ page, t }) => {
+    async ({ page, address, t }) => {
       const pages = ['first-ten-minutes.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
       const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
       const taken: string[] = []
@@ -51,7 +56,7 @@ suite('the guide for the first ten minutes', () => {
       await take('page')
       await page.getByRole('button', { name: 'Remember on this device' }).click()
 
-      await page.getByRole('link', { name: 'Import' }).click()
+      await page.getByRole('link', { name: 'Import', exact: true }).click()
       await drop(page, 'plants.csv', SHEET)
       await page.getByRole('button', { name: 'Check the file' }).waitFor()
       await take('columns')
@@ -74,6 +79,22 @@ suite('the guide for the first ten minutes', () => {
       await page.getByLabel('Search plants').fill('')
       await untilCount(page.locator('[role=row][data-id]'), 11)
 
+      await page
+        .getByRole('checkbox', { name: /^Select \d/ })
+        .nth(1)
+        .click()
+      await page
+        .getByRole('checkbox', { name: /^Select \d/ })
+        .nth(4)
+        .click({ modifiers: ['Shift'] })
+      await page.getByRole('button', { name: 'Replace text' }).click()
+      await page.getByLabel('Find', { exact: true }).fill('i')
+      await page.getByLabel('Replace with').fill('j')
+      await page.getByRole('button', { name: /^Change \d/ }).waitFor()
+      await take('many')
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Clear' }).click()
+
       await page.getByRole('search').getByRole('link', { name: 'Print labels' }).click()
       await page.getByRole('button', { name: 'Add all that match' }).click()
       await page.getByText('11 labels', { exact: true }).waitFor()
@@ -81,6 +102,26 @@ suite('the guide for the first ten minutes', () => {
       await page.locator('.preview').scrollIntoViewIfNeeded()
       await page.evaluate(`document.getElementById('preview').scrollIntoView()`)
       await take('labels')
+
+      const houseplants = page.getByRole('row', { name: 'houseplant' })
+      await page.getByRole('link', { name: 'Plants' }).click()
+      await untilCount(houseplants, 2)
+      const [ficus, monstera] = await houseplants.locator('.id').allTextContents()
+      camera.show()
+      await page.getByRole('link', { name: 'Scan', exact: true }).click()
+      await page.getByText('Hold a label into the frame.').waitFor()
+      camera.show(`${address}#/plant?id=${monstera}`)
+      await page.getByRole('gridcell', { name: 'Monstera deliciosa' }).waitFor()
+      await page.getByText('Added').waitFor()
+      await take('scan')
+      await page.goto(`${address}#/stocktake?tag=houseplant`)
+      await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
+      for (const id of [ficus, String(BigInt(monstera ?? '') + 1n)]) {
+        await page.getByLabel('Id of a label').fill(id ?? '')
+        await page.keyboard.press('Enter')
+      }
+      await page.getByText('is not one of these plants.').waitFor()
+      await take('stocktake')
       assert.deepEqual(taken.toSorted(), shown.toSorted())
     },
     { viewport: SIZE, deviceScaleFactor: 1 },

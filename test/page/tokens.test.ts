@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import { hashSecret, makeSecret, makeTokenId, SCOPES, type Token } from '../../src/domain/token.ts'
 import {
   assertAccessible,
   assertFits,
@@ -14,7 +15,17 @@ import {
   withoutWaits,
 } from '../support/page.ts'
 import { codesIn } from '../support/pdf-pages.ts'
-import { untilRefused } from '../support/tokens.ts'
+import { SECRET, type Service } from '../support/service.ts'
+import { as, untilRefused } from '../support/tokens.ts'
+
+/** Stores a token that may read plants. */
+async function store(service: Service, parts: Partial<Token>): Promise<{ secret: string; token: Token }> {
+  const times = { createdAt: new Date(), expiresAt: undefined, lastUsedAt: undefined, revokedAt: undefined }
+  const token: Token = { id: makeTokenId(), name: 'x', scopes: ['plants:read'], ...times, ...parts }
+  const secret = makeSecret()
+  await service.store.tokens.createToken(token, hashSecret(secret))
+  return { secret, token }
+}
 
 suite('tokens on the page', () => {
   const inBrowser = pageTests()
@@ -71,6 +82,148 @@ suite('tokens on the page', () => {
     )
   }
 
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `get a new secret by keyboard alone, beside the old one, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        const name = `gate ${viewport.width}`
+        const { secret, token } = await store(service, { name })
+        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
+        const rotate = page.getByRole('button', { name: `New secret for ${name} (${token.id})` })
+        await pressOn(page, rotate)
+        const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
+        await dialog.waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.press('Escape')
+        await untilFocused(page, rotate)
+        await page.keyboard.press('Enter')
+        await tabTo(page, dialog.getByLabel('The old secret works'))
+        await page.keyboard.type('for an hour')
+        await pressOn(page, dialog.getByRole('button', { name: 'Make a new secret' }))
+        const field = page.getByLabel(`The secret of ${name}`)
+        await untilFocused(page, field)
+        await page.getByText(new RegExp(`The old secret, of ${token.id}, works until \\w`)).waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        const made = await field.inputValue()
+        for (const each of [secret, made]) {
+          const own = await service.send('GET', '/tokens/self', as(each))
+          assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
+        }
+        const items = page.getByRole('listitem').filter({ hasText: name })
+        await items
+          .filter({ hasText: token.id })
+          .getByText(/expires \w/)
+          .waitFor()
+        assert.equal(await items.count(), 2)
+        await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
+        await page.reload()
+        const soon = page
+          .getByRole('list', { name: 'Tokens to look at' })
+          .getByRole('listitem')
+          .filter({ hasText: name })
+        await soon.getByText('Ends in less than a day').waitFor()
+        assert.ok((await soon.textContent())?.includes(token.id))
+        assert.equal(await page.getByText(made).count(), 0)
+      },
+      { viewport },
+    )
+
+    inBrowser(
+      `that end soon or are not used come first, each with the reason, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        const days = (count: number) => new Date(Date.now() + count * 86_400_000)
+        const at = `at ${viewport.width}`
+        await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
+        await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
+        const { token } = await store(service, {
+          name: `forgotten ${at}`,
+          createdAt: days(-91.5),
+          expiresAt: days(6.5),
+        })
+        await store(service, {
+          name: `lasting ${at}`,
+          expiresAt: days(8),
+          createdAt: days(-200),
+          lastUsedAt: days(-80),
+        })
+        await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
+        await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
+        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
+        const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
+        await soon
+          .filter({ hasText: `ending ${at}` })
+          .getByText('Ends in 3 days')
+          .waitFor()
+        await soon
+          .filter({ hasText: `unused ${at}` })
+          .getByText('Not used for 100 days')
+          .waitFor()
+        const forgotten = soon.filter({ hasText: `forgotten ${at}` })
+        await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
+        assert.equal(await soon.count(), 3)
+        const others = page
+          .getByRole('list', { name: 'All other tokens' })
+          .getByRole('listitem')
+          .filter({ hasText: at })
+        assert.equal(await others.count(), 3)
+        assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
+        await assertAccessible(page)
+        await assertFits(page)
+        await pressOn(page, page.getByRole('button', { name: `Revoke forgotten ${at} (${token.id})` }))
+        await pressOn(page, page.getByRole('button', { name: 'Revoke it' }))
+        await untilFocused(page, forgotten.getByRole('button').or(forgotten))
+        await forgotten.getByText(/revoked \w/).waitFor()
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser(
+    'with another secret are not made where the page may not, or the network is gone',
+    async (opened) => {
+      const { page, context, service, address } = opened
+      const { token } = await store(service, { name: 'wide' })
+      const rotate = async (seconds: string) => {
+        await page.getByRole('button', { name: `New secret for wide (${token.id})` }).click()
+        await page.getByLabel('The old secret works').selectOption(seconds)
+        await page.getByRole('button', { name: 'Make a new secret' }).click()
+      }
+      const { secret } = await service.issueToken(['tokens'])
+      await page.clock.install()
+      await signOver(page, address, secret)
+      await rotate('0')
+      await page.getByText('wide has no new secret. A token can rotate only tokens that have no scope beyond').waitFor()
+      await signOver(page, address, SECRET)
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      // The list comes before the network is gone.
+      await page.getByRole('button', { name: `New secret for wide (${token.id})` }).waitFor()
+      await context.setOffline(true)
+      await rotate('0')
+      await withoutWaits(page, page.getByText('wide has no new secret. The service cannot be reached.'))
+      await context.setOffline(false)
+      await rotate('0')
+      await page.getByText(`The old secret, of ${token.id}, no longer works.`).waitFor()
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser('with which the person is signed in get a new secret, and do not end at once', async (opened) => {
+    const { page, service, address } = opened
+    const { secret, token } = await store(service, { name: 'mine', scopes: SCOPES })
+    await signOver(page, address, secret)
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByRole('button', { name: `New secret for mine (${token.id})` }).click()
+    await page.getByText('You are signed in with the old one').waitFor()
+    const offered = await page.getByLabel('The old secret works').getByRole('option').allTextContents()
+    assert.deepEqual(offered, ['for an hour', 'for a day', 'for 7 days'])
+    await page.getByRole('button', { name: 'Make a new secret' }).click()
+    const made = await page.getByLabel('The secret of mine').inputValue()
+    assert.equal((await service.send('GET', '/tokens/self', as(made))).status, 200)
+    await page.getByRole('button', { name: 'I have copied it: mine' }).click()
+  })
+
   inBrowser('have an end, and do no more than the token that makes them', async ({ page, service, address }) => {
     const { secret } = await service.issueToken(['tokens'])
     await signOver(page, address, secret)
@@ -104,53 +257,51 @@ suite('tokens on the page', () => {
     { timezoneId: 'America/New_York' },
   )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `sign a phone in by a code, and can be copied with one key, at ${viewport.width} pixels`,
-      async ({ page, context, address }) => {
-        await page.getByRole('link', { name: 'Tokens' }).click()
-        const name = page.getByLabel('What is the token for?')
-        await name.fill('phone')
-        await page.getByRole('button', { name: 'Create a token' }).click()
-        const secret = await page.getByLabel('The secret of phone').inputValue()
-        const code = page.getByRole('img', { name: 'Code that signs in as phone' })
-        await page.getByText('A code that signs a phone in needs the address below.').waitFor()
-        assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
-        const base = page.getByLabel('Address of the service, for phones')
-        await base.fill('phones')
-        await page.getByText('must be an address such as').waitFor()
-        await base.fill('http://192.168.1.20:8080/')
-        await assertAccessible(page)
-        await assertFits(page)
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
-          const [found] = await codesIn(await code.screenshot())
-          assert.equal(found?.text, `http://192.168.1.20:8080/#token=${secret}`)
-        }
-        for (const [button, copied] of [
-          ['Copy: phone', secret],
-          ['Copy a link that signs in: phone', `http://192.168.1.20:8080/#token=${secret}`],
-        ] as const) {
-          await pressOn(page, page.getByRole('button', { name: button }))
-          await page.getByText('is copied.').waitFor()
-          await untilFocused(page, page.getByRole('button', { name: button }))
-          await name.fill('')
-          await name.press('Control+V')
-          assert.equal(await name.inputValue(), copied)
-        }
-        await page.evaluate('document.execCommand = () => false')
-        await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
-        await page.getByText('This browser does not copy. Select the secret and copy it yourself.').waitFor()
-        const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
-        const onPhone = await phone.newPage()
-        await onPhone.goto(`${address}#token=${secret}`)
-        await onPhone.getByText('Signed in as phone').waitFor()
-        await onPhone.getByRole('button', { name: 'Remember on this device' }).waitFor()
-        await phone.close()
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `sign a phone in by a code, and can be copied with one key, at ${PHONE.width} pixels`,
+    async ({ page, context, address }) => {
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      const name = page.getByLabel('What is the token for?')
+      await name.fill('phone')
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      const secret = await page.getByLabel('The secret of phone').inputValue()
+      const code = page.getByRole('img', { name: 'Code that signs in as phone' })
+      await page.getByText('A code that signs a phone in needs the address below.').waitFor()
+      assert.equal(await code.count(), 0, 'a code with 127.0.0.1 leads a phone to itself')
+      const base = page.getByLabel('Address of the service, for phones')
+      await base.fill('phones')
+      await page.getByText('must be an address such as').waitFor()
+      await base.fill('http://192.168.1.20:8080/')
+      await assertAccessible(page)
+      await assertFits(page)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        const [found] = await codesIn(await code.screenshot())
+        assert.equal(found?.text, `http://192.168.1.20:8080/#token=${secret}`)
+      }
+      for (const [button, copied] of [
+        ['Copy: phone', secret],
+        ['Copy a link that signs in: phone', `http://192.168.1.20:8080/#token=${secret}`],
+      ] as const) {
+        await pressOn(page, page.getByRole('button', { name: button }))
+        await page.getByText('is copied.').waitFor()
+        await untilFocused(page, page.getByRole('button', { name: button }))
+        await name.fill('')
+        await name.press('Control+V')
+        assert.equal(await name.inputValue(), copied)
+      }
+      await page.evaluate('document.execCommand = () => false')
+      await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
+      await page.getByText('This browser does not copy. Select the secret and copy it yourself.').waitFor()
+      const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
+      const onPhone = await phone.newPage()
+      await onPhone.goto(`${address}#token=${secret}`)
+      await onPhone.getByText('Signed in as phone').waitFor()
+      await onPhone.getByRole('button', { name: 'Remember on this device' }).waitFor()
+      await phone.close()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
     await page.getByRole('link', { name: 'Tokens' }).click()
@@ -201,4 +352,16 @@ suite('tokens on the page', () => {
     },
     { expected: NO_NETWORK },
   )
+
+  // The last test: the tokens stay.
+  inBrowser('are all looked through, and shown a hundred at a time', async ({ page, service }) => {
+    for (let i = 0; i < 120; i++) await store(service, { name: `of many ${i}` })
+    const { token } = await store(service, { name: 'after many', expiresAt: new Date(Date.now() + 60_000) })
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    const others = page.getByRole('list', { name: 'All other tokens' }).getByRole('listitem')
+    await page.getByRole('list', { name: 'Tokens to look at' }).getByText(token.id).waitFor()
+    assert.equal(await others.count(), 100)
+    await page.getByRole('button', { name: 'More tokens' }).click()
+    await page.getByText('of many 119', { exact: true }).waitFor()
+  })
 })

@@ -14,15 +14,15 @@ export const BROWSER_VARIABLE = 'PLANTSTORE_TEST_BROWSER'
 
 const FONTS = join(import.meta.dirname, 'fonts')
 
-/** Starts a real browser, which ends with the test. It sees no font of this machine. */
-export async function withBrowser(scene: Scene): Promise<Browser> {
+/** Starts a real browser with further flags, which ends with the test. It sees no font of this machine. */
+export async function withBrowser(scene: Scene, flags: readonly string[] = []): Promise<Browser> {
   const folder = await unpacked(scene)
   const home = tempFolder(scene)
   const fonts = join(home, 'fonts.conf')
   writeFileSync(fonts, fontConfiguration([join(folder, 'fonts'), FONTS], join(home, 'cache')))
   // Containers and root cannot use the sandbox. The browser loads only what the test serves.
   // Hinted letters have other widths on paper than on the screen. This takes the option and the configuration.
-  const args = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none']
+  const args = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none', ...flags]
   const browser = await chromium.launch({
     executablePath: join(folder, 'chromium'),
     args,

@@ -7,6 +7,9 @@ import { query } from './query.ts'
 /** The variable with the address of a Citus coordinator with workers (`postgres://…`), where tests create databases. */
 export const CITUS_VARIABLE = 'PLANTSTORE_TEST_CITUS'
 
+/** Whether the stores of this run are distributed ones, which keep no log of changes. */
+export const isDistributed = (): boolean => (process.env[CITUS_VARIABLE] ?? '') !== ''
+
 /** The variable with a folder with `bin/postgres` and the extension citus, for tests that stop servers. */
 export const CITUS_BUILD_VARIABLE = 'PLANTSTORE_TEST_CITUS_BUILD'
 
@@ -50,7 +53,7 @@ export class CitusCluster {
 }
 
 /** Makes the existing databases at these addresses a coordinator and its workers. */
-export async function joinCluster(coordinator: string, workers: readonly string[]): Promise<void> {
+async function joinCluster(coordinator: string, workers: readonly string[]): Promise<void> {
   for (const url of [coordinator, ...workers]) await query(url, 'CREATE EXTENSION IF NOT EXISTS citus')
   const { hostname, port } = new URL(coordinator)
   await query(coordinator, 'SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
@@ -61,7 +64,7 @@ export async function joinCluster(coordinator: string, workers: readonly string[
 }
 
 /** The addresses of the workers of a coordinator, for its user and database. */
-export async function workersOf(coordinator: string): Promise<string[]> {
+async function workersOf(coordinator: string): Promise<string[]> {
   const rows = await query<{ nodename: string; nodeport: number }>(
     coordinator,
     'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY nodeid',
@@ -89,7 +92,8 @@ export async function newCitusDatabase(
     const [database] = await query<{ isOpen: boolean }>(cluster, sql, [name])
     // The test has taken the database away.
     if (database?.isOpen !== true) return
-    for (const table of ['plants', 'tokens', 'id_reservations']) await query(url, `TRUNCATE ${table}`)
+    for (const table of ['plants', 'tokens', 'id_reservations', 'webhooks CASCADE'])
+      await query(url, `TRUNCATE ${table}`)
     free.push(url)
   })
   return url

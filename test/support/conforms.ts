@@ -137,6 +137,8 @@ const OF_THE_MESSAGE = new Set([
   'content-type',
   'date',
   'keep-alive',
+  // Of the way to the client; the same for all operations of a service.
+  'strict-transport-security',
   'transfer-encoding',
 ])
 

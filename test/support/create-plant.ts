@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../src/domain/plant.ts'
-import type { CreateOptions, CreateResult, Store } from '../../src/domain/store.ts'
+import type { CreateOptions, CreateResult, NewPlant } from '../../src/domain/plant.ts'
+import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
 
 /** Creates a plant as the actor of the tests. */

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
 import { type Config, readConfig } from '../../src/settings/config.ts'
-import { lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
+import { emptyDatabase, lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
 
 export interface StoredRow {
   readonly id: bigint
@@ -101,6 +101,9 @@ after(async () => {
   for (const drop of drops) await drop()
 })
 
+/** Runs work at the end of the process, before its databases are dropped. */
+export const beforeDrops = (work: () => Promise<void>): void => void drops.unshift(work)
+
 async function openPostgres(config: Config): Promise<EngineUnderTest> {
   const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
   /** Whether the test has changed the database so that no other test can use it. */
@@ -136,7 +139,7 @@ async function openPostgres(config: Config): Promise<EngineUnderTest> {
     async remove() {
       await store.close()
       if (isSpoilt) return
-      await query(url, 'TRUNCATE plants, tokens, id_reservations')
+      await emptyDatabase(url)
       free.push(url)
     },
   }
@@ -152,6 +155,8 @@ function open(address: string, config: Config): Promise<OpenStore> {
     longConnections: config.storeLongConnections,
     timeout: config.storeTimeout,
     wait: 0,
+    changesKeep: config.changesKeep,
+    changesKeepSize: config.changesKeepSize,
     onFatal: () => {},
     onMade: () => {},
     onNotice: () => {},

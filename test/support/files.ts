@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -59,8 +59,7 @@ export function isIntact(path: string): boolean {
  * store in this process would drop the locks (https://sqlite.org/howtocorrupt.html section 2.2).
  */
 export function copyAsAfterCrash(path: string, target: string): void {
-  const script = `const { copyFileSync, existsSync } = require('node:fs')
-    for (const suffix of ['', '-wal']) if (existsSync(${JSON.stringify(path)} + suffix))
-      copyFileSync(${JSON.stringify(path)} + suffix, ${JSON.stringify(target)} + suffix)`
-  execFileSync(process.execPath, ['-e', script])
+  for (const suffix of ['', '-wal']) {
+    if (existsSync(path + suffix)) execFileSync('cp', [path + suffix, target + suffix])
+  }
 }

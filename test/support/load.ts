@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Plant } from '../../src/domain/plant.ts'
 import { plantsIn } from './files.ts'
@@ -20,7 +21,11 @@ export async function send(
 ): Promise<Answer> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(url, { method, headers, ...(agent === undefined ? {} : { agent }) }, resolve)
+    const sent = (url.startsWith('https:') ? secureRequest : request)(
+      url,
+      { method, headers, ...(agent === undefined ? {} : { agent }) },
+      resolve,
+    )
     sent.setTimeout(PATIENCE, () => sent.destroy(new Error(`${method} ${url} is not answered`)))
     sent.on('error', reject).end(body)
   })

@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict'
 import { TESTER } from './actor.ts'
 import type { Scene } from './clean-up.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
+import { boundIn } from './scrape.ts'
 import { SECRET, type Service, withService } from './service.ts'
 import { until } from './until.ts'
 
@@ -36,25 +36,35 @@ export const openImport = ({ port }: Service, secret: string, path = '/plants/im
   return connection
 }
 
+/** The bounds of the kinds of long work. */
+const BOUNDS = {
+  search: 'max-searches',
+  export: 'max-exports',
+  stream: 'max-streams',
+  import: 'max-imports',
+  dryRun: 'max-dry-runs',
+  patch: 'max-patches',
+  change: 'changes',
+} as const
+
+type Work = keyof typeof BOUNDS
+
 /** Waits until this many pieces of work of a kind run. */
-export async function untilRunning(service: Service, work: string, count: number): Promise<void> {
-  const running = () => workMetric(service, 'running', `work="${work}"`)
+export async function untilRunning(service: Service, work: Work, count: number): Promise<void> {
+  const running = () => boundOf(service, BOUNDS[work])
   await until(async () => (await running()) === count, `${count} of the kind ${work} do not run`)
 }
 
-/** Reads a metric of long work. */
-export async function workMetric(service: Service, name: string, labels: string): Promise<number> {
-  const { body } = await service.send('GET', '/metrics')
-  const line = body.split('\n').find((candidate) => candidate.startsWith(`plantstore_work_${name}{${labels}} `))
-  assert.ok(line, `${name}{${labels}} is not in the metrics`)
-  return Number(line.split(' ').at(-1))
+/** Reads the metrics of a bound. */
+export async function boundOf(service: Service, ...which: [string, ('used' | 'refused_total')?]): Promise<number> {
+  return boundIn((await service.send('GET', '/metrics')).body, ...which)
 }
 
 /** Waits until no work of the kind runs or waits. */
-export async function untilIdle(service: Service, work: string): Promise<void> {
+export async function untilIdle(service: Service, work: Work): Promise<void> {
   const open = async () => {
-    const waiting = work === 'search' ? await workMetric(service, 'waiting', 'work="search"') : 0
-    return waiting + (await workMetric(service, 'running', `work="${work}"`))
+    const waiting = work === 'search' ? await boundOf(service, 'search-queue') : 0
+    return waiting + (await boundOf(service, BOUNDS[work]))
   }
   await until(async () => (await open()) === 0, `work of the kind ${work} goes on`)
 }

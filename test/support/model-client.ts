@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { AppError } from '../../src/domain/errors.ts'
-import { words } from '../../src/domain/fold.ts'
-import { MAX_ID, MIN_ID, type NewPlant, type PlantPatch } from '../../src/domain/plant.ts'
-import { PLANT_ORDERS, type PlantFilter, type PlantOrder } from '../../src/domain/plant-query.ts'
-import { type Expectation, versionOf } from '../../src/domain/plant-version.ts'
-import type { ImportMode, Store } from '../../src/domain/store.ts'
+import {
+  type Expectation,
+  type ImportMode,
+  MAX_ID,
+  MIN_ID,
+  type NewPlant,
+  type PlantPatch,
+  versionOf,
+} from '../../src/domain/plant.ts'
+import { PLANT_ORDERS, type PlantFilter, type PlantOrder, words } from '../../src/domain/plant-query.ts'
+import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
 import { createPlant } from './create-plant.ts'
 import { expectedPlants } from './expected.ts'

@@ -9,7 +9,7 @@ export function notTestedHere(t: TestContext, what: string): void {
 }
 
 /** Whether a command runs on this machine and succeeds. */
-export const runs = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
+export const runs = (command: string, ...args: readonly string[]): boolean => spawnSync(command, args).status === 0
 
 export const isRoot = process.getuid?.() === 0
 export const isLinux = process.platform === 'linux'

@@ -5,7 +5,7 @@ import type { Service } from './service.ts'
 
 /** Opens a file in the view of imports. */
 export async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
-  await page.getByRole('link', { name: 'Import' }).click()
+  await page.getByRole('link', { name: 'Import', exact: true }).click()
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Route } from 'playwright-core'
 import { hasBrowser, withBrowser } from './browser.ts'
+import type { Scene } from './clean-up.ts'
 import { notTestedHere } from './not-tested.ts'
-import { SECRET, type Service, withService } from './service.ts'
+import { type Bounds, SECRET, type Service, withService } from './service.ts'
 import { PATIENCE, until as untilHolds } from './until.ts'
 
 /** The two sizes of the window in which the tests use the page. */
@@ -31,8 +32,14 @@ interface Opening extends BrowserContextOptions {
 /**
  * Runs tests of the page at / in one browser and on one service per file, each in its own browser context. A test fails
  * at any other message in the console of the browser.
+ *
+ * @param settings makes the settings of the service
+ * @param args makes further arguments of the browser
  */
-export function pageTests(): (title: string, run: (opened: Opened) => Promise<void>, opening?: Opening) => void {
+export function pageTests(
+  settings: (scene: Scene) => Promise<Bounds> = async () => ({}),
+  args: (scene: Scene) => readonly string[] = () => [],
+): (title: string, run: (opened: Opened) => Promise<void>, opening?: Opening) => void {
   let browser: Browser
   let service: Service
   const closers: (() => Promise<void> | void)[] = []
@@ -40,8 +47,8 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
   before(async () => {
     if (!hasBrowser) return
     const scene = { after: (done: () => Promise<void> | void) => closers.push(done) }
-    browser = await withBrowser(scene)
-    service = await withService(scene)
+    browser = await withBrowser(scene, args(scene))
+    service = await withService(scene, await settings(scene))
   })
   after(async () => {
     for (const close of closers.toReversed()) await close()
@@ -54,7 +61,13 @@ export function pageTests(): (title: string, run: (opened: Opened) => Promise<vo
       const address = `${origin}/`
       const localStorage = remembers === undefined ? [] : [{ name: 'plantstore-token', value: remembers }]
       const storageState = { cookies: [], origins: [{ origin, localStorage }] }
-      const context = await browser.newContext({ viewport: DESKTOP, storageState, ...options })
+      // Colours and places do not change while a test looks at them.
+      const context = await browser.newContext({
+        viewport: DESKTOP,
+        storageState,
+        reducedMotion: 'reduce',
+        ...options,
+      })
       t.after(() => context.close())
       context.setDefaultTimeout(PATIENCE)
       const faults: string[] = []
@@ -95,18 +108,54 @@ export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
   await untilHolds(isThere, `${wanted} does not come`)
 }
 
-/** Lets requests reach the service, and drops their answers. */
-export async function loseAnswers(page: Page, url: string): Promise<void> {
-  await page.route(url, async (route) => {
-    await route.fetch()
+/**
+ * Handles requests of a page, once Chromium really hands them over: the first ones after its "enabled" may still pass by.
+ *
+ * @returns ends that
+ */
+export async function intercept(
+  page: Page,
+  url: string | RegExp,
+  handle: (route: Route) => Promise<void>,
+): Promise<() => Promise<void>> {
+  await page.route(url, handle)
+  let isIntercepted = false
+  const probe = '/is-intercepted'
+  await page.route(`**${probe}`, (route) => {
+    isIntercepted = true
+    return route.fulfill()
+  })
+  await untilHolds(async () => {
+    await page.evaluate(`fetch('${probe}').then(() => {})`)
+    return isIntercepted
+  }, 'the browser hands over no request')
+  await page.unroute(`**${probe}`)
+  return () => page.unroute(url, handle)
+}
+
+/**
+ * Lets requests reach the service, and drops their answers.
+ *
+ * @returns ends that, after the effects of all these requests
+ */
+export async function loseAnswers(page: Page, url: string): Promise<() => Promise<void>> {
+  const lost: Promise<unknown>[] = []
+  const end = await intercept(page, url, async (route) => {
+    const answer = route.fetch()
+    lost.push(answer)
+    await answer
     await route.abort('connectionreset')
   })
+  return async () => {
+    await end()
+    await Promise.all(lost)
+  }
 }
 
 /** Holds requests of this method. @returns a function that releases them */
 export async function holdAnswers(page: Page, url: string | RegExp, method: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  await page.route(url, async (route) => {
+  await intercept(page, url, async (route) => {
     if (route.request().method() === method) await promise
     await route.continue()
   })
@@ -132,6 +181,13 @@ export async function pressOn(page: Page, target: Locator, key = 'Enter', way?: 
   await page.keyboard.press(key)
 }
 
+/** Unfolds the tools of the list by keyboard. A wide window always shows them. */
+export async function openTools(page: Page): Promise<void> {
+  await page.locator('#tools').waitFor({ state: 'attached' })
+  const tools = page.getByRole('button', { name: 'Tools' })
+  if (await tools.isVisible()) await pressOn(page, tools)
+}
+
 /** Fails if the focused element has no ring, or if something covers it. */
 async function assertFocusSeen(page: Page): Promise<void> {
   const [outline, over] = await page.evaluate<[string, string | null]>(`(() => {
@@ -154,7 +210,8 @@ const focusedOf = (page: Page, target: Locator): Locator => target.and(page.loca
 
 /** Fails if axe finds a serious or critical fault, in light or in dark colours. */
 export async function assertAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source)
+  // The script has half a megabyte.
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source)
   for (const [colorScheme, options] of [
     ['light', {}],
     // Only this rule depends on the colours.
@@ -175,6 +232,21 @@ export async function assertAccessible(page: Page): Promise<void> {
 export async function assertFits(page: Page): Promise<void> {
   const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
   assert.ok(wide <= window, `the page is ${wide} pixels wide in a window of ${window}`)
+}
+
+/** The least height and width of what a finger hits, in CSS pixels. */
+const FINGER = 44
+
+/** Fails if a control is too small for a finger. Links within a sentence are as high as its line. */
+export async function assertForFingers(page: Page): Promise<void> {
+  assert.ok(await page.evaluate<boolean>(`matchMedia('(pointer: coarse)').matches`), 'the context has no touch screen')
+  const small = await page.evaluate<readonly string[]>(`
+    [...document.querySelectorAll('a, button, input, select, textarea, summary')]
+      .filter((control) => control.checkVisibility() && getComputedStyle(control).display !== 'inline')
+      .map((control) => [control, (control.closest('label') ?? control).getBoundingClientRect()])
+      .filter(([, { width, height }]) => Math.min(width, height) < ${FINGER - 0.5})
+      .map(([control, { width, height }]) => control.outerHTML.slice(0, 120) + ' ' + width + ' x ' + height)`)
+  assert.deepEqual(small, [])
 }
 
 /**

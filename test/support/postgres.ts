@@ -36,6 +36,14 @@ export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<strin
   return database.href
 }
 
+const EMPTY =
+  'TRUNCATE plants, tokens, id_reservations, webhooks, webhook_attempts, change_history, change_ticks, change_plants, changes'
+
+/** Empties the tables of a store, once the last statements of its sessions have ended. */
+export async function emptyDatabase(url: string): Promise<void> {
+  await query(url, EMPTY)
+}
+
 /** Takes an exclusive lock on the plants. Resolves with a function that releases the lock. */
 export async function lockPlants(url: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url })
@@ -56,6 +64,11 @@ export async function plantsOf(url: string): Promise<NewPlant[]> {
   )
   return rows.map(({ id, name, tag }) => ({ id: BigInt(id), name, tag: tag ?? undefined }))
 }
+
+/** Takes the log of changes and the webhooks out of a database, as it was before schema 11. */
+export const WITHOUT_LOG = `DROP FUNCTION tick_changes, changes_between;
+  DROP TABLE changes, change_plants, change_ticks, change_history, webhooks, webhook_attempts;
+  ALTER TABLE plants DROP COLUMN created_by`
 
 async function onServer(server: URL, sql: string): Promise<void> {
   await query(server.href, sql)

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
+import { tempFolder } from './files.ts'
 import { expectService } from './recorder.ts'
+import { certificate, writePair } from './transport.ts'
 import { settled } from './until.ts'
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/plantstore.js', import.meta.url))
@@ -39,7 +40,7 @@ export class Program {
   #stdout = ''
   #stderr = ''
 
-  constructor(t: TestContext, args: readonly string[], options: ProgramOptions = {}) {
+  constructor(t: Scene, args: readonly string[], options: ProgramOptions = {}) {
     const [command = process.execPath, ...rest] = [
       ...(options.under ?? []),
       process.execPath,
@@ -128,7 +129,7 @@ export class Program {
 }
 
 /** Runs one command of `plantstore` to its end. */
-export const run = (t: TestContext, args: readonly string[], options: ProgramOptions = {}): Promise<Outcome> =>
+export const run = (t: Scene, args: readonly string[], options: ProgramOptions = {}): Promise<Outcome> =>
   new Program(t, args, options).outcome
 
 export interface Served {
@@ -142,7 +143,7 @@ export interface Server extends Served {
 
 /** Starts a server on a store in `folder` and on a free port. Resolves once the server has printed that it is ready. */
 export async function startServer(
-  t: TestContext,
+  t: Scene,
   folder: string,
   args: readonly string[] = [],
   options: ProgramOptions = {},
@@ -153,16 +154,18 @@ export async function startServer(
 
 /** Starts a server on the store with this address. */
 export async function serveStore(
-  t: TestContext,
+  t: Scene,
   store: string,
   args: readonly string[] = [],
   options: ProgramOptions = {},
 ): Promise<Served> {
-  const program = new Program(t, ['serve', '--port', '0', ...args], {
+  const pair = certificate()
+  const secure = pair === undefined ? [] : writePair(tempFolder(t), pair)
+  const program = new Program(t, ['serve', '--port', '0', ...secure, ...args], {
     ...options,
     env: { PLANTSTORE_STORE: store, PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...options.env },
   })
-  const address = await program.says((stdout) => /^ {2}Address {2}(http:\S+)$/m.exec(stdout)?.[1])
+  const address = await program.says((stdout) => /^ {2}Address {2}(https?:\S+)$/m.exec(stdout)?.[1])
   cleanUp(t, expectService(Number(new URL(address).port)))
   return { program, address }
 }

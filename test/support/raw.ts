@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { assertError, type Seen } from './conforms.ts'
 import { isExpected, recordConnection } from './recorder.ts'
+import { connectTo } from './transport.ts'
 import { settled } from './until.ts'
 
 /**
@@ -40,7 +41,7 @@ export class RawConnection {
   readonly #sent: Buffer[] = []
 
   constructor(port: number) {
-    this.socket = connect({ port, host: '127.0.0.1' })
+    this.socket = connectTo(port)
     // A reset connection counts as closed. The bytes before the reset count.
     this.socket.on('error', () => {
       this.wasReset = true

@@ -34,6 +34,10 @@ export class Scrape {
   }
 }
 
+/** The use, the limit or the refusals of a bound in a text of metrics. */
+export const boundIn = (text: string, bound: string, what: 'used' | 'limit' | 'refused_total' = 'used'): number =>
+  new Scrape(text).value(`plantstore_bound_${what}`, { bound }) ?? Number.NaN
+
 function sampleOf(line: string): Sample {
   const [, name, labels = '', value] = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? []
   if (name === undefined || value === undefined) throw new Error(`this is no sample: ${line}`)

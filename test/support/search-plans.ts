@@ -5,6 +5,7 @@ import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { search } from '../../src/postgres/read/search.ts'
 import { type SearchStatistics, StatisticsCache } from '../../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
 
 /** A node of the plan of a statement that has run (https://www.postgresql.org/docs/current/sql-explain.html). */
 export interface Plan {
@@ -15,13 +16,18 @@ export interface Plan {
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
+  readonly 'Heap Fetches'?: number
   readonly Plans?: readonly Plan[]
 }
 
 /** The plan and all of its parts. */
 export const parts = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(parts)]
 
-/** Adds the plants that a node has read. */
+/** Adds the plants that a scan has read: one of an index alone reads those that VACUUM has not seen. */
+export const readOf = (sum: number, scan: Plan): number =>
+  scan['Node Type'] === 'Index Only Scan' ? sum + (scan['Heap Fetches'] ?? 0) : rowsOf(sum, scan)
+
+/** Adds the rows that a node has read. */
 export const rowsOf = (sum: number, plan: Plan): number =>
   sum + (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
 
@@ -31,27 +37,29 @@ function literal(value: unknown): string {
 }
 
 /**
- * Explains and analyzes all statements of a search in a session like those of the store.
+ * Explains and analyzes all statements of a search in the session of a pool like the store's.
  *
  * @param believed in place of the server's statistics
  */
-export async function plansOf(url: string, wanted: PlantQuery, believed?: SearchStatistics): Promise<Plan[]> {
-  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+export async function plansOf(pool: Pool, wanted: PlantQuery, believed?: SearchStatistics): Promise<Plan[]> {
   const plans: Plan[] = []
-  try {
-    await new PoolShare(pool, 1).with(async (run) => {
-      const explained: Run = async (statement) => {
-        // A prepared statement has its real plan only after it has run under its name.
-        const outcome = await run(statement)
-        const values = (statement.values ?? []).map(literal).join(', ')
-        const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
-        plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
-        return outcome
-      }
-      await search(explained, wanted, 100, believed ?? (await new StatisticsCache().current(run)))
-    })
-  } finally {
-    await pool.close()
-  }
+  await new PoolShare(pool, 1).with(async (run) => {
+    const explained: Run = async (statement) => {
+      // A prepared statement has its real plan only after it has run under its name.
+      const outcome = await run(statement)
+      const values = (statement.values ?? []).map(literal).join(', ')
+      const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
+      plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
+      return outcome
+    }
+    await search(explained, wanted, 100, believed ?? (await new StatisticsCache().current(run)))
+  })
   return plans
+}
+
+/** A pool of one session, which takes plans of the statistics that it finds first. */
+export function poolOf(scene: Scene, url: string): Pool {
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+  cleanUp(scene, () => pool.close())
+  return pool
 }

@@ -1,20 +1,27 @@
-import { Agent, type IncomingHttpHeaders, request, type Server } from 'node:http'
+import { type IncomingHttpHeaders, request, type Server } from 'node:http'
+import { type Server as SecureServer, request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import pino from 'pino'
-import { AuditLog } from '../../src/domain/audit.ts'
+import pino, { type Logger } from 'pino'
+import type { ChangeLog } from '../../src/domain/changes.ts'
+import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/domain/token.ts'
+import { AuditLog } from '../../src/http/answer/records.ts'
+import type { ServiceState } from '../../src/http/answer/responder.ts'
 import { type App, buildApp } from '../../src/http/app.ts'
-import type { ServiceState } from '../../src/http/service-state.ts'
+import { JwtIssuer } from '../../src/oidc/jwt-issuer.ts'
 import { type Config, type DerivedLimits, readConfig, SETTINGS, type SettingValues } from '../../src/settings/config.ts'
 import type { Limits } from '../../src/settings/limits.ts'
+import { Deliverer } from '../../src/webhooks/deliverer.ts'
+import { TESTER } from './actor.ts'
 import type { Scene } from './clean-up.ts'
 import { assertConforms, contract, operationIdOf, type Seen } from './conforms.ts'
-import { type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
+import { beforeDrops, type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
+import { certificate, newAgent } from './transport.ts'
 import { PATIENCE } from './until.ts'
 
 /** The configured token of the services of withService. It has all scopes. */
@@ -49,17 +56,22 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
   const lines: string[] = []
   const log = pino({ level: config.logLevel, base: null }, new Writable({ write: keepIn(lines) }))
   const audited: string[] = []
+  const delivery = store.changes && delivererOf(store.changes, store, config, log)
   const app = buildApp({
     config,
     audit: new AuditLog({ write: (line) => audited.push(line) }),
     contract,
     store,
     log,
+    issuer: issuerOf(config, log),
     state,
     writes: store.writes,
     indexBehind: () => store.indexBehind,
     pool: store.pool,
+    pair: certificate(),
+    delivery,
   })
+  delivery?.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ under, app, state, log: lines, audited })
   const expectNoLonger = expectService(service.port)
@@ -68,10 +80,48 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
     service.agent.destroy()
     app.server.closeAllConnections()
     await app.close()
+    await delivery?.close()
     await under.remove()
   })
   return service
 }
+
+/** The service that the tests of this process share. */
+let shared: Promise<Service> | undefined
+const ends: (() => Promise<void> | void)[] = []
+beforeDrops(async () => {
+  for (const end of ends.toReversed()) await end()
+})
+
+/**
+ * Returns the service that tests of this process share, without plants and with an empty log. It is for tests that
+ * leave its tokens, its state, its store and its metrics alone: starting a service for each takes most of their time.
+ */
+export async function emptyService(): Promise<Service> {
+  shared ??= withService({ after: (end) => void ends.push(end) })
+  const service = await shared
+  const plants = await service.plants()
+  await Promise.all(plants.map(({ id }) => service.store.deletePlant(id, NO_EXPECTATION, TESTER)))
+  service.forget()
+  return service
+}
+
+/** Delivers to webhooks, as `plantstore serve` does. */
+const delivererOf = (changes: ChangeLog, { webhooks }: Store, config: Config, log: Logger): Deliverer =>
+  new Deliverer({
+    changes,
+    webhooks,
+    allow: config.webhookAllow,
+    giveUp: config.webhookGiveUp,
+    hasConfiguredToken: true,
+    version: 'test',
+    onNotice: (text) => log.warn(text),
+  })
+
+const issuerOf = ({ oidcIssuer, ...settings }: Config, log: Logger): JwtIssuer | undefined =>
+  oidcIssuer === undefined
+    ? undefined
+    : new JwtIssuer({ ...settings, oidcIssuer, onOutage: (err) => log.warn({ err }, 'the issuer is away') })
 
 /** Settings as texts, as on the command line; limits as values. */
 export type Bounds = Partial<Record<keyof SettingValues, string | undefined>> & Partial<Limits & DerivedLimits>
@@ -87,21 +137,21 @@ interface ServiceParts {
   readonly under: EngineUnderTest
   readonly app: App
   readonly state: ServiceState
-  readonly log: readonly string[]
-  readonly audited: readonly string[]
+  readonly log: string[]
+  readonly audited: string[]
 }
 
 export class Service {
   readonly under: EngineUnderTest
-  readonly server: Server
+  readonly server: Server | SecureServer
   readonly port: number
   readonly store: Store
   readonly state: ServiceState
-  readonly agent = new Agent({ keepAlive: true })
+  readonly agent = newAgent({ keepAlive: true })
   /** The lines of the audit log. */
-  readonly audited: readonly string[]
+  readonly audited: string[]
   readonly #app: App
-  readonly #log: readonly string[]
+  readonly #log: string[]
 
   constructor({ under, app, state, log, audited }: ServiceParts) {
     this.under = under
@@ -112,6 +162,12 @@ export class Service {
     this.state = state
     this.#log = log
     this.audited = audited
+  }
+
+  /** Empties the log and the audit log. */
+  forget(): void {
+    this.#log.length = 0
+    this.audited.length = 0
   }
 
   /** The log so far. */
@@ -175,7 +231,8 @@ export class Service {
     if (authorization !== null) headers['Authorization'] = authorization
     if (body !== undefined && !chunked) headers['Content-Length'] = String(Buffer.byteLength(body))
     return new Promise((resolve, reject) => {
-      const outgoing = request({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
+      const send = certificate() === undefined ? request : secureRequest
+      const outgoing = send({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
       outgoing.on('error', reject)
       outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))
       outgoing.on('response', (incoming) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { sortKey } from '../../src/domain/fold.ts'
-import { indexPath } from '../../src/sqlite/search-index/index-file.ts'
-import { Indexer, type IndexProgress } from '../../src/sqlite/search-index/indexer.ts'
+import { sortKey } from '../../src/domain/plant-query.ts'
+import { type IndexProgress, indexPath } from '../../src/sqlite/search-index/index-file.ts'
+import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
+import { nameStart } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { expectedTags } from './expected.ts'
@@ -37,7 +38,7 @@ export const IDLE: Follower = {
   wake: () => {},
   rebuild: () => {},
   giveSpace: () => {},
-  restartLog: async () => {},
+  restartWal: async () => {},
   close: async () => {},
 }
 
@@ -86,6 +87,10 @@ export function assertIndexMatches(path: string): void {
     assert.deepEqual(
       sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')),
       sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
+    )
+    assert.deepEqual(
+      sorted(rows('SELECT start, id FROM name_starts')),
+      sorted([...plants].map(([id, { name }]) => [nameStart(sortKey(name)), id])),
     )
     assert.deepEqual(sorted(rows('SELECT tag, id FROM tags')), sorted(tagged))
     const wide = rows('SELECT DISTINCT plant FROM wide_words').flat()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { NewPlant } from '../../src/domain/plant.ts'
+import type { ImportMode, NewPlant } from '../../src/domain/plant.ts'
 import { type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../src/domain/plant-query.ts'
-import type { ImportMode, Store } from '../../src/domain/store.ts'
+import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
 
 export const EVERYTHING: PlantFilter = { tags: [], words: [] }

@@ -31,7 +31,7 @@ const isPictograph = (character: string): boolean =>
   /^[\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u.test(character) ||
   (/^\p{So}$/u.test(character) && (isIn(character, 0x2600, 0x27bf) || isIn(character, 0x1f000, 0x1faff)))
 
-/** The words of a text by the rule of docs/reference/api.md, character by character. Shares nothing with src/domain/fold.ts. */
+/** The words of a text by the rule of docs/reference/api.md, character by character. Shares nothing with src/domain/plant-query.ts. */
 export function modelWords(text: string): string[] {
   const found: string[] = []
   let word = ''

@@ -24,6 +24,7 @@ import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { run, startServer } from '../support/process.ts'
 import { plant } from '../support/store-under-test.ts'
+import { hasStrace, tracing } from '../support/strace.ts'
 
 const fails = (why: RegExp, exitCode: 1 | 2) => (error: unknown) => {
   assert.ok(error instanceof OperatorError, String(error))
@@ -213,14 +214,14 @@ test('a backup that has other counts than its store gets no name', async (t) => 
 })
 
 test('each byte of a backup is on stable storage before it gets its name, and then the name is', async (t) => {
-  if (!(isLinux && runs('strace', '-f', '-qq', '-o', '/dev/null', 'true'))) {
+  if (!hasStrace) {
     return notTestedHere(t, 'the order of the writes of a backup, because strace is not there or not allowed')
   }
   const path = await storeWith(t, 5)
   const folder = tempFolder(t)
   const log = join(tempFolder(t), 'calls')
   const calls = 'pwrite64,write,fsync,fdatasync,link,linkat,rename'
-  const under = ['strace', '-f', '-qq', '-y', '-s', '0', '-o', log, '-e', `trace=${calls}`]
+  const under = tracing(calls, log)
   const { code, stderr } = await run(t, ['backup', join(folder, 'a.db'), '--store', `sqlite:${path}`], { under })
   assert.equal(code, 0, stderr)
   const steps = readFileSync(log, 'utf8')

@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { NO_EXPECTATION } from '../../src/domain/plant-version.ts'
+import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../../src/sqlite/upkeep/check.ts'
 import { TESTER } from '../support/actor.ts'
@@ -72,7 +72,7 @@ test('the check finds damage of the file, the log of changes and the schema, and
   bytes.fill(0, bytes.length >> 1, (bytes.length >> 1) + 8192)
   writeFileSync(damaged, bytes)
   for (const [file, sql] of [
-    [gap, "INSERT INTO changes (position, at, kind, ids) VALUES (5000, 1, 'create', zeroblob(8))"],
+    [gap, "INSERT INTO changes (position, bytes, at, kind, ids) VALUES (5000, 1, 1, 'create', zeroblob(8))"],
     [newer, "INSERT INTO migrations VALUES (99, 'x')"],
   ] as const) {
     const db = new DatabaseSync(file)

@@ -2,8 +2,11 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { LinkDialog, RememberLine } from './by-link.tsx'
 import { ImportProgress } from './import/import-progress.tsx'
+import { language, say } from './language/language.ts'
+import { LanguageMenu } from './language/language-menu.tsx'
 import { Notices } from './notices.tsx'
 import { linkTo, route } from './route.ts'
+import { Sentence } from './sentence.tsx'
 import { isRetrying, type Session, session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { SignOut } from './sign-out.tsx'
@@ -16,7 +19,7 @@ export function App(): JSX.Element {
       return (
         <main class="sign-in" aria-busy="true">
           <h1>Plantstore</h1>
-          <p role="status">{isRetrying.value ? 'The service does not answer; trying again …' : 'Signing in …'}</p>
+          <p role="status">{say(isRetrying.value ? 'page.retrying' : 'signIn.checking')}</p>
         </main>
       )
     case 'signed-out':
@@ -25,11 +28,14 @@ export function App(): JSX.Element {
       return (
         <main class="sign-in">
           <h1>Plantstore</h1>
-          <p role="alert">{state.why}</p>
+          <p role="alert">
+            <Sentence text={state.why} />
+          </p>
           <button type="button" class="primary" onClick={state.again}>
-            Try again
+            {say('page.tryAgain')}
           </button>
-          <SignOut title="Use another token" />
+          <SignOut title={say('signIn.anotherToken')} />
+          <LanguageMenu />
         </main>
       )
     case 'signed-in':
@@ -41,45 +47,45 @@ function SignedIn(current: Session): JSX.Element {
   const views = viewsFor(current)
   const shown = views.find(({ name }) => name === route.value.view) ?? views[0]
   useEffect(() => {
-    document.title = `${shown?.title ?? 'Nothing'} – Plantstore`
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    document.title = say('page.title', { view: say(shown?.title ?? 'page.nothing') })
     return () => {
       document.title = 'Plantstore'
     }
-  }, [shown])
+  }, [shown, language.value])
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the contents
+        {say('page.skip')}
       </button>
       <header>
-        <p class="brand">Plantstore</p>
-        <nav aria-label="Pages">
+        <p class="brand">
+          <img src="/page/icon.svg" alt="" /> <span>Plantstore</span>
+        </p>
+        <nav aria-label={say('page.views')}>
           {views
             .filter(({ isLinked }) => isLinked !== true)
             .map(({ name, title }) => (
               <a key={name} href={linkTo(name)} aria-current={name === shown?.name ? 'page' : undefined}>
-                {title}
+                {say(title)}
               </a>
             ))}
         </nav>
         <p class="who">
           <span>
-            Signed in as <bdi>{current.own.name}</bdi>
+            <span class="as">{say('signIn.as')}</span> <bdi>{current.own.name}</bdi>
           </span>
-          <SignOut title="Sign out" isQuiet />
+          <SignOut title={say('signOut.submit')} isQuiet />
         </p>
+        <LanguageMenu />
       </header>
       <p class="connection" role="status">
-        {isRetrying.value && 'The service does not answer; trying again …'}
+        {isRetrying.value && say('page.retrying')}
       </p>
       <RememberLine session={current} />
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
-        {shown === undefined ? (
-          <p>No view of this page is open to the scopes of this token.</p>
-        ) : (
-          <shown.Component key={shown.name} session={current} />
-        )}
+        {shown === undefined ? <p>{say('page.noView')}</p> : <shown.Component key={shown.name} session={current} />}
       </main>
       <Notices />
       <LinkDialog {...current} />

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
 import { Dialog } from './dialog.tsx'
+import { say } from './language/language.ts'
+import { sayWith } from './language/say-with.ts'
 import { losses } from './leaving.ts'
 import { acceptOffer, isByLink, offered, remember, remembersAnother, type Session } from './session.ts'
 import { Losses } from './sign-out.tsx'
@@ -12,25 +14,15 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
     offered.value = undefined
   }
   return (
-    <Dialog
-      title={
-        <>
-          Sign in as <bdi>{offer.own.name}</bdi> instead?
-        </>
-      }
-      onCancel={stay}
-    >
-      <p>
-        You are signed in as <bdi>{own.name}</bdi>. The link that you opened would sign you in with another token,{' '}
-        <bdi>{offer.own.name}</bdi>.
-      </p>
+    <Dialog title={sayWith('link.title', { name: <bdi>{offer.own.name}</bdi> })} onCancel={stay}>
+      <p>{sayWith('link.text', { own: <bdi>{own.name}</bdi>, name: <bdi>{offer.own.name}</bdi> })}</p>
       <Losses />
       <div class="fields">
         <button type="button" onClick={stay}>
-          Stay signed in
+          {say('signOut.stay')}
         </button>
         <button type="button" class="primary" onClick={() => void acceptOffer(offer)}>
-          {losses.value.length === 0 ? 'Sign in with the link' : 'Sign in with the link and lose it'}
+          {say(losses.value.length === 0 ? 'link.accept' : 'link.acceptAndLose')}
         </button>
       </div>
     </Dialog>
@@ -42,11 +34,9 @@ export function RememberLine({ session }: { readonly session: Session }): JSX.El
   if (!isByLink.value) return null
   return (
     <p class="remember">
-      <span>
-        This device forgets the token when you close the tab{remembersAnother() && ', and remembers another one'}.
-      </span>{' '}
+      <span>{say(remembersAnother() ? 'link.forgetsAndRemembers' : 'link.forgets')}</span>{' '}
       <button type="button" onClick={() => remember(session)}>
-        Remember on this device
+        {say('signIn.remember')}
       </button>
       <button
         type="button"
@@ -55,7 +45,7 @@ export function RememberLine({ session }: { readonly session: Session }): JSX.El
           isByLink.value = false
         }}
       >
-        Not now
+        {say('page.notNow')}
       </button>
     </p>
   )

@@ -1,20 +1,31 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { keepFocus } from './focus.ts'
+import { startLanguage } from './language/choose-language.ts'
 import { clearNotices } from './notices.tsx'
+import { takeAnswer } from './provider.ts'
 import { followAddress, writeAddress } from './route.ts'
-import { followLink, onSignOut, resume, takeFromAddress } from './session.ts'
+import { followLink, onSignOut, resume, signInWith, takeFromAddress } from './session.ts'
 
 onSignOut(clearNotices)
 addEventListener('hashchange', () => {
   // People may open a link with a token in a tab that shows the page already.
-  const token = takeFromAddress()
-  if (token !== undefined) void followLink(token)
-  followAddress()
+  arrive(() => {})
 })
 addEventListener('click', writeAddress, { capture: true })
 keepFocus()
-const token = takeFromAddress()
-void (token === undefined ? resume() : followLink(token))
-followAddress()
-render(<App />, document.body)
+arrive(() => void resume())
+// Without the texts of its language, the page is in English.
+void startLanguage()
+  .catch(() => {})
+  .then(() => render(<App />, document.body))
+
+/** Takes from the address what signs the person in. @param otherwise called where it has nothing of the kind */
+function arrive(otherwise: () => void): void {
+  const answer = takeAnswer()
+  const token = takeFromAddress()
+  if (answer !== undefined) void signInWith(answer)
+  else if (token !== undefined) void followLink(token)
+  else otherwise()
+  followAddress()
+}

@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { focusMain } from './focus.ts'
-import { plain, Sentence } from './named.tsx'
+import { say } from './language/language.ts'
+import { plain } from './named.ts'
+import { Sentence } from './sentence.tsx'
 
 interface Notice {
   readonly id: number
@@ -39,7 +41,7 @@ export const clearNotices = (): void => {
 /** A live region: screen readers announce each new notice. */
 export function Notices(): JSX.Element {
   return (
-    <section class="notices" aria-label="Messages" aria-live="polite">
+    <section class="notices" aria-label={say('page.messages')} aria-live="polite">
       {notices.value.map(({ id, text, isError, action }) => (
         <div key={id} class={isError ? 'notice error' : 'notice'}>
           <Sentence text={text} />
@@ -56,7 +58,12 @@ export function Notices(): JSX.Element {
               {action.label}
             </button>
           )}
-          <button type="button" class="quiet" aria-label={`Dismiss: ${plain(text)}`} onClick={() => dismiss(id)}>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={say('page.dismiss', { text: plain(text) })}
+            onClick={() => dismiss(id)}
+          >
             ×
           </button>
         </div>

@@ -1,9 +1,11 @@
 import { signal } from '@preact/signals'
 import { type OwnToken, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
-import { named } from './named.tsx'
+import { say } from './language/language.ts'
+import { named } from './named.ts'
 import { tell } from './notices.tsx'
+import { endRenewal, freshToken, redeem, type SignInAnswer } from './provider.ts'
 import { linkTo, route } from './route.ts'
-import { said } from './said.ts'
+import { isRefusal, said } from './said.ts'
 import { KEY } from './token-key.ts'
 
 export type Scope = OwnToken['scopes'][number]
@@ -45,8 +47,7 @@ export async function resume(): Promise<void> {
     if (session.value.kind === 'signed-out') await check(token, () => void resume())
   }
   const [, second] = kept
-  if (second !== undefined && isSession(second))
-    tell('The token of this tab was refused. You are signed in with the one that this device remembers.')
+  if (second !== undefined && isSession(second)) tell(say('signIn.tabRefused'))
 }
 
 /** @param remember whether the token stays on this device when the tab is closed */
@@ -55,6 +56,16 @@ export async function signIn(token: string, remember: boolean): Promise<void> {
   if (!isSession(token)) return
   sessionStorage.setItem(KEY, token)
   if (remember) localStorage.setItem(KEY, token)
+}
+
+/** Signs in with the answer of the identity provider. Only this tab keeps its tokens. */
+export async function signInWith(answer: SignInAnswer): Promise<void> {
+  session.value = { kind: 'checking' }
+  try {
+    await signIn(await redeem(answer), false)
+  } catch (error) {
+    session.value = { kind: 'signed-out', why: said(error) }
+  }
 }
 
 /**
@@ -87,9 +98,9 @@ async function offer(token: string, { own: { name } }: Session): Promise<void> {
     if (session.value.kind === 'signed-in') offered.value = { token, own }
     else await enter(token)
   } catch (error) {
-    tell(`The link does not sign you in; you are still signed in as ${named(name)}. ${said(error)}`, {
+    tell(say('link.failed', { name: named(name), why: said(error) }), {
       isError: true,
-      ...(isRefused(error) ? {} : { action: { label: 'Try again', run: () => void followLink(token) } }),
+      ...(isRefused(error) ? {} : { action: { label: say('page.tryAgain'), run: () => void followLink(token) } }),
     })
   }
 }
@@ -117,6 +128,7 @@ export function remember({ token }: Session): void {
 }
 
 export function signOut(): void {
+  endRenewal(sessionStorage.getItem(KEY) ?? '')
   sessionStorage.removeItem(KEY)
   localStorage.removeItem(KEY)
   endSession()
@@ -139,8 +151,7 @@ async function check(token: string, again: () => void): Promise<void> {
   const number = last
   isByLink.value = false
   if (/[^\x20-\x7e]/.test(token)) {
-    const why = 'A token has only letters, digits and the characters - . _ ~ + / and =.'
-    session.value = { kind: 'signed-out', why }
+    session.value = { kind: 'signed-out', why: say('signIn.badToken') }
     return
   }
   session.value = { kind: 'checking' }
@@ -150,17 +161,19 @@ async function check(token: string, again: () => void): Promise<void> {
     const own = await client.getOwnToken()
     state = { kind: 'signed-in', token, client, own, may: (scope) => own.scopes.includes(scope) }
   } catch (error) {
-    state = isRefused(error)
-      ? { kind: 'signed-out', why: said(error) }
-      : { kind: 'unreachable', why: said(error), again }
+    const why = isRefusal(error, 40301) ? say('signIn.noRights') : said(error)
+    state = isRefused(error) ? { kind: 'signed-out', why } : { kind: 'unreachable', why, again }
     if (isRefused(error)) forgetToken(token)
   }
   if (number === last) session.value = state
 }
 
-/** Whether the service refuses the token: a proxy, or a service that is busy, says nothing about the token. */
+/**
+ * Whether the service refuses the token, or lets it do nothing at all: a proxy, or a service that is busy, says nothing
+ * about the token.
+ */
 const isRefused = (error: unknown): boolean =>
-  error instanceof PlantstoreError && [40101, 40102, 40103].includes(error.number)
+  error instanceof PlantstoreError && [40101, 40102, 40103, 40301].includes(error.number)
 
 function clientFor(token: string): PlantstoreClient {
   return new PlantstoreClient({
@@ -170,8 +183,10 @@ function clientFor(token: string): PlantstoreClient {
     onRetry: () => {
       isRetrying.value = true
     },
-    async fetch(...request) {
-      const response = await globalThis.fetch(...request)
+    async fetch(address, request) {
+      const headers = new Headers(request?.headers)
+      headers.set('Authorization', `Bearer ${await freshToken(token)}`)
+      const response = await globalThis.fetch(address, { ...request, headers })
       isRetrying.value = false
       const isRefusal = response.status === 401 && /^Bearer\b/i.test(response.headers.get('WWW-Authenticate') ?? '')
       if (isRefusal && isSession(token)) expire(token)
@@ -183,13 +198,13 @@ function clientFor(token: string): PlantstoreClient {
 /** Signs out but keeps typed texts, because the same person signs in again. */
 function expire(token: string): void {
   forgetToken(token)
-  const why = 'The token has expired or was revoked. Sign in again; what you typed is kept.'
-  session.value = { kind: 'signed-out', why }
+  session.value = { kind: 'signed-out', why: say('signIn.ended') }
 }
 
 /** Forgets a refused token wherever it is stored, and no other one. */
 function forgetToken(token: string): void {
+  const present = endRenewal(token)
   for (const storage of [sessionStorage, localStorage]) {
-    if (storage.getItem(KEY) === token) storage.removeItem(KEY)
+    if (storage.getItem(KEY) === present) storage.removeItem(KEY)
   }
 }

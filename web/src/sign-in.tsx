@@ -1,6 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { say } from './language/language.ts'
+import { LanguageMenu } from './language/language-menu.tsx'
+import { sayWith } from './language/say-with.ts'
+import { leaveToSignIn, provider } from './provider.ts'
+import { said } from './said.ts'
+import { Sentence } from './sentence.tsx'
 import { signIn } from './session.ts'
 
 export function SignIn({ why }: { readonly why: string }): JSX.Element {
@@ -17,7 +23,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           void signIn(token.value.trim(), remember.value)
         }}
       >
-        <label for="token">Access token</label>
+        <label for="token">{say('signIn.token')}</label>
         <input
           id="token"
           ref={field}
@@ -33,8 +39,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           }}
         />
         <p id="token-note" class="note">
-          The service shows a token at its first start. The operator creates others with{' '}
-          <code>plantstore token create</code>.
+          {sayWith('signIn.tokenNote', { command: <code>plantstore token create</code> })}
         </p>
         <label class="check">
           <input
@@ -44,14 +49,47 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
               remember.value = event.currentTarget.checked
             }}
           />
-          Remember on this device
+          {say('signIn.remember')}
         </label>
-        <p class="note">Without this, the token is forgotten when you close the tab.</p>
-        {why !== '' && <p role="alert">{why}</p>}
+        <p class="note">{say('signIn.rememberNote')}</p>
+        {why !== '' && (
+          <p role="alert">
+            <Sentence text={why} />
+          </p>
+        )}
         <button type="submit" class="primary">
-          Sign in
+          {say('signIn.submit')}
         </button>
       </form>
+      {provider !== undefined && <WithProvider name={provider.name} />}
+      <LanguageMenu />
     </main>
+  )
+}
+
+function WithProvider({ name }: { readonly name: string }): JSX.Element {
+  const fault = useSignal('')
+  const isLeaving = useSignal(false)
+  const leave = async () => {
+    isLeaving.value = true
+    fault.value = ''
+    try {
+      await leaveToSignIn()
+    } catch (error) {
+      fault.value = said(error)
+      isLeaving.value = false
+    }
+  }
+  return (
+    <section class="provider" aria-label={say('signIn.provider')}>
+      <button type="button" aria-disabled={isLeaving.value} onClick={() => !isLeaving.value && void leave()}>
+        {say('signIn.with', { name })}
+      </button>
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
+    </section>
   )
 }

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { Dialog } from './dialog.tsx'
+import { say } from './language/language.ts'
 import { losses } from './leaving.ts'
-import { Sentence } from './named.tsx'
+import { Sentence } from './sentence.tsx'
 import { signOut } from './session.ts'
 
 /** Signs out. Asks first if the person would lose something. */
@@ -30,14 +31,14 @@ export function SignOut({
         {title}
       </button>
       {isAsking.value && (
-        <Dialog title="Sign out all the same?" onCancel={stay}>
+        <Dialog title={say('signOut.title')} onCancel={stay}>
           <Losses />
           <div class="fields">
             <button type="button" onClick={stay}>
-              Stay signed in
+              {say('signOut.stay')}
             </button>
-            <button type="button" class="primary" onClick={signOut}>
-              Sign out and lose it
+            <button type="button" class="danger" onClick={signOut}>
+              {say('signOut.lose')}
             </button>
           </div>
         </Dialog>
@@ -51,7 +52,7 @@ export function Losses(): JSX.Element | null {
   if (losses.value.length === 0) return null
   return (
     <>
-      <p>You would lose:</p>
+      <p>{say('leaving.losses')}</p>
       <ul>
         {losses.value.map((loss) => (
           <li key={loss}>

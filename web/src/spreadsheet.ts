@@ -27,6 +27,16 @@ export interface Pitfalls {
 const FORMULA = /^[=+\-@\t\r]/
 const LONG_ID = /[0-9]{16}/
 
+/** Counts what a spreadsheet program may show differently. @param rows each with an id, and then texts */
+export function pitfallsIn(rows: readonly Cells[]): Pitfalls {
+  const found = { formulas: 0, longIds: 0 }
+  for (const [id = '', ...texts] of rows) {
+    if (LONG_ID.test(id)) found.longIds += 1
+    found.formulas += texts.filter((each) => each !== undefined && FORMULA.test(each)).length
+  }
+  return found
+}
+
 /**
  * Rewrites an export of the service as a file that a spreadsheet program opens by a double click. Changes no text, so
  * that an import of the file gives the same plants.

@@ -1,20 +1,25 @@
+import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Identity } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
-import type { TokenWatch } from '../auth/token-watch.ts'
-import type { DeferredTasks } from '../connection/deferred-tasks.ts'
-import type { Exchange } from '../exchange.ts'
-import type { Metrics } from '../metrics/metrics.ts'
-import { FairQueue, SharedBound } from './fair-queue.ts'
+import type { BoundName } from '../metrics/catalog.ts'
+import type { DeferredTasks } from '../port/turns.ts'
+import type { Exchange } from '../request/exchange.ts'
 
-export interface AdmissionParts {
-  readonly tokens: TokenWatch
+interface Tokens {
+  /** Calls `end` with a refusal once the token is no longer valid. @returns a function that ends the watch */
+  watch(identity: Identity, end: (reason: unknown) => void): () => void
+}
+
+interface AdmissionParts {
+  readonly tokens: Tokens
   readonly deferred: DeferredTasks
   /** Exports and dry runs that the store runs at once, together. */
   readonly maxLongWork?: number | undefined
 }
 
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
-export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change'
+type Work = 'search' | 'export' | 'stream' | 'import' | 'dryRun' | 'patch' | 'change'
 
 /**
  * Runs a bounded amount of long work at once, fairly between tokens. Ends work when its client leaves, when its token
@@ -23,13 +28,13 @@ export type Work = 'search' | 'export' | 'import' | 'dryRun' | 'patch' | 'change
 export class Admission {
   readonly #queues: Readonly<Record<Work, FairQueue>>
   readonly #timeouts: Readonly<Partial<Record<Work, number>>>
-  readonly #tokens: TokenWatch
+  readonly #tokens: Tokens
   readonly #deferred: DeferredTasks
 
   constructor(config: Config, { tokens, deferred, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
-    const atOnce = (noun: string, running: number, runningPerToken: number, shared?: SharedBound) =>
+    const atOnce = (noun: string, running: number, runningPerToken: number, shared?: QueueOptions['shared']) =>
       new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
-    const long = new SharedBound('exports and dry runs', maxLongWork)
+    const long = { noun: 'exports and dry runs', running: new Bound(maxLongWork) }
     this.#queues = {
       search: new FairQueue({
         noun: 'searches',
@@ -39,6 +44,7 @@ export class Admission {
         waitingPerToken: config.searchQueuePerToken,
       }),
       export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
+      stream: atOnce('streams', config.maxStreams, config.maxStreamsPerToken),
       import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
       // A patch of a few bytes may read and answer a plant of two mebibytes.
       patch: new FairQueue({
@@ -63,26 +69,21 @@ export class Admission {
     this.#deferred = deferred
   }
 
-  /** Registers the metrics of long work that runs, waits or was refused. */
-  describe(metrics: Metrics): void {
-    const each = Object.entries(this.#queues)
-    metrics.series('plantstore_work_running', () => each.map(([work, queue]) => [{ work }, queue.running]))
-    metrics.series('plantstore_work_waiting', () =>
-      (['search', 'patch', 'change'] as const).map((work) => [{ work }, this.#queues[work].waiting]),
-    )
-    metrics.series('plantstore_work_refused_total', () =>
-      each.flatMap(([work, { refused }]) =>
-        Object.entries(refused).map(([bound, count]) => [{ work, bound }, count] as const),
-      ),
-    )
-    const { search, export: exports, import: imports, dryRun, patch, change } = this.#queues
-    metrics.bound('maxSearches', search.bounds.running, () => search.running)
-    metrics.bound('searchQueue', search.bounds.waiting, () => search.waiting)
-    metrics.bound('maxExports', exports.bounds.running, () => exports.running)
-    metrics.bound('maxImports', imports.bounds.running, () => imports.running)
-    metrics.bound('maxDryRuns', dryRun.bounds.running, () => dryRun.running)
-    metrics.bound('maxPatches', patch.bounds.running, () => patch.running)
-    metrics.bound('changeQueue', change.bounds.waiting, () => change.waiting)
+  /** The bounds on work that runs or waits. */
+  get bounds(): Readonly<Partial<Record<BoundName, Bound>>> {
+    const { search, export: exports, stream, import: imports, dryRun, patch, change } = this.#queues
+    return {
+      maxSearches: search.running,
+      searchQueue: search.waiting,
+      maxExports: exports.running,
+      maxStreams: stream.running,
+      maxImports: imports.running,
+      maxDryRuns: dryRun.running,
+      maxPatches: patch.running,
+      patchQueue: patch.waiting,
+      changes: change.running,
+      changeQueue: change.waiting,
+    }
   }
 
   /**
@@ -125,5 +126,127 @@ export class Admission {
     if (time === undefined) return undefined
     const message = `the ${work} took longer than ${time / 1000} s; request less at once, or retry later`
     return setTimeout(() => end(new AppError(50302, message)), time)
+  }
+}
+
+export interface QueueOptions {
+  /** The name of the work in a refusal, such as `searches`. */
+  readonly noun: string
+  /** Work that runs at once. */
+  readonly running: number
+  readonly runningPerToken: number
+  /** Work that waits at once; with 0 the queue refuses work instead. */
+  readonly waiting: number
+  readonly waitingPerToken: number
+  /** A bound on running work that this queue shares with others, and the name of that work in a refusal. */
+  readonly shared?: { readonly noun: string; readonly running: Bound } | undefined
+}
+
+/** The work of one token that runs or waits. */
+interface Line {
+  running: number
+  readonly waiting: Set<() => void>
+}
+
+/** Admits a bounded amount of work. Tokens with waiting work take turns, whatever the amount of each. */
+export class FairQueue {
+  readonly running: Bound
+  readonly waiting: Bound
+  readonly #options: QueueOptions
+  /** By token, in the order of their turns. */
+  readonly #lines = new Map<string, Line>()
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+    this.running = new Bound(options.running)
+    this.waiting = new Bound(options.waiting)
+  }
+
+  /**
+   * Resolves when the work may run, with a function that ends its turn. A second call of the function does nothing.
+   *
+   * @param signal ends the wait, which then rejects with the signal's reason
+   * @throws AppError 42901 when the token has too much work under way, 50302 when all tokens together have
+   */
+  async enter(token: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    const line = this.#lines.get(token) ?? { running: 0, waiting: new Set() }
+    if (!this.#hasPlace(line)) await this.#wait(token, line, signal)
+    else this.#start(token, line)
+    let isOver = false
+    return () => {
+      if (!isOver) this.#end(token, line)
+      isOver = true
+    }
+  }
+
+  #hasPlace({ running }: Line): boolean {
+    const { runningPerToken, shared } = this.#options
+    return running < runningPerToken && this.running.hasRoom() && shared?.running.hasRoom() !== false
+  }
+
+  #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
+    this.#refuseExcess(line)
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        line.waiting.delete(start)
+        this.waiting.used--
+        signal.removeEventListener('abort', giveUp)
+      }
+      const start = () => {
+        leave()
+        this.#start(token, line)
+        resolve()
+      }
+      const giveUp = () => {
+        leave()
+        this.#forgetEmpty(token, line)
+        reject(signal.reason)
+      }
+      line.waiting.add(start)
+      this.#lines.set(token, line)
+      this.waiting.used++
+      signal.addEventListener('abort', giveUp)
+    })
+  }
+
+  #refuseExcess({ running, waiting }: Line): void {
+    const { noun, shared, runningPerToken, waitingPerToken } = this.#options
+    const isLineFull = waiting.size >= waitingPerToken && (waitingPerToken > 0 || running >= runningPerToken)
+    if (!isLineFull && this.waiting.hasRoom()) return
+    const full = this.waiting.max > 0 ? this.waiting : this.running
+    full.refused++
+    if (isLineFull) {
+      const message = `${waiting.size || running} ${noun} of this token are already in progress; wait until one ends`
+      throw new AppError(42901, message)
+    }
+    const work = shared?.running.hasRoom() === false ? `${shared.running.used} ${shared.noun}` : `${full.used} ${noun}`
+    throw new AppError(50302, `${work} are already in progress; retry later`)
+  }
+
+  /** Moves the token to the end of the queue. */
+  #start(token: string, line: Line): void {
+    this.running.used++
+    if (this.#options.shared !== undefined) this.#options.shared.running.used++
+    line.running++
+    this.#lines.delete(token)
+    this.#lines.set(token, line)
+  }
+
+  #end(token: string, line: Line): void {
+    this.running.used--
+    if (this.#options.shared !== undefined) this.#options.shared.running.used--
+    line.running--
+    this.#forgetEmpty(token, line)
+    for (const next of this.#lines.values()) {
+      const [start] = next.waiting
+      if (start === undefined || !this.#hasPlace(next)) continue
+      start()
+      return
+    }
+  }
+
+  #forgetEmpty(token: string, { running, waiting }: Line): void {
+    if (running + waiting.size === 0) this.#lines.delete(token)
   }
 }

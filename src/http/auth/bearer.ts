@@ -1,26 +1,34 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type Actor, CONFIGURED_TOKEN } from '../../domain/actor.ts'
-import type { AppError } from '../../domain/errors.ts'
-import { hashSecret, isWellFormed, SCOPES, type Scope, type Token } from '../../domain/token.ts'
-import type { TokenStore } from '../../domain/token-store.ts'
-import { HttpError } from '../response/http-error.ts'
-import { BoundedMap } from './bounded-map.ts'
-import type { ClientAddresses } from './client-address.ts'
-import { FailureLimit } from './failure-limit.ts'
+import { BoundedMap } from '../../base/counts.ts'
+import { addressGroup, type ClientAddresses } from '../../base/network.ts'
+import { AppError } from '../../domain/errors.ts'
+import {
+  type Actor,
+  CONFIGURED_TOKEN,
+  hashSecret,
+  type Identity,
+  isJwt,
+  isWellFormed,
+  SCOPES,
+  type Scope,
+  type Token,
+  type TokenIssuer,
+  type TokenStore,
+} from '../../domain/token.ts'
+import type { Config } from '../../settings/config.ts'
+import { FairQueue } from '../admission/admission.ts'
+import { HttpError } from '../answer/refusal.ts'
+import type { Responder } from '../answer/responder.ts'
+import type { Operation } from '../operations.ts'
+import type { Exchange, Route } from '../request/exchange.ts'
+import { FailureLimit, RateLimiter } from './limits.ts'
 
-/** The sender of a request. */
-export interface Identity {
-  readonly actor: Actor
-  readonly scopes: readonly Scope[]
-  readonly expiresAt: number
-  /** SHA-256 of the token's secret; undefined for the configured token, which cannot be revoked. */
-  readonly hash: Buffer | undefined
-}
-
-export interface AuthOptions {
+interface AuthOptions {
   readonly tokens: TokenStore
   readonly configuredToken: string | undefined
+  /** Verifies every token that is a JWT; undefined: the service takes none. */
+  readonly issuer: TokenIssuer | undefined
   readonly failureLimit: number | undefined
   readonly addresses: ClientAddresses
   /** Called when the store could not record the last use of a token. */
@@ -29,6 +37,7 @@ export interface AuthOptions {
 
 /** The parts of a request that identify its client. */
 type Request = Pick<IncomingMessage, 'headers' | 'socket'>
+type Asking = Pick<Exchange, 'startedAt' | 'signal'> & { readonly request: Request }
 
 interface Verified {
   readonly identity: Identity
@@ -41,9 +50,28 @@ interface InvalidToken {
   readonly revoked: Actor | undefined
 }
 
-/** Milliseconds of the cache of tokens. Within this time, a revoked token stops working on every instance. */
-const CACHE_TTL = 500
+/** Milliseconds after which a revoked token works nowhere: on no instance, and in no request that it began before. */
+const REVOKED_WITHIN = 1000
+/** Milliseconds of the cache of tokens. */
+const CACHE_TTL = REVOKED_WITHIN / 2
+/** Milliseconds between look-ups of the tokens of requests under way. A tenth of REVOKED_WITHIN is for the look-up. */
+export const LOOK_UP_INTERVAL = REVOKED_WITHIN - CACHE_TTL - REVOKED_WITHIN / 10
 const MAX_TOKENS = 10_000
+/** Milliseconds for which a JWT counts as verified, less where it expires before. A key that its issuer withdraws stops later. */
+const VERIFIED_TTL = 60_000
+/** Characters of a JWT that the cache keeps whole. Its digest takes the place of a longer one, which needs more time. */
+const MAX_KEY = 2048
+/**
+ * Steps of checks of JWTs at once: parsing, and 50 to 500 µs in the threads of Node.js, two of which stay free for
+ * files. Addresses take turns, because each may send as many bad JWTs as it likes.
+ */
+const CHECKS = {
+  noun: 'checks of access tokens',
+  running: 2,
+  runningPerToken: 2,
+  waiting: Infinity,
+  waitingPerToken: Infinity,
+}
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
@@ -63,6 +91,8 @@ export class Auth {
   /** Well-formed tokens that are unknown to the store, or revoked. */
   readonly #invalid: BoundedMap<string, InvalidToken>
   readonly #touched: BoundedMap<string, number>
+  /** Its waiting requests have open connections, of which there are few. */
+  readonly #checks = new FairQueue(CHECKS)
 
   /** @param max tokens that it remembers, of each kind */
   constructor(options: AuthOptions, max = MAX_TOKENS) {
@@ -75,16 +105,15 @@ export class Auth {
   }
 
   /**
-   * @param now `performance.now()`
    * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with an invalid one, 42901 with an
    *   invalid one from an address that sent too many of them
    */
-  identify(request: Request, now: number): Identity | Promise<Identity> {
-    const header = request.headers.authorization
+  identify(asking: Asking): Identity | Promise<Identity> {
+    const header = asking.request.headers.authorization
     const known = header === undefined ? undefined : this.#verified.get(header)
-    return known !== undefined && now < known.until
-      ? this.#unexpired(known.identity, request)
-      : this.#verify(header, request)
+    return known !== undefined && asking.startedAt < known.until
+      ? this.#unexpired(known.identity, asking.request)
+      : this.#verify(header, asking)
   }
 
   /**
@@ -93,29 +122,51 @@ export class Auth {
    * @throws AppError 40102 when it was revoked, 40103 when it has expired, 50301 when the store is out of reach
    */
   async confirm({ hash, expiresAt }: Identity): Promise<void> {
-    if (Date.now() >= expiresAt) throw badToken(40103, EXPIRED)
+    if (Date.now() >= expiresAt) throw expiredToken()
     if (hash === undefined) return
     const token = await this.#options.tokens.findToken(hash)
     if (token === undefined || token.revokedAt !== undefined) throw revokedToken()
+    // A rotation may have brought the expiry forward.
+    if (token.expiresAt !== undefined && token.expiresAt.getTime() <= Date.now()) throw expiredToken()
   }
 
-  async #verify(header: string | undefined, request: Request): Promise<Identity> {
+  async #verify(header: string | undefined, asking: Asking): Promise<Identity> {
+    const { request } = asking
     if (header === undefined || !/^bearer(?: |$)/i.test(header)) {
       throw new HttpError(40101, 'an access token is required: send "Authorization: Bearer <token>"', challenge())
     }
     const secret = secretIn(header)
-    const key = `Bearer ${secret}`
+    const issuer = isJwt(secret) ? this.#options.issuer : undefined
+    // No header has a line feed, so no client can send the digest in place of the token.
+    const isLong = issuer !== undefined && secret.length > MAX_KEY
+    const key = isLong ? `\n${hashSecret(secret).toString('base64')}` : `Bearer ${secret}`
     const known = key === header ? undefined : this.#verified.get(key)
     if (known !== undefined && performance.now() < known.until) return this.#unexpired(known.identity, request)
+    if (issuer !== undefined) return this.#issued(issuer, secret, key, asking)
     // Counts from before the look-up, because the token may be revoked during it.
     const until = performance.now() + CACHE_TTL
     const identity = await this.#find(secret, until)
     if (!('scopes' in identity)) {
       this.#verified.delete(key)
-      throw this.#failure(request, 40102, 'the access token is malformed, unknown or revoked', identity.revoked)
+      throw this.#failure(request, 40102, UNKNOWN, identity.revoked)
     }
     this.#verified.set(key, { identity, until })
     return this.#unexpired(identity, request)
+  }
+
+  async #issued(issuer: TokenIssuer, jwt: string, key: string, { request, signal }: Asking): Promise<Identity> {
+    const group = addressGroup(this.#addressOf(request))
+    try {
+      const token = await issuer.verify(jwt, () => this.#checks.enter(group, signal))
+      const identity = { ...token, hash: undefined }
+      // Once it has expired, the token passes for a moment longer, but the cache never holds it then.
+      const left = token.expiresAt - Date.now()
+      this.#verified.set(key, { identity, until: performance.now() + Math.min(VERIFIED_TTL, left) - 1 })
+      return identity
+    } catch (error) {
+      if (!(error instanceof AppError) || (error.number !== 40102 && error.number !== 40103)) throw error
+      throw this.#failure(request, error.number, error.message)
+    }
   }
 
   async #find(secret: string, until: number): Promise<Identity | InvalidToken> {
@@ -156,8 +207,12 @@ export class Auth {
     this.#options.tokens.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }
 
-  #failure({ headers, socket }: Request, number: 40102 | 40103, message: string, revoked?: Actor): AppError {
-    const seconds = this.#failures?.note(this.#options.addresses.of(socket.remoteAddress, headers)) ?? 0
+  #addressOf({ headers, socket }: Request): string {
+    return this.#options.addresses.of(socket.remoteAddress, headers)
+  }
+
+  #failure(request: Request, number: 40102 | 40103, message: string, revoked?: Actor): AppError {
+    const seconds = this.#failures?.note(this.#addressOf(request)) ?? 0
     if (seconds === 0) return badToken(number, message, revoked)
     return new HttpError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
       headers: {},
@@ -180,6 +235,7 @@ const CONFIGURED: Identity = {
   hash: undefined,
 }
 
+const UNKNOWN = 'the access token is malformed, unknown or revoked'
 const EXPIRED = 'the access token has expired'
 
 const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppError =>
@@ -191,12 +247,21 @@ const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppE
 /** The refusal of a request whose token was revoked in the meantime. */
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 
+/** The refusal of a request whose token has expired. */
+export const expiredToken = (): AppError => badToken(40103, EXPIRED)
+
 /** The refusal of a request for a token with more rights than the token of the request. */
 export const tooStrong = (message: string, scopes: readonly Scope[]): AppError =>
   new HttpError(40302, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 
-/** @throws AppError 40301 when the identity lacks one of the scopes */
+/** @throws AppError 40301 when the identity lacks one of the scopes, or has none at all, as a JWT may */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {
+  if (identity.scopes.length === 0) {
+    const details = challenge(
+      `error="insufficient_scope", scope="${(scopes.length === 0 ? SCOPES : scopes).join(' ')}"`,
+    )
+    throw new HttpError(40301, 'the access token has no scope of this service', details)
+  }
   for (const scope of scopes) {
     if (identity.scopes.includes(scope)) continue
     const details = challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`)
@@ -207,3 +272,76 @@ export function requireScopes(identity: Identity, scopes: readonly Scope[]): voi
 const challenge = (details = ''): { headers: Record<string, string> } => ({
   headers: { 'WWW-Authenticate': details === '' ? REALM : `${REALM}, ${details}` },
 })
+
+type End = (reason: unknown) => void
+
+/** Ends requests under way, such as imports and exports, whose token is revoked or expires. */
+export class TokenWatch {
+  readonly #auth: Auth
+  readonly #watched = new Map<string, { readonly identity: Identity; readonly ends: Set<End>; isLookedUp: boolean }>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(auth: Auth) {
+    this.#auth = auth
+  }
+
+  /**
+   * @param end called with an AppError: 40102, 40103, or the failure of the look-up
+   * @returns a function that stops the watch
+   */
+  watch(identity: Identity, end: End): () => void {
+    // One subject of an identity provider may have several tokens, which expire at different times.
+    const key = `${identity.actor.id} ${identity.expiresAt}`
+    const watched = this.#watched.get(key) ?? { identity, ends: new Set(), isLookedUp: false }
+    watched.ends.add(end)
+    this.#watched.set(key, watched)
+    this.#timer ??= setInterval(() => this.#check(), LOOK_UP_INTERVAL).unref()
+    return () => {
+      watched.ends.delete(end)
+      if (watched.ends.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key)
+    }
+  }
+
+  #check(): void {
+    if (this.#watched.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    for (const watched of this.#watched.values()) {
+      // One look-up per token at a time. The store bounds the time of each.
+      if (watched.isLookedUp) continue
+      watched.isLookedUp = true
+      this.#auth
+        .confirm(watched.identity)
+        .catch((reason: unknown) => {
+          for (const end of watched.ends) end(reason)
+        })
+        .finally(() => {
+          watched.isLookedUp = false
+        })
+    }
+  }
+}
+
+/** Returns a route that checks the token of a request before `next` reads the body. */
+export type Authorize = (operation: Operation, next: Route) => Route
+
+/** Refuses a request whose token is not valid, lacks a scope or exceeds its rate. */
+export function authorizeOperations(config: Config, auth: Auth, responder: Responder): Authorize {
+  const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
+
+  return ({ scopes }, next) => {
+    if (scopes === undefined) return next
+    const admit = (exchange: Exchange, identity: Identity) => {
+      exchange.identity = identity
+      exchange.rateLimitHeaders = limiter?.take(identity.actor.id)
+      requireScopes(identity, scopes)
+      next(exchange)
+    }
+    return (exchange) => {
+      const identity = auth.identify(exchange)
+      if (!(identity instanceof Promise)) return admit(exchange, identity)
+      identity.then((known) => admit(exchange, known)).catch((error: unknown) => responder.refuse(exchange, error))
+    }
+  }
+}

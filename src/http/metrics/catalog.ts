@@ -8,13 +8,13 @@ export interface MetricInfo {
   readonly only?: string
 }
 
-const WORK = 'search, export, import, dryRun, patch or change (of tokens, and reservations of ids)'
 const OPERATION = 'an operationId of the contract, or `none`'
 const COMMIT = 'create, change or import'
 const POOL = 'all, search, import or long'
 const BOUND = 'the flag of the bound, see below'
 const SQLITE = 'SQLite'
 const POSTGRES = 'PostgreSQL'
+const CHANGES = '`--changes-keep` above 0s'
 
 /**
  * Every metric of the service besides those of Node.js. The program registers no other names, and `npm run generate`
@@ -87,47 +87,10 @@ export const METRICS = {
   },
   plantstore_shards: { type: 'gauge', help: 'Shards of the store; 0 if it is not sharded.', only: POSTGRES },
   plantstore_shards_out_of_reach: { type: 'gauge', help: 'Shards that do not take requests.', only: POSTGRES },
-  plantstore_work_running: { type: 'gauge', help: 'Long work in progress.', labels: { work: WORK } },
-  plantstore_work_waiting: {
-    type: 'gauge',
-    help: 'Queued work.',
-    labels: { work: 'search, patch or change (of tokens, and reservations of ids)' },
-  },
-  plantstore_work_refused_total: {
-    type: 'counter',
-    help: 'Work refused by the limit of its token or by the limit of all clients.',
-    labels: { work: WORK, bound: 'token or all' },
-  },
   plantstore_shed_total: {
     type: 'counter',
     help: 'Requests refused because too many came at once or because memory was short.',
     labels: { reason: 'delay or memory' },
-  },
-  plantstore_connections: { type: 'gauge', help: 'Open client connections.' },
-  plantstore_connections_limit: {
-    type: 'gauge',
-    help: 'Client connections that may be open, which leave a reserve of open files.',
-  },
-  plantstore_connections_refused_total: {
-    type: 'counter',
-    help: 'Connections refused because too many were open or too many requests were queued.',
-  },
-  plantstore_connections_evicted_total: { type: 'counter', help: 'Idle connections closed to make room for new ones.' },
-  plantstore_pipelined_bytes: { type: 'gauge', help: 'Memory for pipelined requests in the queue.' },
-  plantstore_body_bytes: {
-    type: 'gauge',
-    help: 'Memory for bodies of requests that are not answered yet. Bodies up to 4 KiB do not count.',
-  },
-  plantstore_bodies_refused_total: {
-    type: 'counter',
-    help: 'Requests refused because bodies took too much memory.',
-  },
-  plantstore_unread_answer_bytes: { type: 'gauge', help: 'Bytes of answers that clients have not read yet.' },
-  plantstore_answers_cut_total: { type: 'counter', help: 'Answers cut off because their clients read too slowly.' },
-  plantstore_compressing_bytes: { type: 'gauge', help: 'Bytes of answers that are being compressed.' },
-  plantstore_answers_uncompressed_total: {
-    type: 'counter',
-    help: 'Answers sent uncompressed because too many were being compressed.',
   },
   plantstore_bound_used: {
     type: 'gauge',
@@ -139,13 +102,24 @@ export const METRICS = {
     help: 'Limit of a bound that all clients share.',
     labels: { bound: BOUND },
   },
-  plantstore_log_lines_dropped_total: {
+  plantstore_bound_refused_total: {
     type: 'counter',
-    help: 'Log lines dropped because their reader was too slow or gone.',
+    help: 'Requests, connections, answers or lines that a bound refused, cut off, dropped, or left uncompressed.',
+    labels: { bound: BOUND },
   },
-  plantstore_audit_lines_dropped_total: {
-    type: 'counter',
-    help: 'Lines of the audit log dropped because they could not be written in time.',
+  plantstore_changes: { type: 'gauge', help: 'Entries in the log of changes.', only: CHANGES },
+  plantstore_changes_bytes: { type: 'gauge', help: 'Bytes of the log of changes, estimated.', only: CHANGES },
+  plantstore_changes_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest entry of the log of changes.',
+    only: CHANGES,
+  },
+  plantstore_change_streams: { type: 'gauge', help: 'Open streams of changes.', only: CHANGES },
+  plantstore_change_events_total: { type: 'counter', help: 'Entries sent by streams of changes.', only: CHANGES },
+  plantstore_change_streams_lag_seconds: {
+    type: 'gauge',
+    help: 'Time since the slowest stream last had all entries; 0 while all have them.',
+    only: CHANGES,
   },
   plantstore_backup_newest_timestamp_seconds: {
     type: 'gauge',
@@ -156,6 +130,36 @@ export const METRICS = {
     type: 'counter',
     help: 'Scheduled backups that failed.',
     only: '`--backup-every`',
+  },
+  plantstore_tls_certificate_expiry_seconds: {
+    type: 'gauge',
+    help: 'Seconds until the certificate expires; negative after that.',
+    only: '`--tls-cert`',
+  },
+  plantstore_tls_certificate_failures_total: {
+    type: 'counter',
+    help: 'Times that the files of the certificate could not be read again, or did not fit each other.',
+    only: '`--tls-cert`',
+  },
+  plantstore_webhooks: {
+    type: 'gauge',
+    help: 'Webhooks by their state.',
+    labels: { state: 'active, paused or failed' },
+  },
+  plantstore_webhook_pending: {
+    type: 'gauge',
+    help: 'Events that wait for a webhook; 1000 stands for that many or more.',
+    labels: { webhook: 'the id of a webhook' },
+  },
+  plantstore_webhook_oldest_seconds: {
+    type: 'gauge',
+    help: 'Age of the first event that waits for a webhook, in seconds; 0 when none waits.',
+    labels: { webhook: 'the id of a webhook' },
+  },
+  plantstore_webhook_attempts_total: {
+    type: 'counter',
+    help: 'Attempts to deliver an event.',
+    labels: { outcome: 'delivered, refused by a status, or unanswered' },
   },
 } as const satisfies Readonly<Record<string, MetricInfo>>
 
@@ -177,12 +181,17 @@ export const BOUNDS = {
   queuedText: 'UTF-16 units of the names and tags of queued creates, or changes, whichever are more; no setting',
   maxMemory: 'bytes of the heap and of buffers',
   heap: "bytes of the heap; the bound is 85% of V8's limit",
+  webhookRequests: 'requests to receivers of webhooks',
+  webhookBodies: 'bytes of bodies for receivers of webhooks',
   maxSearches: 'searches in progress',
   searchQueue: 'queued searches',
   maxExports: 'exports in progress',
+  maxStreams: 'streams of changes',
   maxImports: 'imports in progress',
   maxDryRuns: 'dry runs in progress',
   maxPatches: 'PATCH requests in progress',
+  patchQueue: 'queued PATCH requests',
+  changes: 'changes of tokens and reservations of ids in progress',
   changeQueue: 'queued changes of tokens and reservations of ids',
   storeConnections: 'connections to a PostgreSQL store',
 } as const

@@ -1,9 +1,10 @@
+import type { BoundUse } from '../../base/counts.ts'
 import type { CommitStats, WriteStats } from '../../base/group-commit.ts'
 import type { PoolUse, Store, StorePool } from '../../domain/store.ts'
 import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
+import type { WebhookBacklog, WebhookDelivery } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
 import { Metrics } from './metrics.ts'
-import { PlantCount } from './plant-count.ts'
 
 /** The numbers of all shards and of those out of reach. */
 export interface ShardState {
@@ -11,18 +12,17 @@ export interface ShardState {
   readonly outOfReach: number
 }
 
-export interface LogLines {
-  /** Dropped lines since the start. */
-  readonly dropped: number
-  /** Bytes that wait to be written. */
-  readonly waiting: number
-}
-
-export interface ServiceFacts {
+interface ServiceFacts {
   readonly version: string
   readonly engine: string
   /** Undefined where a database keeps the files of the store. */
   readonly bytes: (() => StoreBytes) | undefined
+}
+
+export interface ServedCertificate {
+  readonly expiresAt: Date
+  /** Reads of changed files that found a fault. */
+  readonly failures: number
 }
 
 /** The parts of the service that the metrics read. */
@@ -30,42 +30,48 @@ export interface ObservedParts {
   readonly config: Config
   readonly store: Store
   readonly writes: WriteStats
-  readonly logLines?: LogLines
-  readonly auditLines?: LogLines
+  /** The writers of the log and of the audit log. */
+  readonly logLines?: { readonly bound: BoundUse }
+  readonly auditLines?: { readonly bound: BoundUse }
   /** Changes that the search index lacks; undefined for an engine whose writes update the index. */
   readonly indexBehind?: () => number | undefined
   /** The pool of connections to the store; undefined for an engine without one. */
   readonly pool?: StorePool | undefined
   /** The results of scheduled backups; undefined without a schedule. */
   readonly backups?: BackupsMade | undefined
+  /** Undefined: the service has no TLS. */
+  readonly certificate?: ServedCertificate | undefined
   /** The program and its store. */
   readonly facts?: ServiceFacts | undefined
+  /** Delivers to webhooks; undefined without a log of changes. */
+  readonly delivery?: WebhookDelivery | undefined
   /** The shards of a store that can be sharded. Returns undefined while it is not sharded. */
   readonly shards?: (() => ShardState | undefined) | undefined
 }
 
 /** Registers the metrics of all parts but the HTTP side, which adds its own to the result. */
 export function serviceMetrics(parts: ObservedParts): Metrics {
-  const { config, store, writes, logLines, auditLines, indexBehind, pool, backups, facts, shards } = parts
+  const { store, writes, logLines, auditLines, indexBehind, pool, backups, certificate, delivery, facts, shards } =
+    parts
   const metrics = new Metrics()
   observeWrites(metrics, writes)
   new PlantCount(store).describe(metrics)
   if (indexBehind?.() !== undefined) metrics.value('plantstore_search_index_behind', () => indexBehind() ?? 0)
   if (pool !== undefined) observePool(metrics, pool)
   if (backups !== undefined) observeBackups(metrics, backups)
+  if (certificate !== undefined) {
+    const left = () => (certificate.expiresAt.getTime() - Date.now()) / 1000
+    metrics.value('plantstore_tls_certificate_expiry_seconds', left)
+    metrics.value('plantstore_tls_certificate_failures_total', () => certificate.failures)
+  }
+  if (delivery !== undefined) observeWebhooks(metrics, delivery)
   if (facts !== undefined) observeFacts(metrics, facts)
   if (shards !== undefined) {
     metrics.value('plantstore_shards', () => shards()?.shards ?? 0)
     metrics.value('plantstore_shards_out_of_reach', () => shards()?.outOfReach ?? 0)
   }
-  if (logLines !== undefined) {
-    metrics.value('plantstore_log_lines_dropped_total', () => logLines.dropped)
-    metrics.bound('logBuffer', config.logBuffer, () => logLines.waiting)
-  }
-  if (auditLines !== undefined) {
-    metrics.value('plantstore_audit_lines_dropped_total', () => auditLines.dropped)
-    metrics.bound('auditBuffer', config.auditBuffer, () => auditLines.waiting)
-  }
+  if (logLines !== undefined) metrics.bounds({ logBuffer: () => logLines.bound })
+  if (auditLines !== undefined) metrics.bounds({ auditBuffer: () => auditLines.bound })
   return metrics
 }
 
@@ -76,33 +82,37 @@ function observeWrites(metrics: Metrics, writes: WriteStats): void {
   metrics.histogram('plantstore_commit_rows', 1, () => each(({ rows }) => rows))
   metrics.histogram('plantstore_commit_seconds', 1000, () => each(({ milliseconds }) => milliseconds))
   metrics.series('plantstore_commit_failures_total', () => each(({ failures }) => failures))
-  metrics.value('plantstore_creates_waiting', () => writes.waiting)
-  metrics.bound('maxWaiting', writes.queue.maxRows, () => writes.queue.rows)
-  metrics.bound('queuedText', writes.queue.maxText, () => writes.queue.text)
+  const [creates, changes] = writes.queues
+  metrics.value('plantstore_creates_waiting', () => creates.rows.used + changes.rows.used)
+  metrics.bounds({
+    maxWaiting: () => fuller(creates.rows, changes.rows),
+    queuedText: () => fuller(creates.weight, changes.weight),
+  })
 }
 
+const fuller = (one: BoundUse, two: BoundUse): BoundUse => ({
+  max: one.max,
+  used: Math.max(one.used, two.used),
+  refused: (one.refused ?? 0) + (two.refused ?? 0),
+})
+
 /** Registers the metrics of the connections to the store. */
-function observePool(metrics: Metrics, pool: StorePool): void {
+function observePool(metrics: Metrics, { uses }: StorePool): void {
   const each = (read: (use: PoolUse) => number) => () =>
-    pool.uses().map((use) => [{ work: use.work }, read(use)] as const)
+    Object.entries(uses).map(([work, use]) => [{ work }, read(use)] as const)
   metrics.series(
     'plantstore_store_connections',
-    each(({ taken }) => taken),
+    each(({ used }) => used),
   )
   metrics.series(
     'plantstore_store_connections_limit',
-    each(({ limit }) => limit),
+    each(({ max }) => max),
   )
   metrics.series(
     'plantstore_store_connections_waiting',
     each(({ waiting }) => waiting),
   )
-  const all = () => pool.uses().find(({ work }) => work === 'all')
-  metrics.bound(
-    'storeConnections',
-    () => all()?.limit ?? 0,
-    () => all()?.taken ?? 0,
-  )
+  metrics.bounds({ storeConnections: () => uses.all })
 }
 
 /** Registers the metrics of scheduled backups. Alert when the newest backup is older than twice the interval. */
@@ -111,10 +121,74 @@ function observeBackups(metrics: Metrics, backups: BackupsMade): void {
   metrics.value('plantstore_backup_failures_total', () => backups.failures)
 }
 
+/** Registers the metrics of webhooks. Alert when one has failed, or when its oldest event is old. */
+function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
+  const each = (read: (backlog: WebhookBacklog) => number) => () =>
+    [...delivery.backlogs()].map(([webhook, backlog]) => [{ webhook }, read(backlog)] as const)
+  const states = ['active', 'paused', 'failed'] as const
+  metrics.series('plantstore_webhooks', () =>
+    states.map((state) => [{ state }, delivery.webhooks.filter((webhook) => webhook.state === state).length]),
+  )
+  metrics.series(
+    'plantstore_webhook_pending',
+    each(({ pending }) => pending),
+  )
+  metrics.series(
+    'plantstore_webhook_oldest_seconds',
+    each(({ oldest }) => (oldest === undefined ? 0 : (Date.now() - oldest) / 1000)),
+  )
+  metrics.series('plantstore_webhook_attempts_total', () =>
+    Object.entries(delivery.outcomes).map(([outcome, count]) => [{ outcome }, count]),
+  )
+  metrics.bounds({ webhookRequests: delivery.bounds.requests, webhookBodies: delivery.bounds.bodies })
+}
+
 /** Registers the metrics of the program's version and of the size of its store. */
 function observeFacts(metrics: Metrics, { version, engine, bytes }: ServiceFacts): void {
   metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
   if (bytes === undefined) return
   metrics.value('plantstore_store_bytes', () => bytes().store)
   metrics.value('plantstore_store_log_bytes', () => bytes().log)
+}
+
+/** The least milliseconds between a count and the next one. */
+const MIN_PAUSE = 60_000
+/** The least pause after a count, as a multiple of the count's duration. */
+const PAUSE_FACTOR = 100
+
+/**
+ * Counts the plants for the metrics. A count reads the whole table, so it starts only with a scrape, runs in the
+ * background, and takes at most a hundredth of the time.
+ */
+export class PlantCount {
+  readonly #store: Pick<Store, 'countPlants'>
+  readonly #now: () => number
+  #plants = Number.NaN
+  #nextAt = Number.NEGATIVE_INFINITY
+
+  /** @param now milliseconds */
+  constructor(store: Pick<Store, 'countPlants'>, now: () => number = () => performance.now()) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** Registers the metric. */
+  describe(metrics: Metrics): void {
+    metrics.value('plantstore_plants', () => {
+      if (this.#now() >= this.#nextAt) void this.#count()
+      return this.#plants
+    })
+  }
+
+  async #count(): Promise<void> {
+    const startedAt = this.#now()
+    this.#nextAt = Number.POSITIVE_INFINITY
+    try {
+      this.#plants = await this.#store.countPlants()
+    } catch {
+      // Other metrics and the log show that the store is out of reach or closed. The last count stays.
+    }
+    const now = this.#now()
+    this.#nextAt = now + Math.max(MIN_PAUSE, PAUSE_FACTOR * (now - startedAt))
+  }
 }

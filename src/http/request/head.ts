@@ -1,54 +1,400 @@
 import type { IncomingMessage } from 'node:http'
-import type { AppError } from '../../domain/errors.ts'
-import { HttpError } from '../response/http-error.ts'
+import { AppError } from '../../domain/errors.ts'
+import {
+  type Expectation,
+  MAX_ID,
+  MIN_ID,
+  type NewPlant,
+  NO_EXPECTATION,
+  type Versions,
+  versionOf,
+} from '../../domain/plant.ts'
 
-/** Returns the fault of a head that Node's parser lets pass (RFC 9112 sections 2.3, 3.2 and 6.1). */
-export function faultOfHead({ headers, httpVersion }: IncomingMessage): AppError | undefined {
-  const { host } = headers
-  const transfer = headers['transfer-encoding']
-  if (host === undefined) {
-    if (httpVersion !== '1.0') return refusal('the Host header is missing')
-  } else if (!HOST.test(host)) {
-    // Node joins the values of a repeated header by a comma and a blank.
-    const isTwice = host.includes(', ')
-    return refusal(
-      isTwice ? 'the Host header is given more than once' : 'the Host header is not a host name with an optional port',
-    )
+/**
+ * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count, because no
+ * two offered types differ by them.
+ *
+ * @param accept the header; an absent or malformed one accepts everything, because some clients send `*; q=.2`
+ * @param offered the service's types, the preferred one first
+ * @returns undefined where the client accepts none of them
+ */
+export function preferredType<Type extends string>(
+  accept: string | undefined,
+  offered: readonly Type[],
+): Type | undefined {
+  const ranges = accept === undefined || accept === '*/*' ? undefined : readRanges(accept)
+  if (ranges === undefined) return offered[0]
+  return best(offered, (type) => {
+    const [main] = type.split('/', 1)
+    return ranges.get(type) ?? ranges.get(`${main}/*`) ?? ranges.get('*/*') ?? 0
+  })
+}
+
+/** The qualities of media ranges; undefined where the header names no range, or is malformed. */
+function readRanges(accept: string): Map<string, number> | undefined {
+  const ranges = new Map<string, number>()
+  for (const { type, parameters } of readMediaTypes(accept) ?? []) {
+    const quality = readQuality(parameters.get('q'))
+    if (quality === undefined) return undefined
+    ranges.set(type, Math.max(quality, ranges.get(type) ?? 0))
   }
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('the version of HTTP is not 1.0 or 1.1')
-  if (transfer !== undefined && httpVersion === '1.0') return refusal('HTTP/1.0 has no Transfer-Encoding')
-  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    return refusal('the only supported transfer coding is chunked')
+  return ranges.size === 0 ? undefined : ranges
+}
+
+/** Content codings of answers, the preferred one first: zstd takes the least processor time for its compression. */
+export const CODINGS = ['zstd', 'br', 'gzip'] as const
+export type Coding = (typeof CODINGS)[number]
+
+const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(?:;[ \t]*q=([0-9.]+)[ \t]*)?$/i
+
+/**
+ * The content coding that a client prefers (RFC 9110 section 12.5.3).
+ *
+ * @param field Accept-Encoding
+ * @returns undefined for no coding, also where the client refuses an answer without one
+ */
+export function preferredCoding(field: string | string[] | undefined): Coding | undefined {
+  if (typeof field !== 'string') return undefined
+  const qualities = new Map<string, number>()
+  for (const element of field.split(',')) {
+    const [, name, quality] = CODING.exec(element) ?? []
+    if (name !== undefined) qualities.set(name.toLowerCase(), readQuality(quality) ?? 0)
   }
-  return undefined
+  const any = qualities.get('*') ?? 0
+  const coding = best(CODINGS, (name) => qualities.get(name) ?? any)
+  if (coding === undefined) return undefined
+  const plain = qualities.get('identity') ?? 0
+  return (qualities.get(coding) ?? any) >= plain ? coding : undefined
+}
+
+/** Bytes. For a smaller body, a header and a task in the thread pool cost more than compression saves. */
+const MIN_COMPRESSED = 1024
+
+/** The coding for a whole body; undefined for an uncompressed one. */
+export function codingOf({ headers }: IncomingMessage, body: string | Buffer): Coding | undefined {
+  const accepted = headers['accept-encoding']
+  if (accepted === undefined || Buffer.byteLength(body) < MIN_COMPRESSED) return undefined
+  return preferredCoding(accepted)
+}
+
+/** A weight (RFC 9110 section 12.4.2); undefined where it is malformed. */
+function readQuality(text = '1'): number | undefined {
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : undefined
+}
+
+/** The first name with the highest quality; undefined where no quality is above 0. */
+function best<Name extends string>(names: readonly Name[], qualityOf: (name: Name) => number): Name | undefined {
+  let found: Name | undefined
+  let highest = 0
+  for (const name of names) {
+    const quality = qualityOf(name)
+    if (quality <= highest) continue
+    found = name
+    highest = quality
+  }
+  return found
+}
+
+/** A media type with its parameters: type and names in lower case, values without their quotes. */
+export interface MediaType {
+  readonly type: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
+const TYPE = new RegExp(`[ \\t]*(${TOKEN}/${TOKEN})[ \\t]*(?=[;,]|$)`, 'y')
+const PARAMETER = new RegExp(`;[ \\t]*(?:(${TOKEN})=(${TOKEN}|${QUOTED}))?[ \\t]*(?=[;,]|$)`, 'y')
+
+/**
+ * Reads a Content-Type (RFC 9110 section 8.3.1).
+ *
+ * @returns undefined where it is malformed or gives a parameter twice
+ */
+export function readMediaType(text: string): MediaType | undefined {
+  const list = readMediaTypes(text)
+  return list?.length === 1 ? list[0] : undefined
 }
 
 /**
- * Returns the fault of a head on a port for this machine alone. A page that a browser of this machine shows can lead any
- * name of its own to this port (DNS rebinding), but no address, and not localhost.
+ * Reads a list of media types, as in Accept (RFC 9110 section 12.5.1). Skips empty elements.
+ *
+ * @returns undefined where it is malformed, or gives a parameter of one type twice
  */
-export const faultOfLocalHead = ({ headers: { host = '' } }: IncomingMessage): AppError | undefined =>
-  LOCAL.test(host)
-    ? undefined
-    : refusal('the Host header of this port is localhost or an address; behind a proxy, let the proxy set it')
+function readMediaTypes(text: string): MediaType[] | undefined {
+  const list: MediaType[] = []
+  for (let at = 0; at < text.length; ) {
+    if (/[ \t,]/.test(text.charAt(at))) {
+      at++
+      continue
+    }
+    const found = readOne(text, at)
+    if (found === undefined) return undefined
+    list.push(found.mediaType)
+    at = found.end
+  }
+  return list
+}
 
-const LOCAL = /^(?:(?:[^:]*\.)?localhost|[\d.]*|\[.*\])(?::\d*)?$/i
+function readOne(text: string, start: number): { mediaType: MediaType; end: number } | undefined {
+  TYPE.lastIndex = start
+  const type = TYPE.exec(text)?.[1]
+  if (type === undefined) return undefined
+  const parameters = new Map<string, string>()
+  let end = TYPE.lastIndex
+  while (text.charAt(end) === ';') {
+    PARAMETER.lastIndex = end
+    const found = PARAMETER.exec(text)
+    if (found === null) return undefined
+    end = PARAMETER.lastIndex
+    const [, name, value = ''] = found
+    if (name === undefined) continue
+    if (parameters.has(name.toLowerCase())) return undefined
+    parameters.set(name.toLowerCase(), unquoted(value))
+  }
+  return { mediaType: { type: type.toLowerCase(), parameters }, end }
+}
 
-/** An optional host (a name, an IPv4 address, or an IPv6 address in brackets) and port (RFC 3986 section 3.2.2). */
-const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
+const unquoted = (value: string): string =>
+  value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value
 
-/** Closes the connection, because client and service may disagree about where such a request ends. */
-const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })
+/** The value of If-Match or If-None-Match: entity tags in their quotes, weak ones with their `W/`. */
+export type EntityTags = '*' | readonly string[]
 
-/** Bytes that Node.js holds for a request and its response besides the text of the head (measured: 1,550 to 1,850). */
-const REQUEST_SIZE = 2048
+/** The preconditions that operations take (RFC 9110 section 13.1). */
+interface Preconditions {
+  readonly 'If-Match'?: EntityTags | undefined
+  readonly 'If-None-Match'?: EntityTags | undefined
+}
 
-/** Bytes of a body that Node.js reads ahead of its handler. */
-const BODY_AHEAD = 64 * 2 ** 10
+/** Headers that a write must not ignore, because its client relies on them. */
+export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const
 
-/** Bytes of memory that a waiting request takes, with the part of its body that may arrive meanwhile. */
-export function sizeOf({ url = '', rawHeaders, headers }: IncomingMessage): number {
-  const length = Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : BODY_AHEAD))
-  const head = rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_SIZE + url.length)
-  return head + Math.min(length, BODY_AHEAD)
+/** An entity tag, with the blanks and empty elements before it in a list (RFC 9110 sections 5.6.1, 8.8.3). */
+const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
+const REST = /^[ \t,]*$/
+
+/** Reads the value of If-Match or If-None-Match; undefined for a malformed one. */
+export function readEntityTags(text: string): EntityTags | undefined {
+  if (text === '*') return '*'
+  const elements = [...text.matchAll(ELEMENT)]
+  const length = elements.reduce((sum, [element]) => sum + element.length, 0)
+  if (elements.length === 0 || !REST.test(text.slice(length))) return undefined
+  return elements.map(([, tag = '']) => tag)
+}
+
+/** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
+export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
+
+/** The entity tag of the representation in a content coding. */
+export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
+
+/**
+ * The expectation of a request's preconditions. If-Match compares strongly, so weak tags never match; If-None-Match
+ * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). The content coding of a tag does not
+ * change the version of its plant.
+ */
+export function expectationOf({ 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }: Preconditions): Expectation {
+  if (ifMatch === undefined && ifNoneMatch === undefined) return NO_EXPECTATION
+  return {
+    ...(ifMatch === undefined ? {} : { at: versionsIn(ifMatch === '*' ? ifMatch : ifMatch.filter(isStrong)) }),
+    ...(ifNoneMatch === undefined ? {} : { notAt: versionsIn(ifNoneMatch) }),
+  }
+}
+
+const isStrong = (tag: string): boolean => tag.startsWith('"')
+
+const versionsIn = (tags: EntityTags): Versions => (tags === '*' ? 'any' : tags.map(versionIn))
+
+const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).replace(CODED, '')
+
+const CODED = new RegExp(`-(?:${CODINGS.join('|')})$`)
+
+/** Whether If-None-Match says that the client has the representation with this entity tag. */
+export const isFresh = (ifNoneMatch: EntityTags = [], etag: string): boolean =>
+  ifNoneMatch === '*' || ifNoneMatch.map(versionIn).includes(versionIn(etag))
+
+/** Values by name, of the types of their schemas: an int64 is a bigint, and entity tags are EntityTags. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** A fault of one member of a body or of one parameter; of the whole body where `member` is empty. */
+export interface Fault {
+  readonly member: string
+  readonly message: string
+}
+
+/** A parameter of the contract, without references. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly schema: ParameterSchema
+  readonly faultsOf: (value: unknown) => Fault[]
+}
+
+export interface ParameterSchema {
+  readonly type: 'string' | 'integer' | 'boolean' | 'array'
+  readonly format?: string
+  readonly default?: unknown
+  /** The reader replaces a larger number by this one. */
+  readonly 'x-lowered-to'?: number
+}
+
+interface RequestParts {
+  readonly request: Pick<IncomingMessage, 'url' | 'headers'>
+  /** Percent-decoded, by their names. */
+  readonly pathParameters: Readonly<Record<string, string | undefined>>
+}
+
+/** Reads the parameters of one operation, and refuses all others. */
+export class ParameterReader {
+  readonly #path: readonly Parameter[]
+  readonly #query: ReadonlyMap<string, Parameter>
+  /** With their names in lower case, as Node.js writes them. */
+  readonly #headers: readonly (readonly [string, Parameter])[]
+  /** Preconditions that the operation does not take: names in lower case, and as the contract writes them. */
+  readonly #unsupported: readonly (readonly [string, string])[]
+  readonly #defaults: Values
+
+  /** @throws Error where the contract has a rule that this class does not enforce */
+  constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
+    const of = (location: Parameter['in']) => parameters.filter((parameter) => parameter.in === location)
+    const faulty = parameters.find(({ in: location, required = false }) => required !== (location === 'path'))
+    if (faulty !== undefined)
+      throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
+    this.#path = of('path')
+    this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
+    this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])
+    const unsupported = isWrite
+      ? PRECONDITIONS.filter((name) => !of('header').some((taken) => taken.name === name))
+      : []
+    this.#unsupported = unsupported.map((name) => [name.toLowerCase(), name])
+    const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
+    this.#defaults = Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default]))
+  }
+
+  /** @throws AppError 40003 that names every fault */
+  read({ request: { url = '', headers }, pathParameters }: RequestParts): Values {
+    const values: Record<string, unknown> = { ...this.#defaults }
+    const faults: string[] = []
+    for (const parameter of this.#path) {
+      take(parameter, pathParameters[parameter.name] ?? '', values, faults)
+    }
+    const mark = url.indexOf('?')
+    if (mark !== -1) this.#readQuery(url.slice(mark + 1), values, faults)
+    for (const [key, parameter] of this.#headers) {
+      const text = headers[key]
+      if (typeof text === 'string') take(parameter, text, values, faults)
+    }
+    for (const [key, name] of this.#unsupported) {
+      if (headers[key] !== undefined) faults.push(`${name} is not supported by this operation; leave it out`)
+    }
+    if (faults.length > 0) throw new AppError(40003, faults.join('; '))
+    return values
+  }
+
+  #readQuery(query: string, values: Record<string, unknown>, faults: string[]): void {
+    const all = readQueryString(query)
+    if (all === undefined) {
+      faults.push('the query is not valid percent-encoded UTF-8')
+      return
+    }
+    const unknown: string[] = []
+    for (const [name, texts] of all) {
+      const parameter = this.#query.get(name)
+      if (parameter === undefined) unknown.push(name)
+      else if (parameter.schema.type === 'array') check(parameter, texts, values, faults)
+      else if (texts.length > 1) faults.push(`${name} may be given only once`)
+      else take(parameter, texts[0] ?? '', values, faults)
+    }
+    if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
+  }
+
+  /** Leaves out names that may be secrets, and names beyond the fifth. */
+  #unknownFault(names: readonly string[]): string {
+    const shown = names.filter((name) => /^[\w.[\]-]{1,30}$/.test(name)).slice(0, 5)
+    const known = [...this.#query.keys()]
+    const remedy = known.length === 0 ? 'this operation has none' : `this operation has ${known.join(', ')}`
+    return `unknown query parameter${shown.length === 0 ? '' : ` ${shown.join(', ')}`}; ${remedy}`
+  }
+}
+
+function take(parameter: Parameter, text: string, values: Record<string, unknown>, faults: string[]): void {
+  const { name, schema } = parameter
+  const exact = schema.format === undefined ? undefined : EXACT_FORMATS[schema.format]
+  if (exact === undefined) {
+    check(parameter, parsed(text, schema), values, faults)
+  } else {
+    const value = exact.read(text)
+    if (value === undefined) faults.push(`${name} must be ${exact.says}`)
+    else values[name] = value
+  }
+}
+
+function check({ name, faultsOf }: Parameter, value: unknown, values: Record<string, unknown>, faults: string[]): void {
+  values[name] = value
+  // Reports the first fault only: a parameter with several values may have many.
+  const [fault] = faultsOf(value)
+  if (fault !== undefined) faults.push(`${name} ${fault.message}`)
+}
+
+/** Returns a text that is no value of the type unchanged; the schema then refuses it. */
+function parsed(text: string, { type, 'x-lowered-to': max = Number.POSITIVE_INFINITY }: ParameterSchema): unknown {
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Math.min(Number(text), max) : text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+/** Formats that Ajv cannot validate: it knows neither bigint nor lists in a header. */
+const EXACT_FORMATS: Readonly<Record<string, { read: (text: string) => unknown; says: string }>> = {
+  int64: {
+    read: readInt64,
+    says: `an integer from ${MIN_ID} to ${MAX_ID}, in plain decimal without plus sign or leading zeros`,
+  },
+  'entity-tags': { read: readEntityTags, says: '* or a list of entity tags, each in double quotes' },
+}
+
+/** Accepts one spelling of each integer, so that each plant has one path. */
+function readInt64(text: string): bigint | undefined {
+  if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return undefined
+  const value = BigInt(text)
+  return value < MIN_ID || value > MAX_ID ? undefined : value
+}
+
+/**
+ * The Idempotency-Key of a request, without quotes. draft-ietf-httpapi-idempotency-key-header demands quotes, but many
+ * clients send none.
+ */
+export const keyIn = (parameters: { readonly 'Idempotency-Key'?: string | undefined }): string | undefined =>
+  parameters['Idempotency-Key']?.replaceAll('"', '')
+
+/**
+ * The parameters of a query string, each with its texts in order. Reads the encoding of HTML forms, in which `+` is a
+ * space (https://url.spec.whatwg.org/#urlencoded-parsing), but does not repair invalid encoding.
+ *
+ * @returns undefined where the query is not valid percent-encoded UTF-8
+ */
+export function readQueryString(query: string): Map<string, string[]> | undefined {
+  const texts = new Map<string, string[]>()
+  try {
+    for (const pair of query.split('&')) {
+      if (pair === '') continue
+      const equals = pair.indexOf('=')
+      const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+      const text = equals === -1 ? '' : decode(pair.slice(equals + 1))
+      const present = texts.get(name)
+      if (present === undefined) texts.set(name, [text])
+      else present.push(text)
+    }
+  } catch {
+    return undefined
+  }
+  return texts
+}
+
+const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '))
+
+/** Writes a query string that readQueryString reads as these parameters. */
+export function writeQueryString(parameters: readonly (readonly [name: string, text: string])[]): string {
+  return parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
 }

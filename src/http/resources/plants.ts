@@ -1,16 +1,15 @@
+import { createHash } from 'node:crypto'
 import { AppError } from '../../domain/errors.ts'
-import { type NewPlant, newPlantJson, type PlantPatch, plantJson } from '../../domain/plant.ts'
-import { type Expectation, isAt } from '../../domain/plant-version.ts'
+import { type IdRange, MAX_PROPOSED } from '../../domain/id-store.ts'
+import { type Expectation, isAt, type NewPlant, newPlantJson, type PlantPatch, plantJson } from '../../domain/plant.ts'
 import type { Store } from '../../domain/store.ts'
-import { readJsonBody } from '../../json/body.ts'
-import { parsePatch, parsePlant, parseReplacement } from '../../json/parse-plant.ts'
+import { parsePatch, parsePlant, parseReplacement, readJsonBody } from '../../json/body.ts'
 import type { Admission } from '../admission/admission.ts'
-import type { Change } from '../audit-trail.ts'
-import type { Exchange } from '../exchange.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { OperationBodies } from '../operations.generated.ts'
-import { expectationOf, namePreconditions, plantETag } from '../request/entity-tags.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
-import type { Handlers } from '../routes.ts'
+import { type Change, type Exchange, readSmallBody } from '../request/exchange.ts'
+import { expectationOf, keyIn, plantETag } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
@@ -21,19 +20,11 @@ export function plantHandlers(
   admission: Admission,
   nestingLimit: number,
 ): PlantHandlers {
-  const refuse = (exchange: Exchange, parameters: object) => (error: unknown) =>
-    responder.refuse(exchange, namePreconditions(error, parameters))
-
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
-    if (plant === undefined) {
-      responder.refuse(exchange, new AppError(40402, `there is no plant with the id ${id}`))
-      return
-    }
+    if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
     if (at !== undefined && !isAt(at, plant)) {
-      responder.refuse(
-        exchange,
-        new AppError(41201, `the plant with the id ${id} has none of the entity tags in If-Match`),
-      )
+      const message = `the plant with the id ${id} has none of the entity tags in If-Match`
+      responder.refuse(exchange, new AppError(41201, message))
       return
     }
     const json = newPlantJson(plant)
@@ -60,21 +51,15 @@ export function plantHandlers(
       const id = String(plant.id)
       const change: Change = { plant: id }
       exchange.change = change
-      store.createPlant(plant, { mustBeNew }, exchange.actor).then(
-        (result) => {
-          change.outcome = result
-          responder.reply(exchange, 200, headersOf(plant, pathOf(id)), plantJson(plant))
-        },
-        refuse(exchange, parameters),
-      )
+      return store.createPlant(plant, { mustBeNew }, exchange.actor).then((result) => {
+        change.outcome = result
+        responder.reply(exchange, 200, headersOf(plant, pathOf(id)), plantJson(plant))
+      })
     },
 
     getPlant(exchange, parameters) {
       const { id } = parameters
-      store.getPlant(id, exchange).then(
-        (plant) => answerFound(exchange, id, plant, expectationOf(parameters)),
-        (error: unknown) => responder.refuse(exchange, error),
-      )
+      return store.getPlant(id, exchange).then((plant) => answerFound(exchange, id, plant, expectationOf(parameters)))
     },
 
     replacePlant(exchange, parameters, body) {
@@ -82,13 +67,10 @@ export function plantHandlers(
       const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
       const change: Change = { plant: String(id) }
       exchange.change = change
-      store.replacePlant(plant, expectationOf(parameters), exchange.actor).then(
-        (result) => {
-          change.outcome = result
-          answerChanged(exchange, result === 'created' ? 201 : 200, plant)
-        },
-        refuse(exchange, parameters),
-      )
+      return store.replacePlant(plant, expectationOf(parameters), exchange.actor).then((result) => {
+        change.outcome = result
+        answerChanged(exchange, result === 'created' ? 201 : 200, plant)
+      })
     },
 
     updatePlant(exchange, parameters, body) {
@@ -99,15 +81,15 @@ export function plantHandlers(
         responder.mustHaveRoom()
         answerChanged(exchange, 200, await store.updatePlant(id, patch, expectationOf(parameters), exchange.actor))
       }
-      admission.during('patch', exchange, update).catch(refuse(exchange, parameters))
+      return admission.during('patch', exchange, update)
     },
 
     deletePlant(exchange, parameters) {
       const { id } = parameters
       exchange.change = { plant: String(id), outcome: 'deleted' }
-      store
+      return store
         .deletePlant(id, expectationOf(parameters), exchange.actor)
-        .then(() => responder.reply(exchange, 204, []), refuse(exchange, parameters))
+        .then(() => responder.reply(exchange, 204, []))
     },
   }
 }
@@ -122,3 +104,59 @@ const headersOf = (plant: NewPlant, path: string): string[] => [
   'Content-Location',
   path,
 ]
+
+const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['reserveIds'])[]
+const MAX_COUNT = 10_000
+const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+
+/** The operations that propose and reserve ids. */
+export function idHandlers(
+  { ids }: Store,
+  responder: Responder,
+  admission: Admission,
+  nestingLimit: number,
+): Pick<Handlers, 'proposeId' | 'reserveIds'> {
+  return {
+    async proposeId(exchange) {
+      const next = await admission.during('search', exchange, () => ids.proposeId())
+      if (next === undefined) throw noFreeRange()
+      // JSON.stringify takes no bigint.
+      responder.reply(exchange, 200, [...HEADERS], `{"next":${next}}`)
+    },
+
+    async reserveIds(exchange, parameters, body) {
+      const count = parseCount(body, nestingLimit)
+      const { actor } = exchange
+      const key = keyIn(parameters)
+      const hash = key === undefined ? undefined : createHash('sha256').update(`${actor.id}\n${key}`).digest()
+      let reserved: IdRange | undefined
+      exchange.change = {
+        outcome: 'reserved',
+        details: () => ({ first: reserved?.first.toString(), last: reserved?.last.toString() }),
+      }
+      const range = await admission.during('change', exchange, () => ids.reserveIds(count, hash, actor))
+      if (range === undefined) throw noFreeRange()
+      const { first, last } = range
+      if (last - first + 1n !== BigInt(count)) {
+        throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)
+      }
+      reserved = range
+      responder.reply(exchange, 200, [...HEADERS], `{"first":${first},"last":${last}}`)
+    },
+  }
+}
+
+const noFreeRange = (): AppError =>
+  new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range after those in use; choose ids yourself`)
+
+/** @throws AppError as readSmallBody does, and 40002 that names every fault */
+function parseCount(body: Buffer, nestingLimit: number): number {
+  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
+  const { count } = members
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MAX_COUNT) {
+    if (faults.length === 0) return count
+  } else {
+    faults.push(`count ${count === undefined ? 'is required' : `must be an integer from 1 to ${MAX_COUNT}`}`)
+  }
+  throw new AppError(40002, faults.join('; '))
+}

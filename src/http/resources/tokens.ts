@@ -2,27 +2,36 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../domain/errors.ts'
 import type { Store } from '../../domain/store.ts'
 import {
+  DEFAULT_OVERLAP,
   derivedToken,
   excessOf,
+  faultOfTokenName,
   hashSecret,
+  type Identity,
+  LAST_TIME,
+  MAX_OVERLAP,
   makeSecret,
   makeTokenId,
+  type Rotation,
+  SCOPES,
+  type Scope,
+  scopesIn,
   type Token,
+  type TokenPosition,
   type TokenRequest,
+  timeIn,
 } from '../../domain/token.ts'
-import type { TokenPosition } from '../../domain/token-store.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
-import type { Change } from '../audit-trail.ts'
-import { type Identity, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
-import type { Exchange } from '../exchange.ts'
-import { keyIn } from '../request/parameters.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../response/responder.ts'
-import type { Handlers } from '../routes.ts'
-import { answerPage, readCursor, writeCursor, writePage } from './pagination.ts'
-import { parseTokenRequest } from './token-body.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
+import type { OperationBodies } from '../operations.generated.ts'
+import { type Change, type Exchange, readSmallBody } from '../request/exchange.ts'
+import { keyIn } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
+import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
 
-type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'revokeToken'>
+type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'rotateToken' | 'revokeToken'>
 type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'maxEndedTokens' | 'token'>
 
 const LIST = '["tokens"]'
@@ -34,62 +43,74 @@ export function tokenHandlers(
   admission: Admission,
   config: TokenConfig,
 ): TokenHandlers {
-  const refuse = (exchange: Exchange) => (error: unknown) => responder.refuse(exchange, error)
-
+  /** Issues a token, and answers with its secret. @param rotates the token that it replaces, whose content it gets */
   async function issue(
-    identity: Identity,
+    exchange: Exchange,
     request: TokenRequest,
-    { id, secret }: TokenKeys,
-    change: Change,
-  ): Promise<Token> {
+    key: string | undefined,
+    rotates?: Rotation,
+  ): Promise<void> {
+    const { hash, actor } = identityOf(exchange)
+    const { id, secret } =
+      key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
+    // The audit log names no unknown token, whose id may be a misplaced secret.
+    let made: (TokenRequest & { id: string }) | undefined = rotates === undefined ? { ...request, id } : undefined
+    const details = () => {
+      if (made === undefined) return {}
+      const { id: created, name: createdName, scopes, expiresAt } = made
+      return { rotated: rotates?.id, created, createdName, scopes, expiresAt }
+    }
+    const change: Change = { details }
+    exchange.change = change
+    const creator = hash === undefined ? undefined : actor.id
+    const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }
     const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
-    const creator = identity.hash === undefined ? undefined : identity.actor.id
-    const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens }
-    const token = await tokens.issueToken(wanted, hashSecret(secret), bounds)
+    const token = await admission.during('change', exchange, () =>
+      tokens.issueToken(wanted, hashSecret(secret), bounds),
+    )
     if (token === 'creator revoked') throw revokedToken()
     if (token === 'too many') {
       throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)
     }
-    if (!isSame(token, wanted)) {
+    if (token === 'absent') throw new AppError(40402, `there is no active token with the id ${rotates?.id}`)
+    if (token === 'too strong') throw tooStrong(STRONGER, SCOPES)
+    if (rotates === undefined ? !isSame(token, wanted) : token.revokedAt !== undefined) {
       throw new AppError(40902, 'the Idempotency-Key belongs to a token with another content, or to a revoked one')
     }
+    made = token
     change.outcome = token.createdAt.getTime() === wanted.createdAt.getTime() ? 'created' : 'unchanged'
-    return token
+    const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
+    responder.reply(exchange, 201, headers, createdJson(token, secret))
   }
 
   return {
     createToken(exchange, parameters, body) {
-      const identity = identityOf(exchange)
-      const request = within(parseTokenRequest(body, config.nestingLimit), identity)
-      const key = keyIn(parameters)
-      const keys =
-        key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
-      const { name, scopes, expiresAt } = request
-      const change: Change = { details: () => ({ created: keys.id, createdName: name, scopes, expiresAt }) }
-      exchange.change = change
-      admission
-        .during('change', exchange, () => issue(identity, request, keys, change))
-        .then((token) => {
-          const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
-          responder.reply(exchange, 201, headers, createdJson(token, keys.secret))
-        })
-        .catch(refuse(exchange))
+      const request = within(parseTokenRequest(body, config.nestingLimit), identityOf(exchange))
+      return issue(exchange, request, keyIn(parameters))
     },
 
-    listTokens(exchange, { limit, cursor }) {
+    rotateToken(exchange, parameters, body) {
+      const { scopes, expiresAt } = identityOf(exchange)
+      const until = Date.now() + parseOverlap(body, config.nestingLimit)
+      if (expiresAt <= Date.now()) throw expiredToken()
+      const { id } = parameters
+      const key = keyIn(parameters)
+      // No client can send a line feed, so no other request has this key.
+      const ownKey = key === undefined ? undefined : `rotate\n${id}\n${key}`
+      const replaced = { name: id, scopes: [], expiresAt: undefined }
+      return issue(exchange, replaced, ownKey, { id, until, scopes, expiresAt })
+    },
+
+    async listTokens(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(cursor)
       // Each page has a turn of its own, because 1,000 tokens take a few milliseconds.
       const read = () => nextTurn().then(() => tokens.listTokens({ after, limit: limit + 1 }))
-      admission
-        .during('search', exchange, read)
-        .then((found) => {
-          const page = writePage('/tokens', found, limit, tokenJson, (last) => [
-            ['limit', String(limit)],
-            ['cursor', writePosition(last)],
-          ])
-          answerPage(responder, exchange, page)
-        })
-        .catch(refuse(exchange))
+      const found = await admission.during('search', exchange, read)
+      const page = writePage('/tokens', found, limit, tokenJson, (last) => [
+        ['limit', String(limit)],
+        ['cursor', writePosition(last)],
+      ])
+      answerPage(responder, exchange, page)
     },
 
     getOwnToken(exchange) {
@@ -98,30 +119,23 @@ export function tokenHandlers(
       responder.reply(exchange, 200, headers, JSON.stringify({ ...actor, scopes, expiresAt: timeOrNever(expiresAt) }))
     },
 
-    revokeToken(exchange, { id }) {
+    async revokeToken(exchange, { id }) {
       // The audit log names no unknown id, which may be a misplaced secret.
       let known: string | undefined
       const change: Change = { details: () => ({ revoked: known }) }
       exchange.change = change
-      admission
-        .during('change', exchange, () => tokens.revokeToken(id, config.token === undefined))
-        .then((result) => {
-          if (result !== 'absent') known = id
-          if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
-          if (result === 'last') throw new AppError(40903, LAST_TOKEN)
-          change.outcome = result === 'revoked' ? 'revoked' : 'unchanged'
-          responder.reply(exchange, 204, [])
-        })
-        .catch(refuse(exchange))
+      const revoke = () => tokens.revokeToken(id, config.token === undefined)
+      const result = await admission.during('change', exchange, revoke)
+      if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
+      known = id
+      if (result === 'last') throw new AppError(40903, LAST_TOKEN)
+      change.outcome = result === 'revoked' ? 'revoked' : 'unchanged'
+      responder.reply(exchange, 204, [])
     },
   }
 }
 
-/** The id and the secret of a token. */
-interface TokenKeys {
-  readonly id: string
-  readonly secret: string
-}
+const STRONGER = 'a token can rotate only tokens that have no scope beyond its own and expire no later'
 
 const LAST_TOKEN =
   'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
@@ -134,10 +148,12 @@ function identityOf({ identity }: Exchange): Identity {
 /**
  * Gives the request the creator's expiry where it names none.
  *
- * @throws AppError 40302 when the new token would have more rights than its creator
+ * @throws AppError 40302 when the new token would have more rights than its creator, 40103 when that has expired, which
+ *   a JWT may have a moment ago
  */
 function within(request: TokenRequest, creator: Identity): TokenRequest {
   const { expiresAt } = creator
+  if (expiresAt <= Date.now()) throw expiredToken()
   const excess = excessOf(request, creator)
   if (excess === 'scopes') {
     const message = `a token can create only tokens with its own scopes, which are ${creator.scopes.join(', ')}`
@@ -176,4 +192,61 @@ function writePosition({ createdAt, id }: TokenPosition): string {
 function readPosition(cursor: string): TokenPosition {
   const bytes = readCursor(LIST, cursor, 8)
   return { createdAt: new Date(Number(bytes.readBigInt64BE())), id: bytes.toString('utf8', 8) }
+}
+
+const MEMBERS = ['name', 'scopes', 'expiresAt'] as const satisfies readonly (keyof OperationBodies['createToken'])[]
+
+/**
+ * Reads the body of createToken.
+ *
+ * @throws AppError as readSmallBody does, and 40002 that names every fault
+ */
+export function parseTokenRequest(body: Buffer, nestingLimit: number): TokenRequest {
+  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
+  const name = nameIn(members.name, faults)
+  const scopes = scopesOf(members.scopes, faults)
+  const expiresAt = expiryIn(members.expiresAt, faults)
+  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
+  return { name, scopes, expiresAt }
+}
+
+function nameIn(value: unknown, faults: string[]): string {
+  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
+  if (fault !== undefined) faults.push(`name ${value === undefined ? 'is required' : fault}`)
+  return String(value)
+}
+
+function scopesOf(value: unknown, faults: string[]): readonly Scope[] {
+  const texts = Array.isArray(value) ? value.map((each: unknown) => (typeof each === 'string' ? each : '')) : []
+  const scopes = scopesIn(texts)
+  if (scopes === undefined) {
+    faults.push(`scopes ${value === undefined ? 'is required' : `must be an array with some of ${SCOPES.join(', ')}`}`)
+  }
+  return scopes ?? []
+}
+
+const NO_TIME = `expiresAt must be a date and time with a zone, such as 2030-12-31T12:00:00Z, and no later than ${new Date(LAST_TIME).toISOString()}`
+
+function expiryIn(value: unknown, faults: string[]): Date | undefined {
+  if (value === undefined) return undefined
+  const time = typeof value === 'string' ? timeIn(value) : undefined
+  if (time === undefined) faults.push(NO_TIME)
+  else if (time.getTime() <= Date.now()) faults.push('expiresAt must be in the future')
+  return time
+}
+
+/**
+ * Reads the body of a rotation.
+ *
+ * @returns milliseconds
+ * @throws AppError as readSmallBody does, and 40002
+ */
+export function parseOverlap(body: Buffer, nestingLimit: number): number {
+  const { members, faults } = readSmallBody(body, nestingLimit, ['overlapSeconds'])
+  const { overlapSeconds: seconds = DEFAULT_OVERLAP / 1000 } = members
+  if (typeof seconds !== 'number' || !Number.isInteger(seconds) || seconds < 0 || seconds > MAX_OVERLAP / 1000) {
+    faults.push(`overlapSeconds must be an integer from 0 to ${MAX_OVERLAP / 1000}`)
+  }
+  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
+  return 1000 * Number(seconds)
 }

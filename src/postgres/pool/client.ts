@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { type ClientConfig, DatabaseError, Client as PgClient } from 'pg'
+import { mustBePrivate } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../settings/postgres-address.ts'
 import { ConnectionFault, LastingFault, Unanswered } from '../errors.ts'
-import { type Budget, budgetOf, timeLeft, within } from './budget.ts'
-import { ClearTextGuard } from './clear-text-guard.ts'
-import { mustBePrivate } from './private-key.ts'
+import { SET_PLAN_CACHE_MODE } from '../sharding/shard-map.ts'
 
 /** A statement. The server parses a statement with a name only once for each connection. */
 export interface Statement {
@@ -173,9 +173,7 @@ export class Client {
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
         ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
-        -- Citus can not make a generic plan for a statement on several shards.
-        set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
-          THEN current_setting('plan_cache_mode') ELSE 'auto' END, false),
+        ${SET_PLAN_CACHE_MODE},
         current_setting('fsync')::boolean`,
         values: [timeout, Math.ceil(timeout / 2), IDLE_IN_TRANSACTION],
       },
@@ -257,4 +255,81 @@ function read(path: string): Buffer {
   } catch (cause) {
     throw new OperatorError(`the file ${path} can't be read`, { cause })
   }
+}
+
+const TYPE = 1
+const HEAD = 5
+const AUTHENTICATION = 'R'.charCodeAt(0)
+const CLEAR_TEXT = 3
+/** Bytes of an authentication request that the guard reads: the head and the kind. */
+const REQUEST = HEAD + 4
+
+/**
+ * A socket without TLS that fails when the server asks for the password in clear text: an eavesdropper or a false
+ * server could read it. The socket reads the server's messages up to the first authentication request
+ * (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+ */
+class ClearTextGuard extends Socket {
+  constructor() {
+    super()
+    let unread = Buffer.alloc(0)
+    const look = (chunk: Buffer) => {
+      unread = Buffer.concat([unread, chunk])
+      while (unread.length >= REQUEST) {
+        if (unread[0] === AUTHENTICATION) {
+          this.off('data', look)
+          // This listener runs before pg's, so pg sends no password.
+          if (unread.readInt32BE(HEAD) === CLEAR_TEXT) this.destroy(new LastingFault(ASKED))
+          return
+        }
+        const end = TYPE + unread.readInt32BE(TYPE)
+        if (unread.length < end) return
+        unread = unread.subarray(end)
+      }
+    }
+    this.on('data', look)
+  }
+}
+
+const ASKED =
+  'the server asks for the password in clear text, and there is no TLS; ' +
+  'set sslmode=verify-full, or scram-sha-256 in its pg_hba.conf'
+
+/** The deadline of a request, and a signal that ends it early. */
+export interface Budget {
+  /** Milliseconds on the clock of performance.now(). */
+  readonly deadline: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Returns a budget that begins now. */
+export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => ({
+  deadline: performance.now() + milliseconds,
+  signal,
+})
+
+/** Milliseconds until the deadline, at least 0. */
+export const timeLeft = ({ deadline }: Budget): number => Math.max(0, deadline - performance.now())
+
+/**
+ * Settles like the work. Rejects with `late()` at the deadline, and with the signal's reason on an abort. It does not
+ * end the work.
+ */
+export function within<T>(work: Promise<T>, budget: Budget, late: () => Error): Promise<T> {
+  const { signal } = budget
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => settle(() => reject(signal?.reason))
+    const timer = setTimeout(() => settle(() => reject(late())), timeLeft(budget))
+    const settle = (callback: () => void) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      callback()
+    }
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted === true) abort()
+    work.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    )
+  })
 }

@@ -1,9 +1,9 @@
 import { AppError } from '../../domain/errors.ts'
-import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
-import { type Budget, budgetOf } from './budget.ts'
+import type { PoolUse, StorePool } from '../../domain/store.ts'
+import { ConnectionFault, isConnectionSound, isRetryable, shuttingDown } from '../errors.ts'
 import type { Client, Outcome, Run, Statement } from './client.ts'
-import type { Pool } from './pool.ts'
-import { Semaphore, type SemaphoreUse } from './semaphore.ts'
+import { type Budget, budgetOf } from './client.ts'
+import { type Pool, Semaphore } from './pool.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
@@ -37,13 +37,13 @@ export class PoolShare {
     this.#semaphore = new Semaphore(limit, late)
   }
 
-  get use(): SemaphoreUse {
+  get use(): PoolUse {
     return this.#semaphore
   }
 
   /** Resolves when this work has a connection or can open one. @throws ConnectionFault when it can't open one */
   async check(budget = this.budget()): Promise<void> {
-    if (this.#semaphore.taken === 0) this.release(await this.acquire(budget), true)
+    if (this.#semaphore.used === 0) this.release(await this.acquire(budget), true)
   }
 
   /** Runs one statement as its own transaction. Resolves after the commit. */
@@ -156,4 +156,99 @@ async function transaction<T>(
   const { command } = await run({ text: 'COMMIT' })
   if (command !== 'COMMIT') throw new ConnectionFault(`PostgreSQL answered COMMIT with ${command}`)
   return result
+}
+
+/** Clients for long work, such as exports. Each serves one caller, and its connection ends after the work. */
+export class DedicatedClients {
+  readonly #share: PoolShare
+  readonly #clients = new Set<Client>()
+  #isEnded = false
+
+  constructor(share: PoolShare) {
+    this.#share = share
+  }
+
+  /**
+   * @param signal ends the wait, which then rejects with the signal's reason
+   * @throws AppError 50303 after `end`
+   */
+  async acquire(signal?: AbortSignal): Promise<Client> {
+    const client = await this.#share.acquire(this.#share.budget(signal))
+    this.#clients.add(client)
+    if (!this.#isEnded) return client
+    this.release(client)
+    throw shuttingDown()
+  }
+
+  /** Ends a client. Calling it again does nothing. */
+  release(client: Client): void {
+    if (this.#clients.delete(client)) this.#share.discard(client)
+  }
+
+  /** Runs work on a client of its own. */
+  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.acquire()
+    try {
+      return await work(client)
+    } finally {
+      this.release(client)
+    }
+  }
+
+  /** Ends all clients at once, even during a statement, and refuses later calls of `acquire`. */
+  end(): void {
+    this.#isEnded = true
+    for (const client of this.#clients) {
+      client.end()
+      this.release(client)
+    }
+  }
+}
+
+/** The clients of a pool, divided among kinds of work so that no kind can stop another. */
+export interface PoolShares {
+  /** For tokens, readiness and single plants. It has no bound of its own. */
+  readonly main: PoolShare
+  readonly searches: PoolShare
+  readonly imports: PoolShare
+  /** For exports and dry runs. */
+  readonly long: PoolShare
+  /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
+  readonly counts: PoolShare
+  /** For reservations of ids. A reservation locks a table, so several clients would wait for each other. */
+  readonly reservations: PoolShare
+}
+
+export interface PoolShareOptions {
+  readonly connections: number
+  /** Maximum number of connections for searches; a third of all by default. */
+  readonly searchConnections?: number | undefined
+  /** Maximum number of connections for exports and dry runs; a third of all by default. */
+  readonly longConnections?: number | undefined
+}
+
+/** Divides the pool. Imports get half of the clients that searches and long work leave, and single plants the rest. */
+export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
+  const { connections } = options
+  const third = Math.max(1, Math.floor(connections / 3))
+  const searches = options.searchConnections ?? third
+  const long = options.longConnections ?? third
+  const imports = Math.max(1, Math.floor((connections - searches - long) / 2))
+  const reserved = Math.max(1, connections - searches - long - imports)
+  return {
+    main: new PoolShare(pool, Number.POSITIVE_INFINITY),
+    searches: new PoolShare(pool, searches, { reserved, work: 'searches' }),
+    imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
+    long: new PoolShare(pool, long, { reserved, work: 'exports and dry runs' }),
+    counts: new PoolShare(pool, 1, { reserved, work: 'counts' }),
+    reservations: new PoolShare(pool, 1, { work: 'reservations of ids' }),
+  }
+}
+
+/** Returns the use of the pool for the metrics, and the bound of long work for HTTP. */
+export function storePool(pool: Pool, { searches, imports, long }: PoolShares): StorePool {
+  return {
+    maxLongWork: long.use.max,
+    uses: { all: pool.use, search: searches.use, import: imports.use, long: long.use },
+  }
 }

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PoolUse } from '../../domain/store.ts'
 import type { PostgresAddress } from '../../settings/postgres-address.ts'
 import { ConnectionFault, isRefusal } from '../errors.ts'
-import { type Budget, timeLeft } from './budget.ts'
-import { Client } from './client.ts'
-import { Semaphore, type SemaphoreUse } from './semaphore.ts'
+import { type Budget, Client, timeLeft, within } from './client.ts'
 
 export interface PoolOptions {
   readonly address: PostgresAddress
@@ -47,7 +46,7 @@ export class Pool {
     return this.#capacity
   }
 
-  get use(): SemaphoreUse {
+  get use(): PoolUse {
     return this.#semaphore
   }
 
@@ -66,7 +65,7 @@ export class Pool {
         }
       }
       // Retry after another caller releases a client, or the server accepts connections again.
-      const others = this.#semaphore.taken - 1
+      const others = this.#semaphore.used - 1
       this.#lowerCapacity(Math.max(1, others))
       if (others === 0) await sleep(Math.min(INTERVAL, timeLeft(budget)))
       this.#giveBack()
@@ -83,13 +82,13 @@ export class Pool {
 
   /** Waits until all clients are released, and ends them. */
   async close(): Promise<void> {
-    if (this.#semaphore.taken > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
+    if (this.#semaphore.used > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
     for (const client of this.#idle.splice(0)) client.end()
   }
 
   #giveBack(): void {
     this.#semaphore.release()
-    if (this.#semaphore.taken === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
+    if (this.#semaphore.used === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
   }
 
   #lowerCapacity(connections: number): void {
@@ -98,7 +97,7 @@ export class Pool {
     if (!wasFull) return
     setTimeout(() => {
       this.#capacity = this.options.max
-      this.#semaphore.admit()
+      this.#semaphore.startNext()
     }, CAPACITY_PAUSE).unref()
   }
 
@@ -138,5 +137,72 @@ export class Pool {
     if (at === -1) return
     this.#idle.splice(at, 1)
     this.options.onTrouble(error ?? new Error('the server ended a connection'))
+  }
+}
+
+/** A counting semaphore whose limit may change. Callers wait in FIFO order, each until the end of its budget. */
+export class Semaphore implements PoolUse {
+  readonly #limit: () => number
+  readonly #late: () => Error
+  readonly #line: (() => void)[] = []
+  used = 0
+  refused = 0
+
+  /**
+   * @param limit returns the present limit
+   * @param late makes the error for a caller whose budget ends while it waits
+   */
+  constructor(limit: () => number, late: () => Error) {
+    this.#limit = limit
+    this.#late = () => {
+      this.refused++
+      return late()
+    }
+  }
+
+  get max(): number {
+    return this.#limit()
+  }
+
+  get waiting(): number {
+    return this.#line.length
+  }
+
+  /**
+   * Takes one of the permits, or waits for one until the budget ends.
+   *
+   * @param ahead whether this caller waits before all others
+   */
+  async acquire(budget: Budget, { ahead = false } = {}): Promise<void> {
+    if (this.#line.length === 0 && this.used < this.#limit()) {
+      this.used++
+      return
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (ahead) this.#line.unshift(resolve)
+    else this.#line.push(resolve)
+    try {
+      await within(promise, budget, this.#late)
+    } catch (error) {
+      const at = this.#line.indexOf(resolve)
+      if (at === -1) this.release()
+      else this.#line.splice(at, 1)
+      throw error
+    }
+  }
+
+  release(): void {
+    this.used--
+    this.startNext()
+  }
+
+  /** Admits waiting callers up to the limit. Call it after the limit has risen. */
+  startNext(): void {
+    while (this.used < this.#limit()) {
+      const next = this.#line.shift()
+      if (next === undefined) return
+      this.used++
+      next()
+    }
   }
 }

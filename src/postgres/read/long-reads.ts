@@ -1,7 +1,6 @@
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-query.ts'
-import { budgetOf } from '../pool/budget.ts'
-import { type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
+import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
 import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
@@ -14,6 +13,9 @@ const CHUNK = 1000
 const FIRST_CHUNK = 100
 const CHUNK_TEXT = 4 * 2 ** 20
 
+/** Takes note of a snapshot. Returns false if it is too late, so that a new snapshot must be taken. */
+export type OnSnapshot = (snapshot: string) => Promise<boolean>
+
 /**
  * Yields all plants of a filter from one snapshot, on a dedicated client. Leaves the transaction open; the end of the
  * client ends it.
@@ -23,8 +25,9 @@ export async function* exported(
   filter: PlantFilter,
   order: PlantOrder,
   signal?: AbortSignal,
+  onSnapshot?: OnSnapshot,
 ): AsyncGenerator<readonly NewPlant[], void, void> {
-  const run = await beginLongRead(client, signal)
+  const run = onSnapshot === undefined ? await beginLongRead(client, signal) : await beginAt(client, signal, onSnapshot)
   // An export reads all rows, so the planner must not prefer a plan that is fast for the first rows.
   await run({ text: 'SET LOCAL cursor_tuple_fraction = 1' })
   const { text, values } = selectStatement(filter, order)
@@ -67,6 +70,16 @@ export async function countPlants(client: Client): Promise<number> {
   const run = await beginLongRead(client)
   const { rows } = await run({ text: 'SELECT count(*) FROM plants' })
   return Number(rows[0]?.[0])
+}
+
+/** Begins a transaction whose snapshot `onSnapshot` has noted. */
+async function beginAt(client: Client, signal: AbortSignal | undefined, onSnapshot: OnSnapshot): Promise<Run> {
+  for (;;) {
+    const run = await beginLongRead(client, signal)
+    const snapshot = (await run({ text: 'SELECT pg_current_snapshot()' })).rows[0]?.[0] ?? ''
+    if (await onSnapshot(snapshot)) return run
+    await run({ text: 'ROLLBACK' })
+  }
 }
 
 /** Begins a transaction with default plans. Allows STEP for each statement, and between two for a slow reader. */

@@ -1,13 +1,15 @@
-import type { Asker } from '../../domain/asker.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import { bigintArray } from '../binary-arrays.ts'
-import { type GroupOptions, groupLimits } from '../group-limits.ts'
-import type { Budget } from '../pool/budget.ts'
-import type { Run } from '../pool/client.ts'
-import { RequestDeadlines, type Timed } from '../request-deadlines.ts'
-import { plantOf } from '../rows.ts'
-import { ShardGroups } from '../sharding/shard-groups.ts'
-import type { Shards } from '../sharding/shards.ts'
+import type { LazySignal } from '../../domain/store.ts'
+import {
+  type GroupOptions,
+  type Groups,
+  groupLimits,
+  type MakeGroups,
+  RequestDeadlines,
+  type Timed,
+} from '../groups.ts'
+import type { Budget, Run } from '../pool/client.ts'
+import { bigintArray, plantOf } from '../rows.ts'
 
 /** Maximum number of UTF-8 bytes of a small plant. */
 const SMALL = 2 ** 16
@@ -29,7 +31,7 @@ export interface LargePlant {
   readonly isLarge: true
 }
 
-type Row = Timed & { readonly id: bigint; readonly asker: Asker | undefined }
+type Row = Timed & { readonly id: bigint; readonly caller: LazySignal | undefined }
 type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
@@ -38,24 +40,23 @@ type Lookup<Plant> = { readonly plant: Plant | undefined }
  */
 export class PointReader {
   readonly #deadlines: RequestDeadlines
-  readonly #small: ShardGroups<Row, Lookup<NewPlant | LargePlant>>
-  readonly #large: ShardGroups<Row, Lookup<NewPlant>>
+  readonly #small: Groups<Row, Lookup<NewPlant | LargePlant>>
+  readonly #large: Groups<Row, Lookup<NewPlant>>
 
-  constructor(reads: PointReads, deadlines: RequestDeadlines, shards: Shards, options: GroupOptions) {
+  constructor(reads: PointReads, deadlines: RequestDeadlines, makeGroups: MakeGroups, options: GroupOptions) {
     this.#deadlines = deadlines
     const limits = { ...groupLimits(options), idOf: ({ id }: Row) => id, weigh: () => 1 }
-    this.#small = new ShardGroups<Row, Lookup<NewPlant | LargePlant>>(shards, inTime(reads.small), limits)
-    this.#large = new ShardGroups<Row, Lookup<NewPlant>>(shards, inTime(reads.any), {
+    this.#small = makeGroups<Row, Lookup<NewPlant | LargePlant>>(inTime(reads.small), limits)
+    this.#large = makeGroups<Row, Lookup<NewPlant>>(inTime(reads.any), {
       ...limits,
       maxGroup: LARGE_AT_ONCE,
       maxInFlight: 1,
-      parts: 1,
     })
   }
 
-  async get(id: bigint, asker?: Asker): Promise<NewPlant | undefined> {
+  async get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
     const { deadline } = this.#deadlines
-    return this.#deadlines.limit(deadline, this.#find({ id, deadline, asker }))
+    return this.#deadlines.limit(deadline, this.#find({ id, deadline, caller }))
   }
 
   async #find(row: Row): Promise<NewPlant | undefined> {
@@ -71,13 +72,13 @@ export class PointReader {
   }
 }
 
-/** Reads a group within its budget. Leaves out look-ups whose askers are over. */
+/** Reads a group within its budget. Leaves out look-ups whose callers left. */
 function inTime<Plant extends { readonly id: bigint }>(
   read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
 ) {
   const find = async (rows: readonly Row[], budget: Budget): Promise<Lookup<Plant>[]> => {
     const plants = await read(
-      rows.filter(({ asker }) => asker?.isOver !== true),
+      rows.filter(({ caller }) => caller?.isOver !== true),
       budget,
     )
     const found = new Map(plants.map((plant) => [plant.id, plant]))
@@ -91,7 +92,7 @@ const SELECTS = {
   tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
 }
 
-/** Citus finds the shard of a single id without planning. */
+/** A plan of one id is the cheapest, above all on a sharded store. */
 const SELECT_ONE = 'SELECT id, name, tag FROM plants WHERE id = $1'
 
 /** Returns the plants of these ids that exist, in any order. */

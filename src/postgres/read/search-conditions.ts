@@ -1,6 +1,11 @@
-import { SORT_KEY_LENGTH } from '../../domain/fold.ts'
-import { MAX_ID, MIN_ID } from '../../domain/plant.ts'
-import { isByName, isDescending, type PlantOrder, type PlantQuery, type Position } from '../../domain/plant-query.ts'
+import {
+  compareCodePoints,
+  isByName,
+  isDescending,
+  type PlantOrder,
+  type PlantQuery,
+  type Position,
+} from '../../domain/plant-query.ts'
 import {
   indexedWord,
   lexemesOf,
@@ -12,6 +17,7 @@ import {
   wholeQuery,
   wordQuery,
 } from '../search-terms.ts'
+import type { SearchStatistics } from './search-statistics.ts'
 
 /** Words of a query that wide plants are looked up by. Longer words are rarer. */
 const MAX_WIDE_WORDS = 4
@@ -40,7 +46,7 @@ export const ordering = (order: PlantOrder, table = ''): string =>
 const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
 
 /** Conditions for a tag. The index holds the first 128 characters, and the second condition compares the whole tag. */
-export const tagIs = (tag: string, parameter: Parameter): string[] => [
+const tagIs = (tag: string, parameter: Parameter): string[] => [
   `${TAG_KEY} = ${parameter(tagKey(tag))}`,
   `tag = ${parameter(tag)}`,
 ]
@@ -118,7 +124,7 @@ export function widePlants(
 }
 
 /** A condition for a sort key that begins with a word, as a range of the index of names. */
-export function beginsWith(word: string, parameter: Parameter): string {
+function beginsWith(word: string, parameter: Parameter): string {
   const { start, end } = rangeOf(word)
   return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
 }
@@ -133,36 +139,126 @@ function rangeOf(word: string): { start: string; end: string } {
   return { start, end: start.slice(0, start.length - last.length) + next }
 }
 
-/** The least sort key, and a text that no sort key exceeds. */
-const KEYS = ['', '\u{10ffff}'.repeat(SORT_KEY_LENGTH)] as const
-const IDS = [MIN_ID, MAX_ID] as const
-
-/** Returns the column of an order, and the values at which the query starts and the order ends. */
-function extent({ order, after }: PlantQuery): { column: string; start: unknown; end: unknown } {
-  const [column] = columns(order)
-  const [least, greatest]: readonly unknown[] = isByName(order) ? KEYS : IDS
-  const [start, end] = isDescending(order) ? [greatest, least] : [least, greatest]
-  if (after === undefined) return { column, start, end }
-  return { column, start: isByName(order) ? storable(after.key) : after.id, end }
+/** A SELECT of plants whose column `hit` marks the plants of a query. A LIMIT may follow its text. */
+export interface Source {
+  /** Whether the plants come in any order. Other sources follow the order of the query, from its position on. */
+  readonly isSet: boolean
+  /** Whether all plants are hits, so that one page is enough. */
+  readonly isExact: boolean
+  text(parameter: Parameter): string
 }
 
-/** Selects the position at which a window of this many plants ends. It has no row when the order ends before. */
-export function edgeOf(query: PlantQuery, plants: number, parameter: Parameter): string {
-  const { column, start } = extent(query)
-  return `SELECT ${column} AS position FROM plants
-    WHERE ${column} ${isDescending(query.order) ? '<=' : '>='} ${parameter(start)}
-    ORDER BY ${ordering(query.order)} OFFSET ${parameter(plants)} LIMIT 1`
+/** A source in the order of the query, from its position on. */
+export interface Walk extends Source {
+  readonly isSet: false
+  /** Selects the ids of the plants that the walk reads. An OFFSET may follow it. */
+  path(parameter: Parameter): string
 }
 
-/**
- * Conditions for a plant in a window: from the start of the query to the position in the table `edge`. The planner does
- * not know the values of the two bounds. So it expects few plants, and intersects their index with the index of words.
- */
-export function isInWindow(query: PlantQuery, parameter: Parameter): string[] {
-  const { column, start, end } = extent(query)
-  const [toStart, toEnd] = isDescending(query.order) ? ['<=', '>='] : ['>=', '<=']
-  return [
-    `${column} ${toStart} ${parameter(start)}`,
-    `${column} ${toEnd} coalesce((SELECT position FROM edge), ${parameter(end)})`,
-  ]
+/** Maximum number of words for which one statement asks whether any plant has a longer word. */
+const MAX_FREQUENT = 4
+
+/** Makes the sources for the plants of a query. */
+export class Sources {
+  readonly #query: PlantQuery
+  readonly #tags: readonly string[]
+  /** Words that many plants have. */
+  readonly #frequent: ReadonlySet<string>
+
+  constructor(query: PlantQuery, statistics: SearchStatistics) {
+    this.#query = { ...query, words: withoutImplied(query.words) }
+    this.#frequent = new Set(this.#query.words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
+    this.#tags = storableTags(query.tags)
+  }
+
+  /** Whether no plant can have any of the tags. */
+  get isEmpty(): boolean {
+    return this.#query.tags.length > 0 && this.#tags.length === 0
+  }
+
+  /** The query without words that are prefixes of others. */
+  get query(): PlantQuery {
+    return this.#query
+  }
+
+  /** A walk in the order of the query's only tag, or else in the order of all plants. */
+  get walk(): Walk {
+    const { words } = this.#query
+    return this.#walk(wordQuery(words))
+  }
+
+  /** Sources that together find all plants of the query. */
+  get all(): readonly Source[] {
+    const { order, words } = this.#query
+    if (words.length === 0) return this.#tags.length > 1 ? [this.#byTags()] : []
+    const [word = ''] = words
+    if (!isByName(order) || words.length > 1) return [this.#byWords()]
+    // The names that begin with the only word are a range of the order. The other plants are a set.
+    return [this.#byWords(word), this.#walk('', word)]
+  }
+
+  /**
+   * @param filter a tsquery that all hits match
+   * @param beginning a word with which all names begin
+   */
+  #walk(filter: string, beginning?: string): Walk {
+    const conditionsOf = (parameter: Parameter): string[] => [
+      ...(this.#tags.length === 1 ? tagIs(this.#tags[0] ?? '', parameter) : []),
+      ...(beginning === undefined ? [] : [beginsWith(beginning, parameter)]),
+      ...this.#position(parameter),
+    ]
+    const order = ` ORDER BY ${ordering(this.#query.order)}`
+    const text = (parameter: Parameter) => {
+      const conditions = conditionsOf(parameter)
+      const hits = filter === '' ? [] : [`words @@ ${parameter(filter)}::tsquery`]
+      if (this.#tags.length > 1) hits.push(`tag = ANY (${parameter(this.#tags)}::text[])`)
+      return `${select(conditions, hits)}${order}`
+    }
+    const path = (parameter: Parameter) => `SELECT id FROM plants ${where(conditionsOf(parameter))}${order}`
+    return { isSet: false, isExact: filter === '' && this.#tags.length < 2, text, path }
+  }
+
+  /** @param beginning a word: leaves out the plants whose names begin with it */
+  #byWords(beginning?: string): Source {
+    const text = (parameter: Parameter) => {
+      const isRest = beginning !== undefined
+      const conditions = [hasWords(this.#query.words, this.#frequent, parameter, { first: !isRest })]
+      // PostgreSQL intersects both indexes before it reads plants.
+      if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
+      const hits = this.#position(parameter)
+      if (isRest) hits.push(`NOT ${beginsWith(beginning, parameter)}`)
+      return select(conditions, hits)
+    }
+    return { isSet: true, isExact: false, text }
+  }
+
+  #byTags(): Source {
+    const { words } = this.#query
+    const text = (parameter: Parameter) => {
+      const hits = this.#position(parameter)
+      if (words.length > 0) hits.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
+      return select(tagIsOneOf(this.#tags, parameter), hits)
+    }
+    return { isSet: true, isExact: false, text }
+  }
+
+  #position(parameter: Parameter): string[] {
+    const { order, after } = this.#query
+    return after === undefined ? [] : [isAfter(order, after, parameter)]
+  }
 }
+
+/** Leaves out words that are prefixes of others: a plant with the longer word has the shorter one too. */
+function withoutImplied(words: readonly string[]): string[] {
+  const inOrder = [...new Set(words)].sort(compareCodePoints)
+  // In this order, the words that begin with a word follow it directly.
+  return inOrder.filter((word, i) => inOrder[i + 1]?.startsWith(word) !== true)
+}
+
+function select(conditions: readonly string[], hits: readonly string[]): string {
+  const hit = hits.length === 0 ? 'true' : hits.join(' AND ')
+  return `SELECT id, name, tag, sort_key, ${hit} AS hit FROM plants ${where(conditions)}`
+}
+
+const where = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`

@@ -4,8 +4,8 @@ import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import type { Outcome, Row, Statement } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { edgeOf, isAfter, ordering, type Parameter, storableTags, tagIsOneOf, widePlants } from './search-conditions.ts'
-import type { Source, Walk } from './search-sources.ts'
+import type { Source, Walk } from './search-conditions.ts'
+import { isAfter, ordering, type Parameter, storableTags, tagIsOneOf, widePlants } from './search-conditions.ts'
 
 /**
  * Bytes of text after which a page ends, with one extra plant. `octet_length` needs no read of the text. One UTF-16
@@ -21,40 +21,31 @@ export interface Step {
   /** Maximum number of plants of a walk, and of a set. */
   readonly walk?: number
   readonly set?: number
-  /** The number of plants from the start of the query to the end of its window. */
-  readonly window?: number
-  /** Tsqueries whose plants in the first source the statement counts. */
-  readonly words?: readonly string[]
 }
 
 export interface StepResult {
   readonly rows: readonly NewPlant[]
-  /** The number of plants of the first source, of its hits, and of its plants with each of the step's words. */
+  /** The number of plants of the first source, and of its hits. */
   readonly seen: number
   readonly hits: number
-  readonly words: readonly number[]
   /** Whether the rows are the first plants of the query, so that the search ends. */
   readonly isRight: boolean
 }
 
 export function statementOf(query: PlantQuery, step: Step): Statement {
-  const { sources, page, window, words = [] } = step
+  const { sources, page } = step
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
-  const each = words.map((word, i) => `, words @@ ${parameter(word)}::tsquery AS word${i}`).join('')
   const tables = sources.map((source, i) => {
-    const whole = source.text(parameter, each)
+    const whole = source.text(parameter)
     // One extra row shows that the set exceeds its bound.
     const count = parameter(boundOf(source, step) + (source.isSet ? 1 : 0))
     return `s${i} AS MATERIALIZED (${whole} LIMIT ${count})`
   })
-  if (window !== undefined) tables.unshift(`edge AS MATERIALIZED (${edgeOf(query, window, parameter)})`)
   const counts = sources.flatMap((_, i) => [
     `(SELECT count(*) FROM s${i}) AS seen${i}`,
     `(SELECT count(*) FROM s${i} WHERE hit) AS hits${i}`,
   ])
-  counts.push(...words.map((_, i) => `(SELECT count(*) FROM s0 WHERE word${i}) AS words${i}`))
-  if (window !== undefined) counts.push('(SELECT count(*) FROM edge) AS edges')
   const hits = sources.map((_, i) => `SELECT id, name, tag, sort_key FROM s${i} WHERE hit`).join(' UNION ALL ')
   const ids = sources.map((_, i) => `SELECT id FROM s${i} WHERE hit`).join(' UNION ALL ')
   // A walk through all names that begin with a word may have found a wide plant too.
@@ -150,27 +141,20 @@ const named = (statement: { text: string; values: readonly unknown[] }): Stateme
 })
 
 export function resultOf({ rows }: Outcome, step: Step): StepResult {
-  const { sources, page, set = 0, window, words = [] } = step
+  const { sources, page, set = 0 } = step
   const [, , , ...counts] = (rows[0] ?? []).map(Number)
   const each = sources.map((source, i) => ({ source, seen: counts[2 * i] ?? 0, hits: counts[2 * i + 1] ?? 0 }))
   // A walk that reaches its bound still has the first plants in order. A set that reaches its bound has any plants.
   const isWhole = each.every(({ source, seen, hits }) =>
     source.isSet ? seen <= set : seen < boundOf(source, step) || hits >= page,
   )
-  const isOpen = window === undefined || counts.at(-1) === 0
-  return {
-    rows: plantsIn(rows),
-    seen: each[0]?.seen ?? 0,
-    hits: each[0]?.hits ?? 0,
-    words: counts.slice(2 * sources.length, 2 * sources.length + words.length),
-    isRight: isWhole && (isOpen || each.reduce((sum, { hits }) => sum + hits, 0) >= page),
-  }
+  return { rows: plantsIn(rows), seen: each[0]?.seen ?? 0, hits: each[0]?.hits ?? 0, isRight: isWhole }
 }
 
 /** The result of `walkStatement`. */
 export function walkResultOf({ rows }: Outcome, bound: number, page: number): StepResult {
   const [, , , hits = 0, further = 0] = (rows[0] ?? []).map(Number)
-  return { rows: plantsIn(rows), seen: bound, hits, words: [], isRight: hits >= page || further === 0 }
+  return { rows: plantsIn(rows), seen: bound, hits, isRight: hits >= page || further === 0 }
 }
 
 /** Without plants, a statement with counts returns one row with NULL in place of a plant. */

@@ -10,18 +10,15 @@ const MAX_AGE = 60_000
 const NEAR = 0.9
 /** The number of plants with a word from which it saves time to ask whether any has a longer one, which takes 1 ms. */
 const MANY = 20_000
-/** The share of the table's pages, all visible to everybody, from which a window is counted without reading plants. */
-const VISIBLE = 0.8
 /** The number of plants that a search assumes without statistics. */
 const UNKNOWN = 1_000_000
 
 /**
  * The server's statistics of all plants (pg_stats). They decide the order in which a search tries its ways, and never
- * its result. They may be missing, such as after a restore. A sharded store has none.
+ * its result. They may be missing, such as after a restore, or with a sharded store.
  */
 export class SearchStatistics {
   readonly plants: number
-  readonly #isVisible: boolean
   readonly #near: ReadonlySet<string>
   readonly #words: readonly string[]
   /** For each word, the sum of the shares of the words before it. */
@@ -32,7 +29,6 @@ export class SearchStatistics {
   constructor(rows: readonly Row[] = []) {
     const count = Number(rows[0]?.[0] ?? 0)
     this.plants = count > 0 ? count : UNKNOWN
-    this.#isVisible = Number(rows[0]?.[5] ?? 0) > VISIBLE
     this.#near = new Set(
       rows.flatMap(([, column, correlation]) => (Math.abs(Number(correlation)) > NEAR ? [column ?? ''] : [])),
     )
@@ -53,16 +49,6 @@ export class SearchStatistics {
     return this.#words.length > 0
   }
 
-  /**
-   * Whether a window saves time in an order: its bound comes from statistics, and PostgreSQL counts its entries in the
-   * index alone, which takes a VACUUM since most plants were written. Elsewhere each entry costs a plant: 566 instead of
-   * 75 ms for one word by name among a million plants directly after their import. Plants that lie in their order on
-   * disk take a walk no longer than a window.
-   */
-  hasWindows(order: PlantOrder): boolean {
-    return this.hasWords && this.#isVisible && !this.isNear(order)
-  }
-
   /** Whether neighbours in an order lie near each other on disk. */
   isNear(order: PlantOrder): boolean {
     return this.#near.has(isByName(order) ? 'sort_key' : 'id')
@@ -76,11 +62,6 @@ export class SearchStatistics {
     const start = indexedWord(word)
     const first = this.#sumOf(FIRST + start)
     return { all: Math.min(1, first + this.#sumOf(start)), first: Math.min(1, first) }
-  }
-
-  /** Whether the statistics list this word itself, as the first word of names or in other places. */
-  lists(word: string): boolean {
-    return lexemesOf(indexedWord(word)).some((entry) => this.#words[this.#range(entry).from] === entry)
   }
 
   /** Whether so many plants have exactly this word, and so few a longer one, that the search asks for it (hasWords). */
@@ -124,28 +105,22 @@ export class SearchStatistics {
   }
 }
 
+/** The statistics of an empty table are of an earlier time: its plants are gone, or lie on other servers. */
 const STATISTICS = {
   name: 'search statistics',
   text: `SELECT reltuples, attname, correlation,
       to_json(CASE attname WHEN 'words' THEN most_common_elems WHEN 'tag' THEN most_common_vals END::text::text[]),
-      to_json(CASE attname WHEN 'words' THEN most_common_elem_freqs WHEN 'tag' THEN most_common_freqs END),
-      relallvisible / greatest(1.0, relpages)
+      to_json(CASE attname WHEN 'words' THEN most_common_elem_freqs WHEN 'tag' THEN most_common_freqs END)
     FROM pg_stats, pg_class
-    WHERE pg_class.oid = 'plants'::regclass AND schemaname = current_schema() AND tablename = 'plants' AND attname IN ('id', 'sort_key', 'tag', 'words')`,
+    WHERE pg_class.oid = 'plants'::regclass AND reltuples > 0 AND schemaname = current_schema() AND tablename = 'plants' AND attname IN ('id', 'sort_key', 'tag', 'words')`,
 } as const
 
 const NONE = new SearchStatistics()
 
 /** Caches the statistics of a store. */
 export class StatisticsCache {
-  readonly #isSharded: () => boolean
   #statistics = NONE
   #until = 0
-
-  /** @param isSharded whether the store is sharded now. The server may then have statistics of the time before */
-  constructor(isSharded: () => boolean = () => false) {
-    this.#isSharded = isSharded
-  }
 
   /** Has the next search read the statistics again. */
   forget(): void {
@@ -154,7 +129,6 @@ export class StatisticsCache {
 
   /** Reads old statistics again. Concurrent searches use the old ones until then. */
   async current(run: Run): Promise<SearchStatistics> {
-    if (this.#isSharded()) return NONE
     if (performance.now() < this.#until) return this.#statistics
     this.#until = performance.now() + MAX_AGE
     try {

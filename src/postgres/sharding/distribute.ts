@@ -1,12 +1,11 @@
 import { OperatorError } from '../../base/operator-error.ts'
 import type { PostgresAddress } from '../../settings/postgres-address.ts'
+import { NO_HISTORY } from '../changes/history.ts'
 import { openingError, sqlState } from '../errors.ts'
-import { migrate } from '../migrate.ts'
-import { budgetOf } from '../pool/budget.ts'
-import { PLANNER_SETTINGS, type Run } from '../pool/client.ts'
+import { migrate, preflight } from '../migrate.ts'
+import { budgetOf, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { Pool } from '../pool/pool.ts'
 import { PoolShare } from '../pool/pool-share.ts'
-import { preflight } from '../preflight.ts'
 
 /** Milliseconds for one step: moving the plants of a large store takes hours. */
 const TRANSACTION_TIMEOUT = 7 * 24 * 60 * 60_000
@@ -127,8 +126,9 @@ class Distribution {
       )
     }, INTERVAL)
     try {
-      // The triggers count tags only in a table on one server (sql/postgres/000005.sql).
+      // The triggers count tags, and the log has changes, only of a table on one server (sql/postgres/000005.sql).
       await this.#long(
+        NO_HISTORY,
         'DROP TABLE IF EXISTS tag_counts, tag_changes',
         'DROP FUNCTION IF EXISTS count_tags() CASCADE',
         `SELECT create_distributed_table('plants', 'id', shard_count := ${shards})`,

@@ -1,5 +1,8 @@
-import { GroupCommit, type GroupCommitOptions, queueFull } from '../../base/group-commit.ts'
+import type { Bound } from '../../base/counts.ts'
+import { countCommit, fullBy, GroupCommit, queueFull } from '../../base/group-commit.ts'
 import { AppError } from '../../domain/errors.ts'
+import { shuttingDown } from '../errors.ts'
+import type { Commit, Groups, GroupsOptions } from '../groups.ts'
 import type { Shard } from './shard-map.ts'
 import type { Shards } from './shards.ts'
 
@@ -8,104 +11,177 @@ import type { Shards } from './shards.ts'
  * With twice as many, groups are smaller, and a create costs the database a quarter more.
  */
 const GROUPS = 2
-
-export type Commit<Row, Result> = (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
-
-export interface ShardGroupsOptions<Row> extends GroupCommitOptions<Row> {
-  idOf(row: Row): bigint
-}
-
-interface Placed<Row> {
-  readonly row: Row
-  readonly shard: Shard
-}
+/**
+ * Milliseconds that rows wait until GATHERED of the recent peak have come. A group costs the database as much as ten
+ * rows, and groups of one shard are small (docs/decisions/0030-shards.md).
+ */
+const MAX_GATHER = 2
+/** Not all callers that got a result together come back. */
+const GATHERED = 0.75
+/** Decay of the peak: a burst stops counting after about this many groups. */
+const PEAK_DECAY = 32
 
 /**
- * A GroupCommit that puts only rows of one shard into a group, where the plants are distributed. Citus commits such a
- * group on one server. A group on several shards needs a two-phase commit of the coordinator.
+ * Puts only rows of one shard into a group, where the plants are distributed. Citus commits such a group on one server.
+ * A group on several shards needs a two-phase commit of the coordinator.
  */
-export class ShardGroups<Row, Result> {
+export class ShardGroups<Row, Result> implements Groups<Row, Result> {
   readonly #shards: Shards
   readonly #commit: Commit<Row, Result>
-  readonly #options: ShardGroupsOptions<Row>
+  readonly #options: GroupsOptions<Row>
   /** For plants that are not distributed. */
   readonly #whole: GroupCommit<Row, Result>
-  readonly #nodes = new Map<string, GroupCommit<Placed<Row>, Result>>()
-  #waiting = 0
-  #weight = 0
+  readonly #nodes = new Map<string, NodeGroups<Row, Result>>()
+  /** Rows on shards that wait or are in flight. */
+  #open = 0
   #isClosed = false
+  #idle: (() => void)[] = []
 
-  constructor(shards: Shards, commit: Commit<Row, Result>, options: ShardGroupsOptions<Row>) {
+  constructor(shards: Shards, commit: Commit<Row, Result>, options: GroupsOptions<Row>) {
     this.#shards = shards
     this.#commit = commit
     this.#options = options
-    this.#whole = new GroupCommit(commit, { ...options, maxGather: 0 })
+    this.#whole = new GroupCommit(commit, options)
   }
 
   /** See GroupCommit.submit. @throws AppError 50301 also when the server of the row is out of reach */
   async submit(row: Row): Promise<Result> {
     const { map } = this.#shards
     if (map === undefined) return this.#whole.submit(row)
-    const { weigh, idOf, maxWaiting, maxWeight } = this.#options
+    const { rows, weight } = this
+    const { weigh, idOf } = this.#options
     const shard = map.shardOf(idOf(row))
-    const weight = weigh(row)
-    const isFull = this.#waiting >= maxWaiting || (this.#weight > 0 && this.#weight + weight > maxWeight)
-    const refusal = this.#isClosed ? undefined : isFull ? queueFull() : this.#shards.refusalOf(shard)
+    const own = weigh(row)
+    const full = rows.hasRoom() ? fullBy(weight, own) : rows
+    if (full !== undefined) full.refused++
+    const refusal = this.#isClosed ? shuttingDown() : full === undefined ? this.#shards.refusalOf(shard) : queueFull()
     if (refusal !== undefined) throw refusal
-    this.#waiting++
-    this.#weight += weight
+    this.#open++
+    rows.used++
+    weight.used += own
     try {
-      return await this.#groupsOf(shard.node).submit({ row, shard })
+      return await this.#groupsOn(shard.node, map.nodes.length).submit(row, shard)
     } finally {
-      this.#waiting--
-      this.#weight -= weight
+      this.#open--
+      rows.used--
+      weight.used -= own
+      if (this.#open === 0) for (const resolve of this.#idle.splice(0)) resolve()
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([this.#whole, ...this.#nodes.values()].map((groups) => groups.close()))
+    if (this.#open > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+    await this.#whole.close()
   }
 
-  get waiting(): number {
-    return this.#whole.waiting + this.#waiting
+  get rows(): Bound {
+    return this.#whole.rows
   }
 
-  get weight(): number {
-    return this.#whole.weight + this.#weight
+  get weight(): Bound {
+    return this.#whole.weight
   }
 
-  #groupsOf(node: string): GroupCommit<Placed<Row>, Result> {
-    const known = this.#nodes.get(node)
-    if (known !== undefined) return known
-    const { maxGroup, maxInFlight, maxGather = 0, stats } = this.#options
-    const nodes = this.#shards.map?.nodes.length ?? 1
-    const groups = new GroupCommit<Placed<Row>, Result>((placed) => this.#commitOn(placed), {
-      ...(stats === undefined ? {} : { stats }),
-      maxWaiting: Number.POSITIVE_INFINITY,
-      maxWeight: Number.POSITIVE_INFINITY,
-      maxGroup,
-      maxGather,
-      maxInFlight: Math.min(maxInFlight, Math.ceil(GROUPS / nodes)),
-      keyOf: ({ shard }) => shard.number,
-      weigh: () => 1,
-    })
-    this.#nodes.set(node, groups)
-    if (this.#isClosed) void groups.close()
+  #groupsOn(node: string, nodes: number): NodeGroups<Row, Result> {
+    let groups = this.#nodes.get(node)
+    if (groups === undefined) {
+      const { maxGroup, maxInFlight } = this.#options
+      const most = Math.min(maxInFlight, Math.ceil(GROUPS / nodes))
+      groups = new NodeGroups((rows, shard) => this.#commitOn(rows, shard), maxGroup, most)
+      this.#nodes.set(node, groups)
+    }
     return groups
   }
 
-  async #commitOn(placed: readonly Placed<Row>[]): Promise<readonly (Result | Error)[]> {
-    const shard = placed[0]?.shard
-    if (shard === undefined) return []
+  async #commitOn(rows: readonly Row[], shard: Shard): Promise<readonly (Result | Error)[]> {
     // The server may have failed while the rows waited.
     const refusal = this.#shards.refusalOf(shard)
-    if (refusal !== undefined) return placed.map(() => refusal)
+    if (refusal !== undefined) return rows.map(() => refusal)
+    const { stats } = this.#options
     try {
-      return await this.#commit(placed.map(({ row }) => row))
+      const commit = () => this.#commit(rows)
+      return await (stats === undefined ? commit() : countCommit(stats, rows.length, commit))
     } catch (error) {
       this.#shards.failed(shard, error instanceof AppError ? error.cause : error)
       throw error
+    }
+  }
+}
+
+interface PlacedRow<Row, Result> extends PromiseWithResolvers<Result> {
+  readonly row: Row
+  readonly shard: Shard
+}
+
+/** The rows of one server. The oldest row chooses the shard of the next group, so that no shard waits for others. */
+class NodeGroups<Row, Result> {
+  readonly #commit: (rows: readonly Row[], shard: Shard) => Promise<readonly (Result | Error)[]>
+  readonly #maxGroup: number
+  readonly #maxInFlight: number
+  #queue: PlacedRow<Row, Result>[] = []
+  #inFlight = 0
+  /** The rows that wait or are in flight, and the most of them recently. */
+  #rows = 0
+  #peak = 0
+  #gathering: NodeJS.Timeout | undefined
+
+  constructor(
+    commit: (rows: readonly Row[], shard: Shard) => Promise<readonly (Result | Error)[]>,
+    maxGroup: number,
+    maxInFlight: number,
+  ) {
+    this.#commit = commit
+    this.#maxGroup = maxGroup
+    this.#maxInFlight = maxInFlight
+  }
+
+  submit(row: Row, shard: Shard): Promise<Result> {
+    const placed = { row, shard, ...Promise.withResolvers<Result>() }
+    this.#queue.push(placed)
+    this.#peak = Math.max(this.#peak, ++this.#rows)
+    this.#start()
+    return placed.promise
+  }
+
+  #start(): void {
+    if (this.#inFlight >= this.#maxInFlight || this.#queue.length === 0) return
+    if (this.#queue.length >= this.#peak * GATHERED) this.#flush()
+    else this.#gathering ??= setTimeout(() => this.#flush(), MAX_GATHER)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    const shard = this.#queue[0]?.shard
+    if (shard === undefined) return
+    const group: PlacedRow<Row, Result>[] = []
+    const others: PlacedRow<Row, Result>[] = []
+    for (const placed of this.#queue) {
+      const isIn = placed.shard.number === shard.number && group.length < this.#maxGroup
+      if (isIn) group.push(placed)
+      else others.push(placed)
+    }
+    this.#queue = others
+    this.#inFlight++
+    const rows = group.map(({ row }) => row)
+    this.#commit(rows, shard).then(
+      (results) => this.#settle(group, results),
+      (error: Error) => this.#settle(group, Array(group.length).fill(error)),
+    )
+    this.#start()
+  }
+
+  #settle(group: readonly PlacedRow<Row, Result>[], results: readonly (Result | Error)[]): void {
+    this.#inFlight--
+    this.#rows -= group.length
+    this.#peak -= this.#peak / PEAK_DECAY
+    // Starts the next commit first, so that it runs while this one's callers get their results.
+    this.#start()
+    for (const [i, { resolve, reject }] of group.entries()) {
+      const result = results[i]
+      if (result === undefined || result instanceof Error) reject(result ?? new Error('a row has no result'))
+      else resolve(result)
     }
   }
 }

@@ -1,5 +1,3 @@
-import type { Run } from '../pool/client.ts'
-
 /** A part of the plants that lies on one server. */
 export interface Shard {
   readonly number: string
@@ -37,8 +35,13 @@ export class ShardMap {
   }
 }
 
+type Query = (statement: {
+  readonly name: string
+  readonly text: string
+}) => Promise<{ rows: readonly (readonly (string | null)[])[] }>
+
 /** @returns undefined where the plants are not distributed by their ids */
-export async function readShards(run: Run): Promise<ShardMap | undefined> {
+export async function readShards(run: Query): Promise<ShardMap | undefined> {
   const [row] = (await run({ name: 'citus', text: "SELECT to_regclass('pg_catalog.pg_dist_shard')" })).rows
   if (row?.[0] == null) return undefined
   const { rows } = await run({ name: 'shards', text: SHARDS })
@@ -49,6 +52,10 @@ export async function readShards(run: Run): Promise<ShardMap | undefined> {
   }))
   return shards.length === 0 ? undefined : new ShardMap(shards)
 }
+
+/** Citus can not make a generic plan for a statement on several shards (PLANNER_SETTINGS). */
+export const SET_PLAN_CACHE_MODE = `set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
+  THEN current_setting('plan_cache_mode') ELSE 'auto' END, false)`
 
 /** Takes the first placement of a shard that has several. */
 const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport

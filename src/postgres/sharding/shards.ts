@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
 import { OperatorError } from '../../base/operator-error.ts'
-import type { AppError } from '../../domain/errors.ts'
-import { isNodeFault, isNodeSuspect, outOfReach, partOutOfReach } from '../errors.ts'
-import { budgetOf } from '../pool/budget.ts'
+import { AppError } from '../../domain/errors.ts'
+import { outOfReach, sqlState, Unanswered } from '../errors.ts'
+import { budgetOf } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { readShards, type Shard, type ShardMap } from './shard-map.ts'
 
@@ -77,9 +78,10 @@ export class Shards {
     if (isNodeFault(error) || isNodeSuspect(error)) void this.#watch(node)
   }
 
-  /** Call it with each error of a statement on all shards. */
-  suspect(error: unknown): void {
+  /** Call it with each error of a statement. @returns the AppError for a server out of reach */
+  suspect(error: unknown): AppError | undefined {
     if (isNodeFault(error) || isNodeSuspect(error)) for (const node of this.#map?.nodes ?? []) void this.#watch(node)
+    return isNodeFault(error) ? partOutOfReach(error) : undefined
   }
 
   /**
@@ -157,3 +159,22 @@ const UNSAFE = {
   fsync: 'has fsync off, so a power cut would lose acknowledged writes; set it to on',
   commit: 'has synchronous_commit off, so a power cut would lose acknowledged writes; set it to on',
 }
+
+/**
+ * Whether the coordinator of a sharded store can not reach another server. Citus passes on the error of that server, or
+ * sends connection_failure (08006). A fault of the coordinator itself is FATAL, or ends the connection.
+ */
+const isNodeFault = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.severity === 'ERROR' && /^(?:08|57P)/.test(error.code ?? '')
+
+const QUERY_CANCELED = '57014'
+
+/** Whether a statement took too long. A server of a sharded store may not answer. */
+const isNodeSuspect = (error: unknown): boolean => error instanceof Unanswered || sqlState(error) === QUERY_CANCELED
+
+const partOutOfReach = (cause: unknown): AppError =>
+  new AppError(
+    50301,
+    'a part of the store is out of reach; a later retry is safe, and plants in other parts can be used meanwhile',
+    { cause },
+  )

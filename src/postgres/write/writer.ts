@@ -1,34 +1,41 @@
 import type { AppError } from '../../domain/errors.ts'
-import type { NewPlant } from '../../domain/plant.ts'
-import { createResult, decidePut } from '../../domain/plant-change.ts'
-import type { CreateResult, ImportMode, ImportResult } from '../../domain/store.ts'
+import {
+  type CreateResult,
+  createResult,
+  decidePut,
+  type ImportedPlant,
+  type ImportMode,
+  type ImportResult,
+  importResult,
+  type NewPlant,
+} from '../../domain/plant.ts'
+import { ALL_PLANTS } from '../../domain/plant-query.ts'
+import type { LoggedChange } from '../changes/log-rows.ts'
 import { WriteConflict } from '../errors.ts'
-import type { Budget } from '../pool/budget.ts'
+import type { CreateRow } from '../groups.ts'
+import type { Budget, Client, Statement } from '../pool/client.ts'
 import { type PoolShare, sessionOf } from '../pool/pool-share.ts'
+import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { byId, refusalOf } from '../rows.ts'
-import type { Shards } from '../sharding/shards.ts'
-import { decideImport } from './decide-import.ts'
-import { insertPlants, putPlants } from './insert.ts'
-import { importByShard } from './shard-import.ts'
-import { type Update, updatePlants } from './update.ts'
-
-export interface CreateRow {
-  readonly plant: NewPlant
-  readonly mustBeNew: boolean
-}
+import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
+import { type Insert, insertPlants, putPlants, type Update, updatePlants } from './write-plants.ts'
 
 /** Creates and imports plants. Each method resolves after the commit. */
 export class PostgresWriter {
   readonly #share: PoolShare
   readonly #longWrites: PoolShare
-  readonly #shards: Shards
+  readonly #insert: Insert
+  readonly #isLogging: () => boolean
 
-  /** @param longWrites the share for long transactions */
-  constructor(share: PoolShare, longWrites: PoolShare, shards: Shards) {
+  /**
+   * @param longWrites the share for long transactions
+   * @param isLogging whether writes belong into the log of changes
+   */
+  constructor(share: PoolShare, longWrites: PoolShare, insert: Insert, isLogging: () => boolean) {
+    this.#isLogging = isLogging
     this.#share = share
     this.#longWrites = longWrites
-    this.#shards = shards
+    this.#insert = insert
   }
 
   /**
@@ -38,10 +45,13 @@ export class PostgresWriter {
   async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     const refusals = rows.map(({ plant }) => refusalOf(plant))
     const firsts = new Map<bigint, NewPlant>()
-    for (const [i, { plant }] of rows.entries()) {
-      if (refusals[i] === undefined && !firsts.has(plant.id)) firsts.set(plant.id, plant)
+    const log = this.#isLogging() ? new Map<bigint, LoggedChange[]>() : undefined
+    for (const [i, { plant, token }] of rows.entries()) {
+      if (refusals[i] !== undefined || firsts.has(plant.id)) continue
+      firsts.set(plant.id, plant)
+      log?.set(plant.id, [{ before: undefined, after: plant, token }])
     }
-    const present = await putPlants(this.#share.session(budget), [...firsts.values()], this.#shards.map !== undefined)
+    const present = await putPlants(this.#share.session(budget), [...firsts.values()], this.#insert, log)
     return rows.map(({ plant, mustBeNew }, i) => {
       const refusal = refusals[i]
       if (refusal !== undefined) return refusal
@@ -53,15 +63,14 @@ export class PostgresWriter {
 
   /**
    * Imports plants in one transaction, and decides them in their order. The reads lock no rows: after a concurrent
-   * write of the same plants, the transaction starts again. Where the plants are distributed, `importByShard` imports
-   * them.
+   * write of the same plants, the transaction starts again.
    */
-  importPlants(plants: readonly NewPlant[], mode: ImportMode): Promise<ImportResult[]> {
-    if (this.#shards.map !== undefined) return importByShard(this.#longWrites, this.#shards, plants, mode)
+  importPlants(plants: readonly ImportedPlant[], mode: ImportMode, token: string): Promise<ImportResult[]> {
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
       const present = byId(await selectPlants(run, wanted))
-      const { results, changed } = decideImport(plants, mode, present)
+      const { results, changed, log: changes } = decideImport(plants, mode, present, token)
+      const log = this.#isLogging() ? changes : undefined
       const added: NewPlant[] = []
       const updated: Update[] = []
       for (const after of changed) {
@@ -70,9 +79,81 @@ export class PostgresWriter {
         else updated.push({ before, after })
       }
       const session = sessionOf(run)
-      const done = [...(await insertPlants(session, added, false)), ...(await updatePlants(session, updated))]
+      const written = await updatePlants(session, updated, log)
+      const done = [...written, ...(await insertPlants(session, added, this.#insert, log))]
       if (done.length < changed.length) throw new WriteConflict('a concurrent write changed one of the plants')
       return results
     })
   }
 }
+
+/**
+ * Decides an import, given the plants that exist.
+ *
+ * @param token the id of the actor
+ * @returns one result for each plant, and for those that it changes the new state and the changes
+ */
+export function decideImport(
+  plants: readonly ImportedPlant[],
+  mode: ImportMode,
+  present: ReadonlyMap<bigint, NewPlant>,
+  token = '',
+): { results: ImportResult[]; changed: NewPlant[]; log: Map<bigint, LoggedChange[]> } {
+  const log = new Map<bigint, LoggedChange[]>()
+  const changed = new Map<bigint, NewPlant>()
+  const results = plants.map((plant) => {
+    const refusal = refusalOf(plant)
+    if (refusal !== undefined) return refusal
+    const before = changed.get(plant.id) ?? present.get(plant.id)
+    const outcome = decidePut(mode, plant, before)
+    if (outcome === 'created' || outcome === 'updated') {
+      changed.set(plant.id, plant)
+      const change = { before, after: plant, token }
+      const changes = log.get(plant.id)
+      if (changes === undefined) log.set(plant.id, [change])
+      else changes.push(change)
+    }
+    return importResult(outcome, plant.id)
+  })
+  return { results, changed: [...changed.values()], log }
+}
+
+/**
+ * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
+ * connection, where later plants with the same id find them.
+ */
+export class PostgresDryRun {
+  readonly #client: Client
+  readonly #mode: ImportMode
+  #hasTable = false
+
+  constructor(client: Client, mode: ImportMode) {
+    this.#client = client
+    this.#mode = mode
+  }
+
+  async importPlants(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
+    const run = (statement: Statement) => this.#client.run(statement)
+    if (!this.#hasTable) {
+      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
+      this.#hasTable = true
+    }
+    const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
+    const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
+    const { results, changed } = decideImport(plants, this.#mode, present)
+    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed.map(rowOf)) })
+    return results
+  }
+
+  /** Ends its transaction at the end, because later rows are tried on the same connection. */
+  async *storedPlants(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
+    try {
+      yield* exported(this.#client, ALL_PLANTS, 'id', signal)
+    } finally {
+      await this.#client.run({ text: 'COMMIT' })
+    }
+  }
+}
+
+const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`

@@ -1,7 +1,7 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import type { Row, StatementCache } from '../statement-cache.ts'
+import type { Row, StatementCache } from '../rows.ts'
 
-/** A row of the log of changes (sql/sqlite/000003.sql). */
+/** A row of the log of changes (sql/sqlite/000008.sql). */
 export interface Change {
   /** The position of the last change of this row. */
   readonly position: number
@@ -90,7 +90,8 @@ function changeOf({ 0: position, 1: blob, 2: name, 3: tag }: Row): Change {
   return { position: Number(position), ids, before }
 }
 
-function unpack(blob: unknown): BigInt64Array {
+/** The ids of a row. */
+export function unpack(blob: unknown): BigInt64Array {
   const bytes = blob as Uint8Array
   return new BigInt64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))
 }

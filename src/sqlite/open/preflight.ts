@@ -1,9 +1,9 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DRAFT_SUFFIX } from '../../base/new-file.ts'
+import { DRAFT_SUFFIX } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { APPLICATION_ID } from '../connection.ts'
-import { judgeLog } from '../wal/log-match.ts'
+import { judgeWal } from '../wal/wal-ownership.ts'
 
 const MAGIC = 'SQLite format 3\0'
 const HEADER = 100
@@ -33,7 +33,7 @@ export function preflight(path: string): 'absent' | 'present' {
   if (stat.size === 0)
     throw refusal(path, 'the file is empty, so it lost its content or never was a store; move it away')
   checkHeader(path, stat.size)
-  checkLog(path)
+  checkWal(path)
   return 'present'
 }
 
@@ -93,12 +93,12 @@ export function checkHeader(path: string, size: number): void {
   if (header.readUInt32BE(68) !== APPLICATION_ID) throw refusal(path, 'it is a SQLite database, but not a plant store')
 }
 
-function checkLog(path: string): void {
+function checkWal(path: string): void {
   const journal = statSync(`${path}-journal`, { throwIfNoEntry: false })
   if (journal !== undefined && journal.size > 0) {
     throw refusal(path, `${path}-journal is not from this program and would roll the store back; move it away`)
   }
-  const verdict = judgeLog(path)
+  const verdict = judgeWal(path)
   if (verdict === 'truncated') throw truncated(path)
   if (verdict === 'foreign') {
     throw refusal(

@@ -1,12 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, linkSync, type Stats, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { type FileLock, isLocked, makeDraft, syncDirectory, takeLock } from '../../base/files.ts'
+import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../../base/migrations.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
-import { BUSY_TIMEOUT, openExclusive, openWriter, transaction } from '../connection.ts'
+import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
 import { hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { isUpToDate, migrate, schemaOf } from '../migrate.ts'
-import { advanceMark } from '../wal/log-mark.ts'
-import { createStoreFile } from './create-file.ts'
+import { transaction } from '../wal/transactions.ts'
+import { advanceEpoch } from '../wal/wal-ownership.ts'
 
 /** Milliseconds between two attempts to lock out all other connections. */
 const PAUSE = 20
@@ -27,7 +29,7 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
   try {
     if (exclusive === undefined && !isUpToDate(db)) throw new OperatorError(IN_USE)
     migrateWithNotices(db, present ? onNotice : () => {})
-    if (exclusive !== undefined) mark(db)
+    if (exclusive !== undefined) newEpoch(db)
   } catch (error) {
     throw error instanceof OperatorError
       ? new OperatorError(`store ${path}: ${error.message}`, { cause: error })
@@ -68,10 +70,10 @@ function tryExclusive(path: string): DatabaseSync | undefined {
   )
 }
 
-/** Advances the mark, which distinguishes the next WAL from all earlier ones. */
-function mark(db: DatabaseSync): void {
+/** Advances the epoch, which distinguishes the next WAL from all earlier ones. */
+function newEpoch(db: DatabaseSync): void {
   try {
-    transaction(db, () => advanceMark(db))
+    transaction(db, () => advanceEpoch(db))
   } catch (error) {
     const fault = sqliteFault(error)
     // A store without space can still be read.
@@ -92,4 +94,143 @@ export function openingError(path: string, error: unknown): unknown {
   if (error instanceof AppError && reason instanceof Error)
     return new OperatorError(`store ${path}: ${reason.message}`, { cause: error })
   return error
+}
+
+/**
+ * Creates an empty store, completely or not at all. Several processes may call it at once: each makes a draft, and one
+ * of them links its draft to the final name. Only the owner may read the file (mode 0600).
+ */
+export function createStoreFile(path: string): void {
+  const draft = makeDraft(path)
+  try {
+    const db = openWriter(draft.path)
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+    migrate(db)
+    transaction(db, () => advanceEpoch(db))
+    db.close()
+    linkUnlessThere(draft.path, path)
+  } finally {
+    draft.remove()
+  }
+  syncDirectory(dirname(path))
+}
+
+function linkUnlessThere(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+export const lockOf = (path: string): string => `${path}.lock`
+
+/**
+ * Keeps a second service away from a store. Commands do not take the lock, so they work beside a service, except for a
+ * restore.
+ *
+ * @throws OperatorError when another service holds the lock
+ */
+export function takeServeLock(path: string): FileLock {
+  const lock = takeLock(lockOf(path))
+  if (lock !== undefined) return lock
+  throw new OperatorError(`store ${path}: another service already serves it; stop that service first`)
+}
+
+/** Releases the lock, and removes its file if `takeServeLock` has created it. */
+export function undoServeLock(lock: FileLock): void {
+  if (lock.isNew) lock.remove()
+  lock.release()
+}
+
+/** Whether another process serves the store now. */
+export const isServed = (path: string): boolean => isLocked(lockOf(path))
+
+/** The suffixes of the store's file, its WAL and its WAL-index. */
+const SUFFIXES = ['', '-wal', '-shm']
+/** Milliseconds between two checks. Writes to a removed file are lost. */
+const INTERVAL = 1000
+
+/** Reports when a file of an open store is removed or replaced. SQLite itself never replaces one. */
+export class FileWatch {
+  readonly #files: ReadonlyMap<string, Stats>
+  readonly #onGone: (error: Error) => void
+  readonly #timer: NodeJS.Timeout
+
+  /** @param onGone called at each check that finds a file removed or replaced */
+  constructor(path: string, onGone: (error: Error) => void) {
+    this.#files = new Map(SUFFIXES.map((suffix) => [path + suffix, statSync(path + suffix)]))
+    this.#onGone = onGone
+    this.#timer = setInterval(() => this.check(), INTERVAL).unref()
+  }
+
+  check(): void {
+    const { fault } = this
+    if (fault !== undefined) this.#onGone(fault)
+  }
+
+  /** Names the first file that is removed or replaced now, or whose path leads nowhere. */
+  get fault(): Error | undefined {
+    for (const [path, { ino, dev }] of this.#files) {
+      try {
+        const now = statSync(path, { throwIfNoEntry: false })
+        if (now?.ino === ino && now.dev === dev) continue
+      } catch (cause) {
+        return new Error(`the file ${path} cannot be reached any more`, { cause })
+      }
+      return new Error(`the file ${path} was removed or replaced while it was in use`)
+    }
+    return undefined
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+const DIRECTORY = new URL('../../../sql/sqlite/', import.meta.url)
+
+/** @throws OperatorError under the conditions of `migrate` */
+const isUpToDate = (db: DatabaseSync): boolean => pendingMigrations(readMigrations(DIRECTORY), applied(db)).length === 0
+
+/**
+ * Applies the pending migrations in one transaction. Several processes may call it at once: each takes the write lock,
+ * and then looks again which migrations are pending.
+ *
+ * @throws OperatorError when a newer program, or migrations other than this program's, made the schema
+ */
+export function migrate(db: DatabaseSync): void {
+  const known = readMigrations(DIRECTORY)
+  if (pendingMigrations(known, applied(db)).length === 0) return
+  transaction(db, () => {
+    db.exec('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
+    for (const migration of pendingMigrations(known, applied(db))) apply(db, migration)
+  })
+}
+
+function apply(db: DatabaseSync, { number, sql, checksum }: Migration): void {
+  db.prepare('INSERT INTO migrations (number, checksum) VALUES (?, ?)').run(number, checksum)
+  db.exec(sql)
+}
+
+export const hasTable = (db: DatabaseSync, name: string): boolean =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
+
+/**
+ * Counts the migrations that a store has applied, and those that this program knows.
+ *
+ * @throws OperatorError under the conditions of `migrate`
+ */
+export function schemaOf(db: DatabaseSync): { readonly applied: number; readonly known: number } {
+  const known = readMigrations(DIRECTORY)
+  const pending = pendingMigrations(known, applied(db))
+  return { applied: known.length - pending.length, known: known.length }
+}
+
+function applied(db: DatabaseSync): AppliedMigration[] {
+  if (!hasTable(db, 'migrations')) return []
+  return db
+    .prepare('SELECT number, checksum FROM migrations ORDER BY number')
+    .all()
+    .map((row) => ({ number: Number(row['number']), checksum: String(row['checksum']) }))
 }

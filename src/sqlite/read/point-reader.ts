@@ -1,17 +1,15 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { IdReservation } from '../../domain/id-store.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
-import type { Token } from '../../domain/token.ts'
-import type { StoredToken, TokenPage } from '../../domain/token-store.ts'
+import type { StoredToken, Token, TokenPage } from '../../domain/token.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
-import { FreeIds } from '../free-ids.ts'
-import { plantOf } from '../rows.ts'
-import type { Row } from '../statement-cache.ts'
-import { tokenOf } from '../token-rows.ts'
-import { ReadCache } from './read-cache.ts'
-import { ResultPage } from './result-page.ts'
+import { findFree } from '../ids.ts'
+import type { Row } from '../rows.ts'
+import { plantOf, ResultPage, StatementCache } from '../rows.ts'
+import { tokenOf } from '../tokens.ts'
+import { LARGE, type Sizes } from './group-read.ts'
 
 /** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
 const PART = 64
@@ -21,10 +19,10 @@ const CACHED_PAGES = 1_000_000
 const TURN_TEXT = PAGE_TEXT
 /** UTF-16 units that take as long as the work of each answer apart from its text: about 20 µs. */
 const ANSWER_TEXT = 4096
-/** Maximum number of bytes, or of UTF-16 units, of a small plant or page. */
+/** Maximum number of bytes of the name and of the tag of a small plant. A small page has fewer UTF-16 units. */
 const SMALL = 2 ** 16
-/** Milliseconds for which one turn looks up sizes. */
-const SIZES_TIME = 5
+/** The same of the plants of a small page, so that a part of a large page takes no more than 512 KiB. */
+const SMALL_IN_PAGE = SMALL / 16
 
 export interface PlantPage {
   readonly query: PlantQuery
@@ -36,8 +34,12 @@ interface PageStatements {
   readonly next: StatementSync
 }
 
-/** Bytes of a plant. SQLite takes them from the header of the row, and does not read the texts. */
-const SIZE = 'octet_length(name) + coalesce(octet_length(tag), 0)'
+/**
+ * The columns of a plant, with null for a longer name and 0 for a longer tag. SQLite takes the lengths from the header of
+ * the row, and does not read long texts.
+ */
+const columnsUpTo = (bytes: number): string =>
+  `id, iif(octet_length(name) > ${bytes}, NULL, name), iif(octet_length(tag) > ${bytes}, 0, tag)`
 
 /** Makes the short reads on the event loop: each takes less time than a message to another thread and back. */
 export class PointReader {
@@ -45,14 +47,14 @@ export class PointReader {
   readonly #onFatal: (error: Error) => void
   readonly #version: StatementSync
   readonly #plant: StatementSync
+  readonly #smallPlant: StatementSync
   readonly #token: StatementSync
   readonly #tokens: StatementSync
   readonly #reservations: StatementSync
-  readonly #freeIds: FreeIds
+  readonly #statements: StatementCache
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #plantSize: StatementSync
-  readonly #pageSizes: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #cachedPages = new ReadCache<string, readonly NewPlant[]>(CACHED_PAGES, textOfPage)
+  readonly #smallPages: Readonly<Record<'id' | '-id', PageStatements>>
+  readonly #cachedPages = new PageCache(CACHED_PAGES)
 
   /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, onFatal: (error: Error) => void) {
@@ -70,48 +72,38 @@ export class PointReader {
     // A row value lets SQLite seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
     this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
     this.#reservations = db.prepare('SELECT * FROM id_reservations ORDER BY first_id')
-    this.#freeIds = new FreeIds(db)
+    this.#statements = new StatementCache(db)
     const pages = (sign: string, direction: string, columns?: string) => ({
       first: prepare(`ORDER BY id ${direction} LIMIT ?`, columns),
       next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`, columns),
     })
+    this.#smallPlant = prepare('WHERE id = ?', columnsUpTo(SMALL))
     this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
-    this.#plantSize = prepare('WHERE id = ?', SIZE)
-    this.#pageSizes = { id: pages('>', 'ASC', SIZE), '-id': pages('<', 'DESC', SIZE) }
+    const small = columnsUpTo(SMALL_IN_PAGE)
+    this.#smallPages = { id: pages('>', 'ASC', small), '-id': pages('<', 'DESC', small) }
   }
 
-  /** Returns the plants with these ids, in their order. Stops after TURN_TEXT. */
-  plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
+  /** Returns the plants with these ids, in their order, LARGE instead of large ones. Stops after TURN_TEXT. */
+  plants(ids: readonly bigint[], sizes: Sizes): (NewPlant | undefined | typeof LARGE)[] {
+    const statement = sizes === 'small' ? this.#smallPlant : this.#plant
     const read = (id: bigint) => {
-      const row = this.#plant.get(id)
-      return row === undefined ? undefined : plantOf(row)
+      const row = statement.get(id)
+      return row === undefined ? undefined : isWhole(row) ? plantOf(row) : LARGE
     }
-    return this.#together(() => upToTurnText(ids, (plant) => (plant === undefined ? 0 : textLength(plant)), read))
+    return this.#together(() => upToTurnText(ids, textOf, read))
   }
 
   /**
-   * Returns pages of plants by id, in their order. Stops after TURN_TEXT. Pass only pages that are an `isShortPage`.
-   * Cached pages are never stale: the version belongs to the snapshot of the transaction, and changes with every commit
-   * of another connection (https://sqlite.org/pragma.html#pragma_data_version).
+   * Returns pages of plants by id, in their order, LARGE instead of large ones. Stops after TURN_TEXT. Pass only pages
+   * that are an `isShortPage`. Cached pages are never stale: the version belongs to the snapshot of the transaction, and
+   * changes with every commit of another connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
-  pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
-    const keyOf = ({ query: { order, after }, limit }: PlantPage) => `${order} ${after?.id} ${limit}`
+  pages(pages: readonly PlantPage[], sizes: Sizes): (readonly NewPlant[] | typeof LARGE)[] {
     return this.#together(() => {
+      const lengthOf = (page: readonly NewPlant[] | typeof LARGE) => (page === LARGE ? SMALL : textOfPage(page))
+      if (sizes === 'any') return upToTurnText(pages, lengthOf, (page) => this.#page(page, this.#pages, PAGE_TEXT))
       this.#cachedPages.readAt(this.#version.get()?.['data_version'])
-      return upToTurnText(pages, textOfPage, (page) => this.#cachedPages.get(keyOf(page), () => this.#page(page)))
-    })
-  }
-
-  /** Returns for each id, in order, whether its plant is small. Stops after SIZES_TIME. */
-  arePlantsSmall(ids: readonly bigint[]): boolean[] {
-    return this.#areSmall(ids, (id) => sizeOf(this.#plantSize.all(id)))
-  }
-
-  /** Returns for each page, in order, whether it is small. Stops after SIZES_TIME. */
-  arePagesSmall(pages: readonly PlantPage[]): boolean[] {
-    return this.#areSmall(pages, ({ query: { order, after }, limit }) => {
-      const { first, next } = this.#pageSizes[isDescending(order) ? '-id' : 'id']
-      return sizeOf(after === undefined ? first.all(limit) : next.all(after.id, limit))
+      return upToTurnText(pages, lengthOf, (page) => this.#cachedPages.get(keyOf(page), () => this.#smallPage(page)))
     })
   }
 
@@ -130,7 +122,7 @@ export class PointReader {
   }
 
   freeId(): bigint | undefined {
-    return this.#read(() => this.#freeIds.find(1))?.first
+    return this.#read(() => findFree(this.#statements, 1))?.first
   }
 
   reservations(): IdReservation[] {
@@ -143,6 +135,11 @@ export class PointReader {
     }))
   }
 
+  /** Returns the rows of a short query. */
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#read(() => this.#statements.all(sql, ...values))
+  }
+
   close(): void {
     this.#db.close()
   }
@@ -152,30 +149,28 @@ export class PointReader {
     return this.#read(() => this.#tokens.all(createdAt.getTime(), id, limit))
   }
 
-  #page({ query: { order, after }, limit }: PlantPage): NewPlant[] {
-    const { first, next } = this.#pages[isDescending(order) ? '-id' : 'id']
-    const found = new ResultPage({ plants: limit, text: PAGE_TEXT })
+  #smallPage(page: PlantPage): readonly NewPlant[] | typeof LARGE {
+    const plants = this.#page(page, this.#smallPages, SMALL)
+    return plants !== LARGE && textOfPage(plants) >= SMALL ? LARGE : plants
+  }
+
+  #page(
+    { query: { order, after }, limit }: PlantPage,
+    statements: Readonly<Record<'id' | '-id', PageStatements>>,
+    text: number,
+  ): readonly NewPlant[] | typeof LARGE {
+    const { first, next } = statements[isDescending(order) ? '-id' : 'id']
+    const found = new ResultPage({ plants: limit, text })
     for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
       const count = Math.min(PART, limit - found.plants.length)
       const rows = last === undefined ? first.all(count) : next.all(last, count)
       for (const row of rows) {
+        if (!isWhole(row)) return LARGE
         found.add(plantOf(row))
         if (found.isFull) return found.plants
       }
       if (rows.length < count) return found.plants
     }
-  }
-
-  #areSmall<Key>(keys: readonly Key[], sizeOf: (key: Key) => number): boolean[] {
-    const end = performance.now() + SIZES_TIME
-    return this.#read(() => {
-      const areSmall: boolean[] = []
-      for (const key of keys) {
-        areSmall.push(sizeOf(key) <= SMALL)
-        if (performance.now() > end) break
-      }
-      return areSmall
-    })
   }
 
   /** Takes SQLite's locks once for several reads, as the locks cost four times as much as one read of a plant. */
@@ -202,12 +197,14 @@ export class PointReader {
 /** The earliest time of a Date: no token is older. */
 const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
-export const isSmallPlant = (plant: NewPlant | undefined): boolean => plant === undefined || textLength(plant) <= SMALL
+/** Whether a row has its texts; see `columnsUpTo`. Numbers are bigints. */
+const isWhole = (row: Row): boolean => row[1] !== null && typeof row[2] !== 'bigint'
 
-export const isSmallPage = (plants: readonly NewPlant[]): boolean => textOfPage(plants) <= SMALL
+const keyOf = ({ query: { order, after }, limit }: PlantPage): string => `${order} ${after?.id} ${limit}`
 
-/** The sum of rows of SIZE. */
-const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + Number(row[0]), 0)
+/** No text of a large plant is read before its size shows. */
+const textOf = (plant: NewPlant | undefined | typeof LARGE): number =>
+  plant === undefined || plant === LARGE ? 0 : textLength(plant)
 
 const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textLength(plant), 0)
 
@@ -226,3 +223,64 @@ function upToTurnText<Key, Value>(
   }
   return values
 }
+
+/**
+ * Caches pages that are read repeatedly, until the next write of any connection. It empties a full cache, which is
+ * cheaper than to track the least recently used page.
+ *
+ * It caches only pages that were read twice. To cache every page slowed non-repeating reads by 25%, as the pages
+ * outlived the young generation of the heap. Callers share a cached page, and must not change it.
+ */
+export class PageCache {
+  readonly #maxText: number
+  readonly #pages = new Map<string, readonly NewPlant[]>()
+  /** Keys that were read once. A write does not clear them, as clients read the same keys after it. */
+  readonly #readOnce = new Set<string>()
+  #version: unknown
+  #text = 0
+
+  /** @param maxText UTF-16 units of all pages, an estimate of their memory */
+  constructor(maxText: number) {
+    this.#maxText = maxText
+  }
+
+  /** Call it before `get`, with the version of the store that `read` sees. */
+  readAt(version: unknown): void {
+    if (version === this.#version) return
+    this.#clear()
+    this.#version = version
+  }
+
+  get(key: string, read: () => readonly NewPlant[] | typeof LARGE): readonly NewPlant[] | typeof LARGE {
+    const cached = this.#pages.get(key)
+    if (cached !== undefined) return cached
+    const page = read()
+    if (page !== LARGE && this.#isSecondRead(key)) this.#add(key, page)
+    return page
+  }
+
+  #isSecondRead(key: string): boolean {
+    if (this.#readOnce.delete(key)) return true
+    if (this.#readOnce.size === MAX_READ_ONCE) this.#readOnce.clear()
+    this.#readOnce.add(key)
+    return false
+  }
+
+  #add(key: string, page: readonly NewPlant[]): void {
+    const text = OVERHEAD + textOfPage(page)
+    if (text > this.#maxText) return
+    if (this.#text + text > this.#maxText) this.#clear()
+    this.#text += text
+    this.#pages.set(key, page)
+  }
+
+  #clear(): void {
+    this.#pages.clear()
+    this.#text = 0
+  }
+}
+
+/** Maximum number of keys in #readOnce. */
+const MAX_READ_ONCE = 2000
+/** UTF-16 units added to each page, which bounds the number of empty pages too. */
+const OVERHEAD = 50

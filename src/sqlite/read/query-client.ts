@@ -1,15 +1,12 @@
-import { abortable } from '../../domain/asker.ts'
 import { AppError } from '../../domain/errors.ts'
-import type { NewPlant } from '../../domain/plant.ts'
-import { importResult } from '../../domain/plant-change.ts'
+import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
 import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../domain/plant-query.ts'
-import type { DryRun, ImportMode, TagCount } from '../../domain/store.ts'
+import { abortable, type DryRun, type TagCount } from '../../domain/store.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
-import { BehindError, DamagedIndex } from '../search-index/index-fault.ts'
-import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
-import type { SearchIndex } from '../search-index/search-index.ts'
-import type { LogReaders } from '../wal/log-readers.ts'
+import { BehindError, DamagedIndex } from '../search-index/index-file.ts'
+import { LOOKED_UP_WORK, type SearchIndex } from '../search-index/search-index.ts'
+import type { WalReaders } from '../wal/wal-readers.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { QueryReader, ReadLimits } from './query-reader.ts'
@@ -28,9 +25,9 @@ const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
 const RETRY_INTERVAL = 500
 
-export interface QueryClientParts {
+interface QueryClientParts {
   readonly index: SearchIndex
-  readonly logs: LogReaders
+  readonly walReaders: WalReaders
   readonly isServing: boolean
   /** Called when the file is corrupt or unreadable. */
   readonly onFatal: (error: Error) => void
@@ -40,17 +37,17 @@ export interface QueryClientParts {
 export class QueryClient {
   readonly #path: string
   readonly #index: SearchIndex
-  readonly #logs: LogReaders
+  readonly #walReaders: WalReaders
   readonly #indexTimeout: number
   readonly #onFatal: (error: Error) => void
   #client: ThreadClient<'queries'> | undefined
   #lastExport = 0
   #isClosed = false
 
-  constructor(path: string, { index, logs, isServing, onFatal }: QueryClientParts) {
+  constructor(path: string, { index, walReaders, isServing, onFatal }: QueryClientParts) {
     this.#path = path
     this.#index = index
-    this.#logs = logs
+    this.#walReaders = walReaders
     this.#indexTimeout = isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS
     this.#onFatal = onFatal
   }
@@ -72,10 +69,11 @@ export class QueryClient {
     filter: PlantFilter,
     order: PlantOrder,
     signal?: AbortSignal,
+    onPosition?: (position: string) => void,
   ): AsyncGenerator<readonly NewPlant[], void, undefined> {
     // This side chooses the handle, so that it can close an export whose opening was aborted before the reply.
     const handle = ++this.#lastExport
-    const { signal: ending, end } = this.#logs.beginExport(signal)
+    const { signal: ending, end } = this.#walReaders.beginExport(signal)
     const close = async () => {
       if (!this.#isClosed) await this.#reader().closeExport(handle)
     }
@@ -83,7 +81,8 @@ export class QueryClient {
     ending.addEventListener('abort', () => void close().catch(() => {}))
     try {
       const open = (limits: ReadLimits) => this.#reader(ending).openExport(handle, limits, filter, order)
-      await this.#indexed(open, ending)
+      const position = await this.#indexed(open, ending)
+      onPosition?.(position)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, ending))
         if (chunk.length === 0) return
@@ -93,6 +92,11 @@ export class QueryClient {
       end()
       await close()
     }
+  }
+
+  /** Calls a method of the thread that reads the log of changes. */
+  readChanges<T>(read: (reader: Remote<QueryReader>) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#during(signal, (ending) => read(this.#reader(ending)))
   }
 
   /** See Store.checkSearchable. */
@@ -140,7 +144,7 @@ export class QueryClient {
   }
 
   async #during<T>(signal: AbortSignal | undefined, read: (ending: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal: ending, end } = await this.#logs.begin(signal)
+    const { signal: ending, end } = await this.#walReaders.begin(signal)
     try {
       return await read(ending)
     } finally {

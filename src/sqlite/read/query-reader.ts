@@ -1,5 +1,5 @@
-import type { NewPlant } from '../../domain/plant.ts'
-import type { PutOutcome } from '../../domain/plant-change.ts'
+import type { ChangeEntry, ChangeLogUse, ChangeRequest } from '../../domain/changes.ts'
+import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
 import {
   isByName,
   PAGE_TEXT,
@@ -8,15 +8,15 @@ import {
   type PlantQuery,
   positionOf,
 } from '../../domain/plant-query.ts'
-import type { ImportMode, TagCount } from '../../domain/store.ts'
-import { columnsOf, type PlantColumns } from '../rows.ts'
-import { BehindError, IndexFault } from '../search-index/index-fault.ts'
+import type { TagCount } from '../../domain/store.ts'
+import { type ChangeColumns, columnsOfChanges } from '../change-log/change-columns.ts'
+import { columnsOf, type PageLimit, type PlantColumns } from '../rows.ts'
+import { BehindError, IndexFault } from '../search-index/index-file.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
-import type { PageLimit } from './result-page.ts'
+import { NONE_UNINDEXED, type Unindexed } from './lookup.ts'
 import { addTo, type Content, needsIndex, Snapshot } from './snapshot.ts'
-import { NONE_UNINDEXED, type Unindexed } from './unindexed.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Maximum number of idle connections. */
@@ -87,14 +87,16 @@ export class QueryReader implements Served {
    * compares its content with the store at its end.
    *
    * @param handle chosen by the caller, for `readExport` and `closeExport`
+   * @returns the position of the transaction in the log of changes
    */
-  openExport(handle: number, limits: ReadLimits, filter: PlantFilter, order: PlantOrder): void {
+  openExport(handle: number, limits: ReadLimits, filter: PlantFilter, order: PlantOrder): string {
     const snapshot = this.#begin(isByName(order))
     try {
       const isWhole = filter.tags.length + filter.words.length === 0
       const unindexed = isByName(order) ? snapshot.unindexed(limits.unindexed) : isWhole ? NONE_UNINDEXED : undefined
       const exported = { plants: 0, ids: 0n }
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
+      return snapshot.feed.end()
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -126,18 +128,34 @@ export class QueryReader implements Served {
     if (closed !== undefined) this.#end(closed.snapshot)
   }
 
+  *readChanges(request: ChangeRequest): Task<ChangeColumns> {
+    const snapshot = this.#begin(false)
+    try {
+      return columnsOfChanges(yield* snapshot.feed.read(request))
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {
+    return this.#at(({ feed }) => feed.history(id, before, limit))
+  }
+
+  endOfChanges(): string {
+    return this.#at(({ feed }) => feed.end())
+  }
+
+  usageOfChanges(): ChangeLogUse {
+    return this.#at(({ feed }) => feed.usage())
+  }
+
   forgetIndex(): void {
     for (const snapshot of this.#idle) snapshot.forgetIndex()
   }
 
   /** Makes a small read. On a new connection, SQLite opens the WAL with it, which takes file descriptors. */
   check(): void {
-    const snapshot = this.#begin(true)
-    try {
-      snapshot.check()
-    } finally {
-      this.#end(snapshot)
-    }
+    this.#at((snapshot) => snapshot.check(), true)
   }
 
   *countPlants(): Task<number> {
@@ -168,6 +186,16 @@ export class QueryReader implements Served {
     const connections = [...this.#idle, ...this.#dryRuns.values()]
     for (const { snapshot } of this.#exports.values()) connections.push(snapshot)
     for (const connection of connections) connection.close()
+  }
+
+  /** Makes a read that takes little time. */
+  #at<T>(read: (snapshot: Snapshot) => T, withIndex = false): T {
+    const snapshot = this.#begin(withIndex)
+    try {
+      return read(snapshot)
+    } finally {
+      this.#end(snapshot)
+    }
   }
 
   #begin(withIndex: boolean): Snapshot {

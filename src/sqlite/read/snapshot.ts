@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { compareCodePoints } from '../../domain/fold.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import {
+  compareCodePoints,
   comparePositions,
   isByName,
   matches,
@@ -12,18 +12,14 @@ import {
   positionOf,
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
+import { ChangeFeed } from '../change-log/change-feed.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
-import { BehindError } from '../search-index/index-fault.ts'
-import { type IndexState, idsAfter } from '../search-index/index-file.ts'
-import { PLANT_WORK, SQL_WORK } from '../search-index/index-throttle.ts'
-import { IndexView } from '../search-index/index-view.ts'
+import { type PageLimit, ResultPage, StatementCache } from '../rows.ts'
+import { BehindError, type IndexState, IndexView, idsAfter, PLANT_WORK, SQL_WORK } from '../search-index/index-file.ts'
 import { type IdRange, PlantSearch, range } from '../search-index/search.ts'
-import { Turn } from '../search-index/turn.ts'
-import { StatementCache } from '../statement-cache.ts'
-import type { Task } from '../worker/cooperative.ts'
-import { type PageLimit, ResultPage } from './result-page.ts'
-import { candidates, tagsOf, type Unindexed, worksOf } from './unindexed.ts'
+import { type Task, Turn } from '../worker/cooperative.ts'
+import { candidates, tagsOf, type Unindexed, worksOf } from './lookup.ts'
 
 /** Whether a query needs the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
@@ -46,6 +42,7 @@ const PLANTS_PER_COUNT = 20_000
 
 /** A connection to the store and one to the search index. From `begin` to `end`, reads see both at one moment. */
 export class Snapshot {
+  readonly feed: ChangeFeed
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
   readonly #changes: ChangeReader
@@ -59,6 +56,7 @@ export class Snapshot {
     this.#statements = new StatementCache(this.#db)
     this.#changes = new ChangeReader(this.#statements)
     this.#identity = this.#changes.identity()
+    this.feed = new ChangeFeed(this.#statements, this.#identity)
     this.#view = new IndexView(path)
     this.#search = new PlantSearch(this.#statements, this.#view)
   }
@@ -67,7 +65,9 @@ export class Snapshot {
   begin(withIndex: boolean): void {
     const index = withIndex ? this.#view.begin(this.#identity) : undefined
     this.#db.exec('BEGIN')
-    this.#index = index !== undefined && this.#view.isContinued(this.#changes, index) ? index : undefined
+    // The log is read after the index, so it has all changes of the index if it continues there.
+    const isContinued = index !== undefined && this.#changes.continuesFrom(index.position, index.mark)
+    this.#index = isContinued ? index : undefined
   }
 
   end(): void {

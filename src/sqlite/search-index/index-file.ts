@@ -1,13 +1,94 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { readAsset } from '../../base/assets.ts'
-import { INDEX_APPLICATION_ID, openDerivedWriter, transaction } from '../connection.ts'
-import type { StatementCache } from '../statement-cache.ts'
-import { IndexFault, inIndex } from './index-fault.ts'
+import { ChangeReader } from '../change-log/change-reader.ts'
+import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connection.ts'
+import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
+import { type Row, StatementCache } from '../rows.ts'
+import { transaction } from '../wal/transactions.ts'
+
+/**
+ * Primary result codes of temporary faults: full disk, database busy, out of memory, and a file that can't be opened
+ * for lack of a descriptor or of permission (https://sqlite.org/rescode.html).
+ */
+const PASSING = [13, 5, 7, 14]
+
+/** An error of the search index. It does not affect the store. */
+export class IndexFault extends Error {
+  override readonly name = 'IndexFault'
+  /** Whether the content of the file may be intact, so that the index can use the same file later. */
+  readonly isPassing: boolean
+  /** Whether a write has failed, most often for lack of space. */
+  readonly isOfWriting: boolean
+
+  constructor(message: string, fault?: SqliteFault) {
+    super(message)
+    this.isOfWriting = fault !== undefined && (isFull(fault) || isWriteFault(fault))
+    this.isPassing = this.isOfWriting || (fault !== undefined && PASSING.includes(fault.errcode & 0xff))
+  }
+}
+
+/** An error that a reader found in the index. */
+export class DamagedIndex extends Error {
+  override readonly name = 'DamagedIndex'
+  /** The file that needs a rebuild; -1 when none does. */
+  readonly inode: number
+
+  constructor(inode: number, message: string) {
+    super(message)
+    this.inode = inode
+  }
+}
+
+/** Thrown when the search index lacks more plants than a read may look up one by one. */
+export class BehindError extends Error {
+  override readonly name = 'BehindError'
+
+  constructor() {
+    super('the search index is too far behind')
+  }
+}
+
+/** Runs `work`, and turns every fault of SQLite into an IndexFault. */
+export function inIndex<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw indexFault(error)
+  }
+}
+
+function indexFault(error: unknown): unknown {
+  const fault = sqliteFault(error)
+  return fault === undefined ? error : new IndexFault(`SQLite ${fault.errcode}: ${fault.message}`, fault)
+}
+
+/** Runs queries on the search index, and turns every fault of SQLite into an IndexFault. */
+export class IndexStatements extends StatementCache {
+  override get(...query: Parameters<StatementCache['get']>): Row | undefined {
+    return inIndex(() => super.get(...query))
+  }
+
+  override all(...query: Parameters<StatementCache['all']>): Row[] {
+    return inIndex(() => super.all(...query))
+  }
+
+  override run(...query: Parameters<StatementCache['run']>): bigint {
+    return inIndex(() => super.run(...query))
+  }
+
+  override *iterate(...query: Parameters<StatementCache['iterate']>): IterableIterator<Row> {
+    try {
+      yield* super.iterate(...query)
+    } catch (error) {
+      throw indexFault(error)
+    }
+  }
+}
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
-/** Raise the number when the schema, src/domain/fold.ts or src/sqlite/search-index/terms.ts changes. */
-const VERSION = `7, Unicode ${process.versions['unicode']}`
+/** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
+const VERSION = `9, Unicode ${process.versions['unicode']}`
 
 /** Maximum number of bytes of an index that `checkFile` checks, in 8 ms for each megabyte. */
 const MAX_CHECKED = 64 * 2 ** 20
@@ -20,6 +101,14 @@ export const indexPath = (storePath: string): string => `${storePath}-index`
  * differs from that of a new file.
  */
 export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
+
+/**
+ * The index's work is counted in bytes of names and tags. A plant also takes as long as this many bytes of its words,
+ * for its name, its tag and its rows.
+ */
+export const PLANT_WORK = 32
+/** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
+export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 
 /** The progress of the index. */
 export interface IndexState {
@@ -114,4 +203,142 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   })
+}
+
+interface Open {
+  readonly db: DatabaseSync
+  readonly statements: IndexStatements
+  readonly inode: number
+}
+
+/** A reader's connection to the search index. From `begin` to `end` it sees the index at one position. */
+export class IndexView {
+  readonly #path: string
+  #open: Open | undefined
+
+  constructor(storePath: string) {
+    this.#path = indexPath(storePath)
+  }
+
+  /**
+   * Begins a read. Call it before the transaction of the store begins: the store then has all changes that the index
+   * has.
+   *
+   * @returns the state of the index; undefined when there is no index of this store and version
+   */
+  begin(identity: Uint8Array): IndexState | undefined {
+    const open = this.#current()
+    if (open === undefined) return undefined
+    try {
+      inIndex(() => open.db.exec('BEGIN'))
+      return readState(open.statements, identity)
+    } catch (error) {
+      this.close()
+      // The indexer finds this fault too, and rebuilds the index.
+      if (error instanceof IndexFault) return undefined
+      throw error
+    }
+  }
+
+  /** Valid between `begin` and `end`. */
+  get statements(): IndexStatements {
+    if (this.#open === undefined) throw new IndexFault('the index is not open')
+    return this.#open.statements
+  }
+
+  /** Returns the error to throw for an error of a statement: a DamagedIndex for an IndexFault. */
+  faultOf(error: unknown): unknown {
+    if (!(error instanceof IndexFault)) return error
+    return new DamagedIndex(error.isPassing ? -1 : (this.#open?.inode ?? -1), error.message)
+  }
+
+  end(): void {
+    try {
+      if (this.#open?.db.isTransaction === true) this.#open.db.exec('COMMIT')
+    } catch {
+      this.close()
+    }
+  }
+
+  close(): void {
+    this.#open?.db.close()
+    this.#open = undefined
+  }
+
+  /** Returns the connection to the present file at the path; undefined when there is none, or it can't be opened. */
+  #current(): Open | undefined {
+    const inode = inodeOf(this.#path)
+    if (this.#open !== undefined && this.#open.inode !== inode) this.close()
+    if (inode === undefined || this.#open !== undefined) return this.#open
+    try {
+      const db = inIndex(() => openReader(this.#path))
+      this.#open = { db, statements: new IndexStatements(db), inode }
+    } catch (error) {
+      if (!(error instanceof IndexFault)) throw error
+    }
+    return this.#open
+  }
+}
+
+/** A step of the indexer. */
+export interface IndexProgress {
+  readonly inode: number
+  readonly position: number
+  /** Changes of the log that the index lacks. */
+  readonly behind: number
+  /** Plants that this step indexed. */
+  readonly indexed: number
+  /** The part of all plants that is in the index, from 0 to 1. */
+  readonly share: number
+  /** Whether no work remains. */
+  readonly isDone: boolean
+  /** The reason for which this step rebuilt the index; absent when it did not. */
+  readonly rebuilt?: string
+}
+
+/** A message of the follower. */
+export type IndexReport =
+  /** A step has ended, after `time` milliseconds. */
+  | { readonly progress: IndexProgress; readonly time: number }
+  /** The index is durable up to this position. */
+  | { readonly durable: number }
+  /** A step has failed. The follower will retry. */
+  | { readonly fault: string }
+  /** The store's file can't be trusted any more. */
+  | { readonly storeFault: SqliteFault }
+
+/** Milliseconds between two looks at the index. */
+const POLL_INTERVAL = 20
+
+/**
+ * Watches an index that another process updates. An index that is missing or being built counts as complete: its
+ * process takes too long to wait for.
+ */
+export function watchIndex(storePath: string, onProgress: (progress: IndexProgress) => void) {
+  const store = openReader(storePath)
+  const changes = new ChangeReader(new StatementCache(store))
+  const identity = changes.identity()
+  const view = new IndexView(storePath)
+  let timer: NodeJS.Timeout | undefined
+  const look = () => {
+    const index = view.begin(identity)
+    view.end()
+    const position = index === undefined || index.isScanning ? changes.head() : index.position
+    const behind = changes.head() - position
+    timer = behind > 0 ? setTimeout(look, POLL_INTERVAL) : undefined
+    onProgress({ inode: -1, position, behind, indexed: 0, share: 1, isDone: behind === 0 })
+  }
+  return {
+    wake: () => {
+      timer ??= setTimeout(look, POLL_INTERVAL)
+    },
+    rebuild: () => {},
+    giveSpace: () => {},
+    restartWal: async () => {},
+    close: async () => {
+      clearTimeout(timer)
+      view.close()
+      store.close()
+    },
+  }
 }

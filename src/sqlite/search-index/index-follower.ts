@@ -1,18 +1,7 @@
-import { isFatal, type SqliteFault, sqliteFault } from '../errors.ts'
+import { isFatal, sqliteFault } from '../errors.ts'
 import type { Served } from '../worker/protocol.ts'
-import { IndexFault } from './index-fault.ts'
-import { indexPath, inodeOf } from './index-file.ts'
-import { Indexer, type IndexProgress } from './indexer.ts'
-
-export type IndexReport =
-  /** A step has ended, after `time` milliseconds. */
-  | { readonly progress: IndexProgress; readonly time: number }
-  /** The index is durable up to this position. */
-  | { readonly durable: number }
-  /** A step has failed. The follower will retry. */
-  | { readonly fault: string }
-  /** The store's file can't be trusted any more. */
-  | { readonly storeFault: SqliteFault }
+import { IndexFault, type IndexProgress, type IndexReport, indexPath, inodeOf } from './index-file.ts'
+import { Indexer } from './indexer.ts'
 
 /** Milliseconds to gather changes, each of which then takes half the time. */
 const GATHER_TIME = 200
@@ -69,8 +58,8 @@ export class IndexFollower implements Served {
     this.#schedule(this.#retry)
   }
 
-  restartLog(): void {
-    this.#indexer?.restartLog()
+  restartWal(): void {
+    this.#indexer?.restartWal()
   }
 
   close(): void {

@@ -1,30 +1,41 @@
-import type { NewPlant } from '../../domain/plant.ts'
-import type { StatementCache } from '../statement-cache.ts'
-import { type Entry, jsonOf } from './entries.ts'
-import { IndexFault } from './index-fault.ts'
-import { NameIndex } from './name-index.ts'
-import { indexedTerms } from './terms.ts'
+import type { NewPlant, Plant } from '../../domain/plant.ts'
+import {
+  compareCodePoints,
+  isWord,
+  MAX_WORDS_TEXT,
+  type PlantFilter,
+  plantWords,
+  sortKey,
+  words,
+} from '../../domain/plant-query.ts'
+import type { StatementCache } from '../rows.ts'
+import { IndexFault } from './index-file.ts'
 
 /** Writes the entries of plants (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
 export class PlantIndex {
   readonly #statements: StatementCache
-  readonly #names: NameIndex
+  readonly names: NameIndex
 
   /** @param mergeFrom the number of new names at which a merge into the large table begins */
   constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
-    this.#names = new NameIndex(statements, mergeFrom)
+    this.names = new NameIndex(statements, mergeFrom)
   }
 
-  /** Adds the entries of plants. The index must not have entries of these ids. */
-  add(plants: readonly NewPlant[]): void {
-    this.#names.add(plants)
+  /**
+   * Adds the entries of plants. The index must not have entries of these ids.
+   *
+   * @param named ids whose name is in the index already, as `remove` has kept it
+   */
+  add(plants: readonly NewPlant[], named: ReadonlySet<bigint>): void {
+    const names: Entry[] = []
     const terms: Entry[] = []
     const tags = new Map<string, bigint[]>()
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, tag } = plant
       const { text, wide } = indexedTerms(plant)
+      if (!named.has(id)) names.push([sortKey(plant.name), id])
       terms.push([text, id])
       if (wide.length > 0) this.#addWide(id, wide)
       if (tag === undefined) continue
@@ -32,6 +43,7 @@ export class PlantIndex {
       if (ids === undefined) tags.set(tag, [id])
       else ids.push(id)
     }
+    this.names.add(names)
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     for (const json of jsonOf(terms)) this.#statements.run(insert, json)
@@ -48,29 +60,20 @@ export class PlantIndex {
   /**
    * Removes the entries of plants. Pass each plant in the state in which it was added.
    *
+   * @param named ids that keep their name: half the work of a new tag
    * @throws IndexFault when an entry is missing
    */
-  remove(plants: readonly NewPlant[]): void {
+  remove(plants: readonly NewPlant[], named: ReadonlySet<bigint>): void {
     const isDone = (sql: string, first: string, id: bigint) => this.#statements.run(sql, first, id) === 1n
     for (const plant of plants) {
       const { id, tag } = plant
-      const isThere = this.#names.remove(plant)
+      const isThere = named.has(id) || this.names.remove(plant)
       this.#statements.run('DELETE FROM words WHERE rowid = ?', id)
       this.#statements.run('DELETE FROM wide_words WHERE plant = ?', id)
       const isTagged = tag === undefined || isDone('DELETE FROM tags WHERE tag = ? AND id = ?', tag, id)
       if (!isThere || !isTagged) throw new IndexFault(`entries of the plant ${id} are missing`)
       if (tag !== undefined) this.#count(tag, -1)
     }
-  }
-
-  /** Moves some names to the large table when a merge is due or under way. */
-  merge(): void {
-    this.#names.merge()
-  }
-
-  /** Whether a merge is under way. */
-  get isMerging(): boolean {
-    return this.#names.isMerging
   }
 
   #addWide(id: bigint, terms: readonly string[]): void {
@@ -87,3 +90,289 @@ export class PlantIndex {
     if (plants < 0) this.#statements.run('DELETE FROM tag_counts WHERE tag = ? AND plants = 0', tag)
   }
 }
+
+/** Runs of the small table. A batch writes to the pages of one run; an order by name merges all runs. */
+const RUNS = Array.from({ length: 8 }, (_, run) => run)
+const IN_RUNS = `run IN (${RUNS.join()})`
+/** The large table and the runs, each before a condition. */
+const TABLES = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${run} AND`)]
+/** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
+const MERGE_STEPS = 10
+
+interface NameEntry {
+  readonly key: string
+  readonly id: bigint
+}
+
+/** A merge moves the entries after this one. An entry with exactly this key and id stays in the small table. */
+const BEFORE_ALL: NameEntry = { key: '', id: -(2n ** 63n) }
+
+/**
+ * Returns a query for the ids in the order of the names. SQLite merges the large table and the runs in the order of
+ * their primary keys, and reads none to its end.
+ *
+ * @param condition of the columns key and id, with numbered parameters
+ */
+export function idsByName(condition: string, direction: 'ASC' | 'DESC'): string {
+  const all = TABLES.map((table) => `SELECT key, id FROM ${table} ${condition}`).join(' UNION ALL ')
+  return `SELECT id FROM (${all} ORDER BY key ${direction}, id ${direction})`
+}
+
+/** Writes the sort keys of names (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
+class NameIndex {
+  readonly #statements: StatementCache
+  readonly #mergeFrom: number
+  /** The number of entries in each run. `remove` and a merge under way do not lower it. */
+  #entries: number[] = []
+  /** The last entry that the merge under way has moved; undefined without a merge. */
+  #mergedTo: NameEntry | undefined
+
+  /** @param mergeFrom the number of new names at which a merge into the large table begins */
+  constructor(statements: StatementCache, mergeFrom: number) {
+    this.#statements = statements
+    this.#mergeFrom = mergeFrom
+    this.#count()
+  }
+
+  /** Adds the keys of plants that have none. @param inIdOrder the keys with the ids of their plants */
+  add(inIdOrder: readonly Entry[]): void {
+    const starts = 'INSERT OR FAIL INTO name_starts (start, id) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
+    for (const json of jsonOf(inIdOrder.map(([key, id]) => [nameStart(key), id]))) this.#statements.run(starts, json)
+    // In key order, so that SQLite writes the entries of one page together.
+    const names = inIdOrder.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    const run = this.#runToFill()
+    const [most, others] = [names.filter(([key]) => !key.includes('\0')), names.filter(([key]) => key.includes('\0'))]
+    // OR FAIL: SQLite keeps no statement journal. An error rolls the whole transaction back.
+    const insert = `INSERT OR FAIL INTO recent_names (run, key, id)
+      SELECT ?, value, CAST(key AS INTEGER) FROM json_each(?)`
+    for (const json of jsonOf(most)) this.#statements.run(insert, run, json)
+    for (const [key, id] of others) this.#statements.run('INSERT INTO recent_names VALUES (?, ?, ?)', run, key, id)
+    this.#entries[run] = this.#of(run) + names.length
+  }
+
+  /** Removes the key of a plant in the state in which it was added. @returns whether the key was present */
+  remove({ id, name }: NewPlant): boolean {
+    const key = sortKey(name)
+    const isDone = (sql: string) => this.#statements.run(sql, key, id) === 1n
+    return (
+      this.#statements.run('DELETE FROM name_starts WHERE id = ?', id) === 1n &&
+      (isDone(`DELETE FROM recent_names WHERE ${IN_RUNS} AND key = ? AND id = ?`) ||
+        isDone('DELETE FROM names WHERE key = ? AND id = ?'))
+    )
+  }
+
+  /** Moves some names to the large table when a merge is due or under way. */
+  merge(): void {
+    if (this.#mergedTo === undefined && this.#entries.reduce((sum, n) => sum + n, 0) < this.#mergeFrom) return
+    const { key, id } = this.#mergedTo ?? BEFORE_ALL
+    const end = this.#endOfStep({ key, id })
+    const rest = `FROM recent_names WHERE ${IN_RUNS} AND (key, id) > (?, ?)`
+    const part = end === undefined ? rest : `${rest} AND (key, id) <= (?, ?)`
+    const values = end === undefined ? [key, id] : [key, id, end.key, end.id]
+    this.#statements.run(`INSERT OR FAIL INTO names (key, id) SELECT key, id ${part} ORDER BY key, id`, ...values)
+    this.#statements.run(`DELETE ${part}`, ...values)
+    this.#mergedTo = end
+    if (end === undefined) this.#count()
+  }
+
+  /** Whether a merge is under way. */
+  get isMerging(): boolean {
+    return this.#mergedTo !== undefined
+  }
+
+  /** Returns the last entry of a step, up to which no run has more than its part; undefined for the last step. */
+  #endOfStep(from: NameEntry): NameEntry | undefined {
+    const part = Math.ceil(this.#mergeFrom / MERGE_STEPS / RUNS.length)
+    const sql = `SELECT key, id FROM recent_names WHERE run = ? AND (key, id) > (?, ?) ORDER BY key, id LIMIT 1 OFFSET ?`
+    const ends = RUNS.flatMap((run): NameEntry[] => {
+      const row = this.#statements.get(sql, run, from.key, from.id, part)
+      return row === undefined ? [] : [{ key: row[0] as string, id: row[1] as bigint }]
+    })
+    return ends.sort((a, b) => compareCodePoints(a.key, b.key) || (a.id < b.id ? -1 : 1))[0]
+  }
+
+  /** Returns the fullest run that has room, so that small batches share one. Without room, returns the emptiest run. */
+  #runToFill(): number {
+    const byEntries = RUNS.toSorted((a, b) => this.#of(b) - this.#of(a))
+    return byEntries.find((run) => this.#of(run) < this.#mergeFrom / RUNS.length) ?? byEntries.at(-1) ?? 0
+  }
+
+  #of(run: number): number {
+    return this.#entries[run] ?? 0
+  }
+
+  #count(): void {
+    const rows = this.#statements.all('SELECT run, count(*) FROM recent_names GROUP BY run')
+    const counts = new Map(rows.map((row) => [Number(row[0]), Number(row[1])]))
+    this.#entries = RUNS.map((run) => counts.get(run) ?? 0)
+  }
+}
+
+/** A text of the index and the id of its plant. */
+type Entry = readonly [text: string, id: bigint]
+
+/** UTF-16 units after which a JSON text ends. Most batches have fewer. */
+const MAX_JSON = 2 ** 22
+
+/**
+ * Yields JSON objects of entries with different ids. The ids are keys, which keep them exact. One statement over
+ * `json_each` for a batch takes half the time of a statement for each entry. SQLite ends a JSON text at a NUL.
+ */
+export function* jsonOf(entries: Iterable<Entry>): Iterable<string> {
+  let members: string[] = []
+  let length = 0
+  for (const [text, id] of entries) {
+    const member = `"${id}":${JSON.stringify(text)}`
+    members.push(member)
+    length += member.length
+    if (length < MAX_JSON) continue
+    yield `{${members.join()}}`
+    members = []
+    length = 0
+  }
+  if (members.length > 0) yield `{${members.join()}}`
+}
+
+/** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */
+const TERM_LENGTH = 20
+/** Code points of the longest prefixes that have an index, without FIRST (sql/sqlite-index.sql). */
+const PREFIX_LENGTH = 8
+/** Bounds of an expression. It leaves out further words, tags and words of a tag, as they hardly narrow the search. */
+const MAX_WORDS = 16
+const MAX_TAGS = 8
+const MAX_TAG_WORDS = 4
+/** The only term of wide plants in the full-text index. A word has no characters for private use. */
+const WIDE = '\ue000'
+/**
+ * Precedes the first word of a name in the index, where the sort key begins with that word: a search by name reads
+ * those plants in the index of names. No word contains it.
+ */
+const FIRST = '\ue001'
+/** An expression that finds all wide plants. */
+export const WIDE_EXPRESSION = `"${WIDE}"`
+/** Follows all words and names that begin with a word, once it is added to that. */
+export const AFTER_ALL = '\u{10ffff}'
+
+interface IndexedTerms {
+  /** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
+  readonly text: string
+  /** The words of a wide plant, folded and truncated, each once (sql/sqlite-index.sql). Others have none. */
+  readonly wide: readonly string[]
+}
+
+export function indexedTerms(plant: Plant): IndexedTerms {
+  const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
+  if (text.length <= MAX_WORDS_TEXT && isPlain(text)) {
+    return { text: isAlphanumeric(text.charCodeAt(0)) ? FIRST + text : text, wide: [] }
+  }
+  const [first = '', ...others] = plantWords(plant).map(truncate)
+  const isFirst = first !== '' && sortKey(plant.name).startsWith(first)
+  const terms = unique([isFirst ? FIRST + first : first, ...others])
+  const length = terms.reduce((sum, term) => sum + term.length, 0)
+  return length > MAX_WORDS_TEXT
+    ? { text: WIDE, wide: unique([first, ...others]) }
+    : { text: terms.join(' '), wide: [] }
+}
+
+/** Returns ranges of the words of a wide plant: it has one in each, if it has all asked words, and perhaps otherwise. */
+export const wideRanges = (asked: readonly string[]): [from: string, before: string][] =>
+  narrowest(asked)
+    .map(truncate)
+    .map((term) => [term, term + AFTER_ALL])
+
+/**
+ * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
+ * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
+ * plant too, so they narrow the search.
+ *
+ * A prefix without an index that may match an id below 0 is cut to one with an index: FTS5 writes past the end of its
+ * memory when it merges the ids of such a prefix (docs/decisions/0027-change-log-and-search-index.md).
+ *
+ * @param hasNegative returns whether an id below 0 matches an expression
+ * @param places whether to leave out the plants whose sort keys begin with one of the words
+ */
+export function matchExpression(
+  filter: PlantFilter,
+  hasNegative: (expression: string) => boolean,
+  places: Places = 'anywhere',
+): string | undefined {
+  // No plant has other words, and an expression must not contain other characters.
+  const asked = unique(filter.words.filter(isWord))
+  if (asked.length === 0) return undefined
+  const terms = narrowest(asked).map((word) => term(word, hasNegative, places))
+  const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
+  if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
+    terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
+  }
+  return terms.join(' AND ')
+}
+
+/** The places in a plant at which a search looks for words. */
+export type Places = 'anywhere' | 'behind the first'
+
+function term(word: string, hasNegative: (expression: string) => boolean, places: Places): string {
+  const start = truncate(word)
+  const points = Array.from(start)
+  const at = places === 'anywhere' ? either : (one: (text: string) => string, text: string) => one(text)
+  // A truncated word equals the truncated terms. A shorter one is a prefix.
+  if (points.length === TERM_LENGTH) return at(quote, start)
+  const indexed = at(prefix, points.slice(0, PREFIX_LENGTH).join(''))
+  return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : at(prefix, start)
+}
+
+/**
+ * Whether every plant that the index finds has all of these words, so that its text need not be read.
+ *
+ * @param hasNegative as for `matchExpression`
+ */
+export const isExact = (asked: readonly string[], hasNegative: (expression: string) => boolean): boolean =>
+  asked.length <= MAX_WORDS &&
+  asked.every((word) => {
+    const points = Array.from(word)
+    if (points.length <= PREFIX_LENGTH) return true
+    return points.length < TERM_LENGTH && !hasNegative(either(prefix, points.slice(0, PREFIX_LENGTH).join('')))
+  })
+
+/** Longer words are rarer. */
+const narrowest = (asked: readonly string[]): string[] =>
+  asked.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS)
+
+const either = (one: (text: string) => string, word: string): string => `(${one(word)} OR ${one(FIRST + word)})`
+const prefix = (word: string): string => `${quote(word)} *`
+
+/** Looks in the index for an id below 0 that matches an expression. Reads one row, as FTS5 finds them in order. */
+export const negativeIn =
+  (statements: StatementCache) =>
+  (expression: string): boolean =>
+    statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid < 0 LIMIT 1', expression) !== undefined
+
+/** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
+function isPlain(text: string): boolean {
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit > 0x7f || unit === 0) return false
+    length = isAlphanumeric(unit) ? length + 1 : 0
+    if (length > TERM_LENGTH) return false
+  }
+  return true
+}
+
+const isAlphanumeric = (unit: number): boolean =>
+  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x30 && unit <= 0x39)
+const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
+const quote = (word: string): string => `"${word}"`
+
+/** The start of a sort key in name_starts. Of two keys, the greater one has no smaller start. */
+export const nameStart = (key: string): string => truncate(key.split('\0', 1)[0] ?? '')
+
+export function truncate(word: string): string {
+  const start = word.slice(0, TERM_LENGTH)
+  return SURROGATE.test(start)
+    ? Array.from(word.slice(0, TERM_LENGTH * 2))
+        .slice(0, TERM_LENGTH)
+        .join('')
+    : start
+}
+
+const SURROGATE = /[\ud800-\udfff]/

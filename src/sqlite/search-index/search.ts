@@ -1,41 +1,47 @@
-import { compareCodePoints } from '../../domain/fold.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import {
+  compareCodePoints,
+  comparePositions,
   isByName,
   isDescending,
   MAX_WORDS_TEXT,
   matches,
   type PlantQuery,
   type Position,
+  positionOf,
 } from '../../domain/plant-query.ts'
-import { type PageLimit, ResultPage } from '../read/result-page.ts'
-import { candidates } from '../read/unindexed.ts'
-import { plantOf } from '../rows.ts'
-import type { Row, StatementCache } from '../statement-cache.ts'
-import { race, type Task } from '../worker/cooperative.ts'
-import { FirstByName, listsOf, partsOf } from './first-by-name.ts'
-import type { IndexView } from './index-view.ts'
-import { countOfNames, idsByName } from './name-index.ts'
-import { AFTER_ALL, isExact, matchExpression, negativeIn, WIDE_EXPRESSION, wideRanges } from './terms.ts'
-import { STEP, Turn } from './turn.ts'
+import { candidates, FirstByName, type KeyRange, listsOf, partsOf } from '../read/lookup.ts'
+import { type PageLimit, plantOf, ResultPage, type StatementCache } from '../rows.ts'
+import { race, STEP, type Task, Turn } from '../worker/cooperative.ts'
+import type { IndexView } from './index-file.ts'
+import {
+  AFTER_ALL,
+  idsByName,
+  isExact,
+  matchExpression,
+  nameStart,
+  negativeIn,
+  type Places,
+  truncate,
+  WIDE_EXPRESSION,
+  wideRanges,
+} from './plant-index.ts'
 
 /** Names that one step of `#inOrder` reads, in 0.4 of the time of a step of FirstByName. */
 const WALKED = 200
 /** Where many plants match, the walk ends within these steps. Otherwise it mostly ends late, and takes fewer turns. */
-const PROMPT_STEPS = 32
+const PROMPT_STEPS = 16
 /** After PROMPT_STEPS, the walk takes one turn of this many. */
 const TURNS_OF_A_STEP = 4
-/** After this many steps, the walk asks whether it may begin at the names that begin with the asked word. */
-const STEPS_FROM_START = 8
-/** With fewer names that begin with it, FirstByName has read all plants with a word as soon as the walk knows that. */
-const MANY_NAMES = 10_000
 /**
- * Ids that one full-text query reads, in 3 ms at most. Each query begins at the first id again, and merges the lists of
- * a long prefix again: with 1000 ids each, the word of 417,000 of five million plants took 0.5 s instead of 0.06 s.
+ * Ids that one query of the index reads, in 10 ms at most. Each query begins at the first id again, and merges the lists
+ * of a long prefix again: with 1000 ids each, the word of 417,000 of five million plants took 0.5 s instead of 0.06 s.
  */
-const IDS_OF_WORDS = 32_000
-/** Words with which a key begins only if they begin the first word of its name. */
-const ASCII_WORD = /^[a-z0-9]+$/
+const MAX_IDS = 32_000
+/** Ids of the first query. The plants that it finds bound the keys of the next ones. */
+const FIRST_IDS = 1000
+/** Ids that such a query reads in the time of a step of the walk. */
+const IDS_OF_A_STEP = 2000
 /** Whether the wide plant of a row of `words` has a word in a range. SQLite makes a join of EXISTS, without MATCH. */
 const HAS_WIDE =
   '(SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ? AND term < ? LIMIT 1) IS NOT NULL AND '
@@ -70,10 +76,47 @@ export class PlantSearch {
       const sources = this.#filtered(query)
       return race((sources.length > 0 ? sources : [this.all(query)]).map(verified))
     }
-    if (!isFiltered) return verified(this.#byName(query))
+    if (!isFiltered) return verified(this.#names(query))
+    return query.words.length === 1 && query.tags.length === 0
+      ? this.#inParts(query, limit, unindexed)
+      : this.#byName(query, limit, unindexed)
+  }
+
+  /**
+   * Finds the first plants by name with one word. Names that begin with it are adjacent in the index of names, and most
+   * plants with the name of a genus have it there; the others are found as for several words.
+   */
+  *#inParts(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
+    const [word = ''] = query.words
+    const range = yield* this.#inOrder(this.#namesFrom(query, truncate(word)), query, limit, unindexed)
+    const position = (plant: NewPlant) => ({ plant, ...positionOf(query.order, plant) })
+    const last = range.isFull ? range.plants.at(-1) : undefined
+    const others = yield* this.#byName(query, limit, unindexed, 'behind the first', last && position(last))
+    const plants = new Map([...range.plants, ...others.plants].map((plant) => [plant.id, plant]))
+    const found = new ResultPage(limit)
+    for (const { plant } of Array.from(plants.values(), position).sort((a, b) => comparePositions(query.order, a, b))) {
+      if (found.isFull) break
+      found.add(plant)
+    }
+    return found
+  }
+
+  /**
+   * Finds the first plants by name, by the index of words and of tags, and by a walk through the names.
+   *
+   * @param end leaves out the plants from this position on
+   */
+  #byName(
+    query: PlantQuery,
+    limit: PageLimit,
+    unindexed: ReadonlySet<bigint>,
+    places?: Places,
+    end?: Position,
+  ): Task<ResultPage> {
     const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && this.#matches(query, plant)
-    const first = new FirstByName(this.#statements, query, limit, isFound)
-    return race([...this.#lists(query).map((lists, i) => first.of(lists, i)), this.#inOrder(query, limit, unindexed)])
+    const first = new FirstByName(this.#statements, query, limit, isFound, end)
+    const lists = this.#lists(query, places).map((each, i) => first.of(each, i))
+    return race([...lists, this.#inOrder(this.#names(query, end), query, limit, unindexed)])
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -94,22 +137,21 @@ export class PlantSearch {
     return found
   }
 
-  /** Finds the first plants by a walk through all plants in the order of their names. */
-  *#inOrder(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
+  /** Finds the first of these plants that match the query. SQLite excludes most others. @param ids in its order */
+  *#inOrder(
+    ids: Iterable<bigint>,
+    query: PlantQuery,
+    limit: PageLimit,
+    unindexed: ReadonlySet<bigint>,
+  ): Task<ResultPage> {
     const found = new ResultPage(limit)
     const turn = new Turn()
-    const ids = without(unindexed, this.#byName(query))
     let steps = 0
-    for (const plant of candidates(this.#statements, ids, query, WALKED)) {
+    for (const plant of candidates(this.#statements, without(unindexed, ids), query, WALKED)) {
       if (plant !== undefined && this.#matches(query, plant)) found.add(plant)
       if (found.isFull) break
       if (plant === undefined) {
-        steps++
-        if (steps === STEPS_FROM_START && (yield* this.#areFirstWords(query))) {
-          const [word] = query.words
-          return yield* this.#verified(without(unindexed, this.#byFirstWord(query, word ?? '')), query, limit)
-        }
-        for (let turns = steps > PROMPT_STEPS ? TURNS_OF_A_STEP : 1; turns > 0; turns--) yield
+        for (let turns = ++steps > PROMPT_STEPS ? TURNS_OF_A_STEP : 1; turns > 0; turns--) yield
       } else if (turn.isOverAfter(plant)) yield
     }
     return found
@@ -140,59 +182,53 @@ export class PlantSearch {
     ]
   }
 
-  /** Returns the candidates for an order by name: each yields JSON arrays of LISTED ids. */
-  #lists(query: PlantQuery): Iterable<string>[] {
-    const expression = matchExpression(query, negativeIn(this.#index.statements))
+  /** Returns the candidates for an order by name: each yields JSON arrays of the ids whose sort keys may be in a range. */
+  #lists(query: PlantQuery, places?: Places): ((range: () => KeyRange) => Iterable<string>)[] {
+    const expression = matchExpression(query, negativeIn(this.#index.statements), places)
     return [
-      ...(expression === undefined ? [] : [this.#listsByWords(expression, query)]),
-      ...(query.tags.length === 0 ? [] : [listsOf(this.#byTags({ ...query, order: 'id', after: undefined }))]),
+      ...(expression === undefined ? [] : [(keys: () => KeyRange) => this.#listsByWords(expression, query, keys)]),
+      ...(query.tags.length === 0 ? [] : [(keys: () => KeyRange) => this.#listsByTags(query, keys)]),
     ]
   }
 
-  /** SQLite makes the lists in a third less time than ids one by one. */
-  *#listsByWords(expression: string, query: PlantQuery): Iterable<string> {
-    for (const { 0: ids } of this.#readWords('json_group_array(rowid)', expression)) yield* partsOf(ids as string)
+  *#listsByWords(expression: string, query: PlantQuery, keys: () => KeyRange): Iterable<string> {
+    yield* this.#listsOf('SELECT rowid AS id FROM words WHERE words MATCH ?1', expression, query, keys)
     yield* listsOf(this.#wide({ ...query, order: 'id', after: undefined }))
   }
 
-  /** Yields an aggregate of each IDS_OF_WORDS ids that an expression finds, and their number. */
-  *#readWords(aggregate: string, expression: string): Iterable<Row> {
-    let after: Position | undefined
-    for (let count = IDS_OF_WORDS; count === IDS_OF_WORDS; ) {
-      const { condition, values } = range({ order: 'id', after }, 'rowid')
-      const row = this.#index.statements.get(
-        `SELECT ${aggregate}, count(*), max(rowid)
-          FROM (SELECT rowid FROM words WHERE words MATCH ? AND ${condition} ORDER BY rowid LIMIT ${IDS_OF_WORDS})`,
-        expression,
-        ...values,
-      )
-      if (row === undefined) return
-      yield row
-      count = Number(row[1])
-      after = { key: '', id: row[2] as bigint }
+  *#listsByTags(query: PlantQuery, keys: () => KeyRange): Iterable<string> {
+    for (const tag of new Set(query.tags)) {
+      yield* this.#listsOf('SELECT id FROM tags WHERE tag = ?1', tag, query, keys)
     }
   }
 
   /**
-   * Whether all plants that match the query, and they are many, have names that begin with its only word. Then the walk
-   * need not read all names before those. It compares the number of these names with the number of plants with the word.
+   * Yields lists of the ids that a query finds, in the order of names, and without those whose sort keys can't be in the
+   * range. SQLite makes the lists in a third less time than ids one by one.
+   *
+   * @param ids an SQL query for the ids, with `value` as its parameter
    */
-  *#areFirstWords(query: PlantQuery): Task<boolean> {
-    const [word, ...others] = query.words
-    if (word === undefined || others.length + query.tags.length > 0 || !ASCII_WORD.test(word)) return false
-    const hasNegative = negativeIn(this.#index.statements)
-    const expression = matchExpression(query, hasNegative)
-    if (expression === undefined || !isExact(query.words, hasNegative)) return false
-    const names = yield* countOfNames(this.#index.statements, word, word + AFTER_ALL)
-    if (names < MANY_NAMES) return false
-    let plants = 0
-    for (const { 1: count } of this.#readWords('NULL', expression)) {
-      plants += Number(count)
-      if (plants > names) return false
-      yield
+  *#listsOf(ids: string, value: string, { order }: PlantQuery, keys: () => KeyRange): Iterable<string> {
+    let after: bigint | null = null
+    for (let count = FIRST_IDS; ; count = Math.min(MAX_IDS, count * 4)) {
+      const { from, to } = keys()
+      const [start, end] = [from, to].map((key) => (key === undefined ? null : nameStart(key)))
+      const row = this.#index.statements.get(
+        `SELECT json_group_array(id ORDER BY start ${isDescending(order) ? 'DESC' : 'ASC'})
+            FILTER (WHERE (start < ?3) IS NOT TRUE AND (start > ?4) IS NOT TRUE), count(*), max(id)
+          FROM (SELECT id FROM (${ids}) WHERE ${after === null ? '?2 IS NULL' : 'id > ?2'} ORDER BY id LIMIT ${count})
+            LEFT JOIN name_starts USING (id)`,
+        value,
+        after,
+        start ?? null,
+        end ?? null,
+      )
+      yield* partsOf(String(row?.[0]))
+      if (Number(row?.[1]) < count) return
+      // The other ways of the race get as many steps as the query took.
+      for (let ids = 0; ids < count; ids += IDS_OF_A_STEP) yield '[]'
+      after = row?.[2] as bigint
     }
-    for (const _ of this.#wide({ ...query, order: 'id', after: undefined })) plants++
-    return plants === names
   }
 
   *#byWords(expression: string, query: PlantQuery): Iterable<bigint> {
@@ -236,14 +272,17 @@ export class PlantSearch {
     return isFound && (isExact(query.words, hasNegative) || matches(query, plant))
   }
 
-  *#byName({ order, after }: PlantQuery): Iterable<bigint> {
+  /** Yields the ids of all names, in the query's order. @param end leaves out the names behind this position */
+  *#names({ order, after }: PlantQuery, end?: Position): Iterable<bigint> {
     const [sign, direction] = isDescending(order) ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const)
-    const condition = after === undefined ? 'TRUE' : `(key, id) ${sign} (?1, ?2)`
-    yield* this.#indexed(idsByName(condition, direction), ...(after === undefined ? [] : [after.key, after.id]))
+    const values = [...(end === undefined ? [] : [end.key]), ...(after === undefined ? [] : [after.key, after.id])]
+    const until = end === undefined ? '' : ` AND key ${isDescending(order) ? '>=' : '<='} ?1`
+    const from = after === undefined ? 'TRUE' : `(key, id) ${sign} (?${values.length - 1}, ?${values.length})`
+    yield* this.#indexed(idsByName(from + until, direction), ...values)
   }
 
-  /** Yields the ids of the names that begin with a word, in the query's order. */
-  *#byFirstWord({ order, after }: PlantQuery, word: string): Iterable<bigint> {
+  /** Yields the ids of the names that begin with a text, in the query's order. */
+  *#namesFrom({ order, after }: PlantQuery, word: string): Iterable<bigint> {
     const end = word + AFTER_ALL
     // SQLite seeks one bound of each side, so the nearer one.
     if (isDescending(order)) {

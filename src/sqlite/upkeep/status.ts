@@ -1,19 +1,19 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { storePath } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
-import { storePath } from '../../base/store-path.ts'
-import type { IndexStatus, StoreBytes, StoreStatus } from '../../domain/upkeep.ts'
+import type { IndexStatus, StoreBytes, StoreStatus, Upkeep } from '../../domain/upkeep.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
-import { hasTable, schemaOf } from '../migrate.ts'
 import { preflight } from '../open/preflight.ts'
-import { openingError } from '../open/prepare-file.ts'
-import { isServed } from '../open/serve-lock.ts'
-import { IndexView } from '../search-index/index-view.ts'
-import { StatementCache } from '../statement-cache.ts'
-import { countsIn } from './copy-file.ts'
+import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file.ts'
+import { StatementCache } from '../rows.ts'
+import { IndexView } from '../search-index/index-file.ts'
+import { makeBackup, restoreBackup } from './backup.ts'
+import { checkStore } from './check.ts'
+import { countsIn } from './copies.ts'
 
 /** Returns the sizes of the files. It opens no file, so it is safe while this process has the store open. */
 export function bytesOf(link: string): StoreBytes {
@@ -89,10 +89,20 @@ function indexOf(path: string, statements: StatementCache): IndexStatus {
   const view = new IndexView(path)
   try {
     const index = view.begin(changes.identity())
-    if (index === undefined || !view.isContinued(changes, index)) return { state: 'none' }
+    if (index === undefined || !changes.continuesFrom(index.position, index.mark)) return { state: 'none' }
     if (index.isScanning) return { state: 'building', indexed: index.scanned, plants: index.plants }
     return { state: 'ready', behind: Math.max(0, changes.head() - index.position) }
   } finally {
     view.close()
   }
 }
+
+/** The upkeep of the SQLite store at a path. */
+export const sqliteUpkeep = (path: string): Upkeep => ({
+  backup: (file, work) => makeBackup(path, file, work),
+  restore: (file, options) => restoreBackup(path, file, options),
+  check: (work) => checkStore(path, work),
+  status: async () => statusOf(path),
+  identity: () => identityOf(path),
+  bytes: () => bytesOf(path),
+})

@@ -1,17 +1,26 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { isFatal, isFull, outOfReach } from '../errors.ts'
-import type { IndexReport } from '../search-index/index-follower.ts'
-import { errorOf, type Failure } from './failure.ts'
-import type { Remote, Reply, Request, Roles } from './protocol.ts'
+import type { QueryReader } from '../read/query-reader.ts'
+import type { IndexReport } from '../search-index/index-file.ts'
+import type { IndexFollower } from '../search-index/index-follower.ts'
+import type { SqliteWriter } from '../write/writer.ts'
+import { errorOf, type Failure, type Remote, type Reply, type Request } from './protocol.ts'
 import { startThread } from './start-thread.ts'
+
+/** The roles of threads, with the object that each serves. */
+interface Roles {
+  writer: SqliteWriter
+  queries: QueryReader
+  index: IndexFollower
+}
 
 interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-export interface ThreadEvents {
+interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
   /** Called when a call fails because the store has no space left. */

@@ -1,3 +1,5 @@
+import { type NewPlant, textLength } from '../../domain/plant.ts'
+
 /** Work in steps. It yields after each step, and returns its result. */
 export type Task<T> = IteratorObject<undefined, T>
 
@@ -21,7 +23,7 @@ const TURN = 5
 /** Maximum number of tasks that take turns. Each may hold a connection, and further tasks wait. */
 const MAX_ACTIVE = 16
 
-export interface TaskEvents {
+interface TaskEvents {
   onResult(key: number, result: unknown): void
   onError(key: number, error: unknown): void
 }
@@ -88,5 +90,24 @@ export class TaskRunner {
     this.#active.delete(key)
     report()
     this.#startNext()
+  }
+}
+
+/** Bounds of the plants that one step reads, in plants and in UTF-16 units. */
+export const STEP = 64
+const STEP_TEXT = 100_000
+
+/** Decides when a task yields to other tasks. */
+export class Turn {
+  #seen = 0
+  #text = 0
+
+  /** @param plant the plant that the task has just read */
+  isOverAfter(plant: NewPlant | undefined): boolean {
+    this.#seen++
+    this.#text += plant === undefined ? 0 : textLength(plant)
+    const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
+    if (isOver) this.#seen = this.#text = 0
+    return isOver
   }
 }

@@ -1,7 +1,94 @@
-import { workerData } from 'node:worker_threads'
-import type { ThreadData } from './protocol.ts'
-import { serve } from './serve.ts'
-import { giveWayToOtherThreads } from './thread-priority.ts'
+import { readlinkSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { isFatal } from '../errors.ts'
+import type { IndexReport } from '../search-index/index-file.ts'
+import { type Task, TaskRunner } from './cooperative.ts'
+import { type Failure, failureOf, type Reply, type Request, type Served, type ThreadData } from './protocol.ts'
+
+/**
+ * Answers the calls of the thread that started this one.
+ *
+ * @param open makes the object for the first call. When it throws, that call fails, and the thread continues
+ */
+export function serve(open: (report: (progress: IndexReport) => void) => Served): void {
+  const port = parentPort
+  if (port === null) throw new Error('this file runs as a worker thread')
+  const post = (reply: Reply) => port.postMessage(reply)
+  let served: Served | undefined
+  /**
+   * The first fault after which the file can't be trusted; every later call fails with it. A later fsync that succeeds
+   * proves nothing. So the thread must not commit a group that the client sent before it knew of the fault.
+   */
+  let broken: Failure | undefined
+
+  const fail = (call: number, error: unknown) => {
+    const failure = failureOf(error)
+    if (failure.failure === 'sqlite' && isFatal(failure.fault)) broken = failure
+    post({ call, failure })
+  }
+  const tasks = new TaskRunner({ onResult: (call, value) => post({ call, value }), onError: fail })
+
+  const run = (call: number, method: string, args: readonly unknown[]) => {
+    served ??= open((progress) => post({ progress }))
+    const outcome = invoke(served, method, args)
+    if (isTask(outcome)) tasks.add(call, outcome)
+    else post({ call, value: outcome })
+  }
+  const close = (call: number) => {
+    tasks.close()
+    served?.close()
+    post({ call, value: undefined })
+  }
+
+  port.on('message', (request: Request) => {
+    if ('abort' in request) {
+      tasks.abort(request.abort)
+      return
+    }
+    const { call, method, args } = request
+    try {
+      if (method === 'close') close(call)
+      else if (broken !== undefined) post({ call, failure: broken })
+      else run(call, method, args)
+    } catch (error) {
+      fail(call, error)
+    }
+    if (method === 'close') port.close()
+  })
+}
+
+function invoke(served: Served, method: string, args: readonly unknown[]): unknown {
+  const run: unknown = Reflect.get(served, method)
+  if (typeof run !== 'function') throw new Error(`the thread has no method ${method}`)
+  return Reflect.apply(run, served, args)
+}
+
+const isTask = (outcome: unknown): outcome is Task<unknown> =>
+  typeof outcome === 'object' && outcome !== null && 'next' in outcome
+
+/**
+ * Added to the nice value of the process: the thread gets a third of another thread's share. 15 gave no more creates.
+ */
+const NICE_INCREMENT = 5
+const MAX_NICE = 19
+
+/**
+ * Makes the operating system prefer all other threads to this one. Only Linux has a priority for each thread
+ * (setpriority(2), NOTES), so other systems ignore the call.
+ *
+ * A batch of the search index takes 50 ms of processor time. On a busy machine the event loop waited for it
+ * (docs/decisions/0027-change-log-and-search-index.md).
+ */
+function giveWayToOtherThreads(): void {
+  if (process.platform !== 'linux') return
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(thread, Math.min(MAX_NICE, getPriority() + NICE_INCREMENT))
+  } catch {
+    // The system has no /proc or forbids the change, so the thread keeps the priority of its process.
+  }
+}
 
 /** Starts a thread. It loads only the modules of the thread's role. */
 async function start({ role, path }: ThreadData): Promise<void> {

@@ -1,8 +1,7 @@
-import type { QueryReader } from '../read/query-reader.ts'
-import type { IndexFollower, IndexReport } from '../search-index/index-follower.ts'
-import type { SqliteWriter } from '../write/writer.ts'
+import { AppError, type ErrorNumber } from '../../domain/errors.ts'
+import { errorOfFault, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
+import { BehindError, DamagedIndex, type IndexReport } from '../search-index/index-file.ts'
 import type { Task } from './cooperative.ts'
-import type { Failure } from './failure.ts'
 
 /** The object whose methods a thread serves. Methods run one after the other. A method may return a task instead. */
 export interface Served {
@@ -10,15 +9,8 @@ export interface Served {
   close(): void
 }
 
-/** The roles of threads, with the object that each serves. */
-export interface Roles {
-  writer: SqliteWriter
-  queries: QueryReader
-  index: IndexFollower
-}
-
 export interface ThreadData {
-  readonly role: keyof Roles
+  readonly role: 'writer' | 'queries' | 'index'
   /** The path of the store. */
   readonly path: string
 }
@@ -40,3 +32,51 @@ export type Reply =
   | { readonly call: number; readonly value: unknown }
   | { readonly call: number; readonly failure: Failure }
   | { readonly progress: IndexReport }
+
+/** An error in a message to another thread. The structured clone of an Error loses its class and its own members. */
+export type Failure =
+  | Refusal
+  | { readonly failure: 'index behind' }
+  | { readonly failure: 'index damaged'; readonly inode: number; readonly message: string }
+  | { readonly failure: 'bug'; readonly stack: string }
+
+/** A failure that becomes an AppError. */
+export type Refusal =
+  | { readonly failure: 'refusal'; readonly number: ErrorNumber; readonly message: string }
+  | { readonly failure: 'sqlite'; readonly fault: SqliteFault }
+
+/** @returns undefined for an error that may concern more than one plant */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof AppError) return { failure: 'refusal', number: error.number, message: error.message }
+  const fault = sqliteFault(error)
+  return fault !== undefined && isRowFault(fault) ? { failure: 'sqlite', fault } : undefined
+}
+
+/** Makes a message of an error. See `errorOf`. */
+export function failureOf(error: unknown): Failure {
+  const refusal = refusalOf(error)
+  if (refusal !== undefined) return refusal
+  if (error instanceof BehindError) return { failure: 'index behind' }
+  if (error instanceof DamagedIndex) return { failure: 'index damaged', inode: error.inode, message: error.message }
+  const fault = sqliteFault(error)
+  if (fault !== undefined) return { failure: 'sqlite', fault }
+  return { failure: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}
+
+/** Makes the error again in the thread that receives the message. */
+export function errorOf(failure: Refusal): AppError
+export function errorOf(failure: Failure): Error
+export function errorOf(failure: Failure): Error {
+  switch (failure.failure) {
+    case 'refusal':
+      return new AppError(failure.number, failure.message)
+    case 'sqlite':
+      return errorOfFault(failure.fault)
+    case 'index behind':
+      return new BehindError()
+    case 'index damaged':
+      return new DamagedIndex(failure.inode, failure.message)
+    case 'bug':
+      return new Error(failure.stack)
+  }
+}

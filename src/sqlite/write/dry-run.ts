@@ -1,11 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { NewPlant } from '../../domain/plant.ts'
-import { decidePut, type PutOutcome } from '../../domain/plant-change.ts'
-import type { ImportMode } from '../../domain/store.ts'
+import { decidePut, type ImportedPlant, type ImportMode, type PutOutcome } from '../../domain/plant.ts'
 import { openReader } from '../connection.ts'
 import { fullDisk, isWriteFault, sqliteFault } from '../errors.ts'
-import { type PlantColumns, plantsOf } from '../rows.ts'
-import { StatementCache } from '../statement-cache.ts'
+import { type PlantColumns, plantsOf, StatementCache } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 
 /** Plants that one step of the task imports. */
@@ -51,7 +48,7 @@ export class SqliteDryRun {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #import(plant: NewPlant): PutOutcome {
+  #import(plant: ImportedPlant): PutOutcome {
     const { id, name, tag } = plant
     const row =
       this.#statements.get('SELECT name, tag FROM temp.tried WHERE id = ?', id) ??

@@ -1,35 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Keep } from '../change-log/change-writer.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from './writer.ts'
 
 /** The pause after a transaction: PAUSE_SHARE times its duration, but at least MIN_PAUSE milliseconds. */
 const PAUSE_SHARE = 4
 const MIN_PAUSE = 20
+/** Milliseconds between two looks for changes that have become too old, while nothing is written. */
+const TRIM_INTERVAL = 60_000
+
+/** How long, and how large, the log of changes is kept. */
+export interface ChangesKeep {
+  /** Milliseconds. */
+  readonly time: number
+  readonly bytes: number
+}
 
 /**
- * Trims the log of changes and removes old indexes. It takes small transactions with pauses, so other writes hardly
- * wait.
+ * Trims the log of changes, and moves that of an older version. It takes small transactions with pauses, so other writes
+ * hardly wait.
  */
 export class Housekeeping {
   readonly #writer: Remote<SqliteWriter>
-  readonly #changesKeep: number
-  readonly #onNotice: (text: string) => void
+  readonly #changesKeep: ChangesKeep
   /** The position from which on the search index needs the log of changes. */
   #durable = 0
+  #timer: NodeJS.Timeout | undefined
   #trimming: Promise<void> | undefined
-  #removing: Promise<void> | undefined
+  #moving: Promise<void> | undefined
   #isClosed = false
 
-  /** @param changesKeep milliseconds for which the log keeps changes that the search index no longer needs */
-  constructor(writer: Remote<SqliteWriter>, changesKeep: number, onNotice: (text: string) => void) {
+  /** @param changesKeep the log also keeps what the search index needs */
+  constructor(writer: Remote<SqliteWriter>, changesKeep: ChangesKeep) {
     this.#writer = writer
     this.#changesKeep = changesKeep
-    this.#onNotice = onNotice
   }
 
-  /** Starts to remove the indexes that older versions kept in the store. */
+  /** Starts to move the log of an older version, and to trim the log of changes by its time. */
   start(): void {
-    this.#removing = this.#removeOldIndexes().catch(() => {})
+    this.#timer = setInterval(() => this.trim(this.#durable), TRIM_INTERVAL).unref()
+    this.#moving = this.#moveOldChanges().catch(() => {})
   }
 
   /** Trims the log of changes. @param durable the position from which on the search index needs the log */
@@ -46,20 +56,21 @@ export class Housekeeping {
   /** Resolves when no transaction is under way. The next start continues the rest. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([this.#trimming, this.#removing])
+    clearInterval(this.#timer)
+    await Promise.all([this.#trimming, this.#moving])
   }
 
   async #trim(): Promise<void> {
-    await this.#inParts(() => this.#writer.trimChanges(this.#durable, Date.now() - this.#changesKeep))
+    await this.#inParts(() => this.#writer.trimChanges(this.#durable, this.#keep))
   }
 
-  async #removeOldIndexes(): Promise<void> {
-    let parts = 0
-    await this.#inParts(() => {
-      if (++parts === 2) this.#onNotice('removing the indexes of an older version from the store')
-      return this.#writer.removeOldIndexes()
-    })
-    if (parts > 1 && !this.#isClosed) this.#onNotice('removed the indexes of an older version from the store')
+  async #moveOldChanges(): Promise<void> {
+    await this.#inParts(() => this.#writer.moveOldChanges(this.#keep))
+  }
+
+  get #keep(): Keep {
+    const { time, bytes } = this.#changesKeep
+    return { since: Date.now() - time, bytes }
   }
 
   /** @param part runs one transaction, and returns whether more work remains */

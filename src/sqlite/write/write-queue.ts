@@ -4,25 +4,28 @@ import {
   GroupCommit,
   type GroupCommitOptions,
   newCommitStats,
-  type WriteQueueUse,
   type WriteStats,
 } from '../../base/group-commit.ts'
-import type { Actor } from '../../domain/actor.ts'
-import { type NewPlant, textLength } from '../../domain/plant.ts'
 import {
   type ChangeOutcome,
+  type CreateResult,
   createResult,
+  type ImportMode,
+  type ImportResult,
   importResult,
+  type NewPlant,
   type PlantChange,
+  textLength,
   weightOf,
-} from '../../domain/plant-change.ts'
-import type { CreateResult, ImportMode, ImportResult } from '../../domain/store.ts'
+} from '../../domain/plant.ts'
+import type { Actor } from '../../domain/token.ts'
+import { appErrorOf, isBusy, isFull, sqliteFault } from '../errors.ts'
 import { columnsOf } from '../rows.ts'
-import { workOf } from '../search-index/index-throttle.ts'
+import { PLANT_WORK } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
-import { errorOf } from '../worker/failure.ts'
-import type { Writer } from './adaptive-writer.ts'
-import type { ChangeRequest, ChangeResponse, Put, PutResponse } from './writer.ts'
+import { ThreadClient } from '../worker/client.ts'
+import { errorOf, type Remote } from '../worker/protocol.ts'
+import { type ChangeRequest, type ChangeResponse, type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
 /** Maximum number of UTF-16 units of names and tags in one queue. */
 const MAX_WAITING_TEXT = 64 * 2 ** 20
@@ -40,9 +43,10 @@ export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #writer: Writer
   readonly #index: SearchIndex
-  readonly #creates: GroupCommit<Put, CreateResult>
-  readonly #changes: GroupCommit<ChangeRequest, ChangeOutcome>
-  readonly #maxWaiting: number
+  /** Called after each commit. */
+  readonly onCommit = new Set<() => void>()
+  readonly #creates: GroupCommit<Put & Charged, CreateResult>
+  readonly #changes: GroupCommit<ChangeRequest & Charged, ChangeOutcome>
 
   constructor(
     writer: Writer,
@@ -51,7 +55,6 @@ export class WriteQueue implements WriteStats {
   ) {
     this.#writer = writer
     this.#index = index
-    this.#maxWaiting = bounds.maxWaiting
     const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
@@ -66,12 +69,12 @@ export class WriteQueue implements WriteStats {
   }
 
   create(plant: NewPlant, mustBeNew: boolean, { id: actor }: Actor): Promise<CreateResult> {
-    const put: Put = { plant, mode: mustBeNew ? 'new' : 'add', actor }
-    return this.#submit(this.#creates, put, workOf(plant))
+    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, work: workOf(plant) }
+    return this.#submit(this.#creates, put)
   }
 
   change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
-    return this.#submit(this.#changes, { change, actor }, workOfChange(change))
+    return this.#submit(this.#changes, { change, actor, work: workOfChange(change) })
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
@@ -90,21 +93,12 @@ export class WriteQueue implements WriteStats {
       )
     } finally {
       this.#index.wrote(actor, charged, work, changes)
+      for (const tell of this.onCommit) tell()
     }
   }
 
-  /** Creates and changes that wait for their commit. */
-  get waiting(): number {
-    return this.#creates.waiting + this.#changes.waiting
-  }
-
-  get queue(): WriteQueueUse {
-    return {
-      rows: Math.max(this.#creates.waiting, this.#changes.waiting),
-      maxRows: this.#maxWaiting,
-      text: Math.max(this.#creates.weight, this.#changes.weight),
-      maxText: MAX_WAITING_TEXT,
-    }
+  get queues(): WriteStats['queues'] {
+    return [this.#creates, this.#changes]
   }
 
   /** Refuses new writes, and those that wait for the search index. Resolves after the others. */
@@ -114,67 +108,70 @@ export class WriteQueue implements WriteStats {
     await closed
   }
 
-  #submit<Row extends { readonly actor: string }, Result>(
-    queue: GroupCommit<Row, Result>,
-    row: Row,
-    work: number,
-  ): Promise<Result> {
+  #submit<Row extends Charged, Result>(queue: GroupCommit<Row, Result>, row: Row): Promise<Result> {
     const submit = () => {
-      const before = queue.waiting
+      const before = queue.rows.used
       const result = queue.submit(row)
       // A commit ends the write of each row in it, and there is none for a row that the queue has refused.
-      if (queue.waiting === before) this.#index.wrote(row.actor, work, 0, 0)
+      if (queue.rows.used === before) this.#index.wrote(row.actor, row.work, 0, 0)
       return result
     }
-    const admitted = this.#index.admit(row.actor, work)
+    const admitted = this.#index.admit(row.actor, row.work)
     return admitted === undefined ? submit() : admitted.then(submit)
   }
 
-  async #commitCreates(puts: readonly Put[]): Promise<(CreateResult | Error)[]> {
+  async #commitCreates(puts: readonly (Put & Charged)[]): Promise<(CreateResult | Error)[]> {
     let responses: readonly PutResponse[] = []
     try {
       responses = await this.#writer.createPlants(puts)
     } finally {
-      this.#wrote(puts, ({ plant }, i) => {
-        const work = workOf(plant)
-        return { charged: work, work: isWritten(responses[i]) ? work : 0 }
-      })
+      this.#wrote(puts, ({ work }, i) => (isWritten(responses[i]) ? work : 0))
     }
     return responses.map((response, i) =>
       typeof response === 'string' ? createResult(response, puts[i]?.plant.id ?? 0n) : errorOf(response),
     )
   }
 
-  async #commitChanges(requests: readonly ChangeRequest[]): Promise<(ChangeOutcome | Error)[]> {
+  async #commitChanges(requests: readonly (ChangeRequest & Charged)[]): Promise<(ChangeOutcome | Error)[]> {
     let responses: readonly ChangeResponse[] = []
     try {
       responses = await this.#writer.thread.changePlants(requests)
     } finally {
-      this.#wrote(requests, ({ change }, i) => ({
-        charged: workOfChange(change),
-        work: workOfOutcome(responses[i]),
-      }))
+      this.#wrote(requests, (_, i) => workOfOutcome(responses[i]))
     }
     return responses.map((response) => ('failure' in response ? errorOf(response) : response))
   }
 
   /** Ends the writes of a commit for the index, once for each actor. */
-  #wrote<Row extends { readonly actor: string }>(
-    rows: readonly Row[],
-    workOfRow: (row: Row, i: number) => { readonly charged: number; readonly work: number },
-  ): void {
+  #wrote(rows: readonly Charged[], workOfRow: (row: Charged, i: number) => number): void {
     const actors = new Map<string, { charged: number; work: number; changes: number }>()
     rows.forEach((row, i) => {
-      const { charged, work } = workOfRow(row, i)
+      const work = workOfRow(row, i)
       const all = actors.get(row.actor) ?? { charged: 0, work: 0, changes: 0 }
-      all.charged += charged
+      all.charged += row.work
       all.work += work
       if (work > 0) all.changes++
       actors.set(row.actor, all)
     })
     for (const [actor, { charged, work, changes }] of actors) this.#index.wrote(actor, charged, work, changes)
+    for (const tell of this.onCommit) tell()
   }
 }
+
+/** A write with the work for which `IndexThrottle.admit` charges its actor. */
+interface Charged {
+  readonly actor: string
+  readonly work: number
+}
+
+interface Texts {
+  readonly name?: string | undefined
+  readonly tag?: string | null | undefined
+}
+
+/** The work of the index for a plant, or for a patch. */
+const workOf = ({ name, tag }: Texts): number =>
+  PLANT_WORK + (name === undefined ? 0 : Buffer.byteLength(name)) + (tag == null ? 0 : Buffer.byteLength(tag))
 
 const isWritten = (response: PutResponse | undefined): boolean => response === 'created' || response === 'updated'
 
@@ -188,3 +185,157 @@ function workOfOutcome(outcome: ChangeResponse | undefined): number {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
+/** Milliseconds. A slower commit counts as slow: it probably waited for the disk, and not only for the processor. */
+const QUICK = 4
+/**
+ * A leaky bucket counts slow commits: each adds SLOW_POINTS, and each quick one removes one point. It fills when more
+ * than one commit in ten is slow. At SLOW_LIMIT groups go to the thread.
+ */
+const SLOW_POINTS = 10
+const SLOW_LIMIT = 100
+/** The points after a pause. Three slow commits then suffice for the next pause. */
+const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
+/** Milliseconds for which groups go to the thread. Each further pause is twice as long. */
+const FIRST_PAUSE = 1000
+const MAX_PAUSE = 60_000
+/** Milliseconds for which groups go to the thread after the disk was full. */
+const FULL_PAUSE = 1000
+/** Maximum number of creates that the event loop commits at once: half a millisecond of work. */
+const MAX_ROWS = 128
+/** Commits between two checks of the WAL's length. */
+const WAL_CHECK_INTERVAL = 16
+
+interface WriterEvents {
+  /** Called when the writer can't continue; only a restart of the process helps. */
+  readonly onFatal: (error: Error) => void
+  /** Called when the store has no space left for a write. */
+  readonly onFull?: () => void
+}
+
+/** Writes to the store. */
+export interface Writer {
+  /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
+  createPlants(puts: readonly Put[]): Promise<PutResponse[]>
+  /** Makes all other writes, with the same errors. */
+  readonly thread: Remote<SqliteWriter>
+  /** Closes the database after all earlier calls. */
+  close(): Promise<void>
+}
+
+/**
+ * Commits small groups of creates on the event loop while the disk is quick, and does everything else in a thread.
+ *
+ * A message to a thread and back costs more than a commit on a quick disk, and a commit on a slow disk delays every
+ * read. docs/decisions/0015-writer-placement.md has the measurements.
+ */
+export class AdaptiveWriter implements Writer {
+  readonly #path: string
+  readonly #client: ThreadClient<'writer'>
+  readonly #events: WriterEvents
+  readonly #now: () => number
+  /** The connection of the event loop. Its first group opens it. */
+  #loopWriter: SqliteWriter | undefined
+  #threadUntil = 0
+  #pause = FIRST_PAUSE
+  #points = 0
+  #sinceWalCheck = 0
+
+  /** @param now milliseconds */
+  constructor(path: string, events: WriterEvents, now: () => number = () => performance.now()) {
+    this.#path = path
+    this.#events = events
+    this.#now = now
+    this.#client = writerThread(path, (error) => this.#fail(error), events.onFull)
+  }
+
+  get thread(): Remote<SqliteWriter> {
+    return this.#client.remote
+  }
+
+  async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
+    const isForLoop = puts.length <= MAX_ROWS && this.commitsOn === 'event loop'
+    return (isForLoop ? this.#createOnLoop(puts) : undefined) ?? this.thread.createPlants(puts)
+  }
+
+  async close(): Promise<void> {
+    this.#loopWriter?.close()
+    await this.#client.close()
+  }
+
+  /** The place where a small group would commit now. A group must not overtake earlier calls to the thread. */
+  get commitsOn(): 'event loop' | 'thread' {
+    return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
+  }
+
+  /** @returns undefined while another process writes: only the thread may wait for it */
+  #createOnLoop(puts: readonly Put[]): PutResponse[] | undefined {
+    const startedAt = this.#now()
+    let outcomes: PutResponse[]
+    try {
+      this.#loopWriter ??= new SqliteWriter(this.#path, { forEventLoop: true })
+      outcomes = this.#loopWriter.createPlants(puts)
+    } catch (error) {
+      const fault = sqliteFault(error)
+      if (fault !== undefined && isBusy(fault)) return undefined
+      if (fault !== undefined && isFull(fault)) this.#makeRoom()
+      throw appErrorOf(error, (fatal) => this.#fail(fatal))
+    }
+    this.#countDuration(this.#now() - startedAt)
+    if (++this.#sinceWalCheck >= WAL_CHECK_INTERVAL) this.#checkWal(this.#loopWriter)
+    return outcomes
+  }
+
+  #countDuration(duration: number): void {
+    if (duration <= QUICK) {
+      this.#points = Math.max(0, this.#points - 1)
+      if (this.#points === 0) this.#pause = FIRST_PAUSE
+      return
+    }
+    this.#points += SLOW_POINTS
+    if (this.#points < SLOW_LIMIT) return
+    this.#points = POINTS_AFTER_PAUSE
+    this.#threadUntil = this.#now() + this.#pause
+    this.#pause = Math.min(this.#pause * 2, MAX_PAUSE)
+  }
+
+  /** Has the thread checkpoint a long WAL, which takes tens of milliseconds. Groups queue behind the checkpoint. */
+  #checkWal(writer: SqliteWriter): void {
+    this.#sinceWalCheck = 0
+    try {
+      // The client reports a fatal fault by onFatal. After any other fault, a later check tries again.
+      if (writer.isWalLong()) this.thread.checkpoint().catch(() => {})
+    } catch {
+      // The group is committed already. The next group reports the fault.
+    }
+  }
+
+  /** Has the thread free space before the next write, which would otherwise take it for the WAL. */
+  #makeRoom(): void {
+    this.#threadUntil = this.#now() + FULL_PAUSE
+    this.thread.makeRoom().catch(() => {})
+    this.#events.onFull?.()
+  }
+
+  /** Stops both connections for good: after a failed fsync, a later fsync that succeeds proves nothing. */
+  #fail(error: Error): void {
+    this.#client.refuse(error)
+    this.#threadUntil = Number.POSITIVE_INFINITY
+    this.#events.onFatal(error)
+  }
+}
+
+/** Starts a writer in a thread. A thread that ends with unanswered calls is fatal, as their outcome is unknown. */
+export function writerThread(
+  path: string,
+  onFatal: (error: Error) => void,
+  onFull: () => void = () => {},
+): ThreadClient<'writer'> {
+  return new ThreadClient('writer', path, {
+    onFatal,
+    onFull,
+    onEnd: (cause, unanswered) => {
+      if (unanswered > 0) onFatal(cause)
+    },
+  })
+}

@@ -1,30 +1,30 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { IdRange } from '../../domain/id-store.ts'
-import { type NewPlant, textLength } from '../../domain/plant.ts'
 import {
   type ChangeOutcome,
   decideChange,
   decidePut,
+  expectedBy,
+  type ImportedPlant,
+  type ImportMode,
   idOf,
   isEqual,
+  type NewPlant,
   type PlantChange,
   type PutMode,
   type PutOutcome,
-} from '../../domain/plant-change.ts'
-import type { ImportMode } from '../../domain/store.ts'
-import type { RevokeResult } from '../../domain/token-store.ts'
-import { type ChangeKind, ChangeLog } from '../change-log/change-log.ts'
+  textLength,
+} from '../../domain/plant.ts'
+import type { IssueResult, RevokeResult } from '../../domain/token.ts'
+import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
+import { moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { type PlantColumns, plantOf, plantsOf } from '../rows.ts'
-import { StatementCache } from '../statement-cache.ts'
-import type { TokenRow } from '../token-rows.ts'
-import { LogKeeper } from '../wal/log-keeper.ts'
-import { advanceMark } from '../wal/log-mark.ts'
-import { type Refusal, refusalOf } from '../worker/failure.ts'
-import type { Served } from '../worker/protocol.ts'
-import { IdWriter, type ReservationRow } from './id-writer.ts'
-import { removeOldIndexes } from './old-indexes.ts'
-import { type IssuedRow, TokenWriter } from './token-writer.ts'
+import { IdWriter, type ReservationRow } from '../ids.ts'
+import { type PlantColumns, plantOf, plantsOf, StatementCache } from '../rows.ts'
+import { TokenWriter } from '../tokens.ts'
+import { WalCheckpointer } from '../wal/transactions.ts'
+import { advanceEpoch } from '../wal/wal-ownership.ts'
+import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const ROWS_PER_INSERT = 8
@@ -49,13 +49,13 @@ export type ChangeResponse = ChangeOutcome | Refusal
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
   readonly #db: DatabaseSync
-  readonly #keeper: LogKeeper
+  readonly #wal: WalCheckpointer
   readonly #insertMany: StatementSync
   readonly #insertPlant: StatementSync
   readonly #statements: StatementCache
-  readonly #putPlant: StatementSync
+  readonly #updatePlant: StatementSync
   readonly #deletePlant: StatementSync
-  readonly #log: ChangeLog
+  readonly #changeLog: ChangeWriter
   readonly #checkWrite: StatementSync
   readonly #tokens: TokenWriter
   readonly #ids: IdWriter
@@ -63,18 +63,19 @@ export class SqliteWriter implements Served {
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
     this.#db = db
-    this.#keeper = new LogKeeper(db, { checkpoints: options.forEventLoop !== true })
-    this.#insertMany = db.prepare(
-      `INSERT INTO plants (id, name, tag) VALUES ${Array(ROWS_PER_INSERT).fill('(?, ?, ?)').join(', ')}`,
+    this.#wal = new WalCheckpointer(db, { checkpoints: options.forEventLoop !== true })
+    const rows = Array.from({ length: ROWS_PER_INSERT }, (_, i) => `(?${3 * i + 2}, ?${3 * i + 3}, ?${3 * i + 4}, ?1)`)
+    this.#insertMany = db.prepare(`INSERT INTO plants (id, name, tag, created) VALUES ${rows.join(', ')}`)
+    this.#insertPlant = db.prepare(
+      'INSERT INTO plants (id, name, tag, created) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
     )
-    this.#insertPlant = db.prepare('INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
     this.#statements = new StatementCache(db)
-    this.#putPlant = db.prepare('INSERT OR REPLACE INTO plants (id, name, tag) VALUES (?, ?, ?)')
+    this.#updatePlant = db.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?')
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
-    this.#log = new ChangeLog(db)
+    this.#changeLog = new ChangeWriter(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
     this.#tokens = new TokenWriter(db)
-    this.#ids = new IdWriter(db)
+    this.#ids = new IdWriter(this.#statements)
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
@@ -89,7 +90,9 @@ export class SqliteWriter implements Served {
   importPlants(columns: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
     return this.#writePlants(() => {
       const plants = plantsOf(columns)
-      const inserted = this.#insertFirst(plants)
+      // A plant that must find another one is not inserted.
+      const isFree = mode === 'add' || columns.befores === undefined
+      const inserted = isFree ? this.#insertFirst(plants) : 0
       return plants.map((plant, i) => (i < inserted ? this.#created(plant, actor) : this.#put(plant, mode, actor)))
     })
   }
@@ -101,71 +104,76 @@ export class SqliteWriter implements Served {
   }
 
   /**
-   * Removes changes from the log that lie before a position, and are older than a time in milliseconds since 1970.
+   * Removes changes from the log that lie before a position and are not kept.
    *
    * @returns whether more such changes may remain
    */
-  trimChanges(position: number, before: number): boolean {
-    return this.#keeper.transaction(() => this.#log.trim(position, before), true)
+  trimChanges(position: number, keep: Keep): boolean {
+    return this.#wal.transaction(() => this.#changeLog.trim(position, keep), true)
   }
 
-  /** Removes a part of the indexes of older versions. @returns whether more remains */
-  removeOldIndexes(): boolean {
-    return removeOldIndexes(this.#db, this.#keeper)
+  /** Moves a part of the log of an older version. @returns whether more remains */
+  moveOldChanges(keep: Keep): boolean {
+    return moveOldChanges(this.#db, this.#wal, keep)
   }
 
   checkWritable(now: number): void {
-    this.#keeper.transaction(() => {
+    this.#wal.transaction(() => {
       this.#checkWrite.run(now)
-      this.#keeper.mustHaveRoom()
+      this.#wal.mustHaveRoom()
     })
   }
 
-  createToken(token: TokenRow): void {
-    this.#keeper.transaction(() => this.#tokens.insert(token))
+  createToken(...token: Parameters<TokenWriter['insert']>): void {
+    this.#wal.transaction(() => this.#tokens.insert(...token))
   }
 
-  issueToken(...request: Parameters<TokenWriter['issue']>): IssuedRow {
-    return this.#keeper.transaction(() => this.#tokens.issue(...request))
+  issueToken(...request: Parameters<TokenWriter['issue']>): IssueResult {
+    return this.#wal.transaction(() => this.#tokens.issue(...request))
   }
 
   touchToken(id: string, usedAt: number): void {
-    this.#keeper.transaction(() => this.#tokens.touch(id, usedAt))
+    this.#wal.transaction(() => this.#tokens.touch(id, usedAt))
   }
 
   revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
-    return this.#keeper.transaction(() => this.#tokens.revoke(id, now, sparesLast))
+    return this.#wal.transaction(() => this.#tokens.revoke(id, now, sparesLast))
   }
 
   reserveIds(...request: Parameters<IdWriter['reserve']>): IdRange | undefined {
-    return this.#keeper.transaction(() => this.#ids.reserve(...request))
+    return this.#wal.transaction(() => this.#ids.reserve(...request))
   }
 
   addReservation(reservation: ReservationRow): void {
-    this.#keeper.transaction(() => this.#ids.add(reservation))
+    this.#wal.transaction(() => this.#ids.add(reservation))
   }
 
-  /** Writes the store's mark to the WAL. This real write also shows whether the store is writable. */
-  beginLog(): void {
-    this.#keeper.transaction(() => advanceMark(this.#db))
+  /** Runs statements that change no plants. Returns how many rows each of them changed. */
+  run(statements: readonly (readonly [sql: string, ...values: SQLInputValue[]])[]): number[] {
+    return this.#wal.transaction(() => statements.map((statement) => Number(this.#statements.run(...statement))))
+  }
+
+  /** Writes the store's epoch to the WAL. This real write also shows whether the store is writable. */
+  beginWal(): void {
+    this.#wal.transaction(() => advanceEpoch(this.#db))
   }
 
   /** Whether the WAL is long enough for a checkpoint. */
-  isLogLong(): boolean {
-    return this.#keeper.isLong()
+  isWalLong(): boolean {
+    return this.#wal.isLong()
   }
 
   checkpoint(): void {
-    this.#keeper.checkpoint()
+    this.#wal.checkpoint()
   }
 
-  restartLog(): void {
-    this.#keeper.restart()
+  restartWal(): void {
+    this.#wal.restart()
   }
 
   /** Called when another connection found the disk full. */
   makeRoom(): void {
-    this.#keeper.makeRoom()
+    this.#wal.makeRoom()
   }
 
   close(): void {
@@ -174,10 +182,10 @@ export class SqliteWriter implements Served {
 
   /** Runs `work` in one transaction, and logs its changes in the same transaction. */
   #writePlants<T>(work: () => T, isDelete = false): T {
-    return this.#keeper.transaction(() => {
-      this.#log.begin()
+    return this.#wal.transaction(() => {
+      this.#changeLog.begin()
       const result = work()
-      this.#log.flush()
+      this.#changeLog.flush()
       return result
     }, isDelete)
   }
@@ -191,7 +199,7 @@ export class SqliteWriter implements Served {
   #insertFirst(plants: readonly NewPlant[]): number {
     let count = 0
     while (count + ROWS_PER_INSERT <= plants.length) {
-      const values: (bigint | string | null)[] = []
+      const values: (number | bigint | string | null)[] = [this.#changeLog.base]
       for (const { id, name, tag } of plants.slice(count, count + ROWS_PER_INSERT)) values.push(id, name, tag ?? null)
       if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
       count += ROWS_PER_INSERT
@@ -200,19 +208,21 @@ export class SqliteWriter implements Served {
   }
 
   /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
-  #put(plant: NewPlant, mode: PutMode, actor: string): PutResponse {
+  #put(plant: ImportedPlant, mode: PutMode, actor: string): PutResponse {
     const { id, name, tag } = plant
-    const isNew = orRefusal(() => this.#insertPlant.run(id, name, tag ?? null).changes === 1n)
+    const isNew =
+      expectedBy(mode, plant) === undefined &&
+      orRefusal(() => this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base).changes === 1n)
     if (isNew === true) return this.#created(plant, actor)
     if (isNew !== false) return isNew
     const present = this.#plant(id)
-    if (present === undefined) throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
     const outcome = decidePut(mode, plant, present)
+    if (outcome === 'created') throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
     return outcome === 'updated' ? (this.#replace(plant, present, 'replace', actor) ?? outcome) : outcome
   }
 
   #created(plant: NewPlant, actor: string): 'created' {
-    this.#log.created(plant.id, textLength(plant), actor)
+    this.#changeLog.created(plant.id, textLength(plant), actor)
     return 'created'
   }
 
@@ -238,18 +248,23 @@ export class SqliteWriter implements Served {
   /** @returns the refusal of this plant. Throws a fault of the log of changes, which rolls the whole group back */
   #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): Refusal | undefined {
     const { id, name, tag } = plant
-    const refusal = orRefusal(() => void this.#putPlant.run(id, name, tag ?? null))
+    const refusal = orRefusal(() => {
+      if (present !== undefined) this.#updatePlant.run(name, tag ?? null, id)
+      else this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base)
+    })
     if (refusal !== undefined) return refusal
-    if (present !== undefined) this.#log.changed(kind, present, actor)
-    else this.#log.created(id, textLength(plant), actor)
+    if (present !== undefined) this.#changeLog.changed(kind, present, actor)
+    else this.#changeLog.created(id, textLength(plant), actor)
     return undefined
   }
 
   /** @returns the refusal of this plant; see `#replace` */
   #delete(plant: NewPlant | undefined, actor: string): Refusal | undefined {
     if (plant === undefined) return undefined
+    const created = this.#statements.get('SELECT created FROM plants WHERE id = ?', plant.id)?.[0]
     const refusal = orRefusal(() => void this.#deletePlant.run(plant.id))
-    if (refusal === undefined) this.#log.changed('delete', plant, actor)
+    if (refusal === undefined)
+      this.#changeLog.changed('delete', plant, actor, typeof created === 'bigint' ? created : null)
     return refusal
   }
 }

@@ -47,7 +47,9 @@ export function OperationSection({ contract, operation, token }: OperationProps)
         ))}
         {requestBody !== undefined && <BodyFields {...{ id, requestBody }} />}
         <AcceptField {...{ contract, id, responses }} />
-        <button type="submit">Send</button>
+        <button type="submit" class="primary">
+          Send
+        </button>
       </form>
       <div class="answer" role="status" aria-label={`Answer of ${id}`} aria-busy={isBusy ? 'true' : undefined}>
         {sent !== undefined && <Shown key={sent.number} {...sent} />}

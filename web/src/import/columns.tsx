@@ -1,7 +1,10 @@
 import type { JSX } from 'preact'
-import { useId } from 'preact/hooks'
-import { type CsvRow, isNothing, SEPARATORS, type Separator } from '../../../src/import/csv-rows.ts'
-import type { Mapping } from '../../../src/import/mapping.ts'
+import { useId, useRef } from 'preact/hooks'
+import { type CsvRow, isNothing, type Mapping, type Separator } from '../../../src/import/csv-rows.ts'
+import { listOf, say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import type { PlainKey } from '../language/texts.ts'
+import { Sentence } from '../sentence.tsx'
 import { ENCODINGS, type Encoding } from './encoding.ts'
 import { plantIn } from './plant-row.ts'
 import type { Mode } from './run.ts'
@@ -21,6 +24,9 @@ interface ColumnsProps {
 export function Columns(props: ColumnsProps): JSX.Element {
   const { sheet, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
   const { encoding, separator, header } = sheet
+  /** The file that was doubtful once: what the person chose then stays in sight. */
+  const doubtful = useRef<File | undefined>(undefined)
+  if (isDoubtful(sheet)) doubtful.current = sheet.file
   const choice = (title: string, value: number | undefined, none: string, take: (at: number | undefined) => void) => (
     <Choice
       title={title}
@@ -38,51 +44,82 @@ export function Columns(props: ColumnsProps): JSX.Element {
   const parts = mapping.name.length < sheet.columns.length ? [...mapping.name, undefined] : mapping.name
   return (
     <fieldset disabled={isLocked} class="columns">
-      <legend>Columns</legend>
+      <legend>{say('import.columns')}</legend>
       <div class="fields">
         <Choice
-          title="The names of the columns are in"
+          title={say('import.namesIn')}
           value={String(header)}
           options={[
-            ['0', 'no row: each row is a plant'],
-            ...sheet.first.map((row): [string, string] => [String(row.number), `row ${row.number}: ${startOf(row)}`]),
+            ['0', say('import.noRow')],
+            ...sheet.first.map((row): [string, string] => [
+              String(row.number),
+              say('import.rowStart', { row: String(row.number), start: startOf(row) }),
+            ]),
           ]}
           onChange={(value) => onReopen({ encoding, separator, header: Number(value) })}
         />
-        {choice('Id', mapping.id, 'none: the page assigns ids', (id) => onMapping({ ...mapping, id }))}
+        {choice(say('import.idColumn'), mapping.id, say('import.noId'), (id) => onMapping({ ...mapping, id }))}
         {parts.map((part, i) =>
           i === 0
-            ? choice('Name', part, 'choose a column', takePart(i))
-            : choice(`Name, part ${i + 1}`, part, 'nothing more', takePart(i)),
+            ? choice(say('import.nameColumn'), part, say('import.chooseColumn'), takePart(i))
+            : choice(say('import.namePart', { part: i + 1 }), part, say('import.nothingMore'), takePart(i)),
         )}
-        {choice('Tag', mapping.tag, 'none', (tag) => onMapping({ ...mapping, tag }))}
+        {choice(say('import.tagColumn'), mapping.tag, say('import.noTag'), (tag) => onMapping({ ...mapping, tag }))}
       </div>
       {mapping.name.length === 0 ? <RawPreview sheet={sheet} /> : <Preview sheet={sheet} mapping={mapping} />}
       <div class="fields">
         <Choice
-          title="Plants that exist with another name or tag"
+          title={say('import.existing')}
           value={mode}
           options={[
-            ['add', 'stay as they are'],
-            ['update', 'become as in the file'],
+            ['add', say('import.stay')],
+            ['update', say('import.become')],
           ]}
           onChange={(value) => onMode(value === 'update' ? 'update' : 'add')}
         />
-        <Choice
-          title="Encoding"
-          value={encoding}
-          options={Object.entries(ENCODINGS)}
-          onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
-        />
-        <Choice
-          title="Cells are separated by"
-          value={separator}
-          options={Object.entries(SEPARATORS)}
-          onChange={(value) => onReopen({ encoding, separator: value as Separator })}
-        />
       </div>
+      <details open={doubtful.current === sheet.file}>
+        <summary>
+          {say('import.readAs', { encoding: encodingName(encoding), separator: say(SEPARATORS[separator]) })}
+        </summary>
+        <p class="note">{say('import.readAsNote')}</p>
+        <div class="fields">
+          <Choice
+            title={say('import.encoding')}
+            value={encoding}
+            options={ENCODINGS.map((each) => [each, encodingName(each)])}
+            onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
+          />
+          <Choice
+            title={say('import.separator')}
+            value={separator}
+            options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
+            onChange={(value) => onReopen({ encoding, separator: value as Separator })}
+          />
+        </div>
+      </details>
     </fieldset>
   )
+}
+
+/**
+ * Whether the texts may be misread: the encoding is a guess, characters could not be read, or all of a row is one cell.
+ */
+const isDoubtful = ({ encoding, columns, preview }: Sheet): boolean =>
+  encoding === 'windows-1252' ||
+  columns.length < 2 ||
+  columns.some((name) => name.includes('\ufffd')) ||
+  preview.some(({ cells }) => cells.some((cell) => cell?.includes('\ufffd') === true))
+
+const SEPARATORS = { ',': 'import.comma', ';': 'import.semicolon', '\t': 'import.tab' } as const satisfies Record<
+  Separator,
+  PlainKey
+>
+
+function encodingName(encoding: Encoding): string {
+  if (encoding === 'utf-16be') return say('import.utf16be')
+  if (encoding === 'windows-1252') return say('import.windows')
+  return encoding === 'utf-8' ? 'UTF-8' : 'UTF-16'
 }
 
 /** Characters of a row that its choice shows. */
@@ -119,11 +156,11 @@ function Choice({ title, value, options, onChange }: ChoiceProps): JSX.Element {
 /** Shows all columns of the sheet, so that the person can tell which one has the names. */
 function RawPreview({ sheet }: { readonly sheet: Sheet }): JSX.Element {
   return (
-    <section class="scroll" tabIndex={0} aria-label="The first rows of the sheet">
+    <section class="scroll" tabIndex={0} aria-label={say('import.firstRows')}>
       <table>
         <thead>
           <tr>
-            <th scope="col">Row</th>
+            <th scope="col">{say('import.row')}</th>
             {sheet.columns.map((column, i) => (
               <th key={i} scope="col" dir="auto">
                 {column}
@@ -153,14 +190,14 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
   const left = sheet.columns.filter((_, i) => !kept.includes(i))
   return (
     <>
-      <section class="scroll" tabIndex={0} aria-label="The first plants">
+      <section class="scroll" tabIndex={0} aria-label={say('import.firstPlants')}>
         <table>
           <thead>
             <tr>
-              <th scope="col">Row</th>
-              <th scope="col">Id</th>
-              <th scope="col">Name</th>
-              <th scope="col">Tag</th>
+              <th scope="col">{say('import.row')}</th>
+              <th scope="col">{say('import.idColumn')}</th>
+              <th scope="col">{say('import.nameColumn')}</th>
+              <th scope="col">{say('import.tagColumn')}</th>
             </tr>
           </thead>
           <tbody>
@@ -170,10 +207,12 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
                 <tr key={row.number}>
                   <td>{row.number}</td>
                   {typeof plant === 'string' ? (
-                    <td colSpan={3}>{plant}</td>
+                    <td colSpan={3}>
+                      <Sentence text={plant} />
+                    </td>
                   ) : (
                     <>
-                      <td>{plant.id === undefined ? <em>next free</em> : String(plant.id)}</td>
+                      <td>{plant.id === undefined ? <em>{say('import.nextFree')}</em> : String(plant.id)}</td>
                       <td dir="auto">{plant.name}</td>
                       <td dir="auto">{plant.tag}</td>
                     </>
@@ -185,10 +224,7 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
         </table>
       </section>
       {left.length > 0 && (
-        <p class="note">
-          Not kept: {left.length === 1 ? 'the column' : 'the columns'}{' '}
-          <bdi>{new Intl.ListFormat('en').format(left)}</bdi>.
-        </p>
+        <p class="note">{sayWith('import.notKept', { count: left.length, columns: <bdi>{listOf(left)}</bdi> })}</p>
       )}
     </>
   )

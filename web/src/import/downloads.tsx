@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
 import { said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
+import { Sentence } from '../sentence.tsx'
 import type { ImportJob } from './import-job.ts'
 import { reportOf } from './report.ts'
 import type { Outcome } from './run.ts'
@@ -18,33 +20,43 @@ interface DownloadsProps {
 /** Saves the report of an import, the refused rows, and the sheet with assigned ids. */
 export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX.Element {
   const fault = useSignal('')
-  const base = job.sheet.file.name.replace(/\.[^.]*$/, '')
-  const save = async (name: string, file: Promise<Blob>) => {
+  const file = job.sheet.file.name.replace(/\.[^.]*$/, '')
+  const save = async (name: string, content: Promise<Blob>) => {
     fault.value = ''
     try {
-      saveFile(await file, `${base}-${name}.csv`)
+      saveFile(await content, `${name}.csv`)
     } catch (error) {
-      fault.value = `No file was saved. ${said(error)}`
+      fault.value = say('page.noFile', { why: said(error) })
     }
   }
   return (
     <>
       <p class="fields">
-        <button type="button" onClick={() => saveFile(reportOf(job.sheet, outcome), `${base}-report.csv`)}>
-          Save the report
+        <button
+          type="button"
+          onClick={() => saveFile(reportOf(job.sheet, outcome), `${say('import.reportFile', { file })}.csv`)}
+        >
+          {say('import.saveReport')}
         </button>
         {outcome.refused > 0 && job.knowsRefused && (
-          <button type="button" onClick={() => void save('refused', job.refusedSheet())}>
-            Save the refused rows to mend them
+          <button type="button" onClick={() => void save(say('import.refusedFile', { file }), job.refusedSheet())}>
+            {say('import.saveRefused')}
           </button>
         )}
         {hasIds && (
-          <button type="button" onClick={() => void save('with-ids', job.sheetWithIds(client))}>
-            Save the sheet with its new ids
+          <button
+            type="button"
+            onClick={() => void save(say('import.withIdsFile', { file }), job.sheetWithIds(client))}
+          >
+            {say('import.saveWithIds')}
           </button>
         )}
       </p>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
     </>
   )
 }

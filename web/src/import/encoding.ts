@@ -1,14 +1,9 @@
 import { encodingMark, KIND_LENGTH, requireText } from '../../../src/import/file-kind.ts'
 
 /** Encodings by the labels of TextDecoder. */
-export const ENCODINGS = {
-  'utf-8': 'UTF-8',
-  'utf-16le': 'UTF-16',
-  'utf-16be': 'UTF-16, big endian',
-  'windows-1252': 'Windows-1252 (Western European)',
-} as const
+export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const
 
-export type Encoding = keyof typeof ENCODINGS
+export type Encoding = (typeof ENCODINGS)[number]
 
 /**
  * Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else Windows-1252.

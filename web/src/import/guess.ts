@@ -1,5 +1,4 @@
-import { type CsvRow, isNothing } from '../../../src/import/csv-rows.ts'
-import { integerOf, type Mapping } from '../../../src/import/mapping.ts'
+import { type CsvRow, integerOf, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
 
 /**
  * Usual names of columns in English, German, French, Spanish, Dutch and Italian, as `folded` leaves them. The first one

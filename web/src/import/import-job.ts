@@ -1,9 +1,10 @@
 import { type Signal, signal } from '@preact/signals'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
-import type { Mapping } from '../../../src/import/mapping.ts'
+import type { Mapping } from '../../../src/import/csv-rows.ts'
+import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../leaving.ts'
-import { named } from '../named.tsx'
-import { isAbort, said, sentence } from '../said.ts'
+import { named } from '../named.ts'
+import { isAbort, PageError, said } from '../said.ts'
 import { onSignOut } from '../session.ts'
 import { guess } from './guess.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
@@ -80,7 +81,7 @@ export class ImportJob {
       const outcome = await run.check(client, ended)
       if (!ended.aborted) next = { kind: 'checked', outcome }
     } catch (error) {
-      if (!isAbort(error)) this.fault.value = sentence(said(error))
+      if (!isAbort(error)) this.fault.value = said(error)
     }
     // If the person has changed the mapping meanwhile, this result is out of date.
     if (this.#run === run) this.step.value = next
@@ -98,7 +99,7 @@ export class ImportJob {
     try {
       this.step.value = { kind: 'done', outcome: await run.import(client, this.leavesOut.value, note, ended) }
     } catch (error) {
-      const why = isAbort(error) ? 'You stopped the import.' : sentence(said(error))
+      const why = isAbort(error) ? say('import.stopped') : said(error)
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
     }
   }
@@ -115,13 +116,13 @@ export class ImportJob {
 
   /** Writes the sheet with the ids that the page has assigned. */
   async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
-    if (this.#run === undefined) throw new Error('The file was not checked.')
+    if (this.#run === undefined) throw new PageError(say('import.notChecked'))
     return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client))
   }
 
   /** Writes the refused rows of the sheet, with the reasons. */
   async refusedSheet(): Promise<Blob> {
-    if (this.#run === undefined) throw new Error('The file was not checked.')
+    if (this.#run === undefined) throw new PageError(say('import.notChecked'))
     return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows())
   }
 
@@ -141,7 +142,5 @@ onSignOut(() => {
 
 askBeforeLosing(() => {
   const { sheet, isUnfinished } = job.value ?? {}
-  return sheet !== undefined && isUnfinished === true
-    ? `the rest of the import of ${named(sheet.file.name)}`
-    : undefined
+  return sheet !== undefined && isUnfinished === true ? say('import.loss', { file: named(sheet.file.name) }) : undefined
 })

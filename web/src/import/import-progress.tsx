@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
+import { say } from '../language/language.ts'
 import { linkTo } from '../route.ts'
 import { job } from './import-job.ts'
-
-const number = new Intl.NumberFormat()
 
 /** Shows in other views how far a running import is. */
 export function ImportProgress(): JSX.Element | null {
@@ -11,19 +10,19 @@ export function ImportProgress(): JSX.Element | null {
   if (current === undefined || step === undefined || !(current.isUnfinished || step.kind === 'done')) return null
   if (current.isSeen.value && step.kind === 'done') return null
   return (
-    <section class="running" aria-label="Import">
+    <section class="running" aria-label={say('view.import')}>
       <a href={linkTo('import')}>
         <bdi>{current.sheet.file.name}</bdi>
       </a>
       {step.kind === 'importing' && (
         <>
-          : {number.format(step.done)} of {number.format(current.count)} plants{' '}
-          <progress aria-label="Import" max={current.count} value={step.done} />
+          {say('import.progress', { done: step.done, plants: say('plants.count', { count: current.count }) })}{' '}
+          <progress aria-label={say('view.import')} max={current.count} value={step.done} />
         </>
       )}
       <span role="status">
-        {step.kind === 'broken' && ' is imported only in part'}
-        {step.kind === 'done' && ' is imported'}
+        {step.kind === 'broken' && ` ${say('import.inPart')}`}
+        {step.kind === 'done' && ` ${say('import.isImported')}`}
       </span>
     </section>
   )

@@ -1,6 +1,9 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isFocusLost } from '../focus.ts'
+import { say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import { Sentence } from '../sentence.tsx'
 import type { Session } from '../session.ts'
 import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
@@ -15,9 +18,7 @@ interface SheetProps {
   readonly onReopen: (chosen: Reading) => void
 }
 
-const number = new Intl.NumberFormat()
-const rows = (count: number): string => `${number.format(count)} ${count === 1 ? 'row' : 'rows'}`
-const plants = (count: number): string => `${number.format(count)} ${count === 1 ? 'plant' : 'plants'}`
+const plants = (count: number): string => say('plants.count', { count })
 
 /** The steps of an import: map the columns, check without storing, import, save the report. */
 export function ImportSheet({ session: { client, may }, job, onReopen }: SheetProps): JSX.Element {
@@ -39,9 +40,9 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
   const isBusy = kind === 'checking' || kind === 'importing'
   const obstacle =
     mapping.name.length === 0
-      ? 'Choose the column of the names first.'
+      ? say('import.chooseNames')
       : mapping.id === undefined && !may('plants:read')
-        ? 'Choose the column of the ids first: your token may not read plants, so the page cannot assign ids.'
+        ? say('import.chooseIds')
         : ''
   return (
     <>
@@ -57,7 +58,11 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
         onMode={(next) => job.change({ mode: next })}
         onReopen={onReopen}
       />
-      {job.fault.value !== '' && <p role="alert">{job.fault.value}</p>}
+      {job.fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={job.fault.value} />
+        </p>
+      )}
       {kind === 'mapping' && (
         <div key="check">
           <button
@@ -67,7 +72,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
             aria-describedby={obstacle === '' ? undefined : 'obstacle'}
             onClick={() => void job.check(client)}
           >
-            Check the file
+            {say('import.check')}
           </button>
           {obstacle !== '' && (
             <p id="obstacle" class="note">
@@ -77,21 +82,22 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
         </div>
       )}
       <div role="status" ref={status} tabIndex={-1}>
-        {kind === 'checking' && <p>Checking; nothing is stored yet …</p>}
+        {kind === 'checking' && <p>{say('import.checking')}</p>}
         {kind === 'importing' && (
           <p>
             <label>
-              {number.format(step.done)} of {plants(job.count)} <progress max={job.count} value={step.done} />
+              {say('import.doneOf', { done: step.done, plants: plants(job.count) })}{' '}
+              <progress max={job.count} value={step.done} />
             </label>
           </p>
         )}
-        {kind === 'checked' && <OutcomeTable title="Result of the check" outcome={checked(step.outcome)} />}
-        {kind === 'broken' && <OutcomeTable title="Imported so far" outcome={step.outcome} />}
-        {kind === 'done' && <OutcomeTable title="Imported" outcome={step.outcome} />}
+        {kind === 'checked' && <OutcomeTable title={say('import.checked')} outcome={checked(step.outcome)} />}
+        {kind === 'broken' && <OutcomeTable title={say('import.soFar')} outcome={step.outcome} />}
+        {kind === 'done' && <OutcomeTable title={say('import.imported')} outcome={step.outcome} />}
       </div>
       {isBusy && (
         <button key="stop" type="button" onClick={() => job.stop()}>
-          Stop
+          {say('import.stop')}
         </button>
       )}
       {kind === 'checked' && job.duplicates > 0 && (
@@ -103,24 +109,24 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
               job.leavesOut.value = event.currentTarget.checked
             }}
           />
-          Leave out the {rows(job.duplicates)} whose name and tag are stored already
+          {say('import.leaveOut', { rows: say('import.rows', { count: job.duplicates }) })}
         </label>
       )}
-      {kind === 'checked' && changes === 0 && <p>There is nothing to import.</p>}
+      {kind === 'checked' && changes === 0 && <p>{say('import.nothing')}</p>}
       {kind === 'checked' && changes > 0 && (
         <button key="import" type="button" class="primary" onClick={() => void job.start(client)}>
-          Import {plants(changes)}
+          {say('import.submit', { plants: plants(changes) })}
         </button>
       )}
       {kind === 'broken' && (
         <div key="broken">
-          <p role="alert">The import is not complete. {step.why} No row is imported twice.</p>
+          <p role="alert">{sayWith('import.broken', { why: <Sentence text={step.why} /> })}</p>
           <p class="fields">
             <button type="button" class="primary" onClick={() => void job.start(client)}>
-              Go on
+              {say('import.goOn')}
             </button>
             <button type="button" onClick={() => job.leaveRest()}>
-              Leave out the rest
+              {say('import.leaveRest')}
             </button>
           </p>
         </div>

@@ -1,33 +1,47 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
-import { said, sentence } from '../said.ts'
+import { say } from '../language/language.ts'
+import { PageError, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
-import { openSheet, type Reading } from './sheet.ts'
+import { isWorkbook, openSheet, type Reading } from './sheet.ts'
+import type { WorkbookSheet } from './workbook.ts'
 
 /** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
 export function ImportView({ session }: ViewProps): JSX.Element {
   const fault = useSignal('')
   const isOver = useSignal(false)
+  /** Those of the workbook that is open. */
+  const sheets = useSignal<readonly WorkbookSheet[]>([])
   const open = async (file: File | null | undefined, chosen?: Reading) => {
     if (file === null || file === undefined || refuse()) return
     fault.value = ''
     try {
+      if (await isWorkbook(file)) return await openWorkbook(file)
+      if (!sheets.value.some(({ csv }) => csv === file)) sheets.value = []
       const sheet = await openSheet(file, chosen)
       const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
       if (!refuse()) replaceJob(new ImportJob(sheet, mode))
     } catch (error) {
       if (refuse()) return
       replaceJob(undefined)
-      fault.value = sentence(said(error))
+      fault.value = said(error)
     }
+  }
+  const openWorkbook = async (file: File): Promise<void> => {
+    const { sheetsIn } = await import('./workbook.js')
+    sheets.value = await sheetsIn(file)
+    const [first] = sheets.value
+    if (first === undefined) throw new PageError(say('import.noCells'))
+    await open(first.csv)
   }
   /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
   const refuse = (): boolean => {
     if (job.value?.isUnfinished !== true) return false
-    fault.value = `The import of ${job.value.sheet.file.name} is not complete. Let it end first.`
+    fault.value = say('import.unfinished', { file: job.value.sheet.file.name })
     return true
   }
   // The window takes drops, because a browser opens a file that misses the field in place of the page. A layout effect
@@ -55,24 +69,46 @@ export function ImportView({ session }: ViewProps): JSX.Element {
   }, [current, isDone])
   return (
     <>
-      <h1>Import</h1>
-      <section class={isOver.value ? 'drop over' : 'drop'} aria-label="File">
-        <label for="file">Drop a spreadsheet here, saved as CSV, or choose it</label>
+      <h1>{say('view.import')}</h1>
+      <section
+        class={`drop ${isOver.value ? 'over' : ''} ${current === undefined ? '' : 'taken'}`}
+        aria-label={say('import.file')}
+      >
+        <label for="file">{say('import.drop')}</label>
         <input
           id="file"
           type="file"
-          accept=".csv,.tsv,.txt,text/csv"
+          accept=".csv,.tsv,.txt,text/csv,.xlsx"
           disabled={isUnfinished}
           aria-describedby="file-note"
           onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
         <p id="file-note" class="note">
-          {isUnfinished
-            ? 'You can choose another file when this import has ended.'
-            : 'Excel, LibreOffice and Google Sheets can save CSV. A check shows the result before anything is stored.'}
+          {say(isUnfinished ? 'import.another' : 'import.note')}
         </p>
       </section>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
+      {current !== undefined && sheets.value.length > 1 && (
+        <div class="field">
+          <label for="sheet">{say('import.sheet')}</label>
+          <select
+            id="sheet"
+            disabled={isUnfinished}
+            value={sheets.value.findIndex(({ csv }) => csv === current.sheet.file)}
+            onChange={(event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv)}
+          >
+            {sheets.value.map(({ name }, i) => (
+              <option key={name} value={i}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
       {current !== undefined && (
         <ImportSheet session={session} job={current} onReopen={(chosen) => void open(current.sheet.file, chosen)} />
       )}

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
+import { say } from '../language/language.ts'
+import { Sentence } from '../sentence.tsx'
 import type { Outcome } from './run.ts'
 
-const number = new Intl.NumberFormat()
 /** The most refused rows that the table shows. The saved report lists up to a thousand. */
 const MOST_SHOWN = 100
 
@@ -13,33 +14,35 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
     <>
       <h2>{title}</h2>
       <ul class="figures">
-        <li>{number.format(added)} added</li>
-        {updated > 0 && <li>{number.format(updated)} updated</li>}
-        <li>{number.format(unchanged)} unchanged</li>
-        {leftOut > 0 && <li>{number.format(leftOut)} left out</li>}
-        <li class={refused > 0 ? 'bad' : undefined}>{number.format(refused)} refused</li>
+        <li>{say('import.added', { number: added })}</li>
+        {updated > 0 && <li>{say('import.updated', { number: updated })}</li>}
+        <li>{say('import.unchanged', { number: unchanged })}</li>
+        {leftOut > 0 && <li>{say('import.leftOut', { number: leftOut })}</li>}
+        <li class={refused > 0 ? 'bad' : undefined}>{say('import.refused', { number: refused })}</li>
       </ul>
       {refused > 0 && (
-        <section class="scroll" tabIndex={0} aria-label="Refused rows">
+        <section class="scroll" tabIndex={0} aria-label={say('import.refusedRows')}>
           <table>
             <thead>
               <tr>
-                <th scope="col">Row</th>
-                <th scope="col">Reason</th>
+                <th scope="col">{say('import.row')}</th>
+                <th scope="col">{say('import.reason')}</th>
               </tr>
             </thead>
             <tbody>
               {shown.map(({ row, reason }) => (
                 <tr key={row}>
                   <td>{row}</td>
-                  <td dir="auto">{reason}</td>
+                  <td dir="auto">
+                    <Sentence text={reason} />
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </section>
       )}
-      {refused > shown.length && <p class="note">And {number.format(refused - shown.length)} more.</p>}
+      {refused > shown.length && <p class="note">{say('import.andMore', { more: refused - shown.length })}</p>}
     </>
   )
 }

@@ -2,9 +2,9 @@ import type { NewPlant } from '../../../client/src/index.ts'
 import { shown } from '../../../src/base/printable.ts'
 import { AppError } from '../../../src/domain/errors.ts'
 import { validatePlant } from '../../../src/domain/plant.ts'
-import type { CsvRow } from '../../../src/import/csv-rows.ts'
-import { candidateOf, type Mapping } from '../../../src/import/mapping.ts'
-import { sentence } from '../said.ts'
+import { type CsvRow, candidateOf, type Mapping } from '../../../src/import/csv-rows.ts'
+import { say } from '../language/language.ts'
+import { said } from '../said.ts'
 
 /** The plant of a row. Without an id if the page assigns ids. */
 export interface RowPlant {
@@ -22,11 +22,11 @@ export function plantIn(row: CsvRow, mapping: Mapping, columns: number): RowPlan
   const hasId = mapping.id !== undefined
   try {
     const candidate = candidateOf(row, mapping, columns)
-    if (candidate.name === undefined) return 'The row has no name.'
+    if (candidate.name === undefined) return say('import.rowNoName')
     const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown)
     return { id: hasId ? id : undefined, name, tag }
   } catch (error) {
-    if (error instanceof AppError) return sentence(error.message)
+    if (error instanceof AppError) return said(error)
     throw error
   }
 }

@@ -1,5 +1,6 @@
-import type { Cells, CsvRow } from '../../../src/import/csv-rows.ts'
-import type { Mapping } from '../../../src/import/mapping.ts'
+import type { Cells, CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
+import { say } from '../language/language.ts'
+import { plain } from '../named.ts'
 import { spreadsheet } from '../spreadsheet.ts'
 import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
@@ -8,17 +9,17 @@ import type { Sheet } from './sheet.ts'
 export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
   const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
   const rows: string[][] = [
-    ['File', sheet.file.name],
-    ['Added', String(added)],
-    ['Updated', String(updated)],
-    ['Unchanged', String(unchanged)],
-    ...(leftOut > 0 ? [['Left out', String(leftOut)]] : []),
-    ['Refused', String(refused)],
+    [say('import.file'), sheet.file.name],
+    [say('import.reportAdded'), String(added)],
+    [say('import.reportUpdated'), String(updated)],
+    [say('import.reportUnchanged'), String(unchanged)],
+    ...(leftOut > 0 ? [[say('import.reportLeftOut'), String(leftOut)]] : []),
+    [say('import.reportRefused'), String(refused)],
     [],
-    ['Row', 'Reason'],
-    ...refusedRows.map(({ row, reason }) => [String(row), reason]),
+    [say('import.row'), say('import.reason')],
+    ...refusedRows.map(({ row, reason }) => [String(row), plain(reason)]),
   ]
-  if (refused > refusedRows.length) rows.push(['', `and ${refused - refusedRows.length} more`])
+  if (refused > refusedRows.length) rows.push(['', say('import.reportMore', { more: refused - refusedRows.length })])
   return spreadsheet(rows)
 }
 
@@ -40,10 +41,10 @@ export async function refusedSheet(
   rows: AsyncIterable<{ readonly row: CsvRow; readonly reason: string }>,
 ): Promise<Blob> {
   const { length } = sheet.columns
-  const lines: Cells[] = [[...namesIn(sheet, mapping), 'Reason']]
+  const lines: Cells[] = [[...namesIn(sheet, mapping), say('import.reason')]]
   for await (const { row, reason } of rows) {
     const cells = Array.from({ length }, (_, i) => row.cells[i])
-    lines.push([...cells, reason, ...row.cells.slice(length)])
+    lines.push([...cells, plain(reason), ...row.cells.slice(length)])
   }
   return spreadsheet(lines)
 }

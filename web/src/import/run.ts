@@ -1,7 +1,7 @@
 import type { ImportReport, NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
-import type { CsvRow } from '../../../src/import/csv-rows.ts'
-import type { Mapping } from '../../../src/import/mapping.ts'
-import { sentence } from '../said.ts'
+import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
+import { say } from '../language/language.ts'
+import { PageError, saidOf } from '../said.ts'
 import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
@@ -190,7 +190,7 @@ export class ImportRun {
 
   async #idOf(client: PlantstoreClient, { id }: RowPlant, number: number, signal?: AbortSignal): Promise<bigint> {
     if (id !== undefined) return id
-    if (this.#ranges === undefined) throw new Error('The file was not checked.')
+    if (this.#ranges === undefined) throw new PageError(say('import.notChecked'))
     return this.#ranges.idOf(client, number, signal)
   }
 
@@ -202,7 +202,9 @@ export class ImportRun {
       unchanged: before.unchanged + report.unchanged,
       refused: before.refused + report.refused,
     }
-    for (const { line, message } of report.refusedRows) this.#refused.set(rowAt(part, line), sentence(message))
+    for (const { line, error, message } of report.refusedRows) {
+      this.#refused.set(rowAt(part, line), saidOf(error, message))
+    }
   }
 }
 

@@ -8,6 +8,8 @@ import {
   type Separator,
   separatorRow,
 } from '../../../src/import/csv-rows.ts'
+import { say } from '../language/language.ts'
+import { PageError } from '../said.ts'
 import { type Encoding, encodingOf, textsOf } from './encoding.ts'
 import { headerIn } from './guess.ts'
 
@@ -26,7 +28,7 @@ export interface Sheet {
   readonly separator: Separator
   /** The number of the row that names the columns. The rows above it are titles. 0: no row names them. */
   readonly header: number
-  /** The names of the columns; `Column C` for one without a name. */
+  /** The names of the columns; `Column C` or the like for one without a name. */
   readonly columns: readonly string[]
   /** The first rows that are not blank, in the whole sheet. */
   readonly first: readonly CsvRow[]
@@ -37,18 +39,27 @@ export interface Sheet {
 /** How to read a sheet, as far as the person has said it. */
 export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'header'>>
 
+/** Whether a file is a workbook of Excel, which is a ZIP archive. */
+export async function isWorkbook(file: File): Promise<boolean> {
+  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
+  return /\.xls[xm]$/i.test(file.name) && String.fromCharCode(...start) === 'PK\x03\x04'
+}
+
 /** @throws Error that tells the person why the file is not readable as CSV */
 export async function openSheet(file: File, chosen: Reading = {}): Promise<Sheet> {
   const encoding = chosen.encoding ?? (await encodingOf(file))
   const text = await beginning(file, encoding)
   const separator = chosen.separator ?? separatorOf(text)
   const first = firstRows(text, separator)
-  if (first.length === 0) throw new Error('The file has no rows.')
+  if (first.length === 0) throw new PageError(say('import.noRows'))
   const header = chosen.header ?? headerIn(first)
   const names = first.find(({ number }) => number === header)?.cells ?? []
   const below = first.filter(({ number }) => number > header)
   const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2))
-  const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || `Column ${letters(i)}`)
+  const columns = Array.from(
+    { length: width },
+    (_, i) => names[i]?.trim() || say('import.column', { letters: letters(i) }),
+  )
   return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) }
 }
 

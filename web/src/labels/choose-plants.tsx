@@ -2,9 +2,12 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
 import { tell } from '../notices.tsx'
 import { findById, withFirst } from '../plants/by-id.ts'
 import { isAbort, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import { add, addAll, chosen, isChosen, labelOf, MOST_LABELS, remove } from './chosen.ts'
 
 const SHOWN = 20
@@ -32,7 +35,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
       try {
         if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)])
       } catch (error) {
-        if (!isAbort(error)) fault.value = `The plant ${id} could not be read. ${said(error)}`
+        if (!isAbort(error)) fault.value = say('labels.unread', { id: id ?? '', why: said(error) })
       }
     }
     void choose()
@@ -67,32 +70,36 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
       const isFull = first !== undefined && add([labelOf(first)]) > 0
       if (isFull || (await addAll(client, query, ending.signal))) tellFull()
     } catch (error) {
-      if (!isAbort(error)) fault.value = `Not all plants could be read. ${said(error)}`
+      if (!isAbort(error)) fault.value = say('labels.notAll', { why: said(error) })
     } finally {
       isAdding.value = false
     }
   }
   return (
     <fieldset>
-      <legend>Plants</legend>
-      <label for="label-search">Search names, tags and ids</label>
-      <input
-        id="label-search"
-        type="search"
-        dir="auto"
-        autocomplete="off"
-        spellcheck={false}
-        value={q.value}
-        onInput={(event) => {
-          q.value = event.currentTarget.value
-        }}
-      />
+      <legend>{say('view.plants')}</legend>
+      <div class="field">
+        <label for="label-search">{say('plants.search')}</label>
+        <input
+          id="label-search"
+          type="search"
+          dir="auto"
+          autocomplete="off"
+          spellcheck={false}
+          value={q.value}
+          onInput={(event) => {
+            q.value = event.currentTarget.value
+          }}
+        />
+      </div>
       {tags.length > 0 && (
-        <p class="note">
-          Only plants with the {tags.length === 1 ? 'tag' : 'tags'} <bdi>{tags.join(', ')}</bdi>
+        <p class="note">{sayWith('labels.onlyTags', { count: tags.length, tags: <bdi>{tags.join(', ')}</bdi> })}</p>
+      )}
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
         </p>
       )}
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
       <ul class="found">
         {found.value.map((plant) => (
           <li key={String(plant.id)}>
@@ -108,8 +115,8 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         ))}
       </ul>
       <p role="status" class="note">
-        {found.value.length === 0 && 'No plant matches.'}
-        {hasMore.value && `The first ${SHOWN} that match. Type more to find others.`}
+        {found.value.length === 0 && say('plants.noMatch')}
+        {hasMore.value && say('labels.first', { most: SHOWN })}
       </p>
       <button
         type="button"
@@ -117,11 +124,10 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         aria-disabled={isAdding.value}
         onClick={() => void chooseAll()}
       >
-        {isAdding.value ? 'Adding …' : 'Add all that match'}
+        {say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
       </button>
     </fieldset>
   )
 }
 
-const tellFull = (): void =>
-  tell(`A document holds at most ${MOST_LABELS} labels. Print these first, then the others.`, { isError: true })
+const tellFull = (): void => tell(say('labels.full', { most: MOST_LABELS }), { isError: true })

@@ -1,26 +1,28 @@
 import type { JSX } from 'preact'
-import { change, faults, isLoopback, type Kind, options, ROLL_WIDTH, skip } from './options.ts'
+import { say } from '../language/language.ts'
+import type { PlainKey } from '../language/texts.ts'
+import { change, faults, isLoopback, type Kind, options, PUBLIC_URL, ROLL_WIDTH, skip } from './options.ts'
 import type { Sheet } from './sheets.ts'
 
-const KINDS: readonly (readonly [Kind, string])[] = [
-  ['l7160', 'Avery L7160: A4, 21 labels of 63.5 × 38.1 mm'],
-  ['5160', 'Avery 5160: Letter, 30 labels of 66.7 × 25.4 mm'],
-  ['roll', `Roll of ${ROLL_WIDTH} mm`],
-  ['own', 'Another sheet'],
-]
+const KINDS: readonly Kind[] = ['l7160', '5160', 'roll', 'own']
 
-const MEASURES: readonly (readonly [keyof Sheet, string])[] = [
-  ['width', 'Width of the sheet'],
-  ['height', 'Height of the sheet'],
-  ['columns', 'Labels in a row'],
-  ['rows', 'Rows of labels'],
-  ['labelWidth', 'Width of a label'],
-  ['labelHeight', 'Height of a label'],
-  ['left', 'From the left edge to the first label'],
-  ['top', 'From the top edge to the first label'],
-  ['across', 'From one label to the next in a row'],
-  ['down', 'From one row to the next'],
-  ['padding', 'Margin inside a label'],
+const titleOf = (kind: Kind): string =>
+  kind === 'roll'
+    ? say('labels.kindRoll', { width: ROLL_WIDTH })
+    : say(({ l7160: 'labels.kindL7160', '5160': 'labels.kind5160', own: 'labels.kindOwn' } as const)[kind])
+
+const MEASURES: readonly (readonly [keyof Sheet, PlainKey])[] = [
+  ['width', 'labels.width'],
+  ['height', 'labels.height'],
+  ['columns', 'labels.columns'],
+  ['rows', 'labels.rows'],
+  ['labelWidth', 'labels.labelWidth'],
+  ['labelHeight', 'labels.labelHeight'],
+  ['left', 'labels.left'],
+  ['top', 'labels.top'],
+  ['across', 'labels.across'],
+  ['down', 'labels.down'],
+  ['padding', 'labels.padding'],
 ]
 
 /** Lets the person choose the sheet or roll, and the address in the codes. */
@@ -28,20 +30,20 @@ export function ChooseSheet(): JSX.Element {
   const { kind, length, own } = options.value
   return (
     <fieldset>
-      <legend>Sheet</legend>
+      <legend>{say('labels.sheet')}</legend>
       <div class="field">
-        <label for="sheet-kind">Labels on</label>
+        <label for="sheet-kind">{say('labels.on')}</label>
         <select
           id="sheet-kind"
           value={kind}
           onChange={({ currentTarget: { value } }) => {
-            const found = KINDS.find(([name]) => name === value)
-            if (found !== undefined) change({ kind: found[0] })
+            const found = KINDS.find((each) => each === value)
+            if (found !== undefined) change({ kind: found })
           }}
         >
-          {KINDS.map(([name, title]) => (
-            <option key={name} value={name}>
-              {title}
+          {KINDS.map((each) => (
+            <option key={each} value={each}>
+              {titleOf(each)}
             </option>
           ))}
         </select>
@@ -49,7 +51,7 @@ export function ChooseSheet(): JSX.Element {
       {kind === 'roll' && (
         <NumberField
           name="length"
-          title="Length of a label, mm"
+          title={say('labels.length')}
           value={length}
           onChange={(value) => change({ length: value })}
         />
@@ -60,7 +62,7 @@ export function ChooseSheet(): JSX.Element {
             <NumberField
               key={member}
               name={member}
-              title={/^Labels|^Rows/.test(title) ? title : `${title}, mm`}
+              title={say(title)}
               value={own[member]}
               onChange={(value) => change({ own: { ...own, [member]: value } })}
             />
@@ -70,14 +72,14 @@ export function ChooseSheet(): JSX.Element {
       {kind !== 'roll' && (
         <NumberField
           name="skip"
-          title="Labels already used on the first sheet"
+          title={say('labels.used')}
           value={skip.value}
           onChange={(value) => {
             skip.value = value
           }}
         />
       )}
-      <PhoneAddress purpose="The code of each label leads to its plant there." />
+      <PhoneAddress purpose={say('labels.codesPurpose')} />
     </fieldset>
   )
 }
@@ -86,21 +88,19 @@ export function ChooseSheet(): JSX.Element {
 export function PhoneAddress({ purpose }: { readonly purpose: string }): JSX.Element {
   return (
     <div class="field">
-      <label for="label-base">Address of the service, for phones</label>
+      <label for="label-base">{say('labels.address')}</label>
       <input
         id="label-base"
         type="url"
         autocomplete="off"
-        placeholder={location.origin}
+        placeholder={PUBLIC_URL}
         aria-invalid={faults.value.has('base')}
         aria-describedby="label-base-note"
         value={options.value.base}
         onInput={(event) => change({ base: event.currentTarget.value })}
       />
       <Note name="label-base-note" fault={faults.value.get('base')}>
-        {isLoopback.value
-          ? 'The codes lead to this device alone. Give the address by which phones reach the service.'
-          : purpose}
+        {isLoopback.value ? say('labels.loopback') : purpose}
       </Note>
     </div>
   )

@@ -1,3 +1,4 @@
+import { say } from '../language/language.ts'
 import { type QrCode, QUIET, qrCodeOf } from './code.ts'
 import { type Box, type LabelLayout, type LabelText, layOut } from './layout.ts'
 import { number, PdfWriter, type PlacedBitmap } from './pdf.ts'
@@ -74,7 +75,7 @@ export async function pdfOf(
     await writer.addPage({ width, height, path: placed.map(codePath).join('\n'), bitmaps })
     onPage(page + 1)
   }
-  return writer.finish('Labels')
+  return writer.finish(say('view.labels'))
 }
 
 /** Draws all modules of a code as one path, because viewers leave hairlines between shapes of separate paths. */

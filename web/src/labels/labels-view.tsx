@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { say } from '../language/language.ts'
 import { route } from '../route.ts'
 import type { ViewProps } from '../views.ts'
 import { ChoosePlants } from './choose-plants.tsx'
@@ -19,7 +20,7 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
   const query = useMemo(() => route.value.query, [])
   return (
     <div class="labels">
-      <h1>Labels</h1>
+      <h1>{say('view.labels')}</h1>
       <div class="side-by-side">
         <div>
           <ChoosePlants client={client} id={query.get('id')} text={query.get('q') ?? ''} tags={query.getAll('tag')} />
@@ -32,8 +33,8 @@ export function LabelsView({ session }: ViewProps): JSX.Element {
       </div>
       {job.value === undefined ? (
         <p role="status">
-          {chosen.value.length === 0 ? 'Choose some plants to see their labels.' : ''}
-          {chosen.value.length > 0 && faults.value.size > 0 ? 'Correct the marked fields to see the labels.' : ''}
+          {chosen.value.length === 0 ? say('labels.chooseFirst') : ''}
+          {chosen.value.length > 0 && faults.value.size > 0 ? say('labels.correctFirst') : ''}
         </p>
       ) : (
         <Preview job={job.value} />
@@ -46,26 +47,34 @@ function Chosen(): JSX.Element {
   const labels = chosen.value
   return (
     <fieldset>
-      <legend>Chosen</legend>
-      <p role="status">{labels.length === 1 ? '1 label' : `${labels.length} labels`}</p>
+      <legend>{say('labels.chosen')}</legend>
+      <p role="status">{say('labels.count', { count: labels.length })}</p>
       {labels.length > 0 && (
         <>
           <details>
-            <summary>Show the labels</summary>
+            <summary>{say('labels.show')}</summary>
             <ul class="found">
               {labels.slice(0, MOST_SHOWN).map(({ id, name }) => (
                 <li key={String(id)}>
-                  <bdi>{name === '' ? '(to come)' : name.slice(0, 200)}</bdi> <span class="count">{String(id)}</span>
-                  <button type="button" class="quiet" aria-label={`Remove ${id}`} onClick={() => remove(id)}>
-                    Remove
+                  <bdi>{name === '' ? say('labels.toCome') : name.slice(0, 200)}</bdi>{' '}
+                  <span class="count">{String(id)}</span>
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={say('labels.removeOf', { id })}
+                    onClick={() => remove(id)}
+                  >
+                    {say('labels.remove')}
                   </button>
                 </li>
               ))}
             </ul>
-            {labels.length > MOST_SHOWN && <p class="note">{labels.length - MOST_SHOWN} more</p>}
+            {labels.length > MOST_SHOWN && (
+              <p class="note">{say('labels.more', { more: labels.length - MOST_SHOWN })}</p>
+            )}
           </details>
           <button type="button" onClick={clearChosen}>
-            Remove all
+            {say('labels.removeAll')}
           </button>
         </>
       )}

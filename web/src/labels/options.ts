@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { say } from '../language/language.ts'
 import { chosen } from './chosen.ts'
 import type { LabelJob } from './document.ts'
 import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheets.ts'
@@ -64,21 +65,24 @@ export const faults = computed((): ReadonlyMap<string, string> => {
   const { kind, length, base } = options.value
   const found = new Map<string, string>(kind === 'own' ? faultsOf(sheet.value) : [])
   if (kind === 'roll' && !(length >= SHORTEST && length <= LONGEST)) {
-    found.set('length', `must be from ${SHORTEST} to ${LONGEST}`)
+    found.set('length', say('labels.badNumber', { least: SHORTEST, most: LONGEST }))
   }
-  if (originOf(base) === undefined) found.set('base', 'must be an address such as http://192.168.1.20:8080')
+  if (originOf(base) === undefined) found.set('base', say('labels.badAddress', { example: 'http://192.168.1.20:8080' }))
   const last = labelsPerPage(sheet.value) - 1
   if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last)) {
-    found.set('skip', `must be a whole number from 0 to ${last}`)
+    found.set('skip', say('labels.badWhole', { least: 0, most: last }))
   }
   return found
 })
 
-export const origin = computed((): string => originOf(options.value.base) ?? location.origin)
+/** The address that the operator gave for clients, or that of this page. */
+export const PUBLIC_URL = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content ?? location.origin
 
-/** Returns the origin of an address, that of this page for an empty address, and undefined for an invalid one. */
+export const origin = computed((): string => originOf(options.value.base) ?? PUBLIC_URL)
+
+/** Returns the origin of an address, PUBLIC_URL for an empty address, and undefined for an invalid one. */
 function originOf(base: string): string | undefined {
-  if (base.trim() === '') return location.origin
+  if (base.trim() === '') return PUBLIC_URL
   const address = URL.parse(base.trim())
   return address !== null && /^https?:$/.test(address.protocol) ? address.origin : undefined
 }

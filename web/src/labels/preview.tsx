@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { say } from '../language/language.ts'
 import { said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
+import { Sentence } from '../sentence.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, pdfOf } from './document.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
@@ -43,16 +45,16 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       const onPage = (count: number) => {
         written.value = count
       }
-      saveFile(await pdfOf(job, { measure, raster, onPage }), 'labels.pdf')
+      saveFile(await pdfOf(job, { measure, raster, onPage }), `${say('labels.file')}.pdf`)
     } catch (error) {
-      fault.value = `No file was saved. ${said(error)}`
+      fault.value = say('page.noFile', { why: said(error) })
     } finally {
       written.value = undefined
     }
   }
   return (
     <section aria-labelledby="preview">
-      <h2 id="preview">Preview</h2>
+      <h2 id="preview">{say('labels.preview')}</h2>
       <div class="fields">
         <button
           type="button"
@@ -61,33 +63,45 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
             isPrinting.value = true
           }}
         >
-          Print
+          {say('labels.print')}
         </button>
         <button type="button" class="primary" aria-disabled={written.value !== undefined} onClick={() => void save()}>
-          Save as PDF
+          {say('labels.savePdf')}
         </button>
-        <p role="status">{written.value !== undefined && `Page ${written.value + 1} of ${pages} …`}</p>
+        <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
       </div>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
-      <p class="note">Print in real size: 100%, without “fit to page” and without margins.</p>
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
+      <p class="note">{say('labels.realSize')}</p>
       <div class="preview">
-        <SheetPage sheet={job.sheet} labels={labels} title={`Page ${page + 1}: ${labels.length} labels`} hasEdges />
+        <SheetPage
+          sheet={job.sheet}
+          labels={labels}
+          title={say('labels.pageOfLabels', { page: page + 1, labels: say('labels.count', { count: labels.length }) })}
+          hasEdges
+        />
       </div>
       <div class="fields">
         <button type="button" aria-disabled={page === 0} onClick={() => turnTo(page - 1)}>
-          Previous page
+          {say('labels.previous')}
         </button>
-        <span role="status">
-          Page {page + 1} of {pages}
-        </span>
+        <span role="status">{say('labels.pageOf', { page: page + 1, pages })}</span>
         <button type="button" aria-disabled={page === pages - 1} onClick={() => turnTo(page + 1)}>
-          Next page
+          {say('labels.next')}
         </button>
       </div>
       {isPrinting.value && (
         <div class="printed">
           {Array.from({ length: pages }, (_, i) => (
-            <SheetPage key={i} sheet={job.sheet} labels={labelsOfPage(job, i, measure)} title={`Page ${i + 1}`} />
+            <SheetPage
+              key={i}
+              sheet={job.sheet}
+              labels={labelsOfPage(job, i, measure)}
+              title={say('labels.page', { page: i + 1 })}
+            />
           ))}
         </div>
       )}

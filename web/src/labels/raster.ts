@@ -1,3 +1,5 @@
+import { say } from '../language/language.ts'
+import { PageError } from '../said.ts'
 import type { Box, TextLine } from './layout.ts'
 import type { Bitmap } from './pdf.ts'
 import type { Measure, Weight } from './text.ts'
@@ -18,7 +20,7 @@ function contextOf(width: number, height: number): CanvasRenderingContext2D {
   canvas.width = width
   canvas.height = height
   const context = canvas.getContext('2d', { willReadFrequently: true })
-  if (context === null) throw new Error('This browser cannot draw the labels.')
+  if (context === null) throw new PageError(say('labels.cannotDraw'))
   return context
 }
 

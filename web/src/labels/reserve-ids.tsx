@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import { addReserved, chosen, MOST_LABELS } from './chosen.ts'
 
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
@@ -14,24 +16,24 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
     const wanted = Number(count.value)
     const room = MOST_LABELS - chosen.value.length
     if (!Number.isInteger(wanted) || wanted < 1 || wanted > room) {
-      fault.value = room === 0 ? 'There is no room for more labels.' : `Give a whole number from 1 to ${room}.`
+      fault.value = room === 0 ? say('labels.noRoom') : say('labels.giveWhole', { least: 1, most: room })
       return
     }
     fault.value = ''
     isReserving.value = true
     try {
       const [first, last] = await addReserved(client, wanted)
-      tell(`Reserved the ids ${first} to ${last}. Scan a label to enter its plant.`)
+      tell(say('labels.reserved', { first, last }))
     } catch (error) {
-      fault.value = `No ids were reserved. ${said(error)}`
+      fault.value = say('labels.notReserved', { why: said(error) })
     } finally {
       isReserving.value = false
     }
   }
   return (
     <fieldset>
-      <legend>Plants to come</legend>
-      <p class="note">Print labels now and enter the plants later. Each label gets an id that nobody else gets.</p>
+      <legend>{say('labels.toComeTitle')}</legend>
+      <p class="note">{say('labels.toComeNote')}</p>
       <form
         class="fields"
         noValidate
@@ -41,7 +43,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
         }}
       >
         <div class="field">
-          <label for="reserve-count">Labels</label>
+          <label for="reserve-count">{say('view.labels')}</label>
           <input
             id="reserve-count"
             inputMode="numeric"
@@ -55,11 +57,11 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
           />
         </div>
         <button type="submit" aria-disabled={isReserving.value}>
-          Reserve ids
+          {say('labels.reserve')}
         </button>
       </form>
       <p role="alert" id="reserve-fault">
-        {fault.value}
+        <Sentence text={fault.value} />
       </p>
     </fieldset>
   )

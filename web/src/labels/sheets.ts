@@ -1,3 +1,5 @@
+import { say } from '../language/language.ts'
+
 /** A sheet or roll of labels. All lengths are millimetres. */
 export interface Sheet {
   readonly width: number
@@ -96,7 +98,7 @@ export function faultsOf(sheet: Sheet): SheetFault[] {
   const within = (member: keyof Sheet, least: number, most: number, isWhole = false): void => {
     const value = sheet[member]
     const isRight = value >= least && value <= most && (!isWhole || Number.isInteger(value))
-    if (!isRight) faults.push([member, `must be ${isWhole ? 'a whole number ' : ''}from ${least} to ${most}`])
+    if (!isRight) faults.push([member, say(isWhole ? 'labels.badWhole' : 'labels.badNumber', { least, most })])
   }
   within('width', LEAST.labelWidth, LONGEST)
   within('height', LEAST.labelHeight, LONGEST)
@@ -109,16 +111,15 @@ export function faultsOf(sheet: Sheet): SheetFault[] {
   within('padding', 0, Math.min(sheet.labelWidth, sheet.labelHeight) / 4)
   if (faults.length > 0) return faults
   const { columns, rows } = sheet
-  if (columns > 1 && sheet.across < sheet.labelWidth) faults.push(['across', 'must be at least the width of a label'])
-  if (rows > 1 && sheet.down < sheet.labelHeight) faults.push(['down', 'must be at least the height of a label'])
+  if (columns > 1 && sheet.across < sheet.labelWidth) faults.push(['across', say('labels.badAcross')])
+  if (rows > 1 && sheet.down < sheet.labelHeight) faults.push(['down', say('labels.badDown')])
   const right = sheet.left + (columns - 1) * sheet.across + sheet.labelWidth
   const bottom = sheet.top + (rows - 1) * sheet.down + sheet.labelHeight
-  if (!(right <= sheet.width + TOLERANCE))
-    faults.push(['width', `must be at least ${shown(right)}, where the labels end`])
+  if (!(right <= sheet.width + TOLERANCE)) faults.push(['width', say('labels.badEnd', { end: shown(right) })])
   if (!(bottom <= sheet.height + TOLERANCE)) {
-    faults.push(['height', `must be at least ${shown(bottom)}, where the labels end`])
+    faults.push(['height', say('labels.badEnd', { end: shown(bottom) })])
   }
   return faults
 }
 
-const shown = (length: number): string => String(Math.round(length * 100) / 100)
+const shown = (length: number): number => Math.round(length * 100) / 100

@@ -3,12 +3,15 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { isFocusLost } from '../focus.ts'
-import { named } from '../named.tsx'
+import { say } from '../language/language.ts'
+import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import { idIn } from './by-id.ts'
 import { create, NOTHING, typed } from './new-plant.ts'
 import type { PlantList } from './plant-list.ts'
+import { TagSuggestions, useTags } from './tag-suggestions.tsx'
 
 interface AddProps {
   readonly client: PlantstoreClient
@@ -23,13 +26,14 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
   const isSaving = useSignal(false)
   const name = useRef<HTMLInputElement>(null)
   const form = useRef<HTMLFormElement>(null)
+  const tags = useTags(list === undefined ? undefined : client)
   const nextId = async () => (list === undefined ? (await client.reserveIds(1)).first : client.proposeId())
   const propose = async () => {
     if (list === undefined) return
     try {
       proposed.value = await client.proposeId()
     } catch (error) {
-      fault.value = `No free id could be proposed. ${said(error)}`
+      fault.value = say('plants.noProposal', { why: said(error) })
     }
   }
   useEffect(() => {
@@ -45,7 +49,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     const sent = typed.value
     const own = sent.id.trim() === '' ? undefined : idIn(sent.id)
     if (own === null) {
-      fault.value = 'An id is a whole number from −9223372036854775808 to 9223372036854775807.'
+      fault.value = say('plants.badId', { least: '−9223372036854775808', most: '9223372036854775807' })
       return
     }
     fault.value = ''
@@ -53,16 +57,14 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     try {
       const plant = await create(client, sent, own, freeId)
       list?.putFirst(plant)
-      tell(`Added ${plant.id} ${named(plant.name)}`)
+      tell(say('plants.added', { id: plant.id, name: named(plant.name) }))
       // Text typed while the service worked belongs to the next plant. The tag stays, as the next plant often has it.
       if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
       void propose()
       if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus()
     } catch (error) {
       const isTaken = isRefusal(error, 41201)
-      fault.value = isTaken
-        ? `A plant with the id ${own} exists already.`
-        : `Not added; what you typed is kept. ${said(error)}`
+      fault.value = isTaken ? say('plants.idExists', { id: String(own) }) : say('plants.notAdded', { why: said(error) })
     } finally {
       isSaving.value = false
     }
@@ -75,14 +77,14 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     <form
       ref={form}
       class="fields add"
-      aria-label="New plant"
+      aria-label={say('plants.new')}
       onSubmit={(event) => {
         event.preventDefault()
         if (!isSaving.value) void add()
       }}
     >
       <div class="field">
-        <label for="new-id">Id</label>
+        <label for="new-id">{say('plants.id')}</label>
         <input
           id="new-id"
           inputMode="numeric"
@@ -93,11 +95,11 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
           onInput={field('id')}
         />
         <span id="new-id-note" class="note">
-          {proposed.value === undefined ? 'Empty: the next free one' : `Empty: ${proposed.value}`}
+          {proposed.value === undefined ? say('plants.emptyIdNext') : say('plants.emptyId', { id: proposed.value })}
         </span>
       </div>
       <div class="field grow">
-        <label for="new-name">Name</label>
+        <label for="new-name">{say('plants.name')}</label>
         <input
           id="new-name"
           ref={name}
@@ -109,13 +111,25 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
         />
       </div>
       <div class="field">
-        <label for="new-tag">Tag</label>
-        <input id="new-tag" dir="auto" autocomplete="off" value={typed.value.tag} onInput={field('tag')} />
+        <label for="new-tag">{say('plants.tag')}</label>
+        <input
+          id="new-tag"
+          list="new-tags"
+          dir="auto"
+          autocomplete="off"
+          value={typed.value.tag}
+          onInput={field('tag')}
+        />
+        <TagSuggestions id="new-tags" tags={tags} />
       </div>
       <button type="submit" class="primary" aria-disabled={isSaving.value}>
-        {isSaving.value ? 'Adding …' : 'Add'}
+        {say(isSaving.value ? 'plants.adding' : 'plants.add')}
       </button>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
     </form>
   )
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from '../language/language.ts'
 import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
 
@@ -6,7 +7,7 @@ import { AddPlant } from './add-plant.tsx'
 export function AddView({ session }: ViewProps): JSX.Element {
   return (
     <>
-      <h1>Add a plant</h1>
+      <h1>{say('plants.addTitle')}</h1>
       <AddPlant client={session.client} list={undefined} />
     </>
   )

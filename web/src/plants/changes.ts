@@ -1,5 +1,6 @@
 import type { KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { named } from '../named.tsx'
+import { say } from '../language/language.ts'
+import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
 import { changeDraft, type Draft, drafts, dropDraft, isChanged, isSame, putDraft, wanted } from './drafts.ts'
@@ -66,35 +67,37 @@ export class PlantChanges {
       const current = await this.#client.getPlant(id)
       if (!isSame(current.plant, plant)) {
         this.#list.replace(current.plant)
-        tell(`Somebody has changed ${id} meanwhile. Look at it, then delete it again.`, { isError: true })
+        tell(say('plants.deletedAfterChange', { id }), { isError: true })
         return false
       }
       await this.#client.deletePlant(id, { ifMatch: current.etag })
     } catch (error) {
       if (!isRefusal(error, 40402)) {
-        tell(`${id} was not deleted. ${said(error)}`, { isError: true })
+        tell(say('plants.notDeleted', { id, why: said(error) }), { isError: true })
         return false
       }
     } finally {
       this.#deleting.delete(id)
     }
     this.#list.remove(id)
-    tell(`Deleted ${id} ${named(name)}`, { action: { label: 'Undo', run: () => void this.#restore(plant) } })
+    tell(say('plants.deleted', { id, name: named(name) }), {
+      action: { label: say('plants.undo'), run: () => void this.#restore(plant) },
+    })
     return true
   }
 
   async #restore(plant: StoredPlant): Promise<void> {
     try {
       await this.#client.createPlant(plant)
-      tell(`${plant.id} ${named(plant.name)} is back.`)
+      tell(say('plants.isBack', { id: plant.id, name: named(plant.name) }))
       await this.#list.putBack(plant)
       focusRow(String(plant.id))
     } catch (error) {
       const isTaken = isRefusal(error, 40901)
-      const why = isTaken ? 'Another plant has its id now.' : said(error)
-      tell(`${plant.id} ${named(plant.name)} could not be brought back. ${why}`, {
+      const why = isTaken ? say('plants.idTakenNow') : said(error)
+      tell(say('plants.notBack', { id: plant.id, name: named(plant.name), why }), {
         isError: true,
-        ...(isTaken ? {} : { action: { label: 'Try again', run: () => void this.#restore(plant) } }),
+        ...(isTaken ? {} : { action: { label: say('page.tryAgain'), run: () => void this.#restore(plant) } }),
       })
     }
   }
@@ -107,7 +110,7 @@ export class PlantChanges {
     else changeDraft(plant.id, { base: plant, isSaving: false })
     if (this.#list.has(plant.id)) this.#list.replace(plant)
     else this.#list.putFirst(plant)
-    tell(`Saved ${plant.id}`)
+    tell(say('plants.saved', { id: plant.id }))
     return isWhole
   }
 
@@ -124,7 +127,7 @@ export class PlantChanges {
     } catch (error) {
       if (isRefusal(error, 41201) || isRefusal(error, 40901)) return this.#again(id)
       if (isRefusal(error, 40402)) return this.#meet(id, null)
-      changeDraft(id, { isSaving: false, fault: `Not saved; what you typed is kept. ${said(error)}` })
+      changeDraft(id, { isSaving: false, fault: say('plants.notSaved', { why: said(error) }) })
       return false
     }
   }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
 import { Dialog } from '../dialog.tsx'
+import { say } from '../language/language.ts'
 import type { PlantChanges } from './changes.ts'
 import { changeDraft, type Draft, wanted } from './drafts.ts'
 import { focusEditor, focusRow } from './grid-keys.ts'
@@ -21,12 +22,12 @@ export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.E
   }
   return (
     <Dialog
-      title={theirs === null ? `Somebody has deleted ${id} meanwhile` : `Somebody has changed ${id} meanwhile`}
+      title={say(theirs === null ? 'plants.conflictDeleted' : 'plants.conflictChanged', { id })}
       onCancel={() => goOn(draft.base)}
     >
       <div class="versions">
-        {theirs !== null && <Version title="Stored now" plant={theirs.plant} base={draft.base} />}
-        <Version title="Yours" plant={wanted(draft)} base={draft.base} />
+        {theirs !== null && <Version title={say('plants.storedNow')} plant={theirs.plant} base={draft.base} />}
+        <Version title={say('plants.yours')} plant={wanted(draft)} base={draft.base} />
       </div>
       <div class="fields">
         <button
@@ -36,7 +37,7 @@ export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.E
             focusRow(id)
           }}
         >
-          {theirs === null ? 'Leave it deleted' : 'Keep the stored plant'}
+          {say(theirs === null ? 'plants.leaveDeleted' : 'plants.keepStored')}
         </button>
         <button
           type="button"
@@ -46,11 +47,11 @@ export function ConflictDialog({ draft, theirs, changes }: ConflictProps): JSX.E
             if (await changes.overwrite(draft, theirs)) focusRow(id)
           }}
         >
-          {theirs === null ? 'Add mine again' : 'Save mine'}
+          {say(theirs === null ? 'plants.addMine' : 'plants.saveMine')}
         </button>
         {theirs !== null && (
           <button type="button" onClick={() => goOn(theirs.plant)}>
-            Go on editing
+            {say('plants.goOnEditing')}
           </button>
         )}
       </div>
@@ -69,8 +70,8 @@ function Version({ title, plant, base }: VersionProps): JSX.Element {
     <section aria-label={title}>
       <h3>{title}</h3>
       <dl>
-        <Member title="Name" text={plant.name} before={base.name} />
-        <Member title="Tag" text={plant.tag} before={base.tag} />
+        <Member title={say('plants.name')} text={plant.name} before={base.name} />
+        <Member title={say('plants.tag')} text={plant.tag} before={base.tag} />
       </dl>
     </section>
   )
@@ -87,7 +88,7 @@ function Member({ title, text, before }: MemberProps): JSX.Element {
   return (
     <div>
       <dt>{title}</dt>
-      <dd dir="auto">{text === undefined ? <em>no tag</em> : <Mark>{text}</Mark>}</dd>
+      <dd dir="auto">{text === undefined ? <em>{say('plants.noTag')}</em> : <Mark>{text}</Mark>}</dd>
     </div>
   )
 }

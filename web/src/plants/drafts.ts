@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../leaving.ts'
 import { onSignOut } from '../session.ts'
 
@@ -69,9 +70,12 @@ function stored(): ReadonlyMap<string, Draft> {
 }
 
 onSignOut(() => keep(new Map()))
-askBeforeLosing(() => {
-  const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id)
-  return ids.length === 0
-    ? undefined
-    : `what you typed for ${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? ' …' : ''}`
-})
+askBeforeLosing(
+  () => {
+    const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id)
+    return ids.length === 0
+      ? undefined
+      : say('plants.lossTyped', { ids: `${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? ' …' : ''}` })
+  },
+  { isKept: true },
+)

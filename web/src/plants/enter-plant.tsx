@@ -1,11 +1,15 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { isFocusLost } from '../focus.ts'
 import { Kept } from '../kept.ts'
+import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../leaving.ts'
-import { named } from '../named.tsx'
+import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import { putDraft } from './drafts.ts'
 
 interface Typed {
@@ -18,10 +22,13 @@ const NOTHING: Typed = { name: '', tag: '' }
 /** Typed texts by id: a person may scan several labels in one tab, and come back to each. */
 const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
 
-askBeforeLosing(() => {
-  const ids = Object.keys(typed.value)
-  return ids.length === 0 ? undefined : `the new plants that you have not added: ${ids.join(', ')}`
-})
+askBeforeLosing(
+  () => {
+    const ids = Object.keys(typed.value)
+    return ids.length === 0 ? undefined : say('plants.lossEntered', { ids: ids.join(', ') })
+  },
+  { isKept: true },
+)
 
 function keep(id: bigint, next: Typed): void {
   const { [String(id)]: _before, ...others } = typed.value
@@ -31,14 +38,20 @@ function keep(id: bigint, next: Typed): void {
 interface EnterProps {
   readonly client: PlantstoreClient
   readonly id: bigint
+  /** Whether the name gets the focus, unless another element has it. */
+  readonly isFocused: boolean
   readonly onEntered: () => void
 }
 
 /** The form for a plant whose label was printed before the plant was entered. */
-export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
+export function EnterPlant({ client, id, isFocused, onEntered }: EnterProps): JSX.Element {
   const { name, tag } = typed.value[String(id)] ?? NOTHING
   const fault = useSignal('')
   const isSaving = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isFocused && isFocusLost()) field.current?.focus()
+  }, [])
   const enter = async () => {
     const sent = typed.value[String(id)]
     isSaving.value = true
@@ -49,13 +62,11 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
       // Text typed while the service worked becomes an edit of the stored plant.
       if (now !== undefined && now !== sent) putDraft({ base: plant, ...now })
       keep(id, NOTHING)
-      tell(`Added ${id} ${named(name)}`)
+      tell(say('plants.added', { id, name: named(name) }))
       onEntered()
     } catch (error) {
       const isTaken = isRefusal(error, 40901)
-      fault.value = isTaken
-        ? 'Somebody has just entered a plant with this id. Open its address again to see it.'
-        : `Not added; what you typed is kept. ${said(error)}`
+      fault.value = isTaken ? say('plants.justEntered') : say('plants.notAdded', { why: said(error) })
     } finally {
       isSaving.value = false
     }
@@ -63,17 +74,18 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
   return (
     <form
       class="fields"
-      aria-label={`New plant ${id}`}
+      aria-label={say('plants.newOf', { id })}
       onSubmit={(event) => {
         event.preventDefault()
         if (!isSaving.value) void enter()
       }}
     >
-      <p>No plant has this id yet. Enter its name.</p>
+      <p>{say('plants.enter')}</p>
       <div class="field grow">
-        <label for="plant-name">Name</label>
+        <label for="plant-name">{say('plants.name')}</label>
         <input
           id="plant-name"
+          ref={field}
           required
           dir="auto"
           autocomplete="off"
@@ -82,7 +94,7 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
         />
       </div>
       <div class="field">
-        <label for="plant-tag">Tag</label>
+        <label for="plant-tag">{say('plants.tag')}</label>
         <input
           id="plant-tag"
           dir="auto"
@@ -92,9 +104,13 @@ export function EnterPlant({ client, id, onEntered }: EnterProps): JSX.Element {
         />
       </div>
       <button type="submit" class="primary" aria-disabled={isSaving.value}>
-        {isSaving.value ? 'Adding …' : 'Add'}
+        {say(isSaving.value ? 'plants.adding' : 'plants.add')}
       </button>
-      {fault.value !== '' && <p role="alert">{fault.value}</p>}
+      {fault.value !== '' && (
+        <p role="alert">
+          <Sentence text={fault.value} />
+        </p>
+      )}
     </form>
   )
 }

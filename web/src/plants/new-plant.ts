@@ -1,5 +1,6 @@
 import { type NewPlant, type PlantstoreClient, PlantstoreError } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
+import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../leaving.ts'
 import { isRefusal } from '../said.ts'
 
@@ -18,9 +19,9 @@ export const NOTHING: Typed = { id: '', name: '', tag: '' }
 export const typed = new Kept<Typed>('plantstore-new-plant', NOTHING)
 
 // A tag alone is left from the plant before, so it is no unsaved text.
-askBeforeLosing(() =>
-  typed.value.id === '' && typed.value.name === '' ? undefined : 'the new plant that you have not added',
-)
+askBeforeLosing(() => (typed.value.id === '' && typed.value.name === '' ? undefined : say('plants.lossNew')), {
+  isKept: true,
+})
 
 /**
  * Creates the plant once, even if the answer to the last attempt was lost. If another client has taken the proposed id

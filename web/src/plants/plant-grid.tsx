@@ -2,12 +2,14 @@ import { computed, useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
 import type { PlantChanges } from './changes.ts'
 import type { Filter, Sort } from './filter.ts'
 import { moveFocus } from './grid-keys.ts'
 import { isNear } from './near.ts'
 import type { Chunk, PlantList } from './plant-list.ts'
 import { PlantRow } from './plant-row.tsx'
+import type { Selection } from './selection.ts'
 
 /** Rows up to this far outside the window are in the document. An empty block takes the place of each page beyond. */
 const MARGIN = '1500px'
@@ -17,10 +19,11 @@ interface GridProps {
   readonly filter: Filter
   readonly onSort: (sort: Sort) => void
   readonly changes: PlantChanges | undefined
+  readonly selection: Selection
 }
 
 /** The table. It draws only rows near the window. */
-export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Element {
+export function PlantGrid({ list, filter, onSort, changes, selection }: GridProps): JSX.Element {
   const active = useSignal<bigint | undefined>(undefined)
   // Exactly one row is reachable by Tab.
   const reachable = useMemo(
@@ -40,22 +43,46 @@ export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Ele
       return start
     })
   })
+  const onSelect = (plant: StoredPlant, isRange: boolean) => {
+    if (isRange)
+      selection.toggleTo(
+        plant,
+        list.chunks.value.flatMap(({ plants }) => plants),
+      )
+    else selection.toggle(plant)
+  }
   return (
     <div
       role="grid"
       class="plants"
-      aria-label="Plants"
+      aria-multiselectable
+      aria-label={say('view.plants')}
       aria-rowcount={-1}
       aria-busy={list.state.value === 'searching'}
       onKeyDown={moveFocus}
     >
       <div role="rowgroup" class="heads">
         <div role="row" class="row head" aria-rowindex={1}>
-          <SortHead title="Id" by="id" sort={filter.sort} onSort={onSort} />
-          <SortHead title="Name" by="name" sort={filter.sort} onSort={onSort} />
-          <span role="columnheader">Tag</span>
+          <span role="columnheader" class="select">
+            <label>
+              <input
+                type="checkbox"
+                aria-label={say('plants.selectAll')}
+                checked={selection.isAll.value && selection.left.value === 0}
+                ref={(box) => {
+                  if (box !== null)
+                    box.indeterminate =
+                      !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0)
+                }}
+                onChange={(event) => (event.currentTarget.checked ? selection.selectAll() : selection.clear())}
+              />
+            </label>
+          </span>
+          <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
+          <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
+          <span role="columnheader">{say('plants.tag')}</span>
           <span role="columnheader" class="hidden">
-            Actions
+            {say('plants.actions')}
           </span>
         </div>
       </div>
@@ -69,6 +96,8 @@ export function PlantGrid({ list, filter, onSort, changes }: GridProps): JSX.Ele
             active.value = id
           }}
           changes={changes}
+          selection={selection}
+          onSelect={onSelect}
         />
       ))}
     </div>
@@ -106,9 +135,11 @@ interface RowsProps {
   readonly reachable: bigint | undefined
   readonly onFocus: (id: bigint) => void
   readonly changes: PlantChanges | undefined
+  readonly selection: Selection
+  readonly onSelect: (plant: StoredPlant, isRange: boolean) => void
 }
 
-function Rows({ chunk, start, reachable, onFocus, changes }: RowsProps): JSX.Element {
+function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }: RowsProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const height = useSignal<number | undefined>(undefined)
   useEffect(() => {
@@ -140,6 +171,8 @@ function Rows({ chunk, start, reachable, onFocus, changes }: RowsProps): JSX.Ele
             isReachable={plant.id === reachable}
             onFocus={onFocus}
             changes={changes}
+            isSelected={selection.has(plant.id)}
+            onSelect={onSelect}
           />
         ))}
     </div>

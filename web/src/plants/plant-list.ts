@@ -1,8 +1,10 @@
 import { computed, signal } from '@preact/signals'
-import type { Listing, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import type { ChangeEntry, Listing, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { isAbort, said } from '../said.ts'
 import { findById, withFirst } from './by-id.ts'
+import { drafts } from './drafts.ts'
 import { type Filter, wantedBy } from './filter.ts'
+import { focusRow } from './grid-keys.ts'
 
 /** A page of plants. */
 export interface Chunk {
@@ -11,6 +13,13 @@ export interface Chunk {
 }
 
 const PAGE = 100
+/** The most plants that the table reads again when others change some: those of one request. */
+const MOST_REFRESHED = 1000
+/** ms in which changes of others gather before the table reads its plants again. */
+const GATHER = 500
+
+/** Plants that are shown, and have to be read again after a change of many. */
+export type Reloaded = Pick<PlantList, 'reload'>
 
 /** The list that the table shows. */
 let shown: PlantList | undefined
@@ -27,6 +36,8 @@ export class PlantList {
   })
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')
   readonly fault = signal('')
+  /** The number of searches so far. */
+  readonly searches = signal(0)
   readonly #client: PlantstoreClient
   #filter: Filter | undefined
   #foundById: StoredPlant | undefined
@@ -34,6 +45,13 @@ export class PlantList {
   #next: string | undefined
   #ending = new AbortController()
   #key = 0
+  /** Plants that others have put, and that the table may have to show. */
+  readonly #awaited = new Set<bigint>()
+  /** The requests for plants under way. */
+  #reads = 0
+  /** Whether others have changed plants since such a request began, so that its answer may be too old. */
+  #isBehind = false
+  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(client: PlantstoreClient) {
     this.#client = client
@@ -55,7 +73,83 @@ export class PlantList {
     else void this.#load('loading')
   }
 
+  /** Shows changes of others. An edit that has begun keeps its row. */
+  follow(entries: readonly ChangeEntry[]): void {
+    if (this.#reads > 0) this.#isBehind = true
+    for (const { plant, before } of entries) {
+      if (plant === undefined) {
+        if (before !== undefined && this.has(before.id) && !drafts.value.has(String(before.id))) this.remove(before.id)
+      } else if (this.has(plant.id)) this.replace(plant)
+      else this.#awaited.add(plant.id)
+    }
+    this.#catchUpLater()
+  }
+
+  #catchUpLater(): void {
+    if (this.#awaited.size > 0 || this.#isBehind) this.#timer ??= setTimeout(() => this.#catchUp(), GATHER)
+  }
+
+  #catchUp(): void {
+    this.#timer = undefined
+    // This tab has shown its own plants by now.
+    const isMissing = [...this.#awaited].some((id) => !this.has(id))
+    this.#awaited.clear()
+    if (isMissing || this.#isBehind) void this.refresh()
+  }
+
+  /** Reads the plants that the table has again, and moves nothing that need not move. Leaves a long table as it is. */
+  async refresh(): Promise<void> {
+    this.#isBehind = this.#reads > 0
+    if (this.#isBehind) return
+    const { signal: ended } = this.#ending
+    const [first] = this.#read.value
+    const removed = this.#removed.value
+    const chunks = this.#read.value.length
+    const count = this.#read.value.reduce((sum, { plants }) => sum + plants.length, 0)
+    const isIdle = this.state.value === 'more' || this.state.value === 'whole'
+    if (this.#filter === undefined || first === undefined || !isIdle || count > MOST_REFRESHED) return
+    const listing = this.#client.listPlants(
+      { ...wantedBy(this.#filter), limit: Math.max(PAGE, count) },
+      { signal: ended },
+    )
+    this.#reads += 1
+    try {
+      const { items, next } = await listing.page()
+      if (ended.aborted) return
+      // The person has scrolled or added a plant meanwhile, so the table has others now.
+      if (this.#read.value.length !== chunks) {
+        this.#isBehind = true
+        return
+      }
+      const focused = document.activeElement?.closest<HTMLElement>('[role=row][data-id]')?.dataset['id']
+      this.#read.value = [{ key: first.key, plants: withFirst(this.#foundById, items) }]
+      // Somebody may have put them again.
+      this.#removed.value = this.#removed.value.difference(removed)
+      this.#listing = listing
+      this.#next = next
+      this.state.value = next === undefined ? 'whole' : 'more'
+      if (focused !== undefined) focusRow(focused)
+    } catch {
+      // The table stays as it is; the next change tries again.
+    } finally {
+      this.#endRead()
+    }
+  }
+
+  #endRead(): void {
+    this.#reads -= 1
+    this.#catchUpLater()
+  }
+
+  /** Reads the plants of the filter again. */
+  async reload(): Promise<void> {
+    if (shown !== undefined && shown !== this) return shown.reload()
+    if (this.#filter !== undefined) await this.#search(this.#filter)
+  }
+
   stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#ending.abort()
     if (shown === this) shown = undefined
   }
@@ -72,7 +166,7 @@ export class PlantList {
   async putBack({ id }: StoredPlant): Promise<void> {
     const removed = this.#removed.value
     this.#removed.value = removed.difference(new Set([id]))
-    if (shown !== undefined && (shown !== this || !removed.has(id))) await shown.#again()
+    if (shown !== undefined && (shown !== this || !removed.has(id))) await shown.reload()
   }
 
   /** Shows a new plant first, regardless of the order of the table. */
@@ -92,15 +186,13 @@ export class PlantList {
     return this.#read.value.map(({ key, plants }) => ({ key, plants: change(plants) }))
   }
 
-  async #again(): Promise<void> {
-    if (this.#filter !== undefined) await this.#search(this.#filter)
-  }
-
   #search(filter: Filter): Promise<void> {
     shown = this
+    this.searches.value += 1
     this.#ending.abort()
     this.#ending = new AbortController()
     this.#filter = filter
+    this.#isBehind = false
     this.#next = undefined
     this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal })
     return this.#load('searching')
@@ -111,6 +203,7 @@ export class PlantList {
     const filter = this.#filter
     const { signal: ended } = this.#ending
     this.state.value = state
+    this.#reads += 1
     try {
       const [found, page] = await Promise.all([
         state === 'searching' && filter !== undefined ? findById(this.#client, filter, ended) : this.#foundById,
@@ -133,6 +226,8 @@ export class PlantList {
       if (isAbort(error) || ended.aborted) return
       this.fault.value = said(error)
       this.state.value = 'failed'
+    } finally {
+      this.#endRead()
     }
   }
 }

@@ -1,6 +1,9 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../client/src/index.ts'
+import { Icon } from '../icon.tsx'
+import { say } from '../language/language.ts'
+import { linkTo } from '../route.ts'
 import type { PlantChanges } from './changes.ts'
 import { drafts } from './drafts.ts'
 import { focusEditor, focusRow, rowAfter } from './grid-keys.ts'
@@ -15,10 +18,16 @@ export interface RowProps {
   readonly onFocus: (id: bigint) => void
   /** undefined: the token may not change plants. */
   readonly changes: PlantChanges | undefined
+  readonly isSelected?: boolean
+  /** undefined: the row cannot be selected. @param isRange whether the selection reaches from the last row to this one */
+  readonly onSelect?: (plant: StoredPlant, isRange: boolean) => void
 }
 
-/** One plant, or its editor. Enter or F2 opens the editor, the Delete key deletes the plant. */
-export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowProps): JSX.Element {
+/**
+ * One plant, or its editor. Enter or F2 opens the editor, the Delete key deletes the plant, and the space bar selects it;
+ * with Shift, all rows from the last selected one.
+ */
+export function PlantRow({ plant, index, isReachable, onFocus, changes, isSelected, onSelect }: RowProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const id = String(plant.id)
   const draft = changes === undefined ? undefined : drafts.value.get(id)
@@ -34,6 +43,7 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowPro
     if (event.target !== place.current || draft !== undefined) return
     if (event.key === 'Enter' || event.key === 'F2') edit()
     else if (event.key === 'Delete') void remove()
+    else if (event.key === ' ' && onSelect !== undefined) onSelect(plant, event.shiftKey)
     else return
     event.preventDefault()
   }
@@ -43,6 +53,7 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowPro
       role="row"
       class={draft === undefined ? 'row' : 'row editing'}
       aria-rowindex={index}
+      aria-selected={isSelected}
       data-id={id}
       tabIndex={isReachable ? 0 : -1}
       onFocusIn={() => onFocus(plant.id)}
@@ -52,8 +63,27 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowPro
         <RowEditor draft={draft} changes={changes} />
       ) : (
         <>
+          {onSelect !== undefined && (
+            <span role="gridcell" class="select">
+              <label>
+                <input
+                  type="checkbox"
+                  aria-label={say('plants.selectOf', { id })}
+                  tabIndex={isReachable ? 0 : -1}
+                  checked={isSelected}
+                  onClick={(event) => onSelect(plant, event.shiftKey)}
+                />
+              </label>
+            </span>
+          )}
           <span role="gridcell" class="id">
-            {id}
+            {onSelect === undefined ? (
+              id
+            ) : (
+              <a href={linkTo('plant', new URLSearchParams({ id }))} tabIndex={isReachable ? 0 : -1}>
+                {id}
+              </a>
+            )}
           </span>
           <span role="gridcell" class="name" dir="auto">
             {plant.name}
@@ -64,16 +94,22 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes }: RowPro
           <span role="gridcell" class="actions">
             {changes !== undefined && (
               <>
-                <button type="button" aria-label={`Edit ${id}`} tabIndex={isReachable ? 0 : -1} onClick={edit}>
-                  Edit
+                <button
+                  type="button"
+                  aria-label={say('plants.editOf', { id })}
+                  tabIndex={isReachable ? 0 : -1}
+                  onClick={edit}
+                >
+                  <Icon name="edit" /> <span class="word">{say('plants.edit')}</span>
                 </button>
                 <button
                   type="button"
-                  aria-label={`Delete ${id}`}
+                  class="delete"
+                  aria-label={say('plants.deleteOf', { id })}
                   tabIndex={isReachable ? 0 : -1}
                   onClick={() => void remove()}
                 >
-                  Delete
+                  {say('plants.delete')}
                 </button>
               </>
             )}

@@ -1,28 +1,51 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import type { StoredPlant } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
 import { linkTo, route } from '../route.ts'
 import { isAbort, isRefusal, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
+import { CopiesDialog } from './bulk/copies-dialog.tsx'
 import { idIn } from './by-id.ts'
 import { PlantChanges } from './changes.ts'
 import { EnterPlant } from './enter-plant.tsx'
 import { focusRow } from './grid-keys.ts'
+import { History } from './history.tsx'
+import { follow } from './live.ts'
 import { PlantList } from './plant-list.ts'
 import { PlantRow } from './plant-row.tsx'
 
 type Outcome = 'reading' | 'there' | 'absent' | 'failed'
 
-/** The view that the code of a label opens: shows and edits the plant, or enters a plant that does not exist yet. */
-export function PlantView({ session: { client, may } }: ViewProps): JSX.Element {
+/** The view that the code of a label opens. */
+export function PlantView({ session }: ViewProps): JSX.Element {
   const id = idIn(route.value.query.get('id') ?? '')
+  if (id === null) return <p role="alert">{say('plant.badId')}</p>
+  return (
+    <>
+      <h1>{say('plant.title', { id })}</h1>
+      <OnePlant key={String(id)} session={session} id={id} />
+    </>
+  )
+}
+
+interface OnePlantProps extends ViewProps {
+  readonly id: bigint
+  /** Whether the person scans one label after the other, and so types the name of a new plant at once. */
+  readonly isScanned?: boolean
+}
+
+/** Shows and edits the plant, or enters a plant that does not exist yet. */
+export function OnePlant({ session: { client, may, own }, id, isScanned = false }: OnePlantProps): JSX.Element {
   const list = useMemo(() => new PlantList(client), [client, id])
   const changes = useMemo(() => (may('plants:write') ? new PlantChanges(client, list) : undefined), [client, list])
   const outcome = useSignal<Outcome>('reading')
   const fault = useSignal('')
   const tries = useSignal(0)
+  const copied = useSignal<StoredPlant | undefined>(undefined)
   useEffect(() => {
-    if (id === null) return undefined
     const ending = new AbortController()
     outcome.value = 'reading'
     const read = async () => {
@@ -40,22 +63,21 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
     void read()
     return () => ending.abort()
   }, [client, list, tries.value])
-  if (id === null) return <p role="alert">The address contains no valid id of a plant.</p>
+  useEffect(() => follow(client, list, own.id), [client, list])
   const plants = list.chunks.value.flatMap((chunk) => chunk.plants)
   return (
     <>
-      <h1>Plant {String(id)}</h1>
-      {outcome.value === 'reading' && <p role="status">Reading …</p>}
+      {outcome.value === 'reading' && <p role="status">{say('plant.reading')}</p>}
       {outcome.value === 'failed' && (
         <p role="alert">
-          {fault.value}{' '}
+          <Sentence text={fault.value} />{' '}
           <button
             type="button"
             onClick={() => {
               tries.value += 1
             }}
           >
-            Try again
+            {say('page.tryAgain')}
           </button>
         </p>
       )}
@@ -64,16 +86,17 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
           <EnterPlant
             client={client}
             id={id}
+            isFocused={isScanned}
             onEntered={() => {
               tries.value += 1
             }}
           />
         ) : (
-          <p>There is no plant with this id.</p>
+          <p>{say('plant.absent')}</p>
         ))}
       {outcome.value === 'there' && (
         <>
-          <div role="grid" class="plants" aria-label={`Plant ${id}`}>
+          <div role="grid" class="plants one" aria-label={say('plant.title', { id })}>
             {plants.map((plant) => (
               <PlantRow
                 key={String(plant.id)}
@@ -85,13 +108,51 @@ export function PlantView({ session: { client, may } }: ViewProps): JSX.Element 
               />
             ))}
           </div>
-          {plants.length === 0 && <p role="status">This plant was deleted.</p>}
+          {copied.value !== undefined && (
+            <CopiesDialog
+              client={client}
+              list={list}
+              plant={copied.value}
+              onClose={() => {
+                copied.value = undefined
+              }}
+            />
+          )}
+          {plants.length === 0 && <p role="status">{say('plant.wasDeleted')}</p>}
           {plants.length > 0 && (
-            <p>
-              <a href={linkTo('labels', new URLSearchParams({ id: String(id) }))}>Print its label</a>
+            <p class="fields">
+              <a class="button" href={linkTo('labels', new URLSearchParams({ id: String(id) }))}>
+                {say('plants.printLabel')}
+              </a>
+              {!isScanned && (
+                <a class="button" href={linkTo('scan')}>
+                  {say('scan.next')}
+                </a>
+              )}
+              {changes !== undefined && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    copied.value = plants[0]
+                  }}
+                >
+                  {say('plants.another')}
+                </button>
+              )}
             </p>
           )}
         </>
+      )}
+      {(outcome.value === 'there' || outcome.value === 'absent') && (
+        <History
+          client={client}
+          id={id}
+          state={plants[0]}
+          mayWrite={may('plants:write')}
+          onRestored={() => {
+            tries.value += 1
+          }}
+        />
       )}
     </>
   )

@@ -1,15 +1,26 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Icon } from '../icon.tsx'
+import { say } from '../language/language.ts'
 import { linkTo, replaceQuery, route } from '../route.ts'
+import { Sentence } from '../sentence.tsx'
+import { stocktake } from '../stocktake/kept-stocktake.ts'
 import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
+import { DoneActions } from './bulk/done.tsx'
+import { SelectionBar } from './bulk/selection-bar.tsx'
 import { PlantChanges } from './changes.ts'
 import { ExportPlants } from './export-plants.tsx'
 import { type Filter, filterIn, isAll, queryFor } from './filter.ts'
+import { follow } from './live.ts'
+import { Matches } from './matches.tsx'
 import { isNear } from './near.ts'
 import { PlantGrid } from './plant-grid.tsx'
 import { PlantList } from './plant-list.ts'
+import { SavedSearches } from './saved-searches-panel.tsx'
+import { SearchField } from './search-field.tsx'
+import { Selection } from './selection.ts'
 import { TagFilter } from './tag-filter.tsx'
 import { Unfinished } from './unfinished.tsx'
 
@@ -19,31 +30,27 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
   const filter = useMemo(() => filterIn(query), [query])
   const list = useMemo(() => new PlantList(client), [client])
   const changes = useMemo(() => (may('plants:write') ? new PlantChanges(client, list) : undefined), [client, list])
+  const selection = useMemo(() => new Selection(), [list])
   const isAdding = useSignal(false)
+  /** On a narrow window; a wide one shows the tools in any case. */
+  const isFolded = useSignal(true)
   useEffect(() => list.show(filter), [list, filter])
+  // Other plants match another filter, and nobody has seen them. A different order changes nothing.
+  useEffect(() => {
+    if (selection.isAll.value) selection.clear()
+  }, [selection, filter.q, filter.tags.join('\n')])
   useEffect(() => () => list.stop(), [list])
+  useEffect(() => follow(client, list, session.own.id), [client, list])
   const change = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
+  const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
+  const isBeginning = isEmpty && list.state.value === 'whole' && isAll(filter)
   return (
     <>
-      <h1 class="hidden">Plants</h1>
+      <h1 class="hidden">{say('view.plants')}</h1>
       <search class="toolbar">
-        <label class="hidden" for="search">
-          Search plants
-        </label>
-        <input
-          id="search"
-          type="search"
-          placeholder="Search names, tags and ids"
-          autocomplete="off"
-          spellcheck={false}
-          dir="auto"
-          value={filter.q}
-          onInput={(event) => change({ q: event.currentTarget.value })}
-        />
-        <TagFilter client={client} chosen={filter.tags} onChange={(tags) => change({ tags })} />
-        <ExportPlants client={client} filter={filter} />
-        <a class="button" href={linkTo('labels', queryFor({ ...filter, sort: 'id' }))}>
-          Print labels
+        <SearchField id="search" q={filter.q} onSearch={(q) => change({ q })} />
+        <a class="button" href={linkTo('scan')}>
+          <Icon name="camera" /> <span class="word">{say('scan.open')}</span>
         </a>
         {changes !== undefined && (
           <button
@@ -54,15 +61,91 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
               isAdding.value = !isAdding.value
             }}
           >
-            Add a plant
+            <Icon name="add" /> <span class="word">{say('plants.addTitle')}</span>
           </button>
         )}
+        {!isBeginning && (
+          <button
+            type="button"
+            class="tool-switch"
+            aria-expanded={!isFolded.value}
+            aria-controls="tools"
+            onClick={() => {
+              isFolded.value = !isFolded.value
+            }}
+          >
+            <Icon name="tools" /> <span class="word">{say('plants.tools')}</span>
+          </button>
+        )}
+        <div id="tools" class={isFolded.value ? 'tools folded' : 'tools'}>
+          {!isBeginning && (
+            <>
+              <TagFilter
+                client={client}
+                list={changes === undefined ? undefined : list}
+                chosen={filter.tags}
+                onChange={(tags) => change({ tags })}
+              />
+              <SavedSearches filter={filter} onChoose={change} />
+              <ExportPlants client={client} filter={filter} />
+              <a class="button" href={linkTo('labels', queryFor({ ...filter, sort: 'id' }))}>
+                {say('plants.printLabels')}
+              </a>
+              <a class="button" href={linkTo('stocktake', queryFor({ ...filter, sort: 'id' }))}>
+                {say(stocktake.value === undefined ? 'view.stocktake' : 'stocktake.goOn')}
+              </a>
+              <a class="button" href={linkTo('duplicates')}>
+                {say('view.duplicates')}
+              </a>
+            </>
+          )}
+          {changes !== undefined && <DoneActions client={client} list={list} />}
+        </div>
       </search>
       {isAdding.value && <AddPlant client={client} list={list} />}
       {changes !== undefined && <Unfinished list={list} changes={changes} />}
-      <PlantGrid list={list} filter={filter} onSort={(sort) => change({ sort })} changes={changes} />
+      {!isBeginning && <Matches client={client} list={list} filter={filter} />}
+      <SelectionBar
+        client={client}
+        list={list}
+        filter={filter}
+        selection={selection}
+        mayWrite={changes !== undefined}
+      />
+      {!isBeginning && (
+        <PlantGrid
+          list={list}
+          filter={filter}
+          onSort={(sort) => change({ sort })}
+          changes={changes}
+          selection={selection}
+        />
+      )}
       <Foot list={list} filter={filter} />
+      {changes !== undefined && isBeginning && <Beginning onAdd={() => (isAdding.value = true)} />}
     </>
+  )
+}
+
+/** Leads from an empty store to its first plants. */
+function Beginning({ onAdd }: { readonly onAdd: () => void }): JSX.Element {
+  return (
+    <ul class="beginning">
+      <li class="card">
+        <a href={linkTo('import')}>{say('begin.import')}</a>
+        <p>{say('begin.importNote')}</p>
+      </li>
+      <li class="card">
+        <button type="button" onClick={onAdd}>
+          {say('begin.enter')}
+        </button>
+        <p>{say('begin.enterNote')}</p>
+      </li>
+      <li class="card">
+        <a href={linkTo('labels')}>{say('begin.labels')}</a>
+        <p>{say('begin.labelsNote')}</p>
+      </li>
+    </ul>
   )
 }
 
@@ -84,20 +167,20 @@ function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Fil
   }, [list, state])
   const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
   return (
-    <div ref={place} class="foot" tabIndex={-1}>
+    <div ref={place} class={isEmpty ? 'foot nothing' : 'foot'} tabIndex={-1}>
       {state === 'failed' && (
         <p role="alert">
-          {list.fault.value}{' '}
+          <Sentence text={list.fault.value} />{' '}
           <button type="button" onClick={() => list.retry()}>
-            Try again
+            {say('page.tryAgain')}
           </button>
         </p>
       )}
       <p role="status">
-        {state === 'searching' && isEmpty && 'Searching …'}
-        {state === 'loading' && 'Reading more …'}
-        {state === 'whole' && isEmpty && (isAll(filter) ? 'There are no plants yet.' : 'No plant matches.')}
-        {state === 'whole' && !isEmpty && 'That is all.'}
+        {state === 'searching' && isEmpty && say('plants.searching')}
+        {state === 'loading' && say('plants.readingMore')}
+        {state === 'whole' && isEmpty && say(isAll(filter) ? 'plants.none' : 'plants.noMatch')}
+        {state === 'whole' && !isEmpty && say('plants.all')}
       </p>
     </div>
   )

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { say } from '../language/language.ts'
+import { Sentence } from '../sentence.tsx'
 import type { PlantChanges } from './changes.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { changeDraft, type Draft, dropDraft } from './drafts.ts'
@@ -35,18 +37,30 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
         {id}
       </span>
       <span role="gridcell" class="name" onKeyDown={onKeyDown}>
-        <TextField label={`Name of ${id}`} value={name} onInput={(text) => changeDraft(base.id, { name: text })} />
-        {fault !== '' && <span role="alert">{fault}</span>}
+        <TextField
+          label={say('plants.nameOf', { id })}
+          value={name}
+          onInput={(text) => changeDraft(base.id, { name: text })}
+        />
+        {fault !== '' && (
+          <span role="alert">
+            <Sentence text={fault} />
+          </span>
+        )}
       </span>
       <span role="gridcell" class="tag" onKeyDown={onKeyDown}>
-        <TextField label={`Tag of ${id}`} value={tag} onInput={(text) => changeDraft(base.id, { tag: text })} />
+        <TextField
+          label={say('plants.tagOf', { id })}
+          value={tag}
+          onInput={(text) => changeDraft(base.id, { tag: text })}
+        />
       </span>
       <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
         <button type="button" class="primary" aria-disabled={isSaving} onClick={() => void save()}>
-          {isSaving ? 'Saving …' : 'Save'}
+          {say(isSaving ? 'plants.saving' : 'plants.save')}
         </button>
         <button type="button" onClick={leave}>
-          Cancel
+          {say('plants.cancel')}
         </button>
         {theirs !== undefined && <ConflictDialog draft={draft} theirs={theirs} changes={changes} />}
       </span>

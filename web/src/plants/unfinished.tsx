@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from '../language/language.ts'
 import type { PlantChanges } from './changes.ts'
 import { drafts } from './drafts.ts'
 import type { PlantList } from './plant-list.ts'
@@ -14,7 +15,7 @@ export function Unfinished({ list, changes }: UnfinishedProps): JSX.Element | nu
   const others = [...drafts.value.values()].filter(({ base }) => !list.has(base.id))
   if (others.length === 0) return null
   return (
-    <div role="grid" class="plants unfinished" aria-label="Unfinished edits">
+    <div role="grid" class="plants unfinished" aria-label={say('plants.unfinished')}>
       {others.map((draft) => (
         <div key={String(draft.base.id)} role="row" class="row editing">
           <RowEditor draft={draft} changes={changes} />

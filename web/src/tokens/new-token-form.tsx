@@ -1,15 +1,19 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
+import type { PlainKey } from '../language/texts.ts'
 import { said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import type { Scope } from '../session.ts'
 import { created, NOTHING, typed } from './new-token.ts'
 import { Secrets } from './secrets.tsx'
 
-const MEANINGS: Readonly<Record<Scope, string>> = {
-  'plants:read': 'Read, search and export plants',
-  'plants:write': 'Add, change, delete and import plants',
-  tokens: 'Create, list and revoke tokens',
+const MEANINGS: Readonly<Record<Scope, PlainKey>> = {
+  'plants:read': 'tokens.scopeRead',
+  'plants:write': 'tokens.scopeWrite',
+  tokens: 'tokens.scopeTokens',
+  webhooks: 'tokens.scopeWebhooks',
 }
 
 interface FormProps {
@@ -37,7 +41,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
       if (typed.value === sent) typed.value = { ...sent, name: NOTHING.name }
       onMade()
     } catch (error) {
-      fault.value = `Not created. ${said(error)}`
+      fault.value = say('tokens.notCreated', { why: said(error) })
     } finally {
       isMaking.value = false
     }
@@ -46,14 +50,14 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
     <>
       <form
         class="new-token"
-        aria-label="New token"
+        aria-label={say('tokens.new')}
         onSubmit={(event) => {
           event.preventDefault()
           if (!isMaking.value) void make()
         }}
       >
         <div class="field">
-          <label for="token-name">What is the token for?</label>
+          <label for="token-name">{say('tokens.purpose')}</label>
           <input
             id="token-name"
             required
@@ -66,7 +70,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           />
         </div>
         <fieldset>
-          <legend>The token may</legend>
+          <legend>{say('tokens.may')}</legend>
           {own.scopes.map((scope) => (
             <label key={scope} class="check">
               <input
@@ -77,12 +81,12 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
                   typed.value = { ...typed.value, scopes: event.currentTarget.checked ? [...others, scope] : others }
                 }}
               />
-              {MEANINGS[scope]}
+              {say(MEANINGS[scope])}
             </label>
           ))}
         </fieldset>
         <div class="field">
-          <label for="token-day">Last day (empty: when your token expires)</label>
+          <label for="token-day">{say('tokens.lastDay')}</label>
           <input
             id="token-day"
             type="date"
@@ -94,9 +98,13 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           />
         </div>
         <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isMaking.value}>
-          {isMaking.value ? 'Creating …' : 'Create a token'}
+          {say(isMaking.value ? 'tokens.creating' : 'tokens.create')}
         </button>
-        {fault.value !== '' && <p role="alert">{fault.value}</p>}
+        {fault.value !== '' && (
+          <p role="alert">
+            <Sentence text={fault.value} />
+          </p>
+        )}
       </form>
       <Secrets />
     </>

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
 import type { CreatedToken } from '../../../client/src/index.ts'
 import { Kept } from '../kept.ts'
+import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../leaving.ts'
-import { named } from '../named.tsx'
+import { named } from '../named.ts'
 import { onSignOut, type Scope } from '../session.ts'
 
 /** The typed text for a token that is not created yet. */
@@ -18,14 +19,23 @@ export const NOTHING: Typed = { name: '', scopes: null, day: '' }
 
 export const typed = new Kept<Typed>('plantstore-new-token', NOTHING)
 
+export interface Created extends CreatedToken {
+  /** The token whose secret it replaces, and the time at which that one ends. */
+  readonly replaced?: { readonly id: string; readonly until: string }
+}
+
 /** Created tokens with their secrets, until the person has kept them. No storage of the browser has them. */
-export const created = signal<readonly CreatedToken[]>([])
+export const created = signal<readonly Created[]>([])
 
 onSignOut(() => {
   created.value = []
 })
 
-askBeforeLosing(() => (typed.value.name === '' ? undefined : 'the new token that you have not created'))
+askBeforeLosing(() => (typed.value.name === '' ? undefined : say('tokens.lossNew')), {
+  isKept: true,
+})
 askBeforeLosing(() =>
-  created.value.length === 0 ? undefined : `the secret of ${created.value.map(({ name }) => named(name)).join(', ')}`,
+  created.value.length === 0
+    ? undefined
+    : say('tokens.lossSecret', { names: created.value.map(({ name }) => named(name)).join(', ') }),
 )

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
 import { Dialog } from '../dialog.tsx'
+import { say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
 
 interface RevokeProps {
   readonly token: Token
@@ -12,24 +14,16 @@ interface RevokeProps {
 /** Asks before a token is revoked, because nothing restores a revoked token. */
 export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
   return (
-    <Dialog
-      title={
-        <>
-          Revoke <bdi>{token.name}</bdi>?
-        </>
-      }
-      onCancel={onClose}
-    >
+    <Dialog title={sayWith('tokens.revokeTitle', { name: <bdi>{token.name}</bdi> })} onCancel={onClose}>
       <p>
-        Programs that use this token lose access within a second. A revoked token cannot be restored.
-        {isOwn && ' You are signed in with this token.'}
+        {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')}
       </p>
       <div class="fields">
         <button type="button" onClick={onClose}>
-          Keep it
+          {say('tokens.keep')}
         </button>
-        <button type="button" class="primary" onClick={() => void onRevoke(token)}>
-          Revoke it
+        <button type="button" class="danger" onClick={() => void onRevoke(token)}>
+          {say('tokens.revokeIt')}
         </button>
       </div>
     </Dialog>

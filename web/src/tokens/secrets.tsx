@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
-import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
-import type { CreatedToken } from '../../../client/src/index.ts'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { PhoneAddress } from '../labels/choose-sheet.tsx'
 import { pathOf, QUIET, qrCodeOf } from '../labels/code.ts'
 import { isLoopback, linkWith } from '../labels/options.ts'
-import { created } from './new-token.ts'
+import { say, timeOf } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import { type Created, created } from './new-token.ts'
 
 /** Shows the secret of each new token until the person confirms that they have copied it. */
 export function Secrets(): JSX.Element {
@@ -16,24 +17,26 @@ export function Secrets(): JSX.Element {
           <Secret key={token.id} token={token} />
         ))}
       </div>
-      {created.value.length > 0 && <PhoneAddress purpose="The code of a new token opens the page there." />}
+      {created.value.length > 0 && <PhoneAddress purpose={say('tokens.phonePurpose')} />}
     </>
   )
 }
 
-function Secret({ token: { id, name, secret } }: { readonly token: CreatedToken }): JSX.Element {
+function Secret({ token: { id, name, secret, replaced } }: { readonly token: Created }): JSX.Element {
   const field = useRef<HTMLInputElement>(null)
   const said = useSignal('')
+  useEffect(() => {
+    // The button for a new secret may be far below.
+    if (replaced !== undefined) field.current?.focus()
+  }, [])
   const copy = (text: string, what: string) => (event: Event) => {
     const isCopied = field.current !== null && copyFrom(field.current, text)
     if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus()
-    said.value = isCopied ? `${what} is copied.` : 'This browser does not copy. Select the secret and copy it yourself.'
+    said.value = isCopied ? say('tokens.isCopied', { what }) : say('tokens.cannotCopy')
   }
   return (
     <div class="secret">
-      <label for={`secret-${id}`}>
-        The secret of <bdi>{name}</bdi>. Copy it now: it is not shown again.
-      </label>
+      <label for={`secret-${id}`}>{sayWith('tokens.secretOf', { name: <bdi>{name}</bdi> })}</label>
       <input
         id={`secret-${id}`}
         ref={field}
@@ -42,35 +45,46 @@ function Secret({ token: { id, name, secret } }: { readonly token: CreatedToken 
         spellcheck={false}
         onFocus={(event) => event.currentTarget.select()}
       />
+      {replaced !== undefined && <p>{endOf(replaced)}</p>}
       <div class="fields">
-        <button type="button" aria-label={`Copy: ${name}`} onClick={copy(secret, 'The secret')}>
-          Copy
+        <button
+          type="button"
+          aria-label={say('tokens.copyOf', { name })}
+          onClick={copy(secret, say('tokens.theSecret'))}
+        >
+          {say('tokens.copy')}
         </button>
         <button
           type="button"
-          aria-label={`Copy a link that signs in: ${name}`}
-          onClick={copy(linkWith(secret), 'The link')}
+          aria-label={say('tokens.copyLinkOf', { name })}
+          onClick={copy(linkWith(secret), say('tokens.theLink'))}
         >
-          Copy a link that signs in
+          {say('tokens.copyLink')}
         </button>
         <span>{said.value}</span>
       </div>
       {isLoopback.value ? (
-        <p class="note">A code that signs a phone in needs the address below.</p>
+        <p class="note">{say('tokens.codeNeedsAddress')}</p>
       ) : (
         <SignInCode name={name} link={linkWith(secret)} />
       )}
       <button
         type="button"
-        aria-label={`I have copied it: ${name}`}
+        aria-label={say('tokens.copiedOf', { name })}
         onClick={() => {
           created.value = created.value.filter((token) => token.id !== id)
         }}
       >
-        I have copied it
+        {say('tokens.copied')}
       </button>
     </div>
   )
+}
+
+function endOf({ id, until }: NonNullable<Created['replaced']>): ComponentChildren {
+  const code = <code>{id}</code>
+  if (Date.parse(until) <= Date.now()) return sayWith('tokens.oldOver', { id: code })
+  return sayWith('tokens.oldUntil', { id: code, time: timeOf(until, 'short') })
 }
 
 /** A code that signs a phone in. */
@@ -79,12 +93,10 @@ function SignInCode({ name, link }: { readonly name: string; readonly link: stri
   const side = code.size + 2 * QUIET
   return (
     <figure>
-      <svg class="code" role="img" aria-label={`Code that signs in as ${name}`} viewBox={`0 0 ${side} ${side}`}>
+      <svg class="code" role="img" aria-label={say('tokens.codeOf', { name })} viewBox={`0 0 ${side} ${side}`}>
         <path d={pathOf(code)} transform={`translate(${QUIET} ${QUIET})`} />
       </svg>
-      <figcaption>
-        To sign in on a phone, scan this code with its camera. Whoever scans it may do what the token may.
-      </figcaption>
+      <figcaption>{say('tokens.codeNote')}</figcaption>
     </figure>
   )
 }

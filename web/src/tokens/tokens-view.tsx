@@ -1,30 +1,49 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
-import { named } from '../named.tsx'
+import { say, timeOf } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
+import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
 
-const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const DAY = 86_400_000
+/** Days before its end, and days without use, from which the page lists a token at the top. */
+const [ENDS_SOON, UNUSED] = [7, 90]
+/** Tokens that the page shows at once. */
+const MOST_SHOWN = 100
 
-/** Creates, lists and revokes access tokens. */
+interface Read {
+  readonly tokens: readonly Token[]
+  /** The tokens at the top, with the reason. What the person does to them leaves them there. */
+  readonly due: ReadonlyMap<string, () => string>
+}
+
+/** Creates, lists, rotates and revokes access tokens. */
 export function TokensView({ session }: ViewProps): JSX.Element {
   const { client, own } = session
-  const tokens = useSignal<readonly Token[]>([])
-  const next = useSignal<string | undefined>(undefined)
+  const found = useSignal<Read>({ tokens: [], due: new Map() })
+  const shown = useSignal(MOST_SHOWN)
   const state = useSignal<'reading' | 'read' | 'failed'>('reading')
   const fault = useSignal('')
-  const revoking = useSignal<Token | undefined>(undefined)
-  const read = async (at?: string) => {
+  const asked = useSignal<{ readonly token: Token; readonly to: 'rotate' | 'revoke' } | undefined>(undefined)
+  const reads = useRef(0)
+  const read = async () => {
+    reads.current += 1
+    const mine = reads.current
     state.value = 'reading'
     try {
-      const page = await client.listTokens({ limit: 100 }).page(at)
-      tokens.value = at === undefined ? page.items : [...tokens.value, ...page.items]
-      next.value = page.next
+      const tokens: Token[] = []
+      for await (const token of client.listTokens({ limit: 1000 })) tokens.push(token)
+      if (mine !== reads.current) return
+      found.value = { tokens, due: dueOf(tokens, Date.now()) }
       state.value = 'read'
     } catch (error) {
       fault.value = said(error)
@@ -34,91 +53,153 @@ export function TokensView({ session }: ViewProps): JSX.Element {
   useEffect(() => {
     void read()
   }, [])
+  const change = (id: string, changed: Partial<Token>, added: readonly Token[] = []) => {
+    const tokens = found.value.tokens.map((token) => (token.id === id ? { ...token, ...changed } : token))
+    found.value = { ...found.value, tokens: [...tokens, ...added] }
+  }
   const revoke = async ({ id, name }: Token) => {
-    revoking.value = undefined
+    asked.value = undefined
     try {
       await client.revokeToken(id)
-      tell(`Revoked ${named(name)}`)
-      tokens.value = tokens.value.map((token) =>
-        token.id === id ? { ...token, revokedAt: new Date().toISOString() } : token,
-      )
+      tell(say('tokens.revoked', { name: named(name) }))
+      change(id, { revokedAt: new Date().toISOString() })
     } catch (error) {
-      tell(`${named(name)} was not revoked. ${said(error)}`, { isError: true })
+      tell(say('tokens.notRevoked', { name: named(name), why: said(error) }), { isError: true })
     }
   }
+  const rotate = async ({ id, name, expiresAt }: Token, overlapSeconds: number) => {
+    asked.value = undefined
+    try {
+      const token = await client.rotateToken(id, { overlapSeconds })
+      const end = new Date(Date.parse(token.createdAt) + overlapSeconds * 1000).toISOString()
+      const oldEnd = expiresAt !== undefined && expiresAt < end ? expiresAt : end
+      created.value = [{ ...token, replaced: { id, until: oldEnd } }, ...created.value]
+      const { secret: _, ...listed } = token
+      change(id, { expiresAt: oldEnd }, [listed])
+    } catch (error) {
+      tell(say('tokens.noNewSecret', { name: named(name), why: said(error) }), { isError: true })
+    }
+  }
+  const { tokens, due } = found.value
+  const others = tokens.filter(({ id }) => !due.has(id))
+  const itemOf = (token: Token) => (
+    <TokenItem
+      key={token.id}
+      token={token}
+      why={due.get(token.id)?.()}
+      isOwn={token.id === own.id}
+      onAsk={(to) => {
+        asked.value = { token, to }
+      }}
+    />
+  )
+  const onClose = () => {
+    asked.value = undefined
+  }
+  const question = asked.value && { token: asked.value.token, isOwn: asked.value.token.id === own.id, onClose }
   return (
     <>
-      <h1>Tokens</h1>
+      <h1>{say('view.tokens')}</h1>
       <NewTokenForm client={client} own={own} onMade={() => void read()} />
-      <h2>All tokens</h2>
+      {due.size > 0 && (
+        <>
+          <h2 id="due">{say('tokens.due')}</h2>
+          <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
+          <ul class="tokens" aria-labelledby="due">
+            {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
+          </ul>
+        </>
+      )}
+      <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
       {state.value === 'failed' && (
         <p role="alert">
-          {fault.value}{' '}
+          <Sentence text={fault.value} />{' '}
           <button type="button" onClick={() => void read()}>
-            Try again
+            {say('page.tryAgain')}
           </button>
         </p>
       )}
-      <ul class="tokens" aria-busy={state.value === 'reading'}>
-        {tokens.value.map((token) => (
-          <TokenItem
-            key={token.id}
-            token={token}
-            isOwn={token.id === own.id}
-            onRevoke={() => {
-              revoking.value = token
-            }}
-          />
-        ))}
+      <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
+        {others.slice(0, shown.value).map(itemOf)}
       </ul>
-      {next.value !== undefined && (
-        <button type="button" onClick={() => void read(next.value)}>
-          More tokens
+      {others.length > shown.value && (
+        <button
+          type="button"
+          onClick={() => {
+            shown.value += MOST_SHOWN
+          }}
+        >
+          {say('tokens.more')}
         </button>
       )}
-      {revoking.value !== undefined && (
-        <RevokeDialog
-          token={revoking.value}
-          isOwn={revoking.value.id === own.id}
-          onRevoke={revoke}
-          onClose={() => {
-            revoking.value = undefined
-          }}
-        />
-      )}
+      {question && asked.value?.to === 'revoke' && <RevokeDialog {...question} onRevoke={revoke} />}
+      {question && asked.value?.to === 'rotate' && <RotateDialog {...question} onRotate={rotate} />}
     </>
   )
 }
 
-interface ItemProps {
-  readonly token: Token
-  readonly isOwn: boolean
-  readonly onRevoke: () => void
+/** Returns why a person should look at a token, for the active ones that end soon or are not used. */
+function dueOf(tokens: readonly Token[], now: number): Map<string, () => string> {
+  const due = new Map<string, () => string>()
+  for (const token of tokens) {
+    if (!isActive(token, now)) continue
+    const { id, createdAt, lastUsedAt, expiresAt } = token
+    const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - now
+    const unused = Math.floor((now - Date.parse(lastUsedAt ?? createdAt)) / DAY)
+    const reasons = [
+      left <= ENDS_SOON * DAY ? [() => endsIn(left)] : [],
+      unused >= UNUSED
+        ? [() => say(lastUsedAt === undefined ? 'tokens.neverUsed' : 'tokens.notUsed', { days: unused })]
+        : [],
+    ].flat()
+    if (reasons.length > 0) due.set(id, () => reasons.map((reason) => reason()).join('. '))
+  }
+  return due
 }
 
-function TokenItem({ token, isOwn, onRevoke }: ItemProps): JSX.Element {
+const endsIn = (left: number): string =>
+  left < DAY ? say('tokens.endsToday') : say('tokens.endsIn', { count: Math.floor(left / DAY) })
+
+const isActive = ({ revokedAt, expiresAt }: Token, now: number): boolean =>
+  revokedAt === undefined && (expiresAt === undefined || Date.parse(expiresAt) > now)
+
+interface ItemProps {
+  readonly token: Token
+  /** Why it is at the top. */
+  readonly why: string | undefined
+  readonly isOwn: boolean
+  readonly onAsk: (to: 'rotate' | 'revoke') => void
+}
+
+function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
   return (
     <li tabIndex={-1}>
       <div>
-        <strong dir="auto">{name}</strong> {isOwn && <span class="note">(you are signed in with it)</span>}
+        <strong dir="auto">{name}</strong> {isOwn && <span class="note">{say('tokens.isOwn')}</span>}
+        {why !== undefined && <div>{why}</div>}
+        <div class="note">{sayWith('tokens.scopes', { id: <code>{id}</code>, scopes: scopes.join(', ') })}</div>
         <div class="note">
-          <code>{id}</code> may {scopes.join(', ')}
-        </div>
-        <div class="note">
-          Created {shown(createdAt)}
-          {lastUsedAt !== undefined && `, last used ${shown(lastUsedAt)}`}
-          {expiresAt !== undefined && `, expires ${shown(expiresAt)}`}
-          {revokedAt !== undefined && `, revoked ${shown(revokedAt)}`}
+          {say('tokens.createdAt', { time: at(createdAt) })}
+          {lastUsedAt !== undefined && say('tokens.usedAt', { time: at(lastUsedAt) })}
+          {expiresAt !== undefined && say('tokens.expiresAt', { time: at(expiresAt) })}
+          {revokedAt !== undefined && say('tokens.revokedAt', { time: at(revokedAt) })}
         </div>
       </div>
-      {revokedAt === undefined && (
-        <button type="button" aria-label={`Revoke ${name} (${id})`} onClick={onRevoke}>
-          Revoke
-        </button>
-      )}
+      <div class="actions">
+        {isActive(token, Date.now()) && (
+          <button type="button" aria-label={say('tokens.newSecretOf', { name, id })} onClick={() => onAsk('rotate')}>
+            {say('tokens.newSecret')}
+          </button>
+        )}
+        {revokedAt === undefined && (
+          <button type="button" aria-label={say('tokens.revokeOf', { name, id })} onClick={() => onAsk('revoke')}>
+            {say('tokens.revoke')}
+          </button>
+        )}
+      </div>
     </li>
   )
 }
 
-const shown = (text: string): string => time.format(new Date(text))
+const at = (text: string): string => timeOf(text, 'short')

@@ -1,0 +1,153 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import type { Logger } from 'pino'
+import { mustBePrivate } from '../base/files.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { ServedCertificate } from '../http/metrics/service-metrics.ts'
+import type { CertificatePair } from '../http/port/port.ts'
+import type { Config } from '../settings/config.ts'
+import { fileFault } from './plant-files.ts'
+
+/** Milliseconds between two looks whether the files have changed. */
+const LOOK_INTERVAL = 60_000
+
+const DAY = 86_400_000
+/** Milliseconds before its end from which the log warns of a certificate. Those of Let's Encrypt last 90 days. */
+const WARN_BEFORE = 14 * DAY
+
+/** The certificate of the service, which follows its files. */
+export class Certificate implements ServedCertificate {
+  readonly #files: CertificateFiles
+  readonly #log: Logger
+  #read: ReadCertificate
+  #failures = 0
+  /** The newest fault, so that the log has each only once. */
+  #fault = ''
+  /** The whole days of life of the newest warning. */
+  #warnedAt: number | undefined
+  #use: (pair: CertificatePair) => void = () => {}
+  #timer: NodeJS.Timeout | undefined
+
+  /** @throws OperatorError (exit code 2) that names the fault of the files */
+  constructor(files: CertificateFiles, log: Logger) {
+    this.#files = files
+    this.#log = log
+    this.#read = checked(files, readPair(files))
+    this.#warn()
+  }
+
+  get pair(): CertificatePair {
+    return this.#read.pair
+  }
+
+  get expiresAt(): Date {
+    return this.#read.expiresAt
+  }
+
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** Looks at the files once a minute, until `close`. @param use takes a changed certificate over */
+  follow(use: (pair: CertificatePair) => void): void {
+    this.#use = use
+    this.#timer = setInterval(() => this.look(), LOOK_INTERVAL).unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Takes changed files over. A fault changes nothing: a tool may have written one of the two files so far. */
+  look(): void {
+    try {
+      const pair = readPair(this.#files)
+      if (pair.cert !== this.pair.cert || pair.key !== this.pair.key) {
+        const next = checked(this.#files, pair)
+        this.#use(pair)
+        this.#read = next
+        this.#warnedAt = undefined
+        this.#log.info({ expiresAt: next.expiresAt }, 'new connections get the changed certificate')
+      }
+      this.#fault = ''
+    } catch (error) {
+      this.#failures++
+      const why = error instanceof Error ? error.message : String(error)
+      if (why !== this.#fault)
+        this.#log.error({ why }, 'the certificate could not be read again, so the present one stays')
+      this.#fault = why
+    }
+    this.#warn()
+  }
+
+  /** Warns once a day while the certificate ends soon. */
+  #warn(): void {
+    const left = this.expiresAt.getTime() - Date.now()
+    const days = Math.floor(left / DAY)
+    if (left > WARN_BEFORE || days === this.#warnedAt) return
+    this.#warnedAt = days
+    this.#log.warn(
+      { expiresAt: this.expiresAt },
+      left > 0 ? 'the certificate expires soon' : 'the certificate has expired',
+    )
+  }
+}
+
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** The files that the configuration names; undefined for a service without TLS. */
+export const certificateFiles = ({ tlsCert, tlsKey }: Config): CertificateFiles | undefined =>
+  tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey }
+
+interface ReadCertificate {
+  readonly pair: CertificatePair
+  readonly expiresAt: Date
+}
+
+/** @throws OperatorError (exit code 2) that names the fault */
+function readPair(files: CertificateFiles): CertificatePair {
+  const key = tried(files.key, '--tls-key', undefined, () => {
+    mustBePrivate(files.key)
+    return readFileSync(files.key, 'latin1')
+  })
+  return { cert: tried(files.cert, '--tls-cert', undefined, () => readFileSync(files.cert, 'latin1')), key }
+}
+
+/** @throws OperatorError (exit code 2) that names the fault */
+function checked(files: CertificateFiles, pair: CertificatePair): ReadCertificate {
+  // The first certificate of the file is the one of the service.
+  const own = tried(files.cert, '--tls-cert', 'has no certificate in PEM', () => new X509Certificate(pair.cert))
+  const key = tried(files.key, '--tls-key', 'has no private key in PEM', () => createPrivateKey(pair.key))
+  if (!own.checkPrivateKey(key)) {
+    throw refusal('--tls-key', `${files.key}: is not the key of the first certificate in ${files.cert}`)
+  }
+  // OpenSSL refuses a damaged chain, and keys that are too small.
+  tried(files.cert, '--tls-cert', undefined, () => createSecureContext(pair))
+  const { validToDate: expiresAt } = own
+  if (expiresAt.getTime() > Date.now()) return { pair, expiresAt }
+  throw refusal('--tls-cert', `${files.cert}: the certificate expired on ${expiresAt.toISOString()}`)
+}
+
+/** Runs a step. @param fault what its failure means; undefined: its error says it */
+function tried<T>(path: string, flag: string, fault: string | undefined, step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ERR_MISSING_PASSPHRASE') {
+      throw refusal(flag, `${path}: is encrypted, and nobody can enter its password`)
+    }
+    const known = fileFault(path, error)
+    throw refusal(
+      flag,
+      known instanceof OperatorError ? known.message : `${path}: ${fault ?? (error as Error).message}`,
+    )
+  }
+}
+
+const refusal = (flag: string, message: string): OperatorError =>
+  new OperatorError(`${flag}: ${message}`, { exitCode: 2 })

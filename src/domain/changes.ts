@@ -1,0 +1,179 @@
+import { AppError } from './errors.ts'
+import { hash64, type NewPlant, newPlantJson, textLength } from './plant.ts'
+
+export const CHANGE_TYPES = ['plant.created', 'plant.updated', 'plant.deleted'] as const
+/** A replace, an update and an import of another plant under the same id are all `plant.updated`. */
+export type ChangeType = (typeof CHANGE_TYPES)[number]
+
+/** An entry of the log of changes: one change of one plant. */
+export interface ChangeEntry {
+  /** 1 to 64 characters of `[A-Za-z0-9_-]`. In one history, a later entry has a greater position, compared as text. */
+  readonly position: string
+  readonly type: ChangeType
+  /** Milliseconds since 1970. */
+  readonly time: number
+  /** The plant after the change; undefined for a deleted one. */
+  readonly plant: NewPlant | undefined
+  /** The plant before the change; undefined for a created one. */
+  readonly before: NewPlant | undefined
+  /** The id of the actor (Actor.id). */
+  readonly token: string
+}
+
+/** UTF-16 units of the plants of a change. */
+export const changeText = ({ plant, before }: Pick<ChangeEntry, 'plant' | 'before'>): number =>
+  (plant === undefined ? 0 : textLength(plant)) + (before === undefined ? 0 : textLength(before))
+
+/** The JSON text of an entry, in one line. Leaves out an absent plant. */
+export function entryJson({ position, type, time, plant, before, token }: ChangeEntry): string {
+  const after = plant === undefined ? '' : `,"plant":${newPlantJson(plant)}`
+  const earlier = before === undefined ? '' : `,"before":${newPlantJson(before)}`
+  const start = `{"position":"${position}","type":"${type}","time":"${new Date(time).toISOString()}"`
+  return `${start}${after}${earlier},"token":${JSON.stringify(token)}}`
+}
+
+/** Selects entries. An empty part selects all. */
+export interface ChangeFilter {
+  /** `plant` or `before` has one of these tags, exactly. */
+  readonly tags: readonly string[]
+  readonly types?: readonly ChangeType[] | undefined
+}
+
+export interface ChangeRequest extends ChangeFilter {
+  /** The position after which to begin; undefined for the oldest entry that is kept. */
+  readonly after: string | undefined
+  /** The number of entries after which the page ends. */
+  readonly limit: number
+  /** UTF-16 units of names and tags after which the page ends; PAGE_TEXT by default. */
+  readonly text?: number | undefined
+}
+
+export interface ChangePage {
+  /** Oldest first. */
+  readonly entries: readonly ChangeEntry[]
+  /** The position of the last entry that was read, also where the filter left it out; the one asked for if none was. */
+  readonly next: string
+  /** Whether the log had no more entries at the time of the read. */
+  readonly isEnd: boolean
+}
+
+export interface ChangeLogUse {
+  readonly entries: number
+  readonly bytes: number
+  /** The time of the oldest entry, in milliseconds since 1970; undefined for an empty log. */
+  readonly oldest: number | undefined
+}
+
+/**
+ * The log of changes of plants, in an order that is the order of the commits for each plant. Each entry is written in the
+ * transaction of its change; a write that changes nothing writes none. An entry that was read once keeps its position,
+ * and nothing is ever inserted before it. The oldest entries are removed after a time, and when the log is too large.
+ *
+ * A position carries the identity of the history. A restored or copied store begins a new history.
+ */
+export interface ChangeLog {
+  /** The position of the newest entry. It sees every write that was answered before. */
+  end(): Promise<string>
+
+  /**
+   * Returns entries after a position. It sees every write that was answered before, or `isEnd` is false. A read looks at
+   * a bounded number of entries: a page may have fewer entries than the limit, or none, and its `next` is then further.
+   *
+   * @throws AppError 40003 when the position is malformed; 41001, with the oldest position in its message, when entries
+   *   after it were removed, or it is of another history
+   */
+  read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage>
+
+  /**
+   * Returns at most `limit` entries of one plant, newest first. Stops early once the texts add up to PAGE_TEXT; one
+   * extra entry shows that there is another page. Returns no entries for an id that never had a plant.
+   *
+   * @param before the position before which to begin; undefined for the newest entry
+   * @throws AppError 40003 when the position is malformed, 41001 when it is of another history
+   */
+  history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly ChangeEntry[]>
+
+  /**
+   * Resolves when the log may have new entries: within 50 ms of a commit, and at the latest after a second. Call it before
+   * the read that finds none, or a commit in between is seen late.
+   *
+   * @param signal resolves it at once
+   */
+  grown(signal: AbortSignal): Promise<void>
+
+  usage(): Promise<ChangeLogUse>
+}
+
+export const ALL_CHANGES: ChangeFilter = { tags: [], types: [] }
+
+/** Selects at least every entry that one of the filters selects. */
+export function unionOf(filters: readonly ChangeFilter[]): ChangeFilter {
+  const union = <T>(parts: readonly (readonly T[])[]): T[] =>
+    parts.some((part) => part.length === 0) ? [] : [...new Set(parts.flat())]
+  return { types: union(filters.map(({ types = [] }) => types)), tags: union(filters.map(({ tags }) => tags)) }
+}
+
+/** Whether a filter selects every entry. */
+export const isAll = ({ tags, types = [] }: ChangeFilter): boolean => tags.length + types.length === 0
+
+/** Whether a filter selects entries of a type. */
+export const hasType = ({ types = [] }: ChangeFilter, type: ChangeType): boolean =>
+  types.length === 0 || types.includes(type)
+
+/** What a filter looks at, of an entry or of its JSON. */
+export interface Selectable {
+  readonly type: ChangeType
+  readonly plant?: { readonly tag?: string | undefined } | undefined
+  readonly before?: { readonly tag?: string | undefined } | undefined
+}
+
+/** Whether a filter selects an entry. */
+export function isSelected(filter: ChangeFilter, { type, plant, before }: Selectable): boolean {
+  const { tags } = filter
+  if (!hasType(filter, type)) return false
+  const has = (tag: string | undefined) => tag !== undefined && tags.includes(tag)
+  return tags.length === 0 || has(plant?.tag) || has(before?.tag)
+}
+
+/** The place of an entry in a history. */
+export interface ChangePosition {
+  /** The identity of the history: HISTORY_LENGTH hexadecimal digits. */
+  readonly history: string
+  /** Hexadecimal digits, as many for each entry of a history, so that texts are in the order of the entries. */
+  readonly place: string
+}
+
+export const HISTORY_LENGTH = 12
+const CHECKSUM_LENGTH = 8
+
+const checksumOf = (text: string): string => hash64(text).slice(0, CHECKSUM_LENGTH)
+
+/** Writes a position: history, place and a checksum, which detects mistakes and protects nothing. */
+export function writePosition({ history, place }: ChangePosition): string {
+  const text = history + place
+  return text + checksumOf(text)
+}
+
+/**
+ * Reads a position.
+ *
+ * @throws AppError 40003 unless `writePosition` wrote it
+ */
+export function readPosition(position: string): ChangePosition {
+  const text = position.slice(0, -CHECKSUM_LENGTH)
+  if (text.length > HISTORY_LENGTH && position === text + checksumOf(text)) {
+    return { history: text.slice(0, HISTORY_LENGTH), place: text.slice(HISTORY_LENGTH) }
+  }
+  throw new AppError(40003, 'the position is not one that this service has given; send it back unchanged')
+}
+
+/** @param oldest the position after which the oldest kept entry follows */
+export const positionGone = (oldest: string): AppError =>
+  new AppError(41001, `the log of changes has no entries any more that follow this position; it begins after ${oldest}`)
+
+/** @param oldest as for `positionGone` */
+export const otherHistory = (oldest: string): AppError =>
+  new AppError(
+    41001,
+    `the position is of another store, or of this one before it was restored; the log of changes begins after ${oldest}`,
+  )

@@ -1,0 +1,98 @@
+import { isLoopback } from '../base/network.ts'
+import { AppError } from '../domain/errors.ts'
+import type { Store } from '../domain/store.ts'
+import type { ListenAddress } from '../settings/config.ts'
+import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import type { ShardState } from './metrics/service-metrics.ts'
+import type { Contract } from './operations.ts'
+import { Port, type PortOptions } from './port/port.ts'
+import { DeferredTasks } from './port/turns.ts'
+import type { BodyMemory, Exchange, Route } from './request/exchange.ts'
+import { addRoutes, answerNotFound, faultOfLocalHead, type Handlers, Router } from './router.ts'
+
+/** The operations of this port. They need no token here. */
+const OPERATIONS = ['getMetrics', 'getLiveness', 'getReadiness'] as const
+
+/** Open connections of monitors. */
+const MAX_CONNECTIONS = 32
+
+type MonitoringHandlers = Pick<Handlers, (typeof OPERATIONS)[number]>
+
+/**
+ * Makes a port for monitors alone, so that people who reach the port for clients cannot read the metrics. It has no TLS:
+ * its default is the machine itself.
+ */
+export function monitoringPort(
+  contract: Contract,
+  handlers: MonitoringHandlers,
+  bodies: BodyMemory,
+  { host }: ListenAddress,
+  options: Omit<PortOptions, 'limits' | 'router' | 'deferred' | 'certificate'>,
+): Port {
+  const { config, responder } = options
+  const isLocal = isLoopback(host)
+  const operations = contract.operations
+    .filter(({ id }) => Object.hasOwn(handlers, id))
+    .map((operation) => ({ ...operation, scopes: undefined }))
+  const notFound = answerNotFound(operations, responder, 'this port has /metrics, /health/live and /health/ready')
+  const router = new Router({ maxParamLength: config.headerLimit, notFound })
+  addRoutes(router, { ...contract, operations }, handlers, {
+    authorize: (_operation, next) => (isLocal ? fromThisMachine(next) : next),
+    confirm: async () => {},
+    responder,
+    cors: undefined,
+    bodies,
+    overload: undefined,
+  })
+  const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
+  return new Port({ ...options, router, limits, deferred: new DeferredTasks(), certificate: undefined })
+}
+
+const fromThisMachine =
+  (next: Route): Route =>
+  (exchange) => {
+    const fault = faultOfLocalHead(exchange.request)
+    if (fault !== undefined) throw fault
+    next(exchange)
+  }
+
+/** Milliseconds for which the result of a check is cached, so that probes cost at most one write per second. */
+const CHECK_TTL = 1000
+
+/** The handlers of liveness, readiness and metrics: for supervisors, load balancers and Prometheus. */
+export function monitoringHandlers(
+  store: Store,
+  responder: Responder,
+  state: ServiceState,
+  metrics: Metrics,
+  shards: (() => ShardState | undefined) | undefined,
+): Pick<Handlers, 'getLiveness' | 'getReadiness' | 'getMetrics'> {
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let check: Promise<unknown> = Promise.resolve()
+
+  function checkStore(): Promise<unknown> {
+    if (performance.now() - checkedAt > CHECK_TTL) {
+      checkedAt = performance.now()
+      check = Promise.all([store.checkWritable(), store.checkSearchable()])
+    }
+    return check
+  }
+
+  const reply = (exchange: Exchange, type: string, body: string) =>
+    responder.reply(exchange, 200, ['Content-Type', type, 'Cache-Control', 'no-store'], body)
+
+  return {
+    getLiveness: (exchange) => reply(exchange, JSON_TYPE, '{"status":"live"}'),
+    getReadiness(exchange) {
+      if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
+      return checkStore().then(() => reply(exchange, JSON_TYPE, ready(shards?.())))
+    },
+    getMetrics: (exchange) => metrics.text().then((text) => reply(exchange, metrics.contentType, text)),
+  }
+}
+
+const ready = (state: ShardState | undefined): string =>
+  state === undefined
+    ? '{"status":"ready"}'
+    : `{"status":"ready","shards":${state.shards},"shardsOutOfReach":${state.outOfReach}}`

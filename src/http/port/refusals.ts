@@ -1,0 +1,146 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type AppError, errorJson } from '../../domain/errors.ts'
+import { HttpError, refusalHeaders } from '../answer/refusal.ts'
+
+/** Milliseconds for which the service still reads a connection that it has refused. */
+const LINGER = 1000
+
+const CLOSE = { Connection: 'close' }
+
+/** The error of Node's `clientError` event. */
+export interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
+}
+
+/** The refusal of bytes that Node's parser cannot read, or that came too late. */
+export function refusalOfError(error: ParserError): AppError {
+  const { code = '' } = error
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new HttpError(43101, 'the request line and headers are larger than the limit', { headers: CLOSE })
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new HttpError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new HttpError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
+  }
+  return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it cannot be read'}`, {
+    headers: CLOSE,
+  })
+}
+
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+/** By the error codes of llhttp, Node's parser (https://github.com/nodejs/llhttp). */
+const FAULTS: Readonly<Record<string, string>> = {
+  HPE_INVALID_METHOD: 'it does not begin with a method, a path and HTTP/1.1',
+  HPE_INVALID_URL: 'its path has characters that must be percent-encoded',
+  HPE_INVALID_CONSTANT: 'its first line is not a method, one path without spaces and HTTP/1.1',
+  HPE_INVALID_VERSION: 'its first line does not end with HTTP/1.0 or HTTP/1.1, CR and LF',
+  HPE_PAUSED_H2_UPGRADE: 'it is HTTP/2',
+  HPE_INVALID_HEADER_TOKEN:
+    'a header has no colon, a space before the colon, a forbidden character, or a continuation line',
+  HPE_INVALID_CONTENT_LENGTH: 'Content-Length is not one whole number, or comes with Transfer-Encoding',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'Content-Length is given more than once',
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding is not exactly chunked, or comes with Content-Length',
+  HPE_INVALID_CHUNK_SIZE: 'the size of a chunk is not a hexadecimal number',
+  HPE_STRICT: 'a chunk is longer than its size, or a line does not end with CR and LF',
+  HPE_CR_EXPECTED: 'a line does not end with CR and LF',
+  HPE_LF_EXPECTED: 'a line does not end with CR and LF',
+  HPE_INVALID_EOF_STATE: 'it is incomplete',
+  HPE_CLOSED_CONNECTION: 'data follows a request with Connection: close',
+}
+
+export const unknownMethod = (): AppError =>
+  new HttpError(40501, `unknown method; the service supports ${METHODS}`, { headers: { Allow: METHODS, ...CLOSE } })
+
+/** The refusal of bytes that begin no TLS handshake. */
+export const clearText = (): AppError =>
+  new HttpError(40004, 'the request is not encrypted, but this port speaks HTTPS; use an address with https://', {
+    headers: CLOSE,
+  })
+
+/** The `Origin` of the request in a packet that the parser could not read. */
+export const originIn = ({ rawPacket }: ParserError): string | undefined =>
+  /\r\nOrigin:[ \t]*([!-~]+)[ \t]*\r\n/i.exec(rawPacket?.toString('latin1') ?? '')?.[1]
+
+/**
+ * Ends a connection of which the service parses no more, with a refusal if one is given. It reads on for LINGER
+ * milliseconds: a close with unread bytes resets the connection, and the client may lose the answer. Without the time
+ * limit, a client could keep the connection open forever.
+ *
+ * @param headers those that every answer has, names and values in turn
+ */
+export function endRefused(socket: Socket, refusal?: AppError, headers: readonly string[] = []): void {
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER).unref()
+  socket.end(refusal === undefined ? '' : textOf(refusal, headers))
+}
+
+function textOf(refusal: AppError, headers: readonly string[]): string {
+  const { status, number, message } = refusal
+  const body = errorJson(number, message)
+  const own = {
+    ...refusalHeaders(refusal),
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'Content-Length': Buffer.byteLength(body),
+    Date: new Date().toUTCString(),
+    ...CLOSE,
+  }
+  const fields = [...Object.entries(own).flat(), ...headers].map((text, i) => `${text}${i % 2 === 0 ? ': ' : '\r\n'}`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
+}
+
+/** A request line (RFC 9112 section 3). */
+const LINE = /^[\w!#$%&'*+.^`|~-]+ [!-~]{1,8192} HTTP\/1\.[01]\r\n/
+/** The characters of a method (RFC 9110 section 5.6.2) at the end of a text. Its time grows with the square of the text. */
+const METHOD_START = /[\w!#$%&'*+.^`|~-]*$/
+/** More characters than the longest method has that the parser knows: it stops within that many. */
+const LONGEST_METHOD = 32
+
+/**
+ * Whether a packet in which the parser has stopped because of a method has a whole request line, with an unknown method.
+ * A line that arrives in parts counts as bytes that are no HTTP.
+ */
+export function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  const packet = rawPacket?.toString('latin1', Math.max(0, bytesParsed - LONGEST_METHOD), bytesParsed + 10_000) ?? ''
+  // The parser stops at the first character that fits no known method.
+  const before = packet.slice(0, Math.min(bytesParsed, LONGEST_METHOD))
+  return LINE.test(packet.slice(METHOD_START.exec(before)?.index))
+}
+
+/** Milliseconds between two checks whether more of the body has arrived. */
+const INTERVAL = 1000
+/** Checks after which the rest of a body has taken too long. */
+const MAX_CHECKS = 30
+/** The same for a request without a valid token. */
+const MAX_CHECKS_UNAUTHORIZED = 5
+
+/**
+ * Sends an answer before its whole request has arrived, and drops the rest of the request. An immediate close would
+ * reset the connection of a client that still sends, and many clients then never read the answer. Closes the connection
+ * when nothing arrives between two checks, or when the rest takes too long.
+ */
+export function endAfterBody(response: ServerResponse, body: string | Buffer): void {
+  const { req } = response
+  let checksLeft = response.statusCode === 401 ? MAX_CHECKS_UNAUTHORIZED : MAX_CHECKS
+  let hasArrived = false
+  const check = () => {
+    checksLeft--
+    if (!hasArrived || checksLeft === 0) response.destroy()
+    hasArrived = false
+  }
+  const timer = setInterval(check, INTERVAL).unref()
+  const end = () => {
+    clearInterval(timer)
+    response.end()
+  }
+  response.write(body)
+  req.on('data', () => {
+    hasArrived = true
+  })
+  req.once('end', end)
+  req.once('close', end)
+}

@@ -1,0 +1,353 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Bound } from '../../base/counts.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { Actor, Identity } from '../../domain/token.ts'
+import { readJsonBody } from '../../json/body.ts'
+import { HttpError } from '../answer/refusal.ts'
+import type { Method, Operation } from '../operations.ts'
+import { type MediaType, readMediaType } from './head.ts'
+
+/** The reason of an exchange that ended because its client closed the connection. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+/** The change that a request asks for, as far as its handler knows it yet. */
+export interface Change {
+  /** The id of the plant. */
+  readonly plant?: string
+  outcome?: string
+  /** Returns further members of the audit line, at the time when the line is written. */
+  readonly details?: () => object
+  /** Whether a part of the change may be stored when the rest fails. */
+  readonly isGradual?: boolean
+}
+
+/** One request and its response, with everything that the service has found out about the request so far. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** `performance.now()` when the work on the request began. */
+  readonly startedAt = performance.now()
+  /** Undefined until the router has found one. */
+  operation: Operation | undefined = undefined
+  /** Percent-decoded, by their names in the contract. */
+  pathParameters: PathParameters = NO_PARAMETERS
+  identity: Identity | undefined = undefined
+  /** Undefined until an answer or a line of the log needs it. */
+  requestId: string | undefined = undefined
+  /** Names and values in turn. */
+  rateLimitHeaders: readonly string[] | undefined = undefined
+  /** Undefined until the handler of a change has read its request. */
+  change: Change | undefined = undefined
+  #endReason: ClientGone | AppError | undefined = undefined
+  #abort: AbortController | undefined = undefined
+  #failBody: ((refusal: AppError) => void) | undefined = undefined
+  #bodyFault: AppError | undefined = undefined
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request
+    this.response = response
+  }
+
+  /**
+   * Aborts when the connection closes before it has taken the whole answer. The reason is ClientGone, or an AppError
+   * when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the store,
+   * and frees its resources. The first use creates the signal, because most requests need none.
+   */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    if (this.#endReason !== undefined) this.#abort.abort(this.#endReason)
+    return this.#abort.signal
+  }
+
+  /** The actor of the token. @throws Error in an operation that takes no token */
+  get actor(): Actor {
+    if (this.identity === undefined) throw new Error('an operation without a token has no actor')
+    return this.identity.actor
+  }
+
+  /** Whether the exchange ended without a whole answer. */
+  get isOver(): boolean {
+    return this.#endReason !== undefined
+  }
+
+  /** Ends the exchange without an answer, or in the middle of it. */
+  giveUp(reason: ClientGone | AppError = new ClientGone()): void {
+    if (this.#endReason !== undefined) return
+    this.#endReason = reason
+    this.#abort?.abort(reason)
+    this.response.destroy()
+  }
+
+  /**
+   * Sends 100 Continue to a client that waits for it (RFC 9110 section 10.1.1). A refused head gets none, so that its
+   * client need not send the body.
+   *
+   * @param fail called when the rest of the body can never arrive, with the refusal for it
+   */
+  askForBody(fail: (refusal: AppError) => void): void {
+    this.#failBody = fail
+    const { httpVersion, headers } = this.request
+    if (this.#bodyFault !== undefined) fail(this.#bodyFault)
+    else if (headers.expect !== undefined && httpVersion === '1.1' && CONTINUE.test(headers.expect)) {
+      this.response.writeContinue()
+    }
+  }
+
+  /** Fails the body, whose rest can never arrive. The answer stays the same when no handler reads the body. */
+  failBody(refusal: AppError): void {
+    this.#bodyFault = refusal
+    if (!this.response.headersSent) this.#failBody?.(refusal)
+  }
+}
+
+export type PathParameters = Readonly<Record<string, string | undefined>>
+
+const NO_PARAMETERS: PathParameters = {}
+
+/** The expression by which Node.js recognizes a client that waits for 100 Continue. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
+
+/** Handles an exchange. The caller refuses the exchange if this throws an error. */
+export type Route = (exchange: Exchange) => void
+
+/**
+ * Reads the whole body of a request, or refuses it by its headers.
+ *
+ * @param memory has the size limit
+ * @param use called with the body, unless the client leaves first
+ * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when the operation does not
+ *   take its media type, 42901 or 50302 when bodies take too much memory
+ */
+export function readBody(
+  exchange: Exchange,
+  operation: Operation,
+  memory: BodyMemory,
+  use: (body: Buffer) => void,
+  refuse: (refusal: AppError) => void,
+): void {
+  const limit = memory.bodyLimit
+  const refusal = refusalByHeaders(exchange, operation, limit)
+  if (refusal === undefined) {
+    readWhole(exchange, memory, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
+  } else {
+    refuse(refusal)
+  }
+}
+
+/** Returns the refusal of a body by its headers; undefined where they are acceptable. */
+export function refusalByHeaders(
+  { request: { headers } }: Exchange,
+  operation: Operation,
+  limit: number,
+): AppError | undefined {
+  if (Number(headers['content-length'] ?? 0) > limit) return tooLarge(limit)
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
+  const type = headers['content-type']
+  // Nearly every request has exactly this type. This saves a create 1 µs.
+  return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
+}
+
+function refusalByType(operation: Operation, header: string): AppError | undefined {
+  const mediaType = readMediaType(header)
+  if (mediaType === undefined) {
+    return unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
+  }
+  if (!operation.mediaTypes.includes(mediaType.type)) return unsupported(operation, 'the media type is not supported')
+  const charset = charsetOf(mediaType)
+  if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return undefined
+  return unsupported(operation, 'the charset is not supported')
+}
+
+/** The charset of a body, in lower case. */
+export const charsetOf = ({ parameters }: MediaType): string => (parameters.get('charset') ?? 'utf-8').toLowerCase()
+
+function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
+  return new HttpError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
+    headers: acceptedBodies(method, mediaTypes),
+  })
+}
+
+/**
+ * The header that names the media types of a body: Accept-Post (Linked Data Platform 1.0 section 7.1), Accept-Patch
+ * (RFC 5789 section 3.1) or Accept (RFC 9110 section 12.5.1).
+ */
+export function acceptedBodies(method: Method, mediaTypes: readonly string[]): Record<string, string> {
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method as string] ?? 'Accept'
+  return mediaTypes.length === 0 ? {} : { [name]: mediaTypes.join(', ') }
+}
+
+/** Closes the connection, because to reuse it the service would have to read the rest of the body. */
+const tooLarge = (limit: number): AppError =>
+  new HttpError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })
+
+/**
+ * Collects the whole body of a request.
+ *
+ * @param memory has the size limit, and counts the bytes of this body
+ * @param use called with the body, or with undefined as soon as the body exceeds the limit; never called when the
+ *   client leaves first
+ * @param fail called instead when the rest of the body cannot arrive, or the memory has no room for it
+ */
+function readWhole(
+  exchange: Exchange,
+  memory: BodyMemory,
+  use: (body: Buffer | undefined) => void,
+  fail: (refusal: AppError) => void,
+): void {
+  const { request } = exchange
+  if (request.readableEnded) {
+    use(EMPTY)
+    return
+  }
+  let length = 0
+  let isDone = false
+  /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */
+  let kept: Buffer = EMPTY
+  const drop = (report: () => void) => {
+    if (isDone) return
+    isDone = true
+    kept = EMPTY
+    memory.release(exchange)
+    report()
+  }
+  request.on('data', (chunk: Buffer) => {
+    const from = length
+    length += chunk.length
+    if (isDone) return
+    if (length > memory.bodyLimit) return drop(() => use(undefined))
+    try {
+      kept = withChunk(exchange, memory, kept, from, chunk)
+    } catch (error) {
+      drop(() => fail(error as AppError))
+    }
+  })
+  request.on('end', () => {
+    if (isDone) return
+    isDone = true
+    use(kept.length === length ? kept : kept.subarray(0, length))
+    kept = EMPTY
+  })
+  exchange.askForBody((refusal) => drop(() => fail(refusal)))
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes. */
+function withChunk(exchange: Exchange, memory: BodyMemory, kept: Buffer, length: number, chunk: Buffer): Buffer {
+  const needed = length + chunk.length
+  if (length > 0 && needed <= kept.length) {
+    chunk.copy(kept, length)
+    return kept
+  }
+  const size = length === 0 ? needed : Math.min(memory.bodyLimit, Math.max(needed, 2 * kept.length))
+  memory.grow(exchange, size)
+  if (length === 0) return chunk
+  const larger = Buffer.allocUnsafeSlow(size)
+  kept.copy(larger, 0, 0, length)
+  chunk.copy(larger, length)
+  return larger
+}
+
+interface BodyLimits {
+  /** Bytes of the largest body. */
+  readonly bodyLimit: number
+  /** Bytes of all bodies in memory. */
+  readonly bodyMemory: number
+}
+
+/** Bytes. A body up to this size does not count, so that nearly every create costs nothing here. */
+const MAX_UNCOUNTED = 4096
+
+/** The memory for bodies, from their first bytes until their requests are answered. */
+export class BodyMemory {
+  readonly bodyLimit: number
+  readonly bound: Bound
+  readonly #maxOfToken: number
+  readonly #byToken = new Map<string, number>()
+  readonly #byExchange = new Map<Exchange, number>()
+
+  /** A token may use half of the memory. A single body always has room. */
+  constructor({ bodyLimit, bodyMemory }: BodyLimits) {
+    this.bodyLimit = bodyLimit
+    this.bound = new Bound(Math.max(bodyMemory, bodyLimit))
+    this.#maxOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
+  }
+
+  /**
+   * Takes memory for the body of an exchange, until the exchange ends or releases it.
+   *
+   * @param bytes the memory that the body needs in total
+   * @throws AppError 42901 when the bodies of its token take too much, 50302 when all bodies together do
+   */
+  grow(exchange: Exchange, bytes: number): void {
+    if (bytes <= MAX_UNCOUNTED) return
+    const known = this.#byExchange.get(exchange)
+    const more = bytes - (known ?? 0)
+    const token = tokenOf(exchange)
+    const ofToken = (this.#byToken.get(token) ?? 0) + more
+    if (ofToken > this.#maxOfToken) {
+      throw this.#refuse(42901, 'too many large bodies of this token are under way; send fewer at a time')
+    }
+    if (!this.bound.hasRoom(more)) {
+      throw this.#refuse(50302, 'too many large bodies are under way; try again in a second')
+    }
+    this.#byToken.set(token, ofToken)
+    this.bound.used += more
+    this.#byExchange.set(exchange, bytes)
+    if (known === undefined) exchange.response.once('close', () => this.release(exchange))
+  }
+
+  release(exchange: Exchange): void {
+    const bytes = this.#byExchange.get(exchange)
+    if (bytes === undefined) return
+    this.#byExchange.delete(exchange)
+    this.bound.used -= bytes
+    const token = tokenOf(exchange)
+    const left = (this.#byToken.get(token) ?? 0) - bytes
+    if (left > 0) this.#byToken.set(token, left)
+    else this.#byToken.delete(token)
+  }
+
+  #refuse(number: 42901 | 50302, message: string): AppError {
+    this.bound.refused++
+    return new HttpError(number, message, { headers: { Connection: 'close' } })
+  }
+}
+
+const tokenOf = ({ identity }: Exchange): string => identity?.actor.id ?? ''
+
+/** Bytes. No such body needs more, and JSON.parse takes long for a body of many members. */
+const MAX_SMALL = 16 * 1024
+
+interface SmallBody<Member extends string> {
+  readonly members: Readonly<Partial<Record<Member, unknown>>>
+  /** The faults so far. The caller adds those of the members. */
+  readonly faults: string[]
+}
+
+/**
+ * Reads the body of an operation that takes a short object. An unknown member is a fault: to ignore a mistyped name
+ * would change the meaning of the request.
+ *
+ * @throws AppError 40001 for invalid JSON, 40002 where the body is no object, 41301 when it exceeds MAX_SMALL
+ */
+export function readSmallBody<Member extends string>(
+  body: Buffer,
+  nestingLimit: number,
+  known: readonly Member[],
+): SmallBody<Member> {
+  if (body.length > MAX_SMALL) {
+    throw new AppError(41301, 'the body is larger than the 16 KiB that this operation takes')
+  }
+  if (!readJsonBody(body, nestingLimit).isObject) throw new AppError(40002, 'the body must be an object')
+  const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
+  const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
+  if (unknown.length === 0) return { members, faults: [] }
+  // A long or strange name may be a misplaced secret, so the message leaves it out.
+  const shown = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
+  const names = shown.length === 0 ? '' : ` ${shown.join(', ')}`
+  return { members, faults: [`unknown member${names}; this operation has ${known.join(', ')}`] }
+}

@@ -1,0 +1,114 @@
+import { type ChangeLog, type ChangePage, entryJson } from '../../domain/changes.ts'
+import { AppError } from '../../domain/errors.ts'
+import { PAGE_TEXT } from '../../domain/plant-query.ts'
+import type { Store } from '../../domain/store.ts'
+import type { Admission } from '../admission/admission.ts'
+import { HttpError } from '../answer/refusal.ts'
+import { JSON_TYPE, type Responder } from '../answer/responder.ts'
+import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
+import type { OperationParameters } from '../operations.generated.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { preferredType, writeQueryString } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
+import { answerPage, writePage } from './lists.ts'
+
+type ChangesParameters = OperationParameters['listChanges']
+
+const STREAM_TYPE = 'text/event-stream'
+/** A proxy must neither keep nor compress the stream, and nginx must not gather it. */
+const STREAM_HEADERS = [
+  ...['Content-Type', STREAM_TYPE, 'Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'],
+]
+/** The position of the end of the log. */
+const NOW = 'now'
+
+/**
+ * The handlers of the log of changes.
+ *
+ * @param streams absent like the log of the store
+ */
+export function changeHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+  streams: ChangeStreams | undefined,
+): Pick<Handlers, 'listChanges' | 'getHistory'> {
+  const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
+
+  function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
+    const { after, limit, tag: tags = [] } = query
+    const read = async (signal: AbortSignal) => log.read({ after: await startOf(log, after), limit, tags }, signal)
+    return admission.during('search', exchange, read).then((page) => {
+      const { json, next } = writeChanges(page)
+      const link = `<${linkTo(query, next)}>; rel="next"`
+      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
+    })
+  }
+
+  function stream(exchange: Exchange, log: ChangeLog, query: ChangesParameters, open: ChangeStreams): Promise<void> {
+    const { tag: tags = [], after, 'Last-Event-ID': last = after } = query
+    responder.mustHaveRoom()
+    return admission.during('stream', exchange, async (signal) => {
+      const read: ReadPage = (request) =>
+        admission
+          .during('search', exchange, (ending) => log.read(request, ending))
+          .catch((error: unknown) => Promise.reject(withLink(error, query)))
+      const events = open.events({ after: await startOf(log, last), tags }, read, signal)
+      await responder.stream(exchange, [...STREAM_HEADERS], events, signal, true)
+    })
+  }
+
+  return {
+    listChanges(exchange, query) {
+      const log = mustHaveLog(store)
+      const type = preferredType(exchange.request.headers.accept, [JSON_TYPE, STREAM_TYPE])
+      const answered =
+        type === STREAM_TYPE && streams !== undefined
+          ? stream(exchange, log, query, streams)
+          : answerChanges(exchange, log, query)
+      answered.catch((error: unknown) => responder.refuse(exchange, withLink(error, query)))
+    },
+
+    async getHistory(exchange, { id, limit, cursor }) {
+      const log = mustHaveLog(store)
+      const found = await admission.during('search', exchange, (signal) => log.history(id, cursor, limit + 1, signal))
+      const page = writePage(`/plants/${id}/history`, found, limit, entryJson, ({ position }) => [
+        ['limit', String(limit)],
+        ['cursor', position],
+      ])
+      answerPage(responder, exchange, page)
+    },
+  }
+}
+
+function mustHaveLog({ changes }: Store): ChangeLog {
+  if (changes !== undefined) return changes
+  throw new AppError(40401, 'the log of changes is switched off (--changes-keep)')
+}
+
+/** Writes the entries of a page. It ends early once its JSON is longer than PAGE_TEXT. */
+function writeChanges({ entries, next }: ChangePage): { readonly json: string; readonly next: string } {
+  const texts: string[] = []
+  let length = 0
+  for (const entry of entries) {
+    if (length > PAGE_TEXT) break
+    const text = entryJson(entry)
+    texts.push(text)
+    length += text.length
+  }
+  const last = texts.length < entries.length ? entries[texts.length - 1]?.position : undefined
+  return { json: `[${texts.join(',')}]`, next: last ?? next }
+}
+
+function linkTo({ limit, tag = [] }: ChangesParameters, after?: string): string {
+  const parameters: [string, string][] = [['limit', String(limit)]]
+  for (const text of tag) parameters.push(['tag', text])
+  if (after !== undefined) parameters.push(['after', after])
+  return `/changes?${writeQueryString(parameters)}`
+}
+
+/** Adds the link to the oldest entries to the refusal of a position that is gone. */
+function withLink(error: unknown, query: ChangesParameters): unknown {
+  if (!(error instanceof AppError && error.number === 41001)) return error
+  return new HttpError(41001, error.message, { headers: { Link: `<${linkTo(query)}>; rel="first"` } })
+}

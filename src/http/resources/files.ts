@@ -1,0 +1,235 @@
+import { AppError, type ErrorNumber } from '../../domain/errors.ts'
+import { filterOf } from '../../domain/plant-query.ts'
+import type { Store } from '../../domain/store.ts'
+import type { RefusedRow } from '../../import/batch.ts'
+import type { Duplicates } from '../../import/duplicates.ts'
+import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, readPlants, writeFile } from '../../import/format.ts'
+import {
+  type ImportCounts,
+  type ImportSummary,
+  ImportTotals,
+  runImport,
+  type TakeSummary,
+} from '../../import/run-import.ts'
+import type { Config } from '../../settings/config.ts'
+import type { Admission } from '../admission/admission.ts'
+import { HttpError } from '../answer/refusal.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { requireScopes } from '../auth/bearer.ts'
+import type { SlowClients } from '../port/slow-clients.ts'
+import { charsetOf, type Exchange } from '../request/exchange.ts'
+import { type MediaType, preferredType, readMediaType } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
+
+/**
+ * The handler of imports.
+ *
+ * @param stopping ends imports under way. Its reason is the AppError that they get
+ */
+export function importHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+  slowClients: SlowClients,
+  { bodyLimit, nestingLimit }: Config,
+  stopping: AbortSignal,
+): Pick<Handlers, 'importPlants'> {
+  return {
+    importPlants(exchange, options) {
+      const type = readMediaType(exchange.request.headers['content-type'] ?? '')
+      const format = formatOfType(type)
+      if (options.duplicates) requireDuplicates(exchange, options.dryRun)
+      const isUtf16 = type !== undefined && charsetOf(type) === 'utf-16'
+      return admission
+        .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
+          const signal = AbortSignal.any([ending, stopping])
+          const pieces = bodyPieces(exchange, slowClients, signal)
+          const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit, isUtf16 })
+          const reporter = new ImportReporter(options.dryRun)
+          const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
+          exchange.change = { outcome: 'imported', details, isGradual: true }
+          responder.audit.begins(exchange)
+          try {
+            const { actor } = exchange
+            const take: TakeSummary = (...part) => reporter.add(...part)
+            const duplicates = await runImport(store, batches, { ...options, actor }, take, signal)
+            return { ...reporter.report, ...duplicates }
+          } catch (error) {
+            throw error instanceof AppError ? reporter.refusalOf(error) : error
+          }
+        })
+        .finally(() => {
+          // It may take longer than a client waits for its answer.
+          if (!options.dryRun) void store.afterImport()
+        })
+        .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], reportJson(report)))
+    },
+  }
+}
+
+/** The format of a media type. The contract admits no types without a format. */
+const formatOfType = (mediaType: MediaType | undefined): Format =>
+  FORMATS.find((format) => MEDIA_TYPES[format] === mediaType?.type) ?? 'ndjson'
+
+/** @throws AppError 40003 without a dry run, 40301 when the token may not read plants */
+function requireDuplicates({ identity }: Exchange, dryRun: boolean): void {
+  if (identity !== undefined) requireScopes(identity, ['plants:read'])
+  if (!dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
+}
+
+/** The body of the answer to an import. */
+interface ImportReport extends ImportSummary, Partial<Duplicates> {
+  readonly dryRun: boolean
+}
+
+/** JSON.stringify writes no bigint, and takes 4 times as long with a replacer that does. */
+function reportJson({ duplicateRows, ...report }: ImportReport): string {
+  const json = JSON.stringify(report)
+  if (duplicateRows === undefined) return json
+  const rows = duplicateRows.map(({ line, id }) => `{"line":${line},"id":${id}}`)
+  return `${json.slice(0, -1)},"duplicateRows":[${rows.join(',')}]}`
+}
+
+/** Collects the results of the rows of a file: for the answer, or for the refusal of an import that stops early. */
+class ImportReporter {
+  readonly #dryRun: boolean
+  readonly #totals = new ImportTotals()
+  readonly #refusedRows: RefusedRow[] = []
+  /** The line in which the last imported row begins. */
+  #line = 0
+
+  constructor(dryRun: boolean) {
+    this.#dryRun = dryRun
+  }
+
+  get counts(): ImportCounts {
+    return this.#totals.counts
+  }
+
+  get report(): ImportReport {
+    return { dryRun: this.#dryRun, ...this.#totals.counts, refusedRows: this.#refusedRows }
+  }
+
+  add(summary: ImportSummary, lastLine: number): void {
+    this.#refusedRows.push(...this.#totals.add(summary))
+    this.#line = lastLine
+  }
+
+  /** The refusal for an error that ends the import, with the counts of the rows so far. Stored rows stay. */
+  refusalOf(error: AppError): AppError {
+    const { number, retryAfter, cause } = error
+    const message = [STORE_FAULTS[number] ?? error.message, this.#reached(), this.#rest(number)].join('; ')
+    return error instanceof HttpError
+      ? new HttpError(number, message, { headers: error.headers, retryAfter, cause })
+      : new AppError(number, message, { retryAfter, cause })
+  }
+
+  #reached(): string {
+    const { added, updated, unchanged, refused } = this.#totals.counts
+    if (this.#line === 0) return 'no row was processed'
+    const counts = `${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused`
+    return `all rows up to line ${this.#line} were processed (${counts})`
+  }
+
+  #rest(number: ErrorNumber): string {
+    if (this.#dryRun) return 'nothing was stored'
+    if (number === 50301) return 'further rows may be stored; importing the file again is safe'
+    return 'no further row was stored; importing the file again is safe'
+  }
+}
+
+/** Messages that replace those of the store, which say of the whole request that nothing was done. */
+const STORE_FAULTS: Readonly<Partial<Record<ErrorNumber, string>>> = {
+  50301: 'the store is out of reach',
+  50303: 'the service is shutting down',
+  50304: 'the store has no space left',
+}
+
+/** CSV with the parameters of RFC 4180. NDJSON has no charset, because JSON is always UTF-8. */
+const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  ndjson: MEDIA_TYPES.ndjson,
+  csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
+}
+
+/** The handler of exports. */
+export function exportHandlers(
+  store: Store,
+  responder: Responder,
+  admission: Admission,
+): Pick<Handlers, 'exportPlants'> {
+  return {
+    exportPlants(exchange, parameters) {
+      const { format = formatFor(exchange), sort } = parameters
+      if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
+        throw new AppError(40601, `Accept excludes ${MEDIA_TYPES[format]}, the media type of the format ${format}`)
+      }
+      const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
+      headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
+      const filter = filterOf(parameters.tag, parameters.q)
+      return admission.during('export', exchange, async (signal) => {
+        const onPosition = (position: string) => headers.push('Plantstore-Position', position)
+        if (filter === undefined) await store.changes?.end().then(onPosition)
+        const plants = filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort, signal, onPosition)
+        return responder.stream(exchange, headers, writeFile(format, plants), signal)
+      })
+    },
+  }
+}
+
+function formatFor({ request }: Exchange): Format {
+  const types = FORMATS.map((format) => MEDIA_TYPES[format])
+  const preferred = preferredType(request.headers.accept, types)
+  return FORMATS.find((format) => MEDIA_TYPES[format] === preferred) ?? 'ndjson'
+}
+
+const EVENTS = ['readable', 'end', 'close', 'error'] as const
+
+/**
+ * Yields the body of a request in pieces, and reads no faster than the caller takes them. A piece holds all bytes that
+ * arrived since the last one. The client must keep the least speed only while the caller waits for it.
+ *
+ * @param signal ends the reading with its reason. It must abort when the signal of the exchange does
+ * @throws AppError 40801 when the client is too slow, and the refusal when the rest of the body cannot arrive; the
+ *   reason of the signal
+ */
+async function* bodyPieces(
+  exchange: Exchange,
+  slowClients: SlowClients,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void> {
+  const { request } = exchange
+  let wake: (() => void) | undefined
+  let fault: AppError | undefined
+  let moved = 0
+  const onChange = () => wake?.()
+  const fail = (refusal: AppError) => {
+    fault = refusal
+    onChange()
+  }
+  const isWaiting = () => wake !== undefined
+  const unwatch = slowClients.watch({ moved: () => moved, isWaiting, end: fail, size: 0, verb: 'sent' })
+  for (const event of EVENTS) request.on(event, onChange)
+  signal.addEventListener('abort', onChange)
+  exchange.askForBody(fail)
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const piece = request.read() as Buffer | null
+      if (piece !== null) {
+        moved += piece.length
+        yield piece
+      } else if (request.readableEnded) return
+      else if (fault !== undefined) throw fault
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        wake = undefined
+      }
+    }
+  } finally {
+    unwatch()
+    for (const event of EVENTS) request.off(event, onChange)
+    signal.removeEventListener('abort', onChange)
+  }
+}

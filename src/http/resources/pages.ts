@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { assetsIn, readAsset } from '../../base/assets.ts'
+import { AppError } from '../../domain/errors.ts'
+import { SCOPES } from '../../domain/token.ts'
+import type { Config } from '../../settings/config.ts'
+import { JSON_TYPE, type Responder } from '../answer/responder.ts'
+import type { Contract } from '../operations.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { type EntityTags, isFresh, preferredType } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
+
+/** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
+export function pageHandlers(responder: Responder, config: Config): Pick<Handlers, 'getStart' | 'getPageFile'> {
+  const facts: Readonly<Record<string, string | undefined>> = { 'public-url': config.publicUrl, ...signInFacts(config) }
+  const issuer = facts['oidc-issuer']
+  const peer = issuer === undefined ? undefined : new URL(issuer).origin
+  const files = config.page ? readPage('start', facts, peer) : new Map<string, StaticFile>()
+  const start = files.get('index.html')
+  return {
+    getStart(exchange, { 'If-None-Match': tags }) {
+      // A client that prefers no type is a program.
+      const type = preferredType(exchange.request.headers.accept, ['application/json', 'text/html'])
+      if (type === 'text/html' && start !== undefined) answerFile(responder, exchange, tags, start)
+      else responder.reply(exchange, 303, ['Location', '/openapi.json'], '')
+    },
+    getPageFile(exchange, { file: name, 'If-None-Match': tags }) {
+      const file = files.get(name)
+      if (file === undefined) throw new AppError(40401, 'the page at / has no such file, or is switched off')
+      answerFile(responder, exchange, tags, file)
+    },
+  }
+}
+
+/** What the page needs to sign people in with the identity provider, by the names of its elements `meta`. */
+function signInFacts(config: Config): Readonly<Record<string, string | undefined>> {
+  const { oidcIssuer, oidcClientId, oidcScopeClaim, oidcScopeMap } = config
+  if (oidcIssuer === undefined || oidcClientId === undefined) return {}
+  // Values of other claims, such as roles, are nothing that a client asks for.
+  const asked = ['scope', 'scp'].includes(oidcScopeClaim) ? oidcScopeMap.map(([from]) => from) : []
+  const scope = [...new Set(['openid', 'profile', ...asked])].join(' ')
+  return { 'oidc-issuer': oidcIssuer, 'oidc-client-id': oidcClientId, 'oidc-scope': scope }
+}
+
+/**
+ * The handlers of the contract as JSON, and of the page that shows it.
+ *
+ * @param config without `page`, the service answers 404 for the page and its files
+ */
+export function docsHandlers(
+  contract: Contract,
+  responder: Responder,
+  { page, publicUrl }: Pick<Config, 'page' | 'publicUrl'>,
+): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
+  const files = page ? readPage('docs') : new Map<string, StaticFile>()
+  const servers = publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }
+  const document = staticFile(Buffer.from(JSON.stringify({ ...contract.document, ...servers })), JSON_TYPE, [])
+  const fileOf = (name: string): StaticFile => {
+    const file = files.get(name)
+    if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
+    return file
+  }
+  return {
+    getContract: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, document),
+    getDocs: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf('index.html')),
+    getDocsFile: (exchange, { file, 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf(file)),
+  }
+}
+
+/** Allows no inline script and no other origin, so that no answer of the service becomes a part of a page. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+/** Lets the page compile the WebAssembly that reads codes of labels, and still no text as a script (CSP level 3). */
+const WITH_WASM = ["script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"] as const
+const FOLDERS = {
+  start: new URL('../../../web/dist/', import.meta.url),
+  docs: new URL('../../../web/dist-docs/', import.meta.url),
+}
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  wasm: 'application/wasm',
+}
+
+interface StaticFile {
+  readonly bytes: Buffer
+  /** All headers but Content-Type, which a 304 leaves out. */
+  readonly headers: readonly string[]
+  readonly type: string
+  readonly etag: string
+}
+
+/**
+ * The files of a page, by their names.
+ *
+ * @param facts the contents of elements `meta` by their names, for the page
+ * @param peer the only other origin to which the page may send requests
+ */
+function readPage(
+  page: keyof typeof FOLDERS,
+  facts: Readonly<Record<string, string | undefined>> = {},
+  peer?: string,
+): Map<string, StaticFile> {
+  const folder = FOLDERS[page]
+  const connect = "connect-src 'self'"
+  const allowed = peer === undefined ? POLICY : POLICY.replace(connect, `${connect} ${peer}`)
+  const policy = ['Content-Security-Policy', page === 'start' ? allowed.replace(...WITH_WASM) : allowed]
+  return new Map(
+    assetsIn(folder).map((name) => {
+      const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+      const bytes = readAsset(new URL(name, folder))
+      return [name, staticFile(name === 'index.html' ? withFacts(bytes, facts) : bytes, type, policy)]
+    }),
+  )
+}
+
+function withFacts(page: Buffer, facts: Readonly<Record<string, string | undefined>>): Buffer {
+  const metas = Object.entries(facts).flatMap(([name, content]) =>
+    content === undefined ? [] : [`<meta name="${name}" content="${escaped(content)}">\n`],
+  )
+  return Buffer.from(page.toString('utf8').replace('</head>', () => `${metas.join('')}</head>`))
+}
+
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+
+/** @param headers further headers of the file, names and values in turn */
+function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
+  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
+  // One minute: a reload within it sends no requests, and an update shows soon after.
+  return {
+    bytes,
+    type,
+    etag,
+    headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60'],
+  }
+}
+
+/** @throws AppError 40601 when Accept excludes the type of the file */
+function answerFile(
+  responder: Responder,
+  exchange: Exchange,
+  ifNoneMatch: EntityTags | undefined,
+  { bytes, headers, type, etag }: StaticFile,
+): void {
+  // The contract names the types of all files together.
+  const [mediaType = type] = type.split(';', 1)
+  if (preferredType(exchange.request.headers.accept, [mediaType]) === undefined) {
+    throw new AppError(40601, `Accept excludes the media type of the file, ${mediaType}`)
+  }
+  if (isFresh(ifNoneMatch, etag)) responder.notModified(exchange, [...headers], bytes)
+  else responder.replyFile(exchange, ['Content-Type', type, ...headers], bytes)
+}
+
+export const METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+/**
+ * The handler of the metadata by which clients of OAuth find the identity provider (RFC 9728).
+ *
+ * @param origin returns the address that clients use
+ */
+export function resourceMetadataHandlers(
+  responder: Responder,
+  { oidcIssuer }: Pick<Config, 'oidcIssuer'>,
+  origin: () => string,
+): Pick<Handlers, 'getResourceMetadata'> {
+  return {
+    getResourceMetadata(exchange) {
+      if (oidcIssuer === undefined) throw new AppError(40401, 'this service takes no tokens of an identity provider')
+      const metadata = {
+        resource: origin(),
+        authorization_servers: [oidcIssuer],
+        scopes_supported: SCOPES,
+        bearer_methods_supported: ['header'],
+        resource_name: 'Plantstore',
+        resource_documentation: `${origin()}/openapi.json`,
+      }
+      responder.reply(
+        exchange,
+        200,
+        ['Content-Type', JSON_TYPE, 'Cache-Control', 'max-age=60'],
+        JSON.stringify(metadata),
+      )
+    },
+  }
+}

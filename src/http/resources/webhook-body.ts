@@ -1,0 +1,122 @@
+import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
+import { AppError } from '../../domain/errors.ts'
+import { faultOfTokenName } from '../../domain/token.ts'
+import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
+import type { OperationBodies } from '../operations.generated.ts'
+import { readSmallBody } from '../request/exchange.ts'
+
+const MEMBERS = [
+  'url',
+  'types',
+  'tags',
+  'description',
+  'body',
+  'concurrency',
+] as const satisfies readonly (keyof OperationBodies['createWebhook'])[]
+const PATCH_MEMBERS = [...MEMBERS, 'state'] as const satisfies readonly (keyof OperationBodies['updateWebhook'])[]
+
+const MAX_URL = 2048
+const MAX_TAGS = 100
+
+/** The members of a webhook that a request gives. */
+export type WebhookPatch = Partial<WebhookRequest> & { readonly state?: 'active' | 'paused' }
+
+/** @param checkUrl throws AppError 40002 for a URL that the operator does not allow */
+export type CheckUrl = (url: URL) => void
+
+/** Reads the body of createWebhook. @throws AppError as readSmallBody does, and 40002 that names every fault */
+export function parseWebhook(body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookRequest {
+  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
+  if (members.url === undefined) faults.push('url is required')
+  const patch = patchIn(members, faults, checkUrl)
+  return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
+}
+
+/** Reads the body of updateWebhook. @throws AppError as parseWebhook does */
+export function parseWebhookPatch(body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookPatch {
+  const { members, faults } = readSmallBody(body, nestingLimit, PATCH_MEMBERS)
+  const state = oneOf(['active', 'paused'], 'state', members.state, faults)
+  return { ...patchIn(members, faults, checkUrl), ...(state === undefined ? {} : { state }) }
+}
+
+/** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does, and 40002 */
+export function parseRange(body: Buffer, nestingLimit: number): { after: string; until: string | undefined } {
+  const { members, faults } = readSmallBody(body, nestingLimit, ['after', 'until'])
+  const { after, until } = members
+  if (after === undefined) faults.push('after is required')
+  else if (typeof after !== 'string') faults.push('after must be a position, or now')
+  if (until !== undefined && typeof until !== 'string') faults.push('until must be a position')
+  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
+  return { after: String(after), until: until === undefined ? undefined : String(until) }
+}
+
+type Members = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>
+
+/** @throws AppError 40002 that names every fault, those of before among them */
+function patchIn(members: Members, faults: string[], checkUrl: CheckUrl): Partial<WebhookRequest> {
+  const readers: { readonly [Member in keyof WebhookRequest]: (value: unknown) => WebhookRequest[Member] | undefined } =
+    {
+      url: (value) => urlIn(value, faults, checkUrl),
+      types: (value) => typesIn(value, faults),
+      tags: (value) => tagsIn(value, faults),
+      description: (value) => descriptionIn(value, faults),
+      body: (value) => oneOf(WEBHOOK_BODIES, 'body', value, faults),
+      concurrency: (value) => concurrencyIn(value, faults),
+    }
+  const given = MEMBERS.filter((member) => members[member] !== undefined)
+  const patch = Object.fromEntries(given.map((member) => [member, readers[member](members[member])]))
+  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
+  return patch
+}
+
+/** Returns the URL in the spelling of the URL standard, which a browser would use. */
+function urlIn(value: unknown, faults: string[], checkUrl: CheckUrl): string {
+  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) {
+    faults.push(`url must be a URL of at most ${MAX_URL} characters, such as https://hooks.garden.example/plants`)
+    return ''
+  }
+  const url = new URL(value)
+  url.hash = ''
+  try {
+    checkUrl(url)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    faults.push(error.message)
+  }
+  return url.href
+}
+
+function typesIn(value: unknown, faults: string[]): readonly ChangeType[] {
+  const types = CHANGE_TYPES.filter((type) => Array.isArray(value) && value.includes(type))
+  if (!Array.isArray(value) || !value.every((each) => CHANGE_TYPES.some((type) => type === each))) {
+    faults.push(`types must be an array with some of ${CHANGE_TYPES.join(', ')}`)
+  }
+  return types
+}
+
+function tagsIn(value: unknown, faults: string[]): readonly string[] {
+  const isText = (tag: unknown) => typeof tag === 'string' && tag.isWellFormed() && !tag.includes('\0')
+  if (Array.isArray(value) && value.length <= MAX_TAGS && value.every(isText)) return [...new Set<string>(value)]
+  faults.push(`tags must be an array of at most ${MAX_TAGS} strings without U+0000 or a lone surrogate`)
+  return []
+}
+
+function descriptionIn(value: unknown, faults: string[]): string {
+  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
+  if (fault !== undefined) faults.push(`description ${fault}`)
+  return String(value)
+}
+
+function oneOf<T extends string>(values: readonly T[], name: string, value: unknown, faults: string[]): T | undefined {
+  const found = values.find((each) => each === value)
+  if (value !== undefined && found === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
+  return found
+}
+
+function concurrencyIn(value: unknown, faults: string[]): number {
+  const concurrency = Number.isInteger(value) ? Number(value) : 0
+  if (concurrency < 1 || concurrency > MAX_CONCURRENCY) {
+    faults.push(`concurrency must be an integer from 1 to ${MAX_CONCURRENCY}`)
+  }
+  return concurrency
+}

@@ -1,0 +1,306 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type ChangeLog, readPosition } from '../../domain/changes.ts'
+import { AppError } from '../../domain/errors.ts'
+import type { Store } from '../../domain/store.ts'
+import {
+  derivedBits,
+  MAX_WEBHOOKS,
+  makeWebhookId,
+  makeWebhookSecret,
+  type Webhook,
+  type WebhookDelivery,
+  type WebhookProgress,
+} from '../../domain/webhook.ts'
+import type { StoredWebhook } from '../../domain/webhook-store.ts'
+import type { Config } from '../../settings/config.ts'
+import type { Admission } from '../admission/admission.ts'
+import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { secretOf } from '../auth/bearer.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { keyIn } from '../request/head.ts'
+import type { Handlers } from '../router.ts'
+import { parseOverlap } from './tokens.ts'
+import { parseRange, parseWebhook, parseWebhookPatch, type WebhookPatch } from './webhook-body.ts'
+
+type WebhookHandlers = Pick<
+  Handlers,
+  | 'createWebhook'
+  | 'listWebhooks'
+  | 'getWebhook'
+  | 'updateWebhook'
+  | 'deleteWebhook'
+  | 'testWebhook'
+  | 'rotateWebhookSecret'
+  | 'redeliverWebhook'
+  | 'listWebhookDeliveries'
+>
+
+const NO_STORE = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+const READ = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
+/** Changes of one webhook that may come between a look at it and the change itself. */
+const MAX_TRIES = 5
+
+/** The handlers of the operations on webhooks. */
+export function webhookHandlers(
+  store: Store,
+  delivery: WebhookDelivery | undefined,
+  responder: Responder,
+  admission: Admission,
+  { nestingLimit }: Pick<Config, 'nestingLimit'>,
+): WebhookHandlers {
+  const { webhooks } = store
+
+  /** @throws AppError 40401 while the log of changes is switched off */
+  function parts(): { readonly changes: ChangeLog; readonly delivery: WebhookDelivery } {
+    const { changes } = store
+    if (changes !== undefined && delivery !== undefined) return { changes, delivery }
+    throw new AppError(40401, 'webhooks need the log of changes, which --changes-keep 0s switches off')
+  }
+
+  /** @throws AppError 40402 */
+  async function find(id: string): Promise<StoredWebhook> {
+    const [found] = await webhooks.list(id)
+    if (found === undefined) throw new AppError(40402, `there is no webhook with the id ${id}`)
+    return found
+  }
+
+  /** Changes a webhook as it is now, and again where another change came between. */
+  async function change(
+    id: string,
+    decide: (stored: StoredWebhook) => Changed | Promise<Changed>,
+  ): Promise<StoredWebhook> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const stored = await find(id)
+      const changed = await decide(stored)
+      if (changed === 'same') return stored
+      const { webhook, progress } = changed
+      if (await webhooks.change(id, stored.version, webhook, progress)) {
+        parts().delivery.changed()
+        return { ...stored, webhook, progress: progress ?? stored.progress }
+      }
+    }
+    throw new AppError(50302, 'others change the webhook at the same time; nothing was done, send it again')
+  }
+
+  const jsonOf = (stored: StoredWebhook, secret?: string): object =>
+    webhookJson(stored, parts().delivery.backlogs().get(stored.webhook.id)?.pending, secret)
+
+  const reply = (exchange: Exchange, headers: readonly string[], content: unknown): void =>
+    responder.reply(exchange, 200, [...headers], JSON.stringify(content))
+
+  return {
+    createWebhook(exchange, parameters, body) {
+      const { delivery, changes } = parts()
+      const request = parseWebhook(body, nestingLimit, (url) => delivery.checkUrl(url))
+      const key = keyIn(parameters)
+      const bitsOf = (what: string) =>
+        key === undefined ? undefined : derivedBits(secretOf(exchange.request), what, key)
+      const id = makeWebhookId(bitsOf('id'))
+      const secret = makeWebhookSecret(bitsOf('secret'))
+      exchange.change = { outcome: 'created', details: () => ({ webhook: id }) }
+      const create = async (): Promise<StoredWebhook> => {
+        const now = Date.now()
+        const wanted: Webhook = {
+          ...request,
+          id,
+          createdAt: now,
+          ...creatorOf(exchange),
+          state: 'active',
+          reason: undefined,
+          since: now,
+          keys: { secret, previous: undefined },
+        }
+        const progress = startingAt(await changes.end())
+        const created = await webhooks.create(wanted, progress, MAX_WEBHOOKS)
+        if (created === 'too many') throw new AppError(40906, `there are ${MAX_WEBHOOKS} webhooks; delete one first`)
+        if (contentOf(created) !== contentOf(wanted)) {
+          throw new AppError(40902, 'the Idempotency-Key belongs to a webhook with another content')
+        }
+        delivery.changed()
+        return find(id)
+      }
+      return admission.during('change', exchange, create).then((created) => {
+        const headers = [...NO_STORE, 'Location', `/webhooks/${id}`]
+        responder.reply(exchange, 201, headers, JSON.stringify(jsonOf(created, secret)))
+      })
+    },
+
+    listWebhooks(exchange) {
+      parts()
+      return webhooks.list().then((all) =>
+        reply(
+          exchange,
+          READ,
+          all.map((stored) => jsonOf(stored)),
+        ),
+      )
+    },
+
+    getWebhook(exchange, { id }) {
+      parts()
+      return find(id).then((stored) => reply(exchange, READ, jsonOf(stored)))
+    },
+
+    updateWebhook(exchange, { id }, body) {
+      const { delivery } = parts()
+      const patch = parseWebhookPatch(body, nestingLimit, (url) => delivery.checkUrl(url))
+      exchange.change = { outcome: 'updated', details: () => ({ webhook: id, members: Object.keys(patch) }) }
+      const creator = creatorOf(exchange)
+      return admission
+        .during('change', exchange, () =>
+          change(id, ({ webhook, progress }) => ({
+            webhook: patched({ ...webhook, ...creator }, patch),
+            progress: progressAfter(progress, patch),
+          })),
+        )
+        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored)))
+    },
+
+    deleteWebhook(exchange, { id }) {
+      const { delivery } = parts()
+      exchange.change = { outcome: 'deleted', details: () => ({ webhook: id }) }
+      return admission
+        .during('change', exchange, () => webhooks.delete(id))
+        .then((isDeleted) => {
+          if (!isDeleted) throw new AppError(40402, `there is no webhook with the id ${id}`)
+          delivery.changed()
+          responder.reply(exchange, 204, [])
+        })
+    },
+
+    testWebhook(exchange, { id }) {
+      const { delivery } = parts()
+      exchange.change = { outcome: 'tested', details: () => ({ webhook: id }) }
+      return find(id)
+        .then(({ webhook }) => delivery.test(webhook))
+        .then((result) => reply(exchange, NO_STORE, result))
+    },
+
+    rotateWebhookSecret(exchange, parameters, body) {
+      parts()
+      const { id } = parameters
+      const overlap = parseOverlap(body, nestingLimit)
+      const key = keyIn(parameters)
+      const bits = key === undefined ? undefined : derivedBits(secretOf(exchange.request), `rotation ${id}`, key)
+      const secret = makeWebhookSecret(bits)
+      exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
+      const rotate = ({ webhook }: StoredWebhook): Changed => {
+        if (webhook.keys.secret === secret) return 'same'
+        const previous = overlap === 0 ? undefined : { secret: webhook.keys.secret, until: Date.now() + overlap }
+        return { webhook: { ...webhook, keys: { secret, previous } } }
+      }
+      return admission
+        .during('change', exchange, () => change(id, rotate))
+        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored, secret)))
+    },
+
+    redeliverWebhook(exchange, { id }, body) {
+      const { changes } = parts()
+      const { after, until } = parseRange(body, nestingLimit)
+      exchange.change = { outcome: 'redelivered', details: () => ({ webhook: id, after, until }) }
+      return admission
+        .during('change', exchange, (signal) =>
+          change(id, async ({ webhook, progress }) => ({
+            webhook,
+            progress: await redelivery(changes, progress, after, until, signal),
+          })),
+        )
+        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored)))
+    },
+
+    listWebhookDeliveries(exchange, { id, limit }) {
+      parts()
+      // A turn of its own, because 1,000 attempts take a few milliseconds.
+      const read = () => nextTurn().then(() => find(id).then(() => webhooks.attempts(id, limit)))
+      return admission.during('search', exchange, read).then((attempts) => reply(exchange, READ, attempts))
+    },
+  }
+}
+
+/** `same`: there is nothing to change. */
+type Changed = 'same' | { readonly webhook: Webhook; readonly progress?: WebhookProgress | undefined }
+
+/** The token of the request, on whose rights a webhook depends. The store knows when its own tokens end. */
+function creatorOf({ actor, identity }: Exchange): Pick<Webhook, 'creator' | 'creatorExpiresAt'> {
+  const isOther = identity?.hash === undefined && Number.isFinite(identity?.expiresAt)
+  return { creator: actor, creatorExpiresAt: isOther ? identity?.expiresAt : undefined }
+}
+
+const startingAt = (position: string): WebhookProgress => ({
+  position,
+  held: [],
+  redelivery: undefined,
+  failingSince: undefined,
+  waitUntil: undefined,
+})
+
+function patched(webhook: Webhook, { state, ...request }: WebhookPatch): Webhook {
+  const changed = { ...webhook, ...request }
+  if (state === undefined || state === webhook.state) return changed
+  return { ...changed, state, reason: state === 'paused' ? 'person' : undefined, since: Date.now() }
+}
+
+/**
+ * A webhook that is made active tries at once what has failed before. One whose filter changes begins again with the
+ * first event that waits, because the new filter may have others between those that wait.
+ */
+function progressAfter(progress: WebhookProgress, { state, types, tags }: WebhookPatch): WebhookProgress | undefined {
+  if (state !== 'active' && types === undefined && tags === undefined) return undefined
+  const { position, held, redelivery, waitUntil } = progress
+  const fresh = { ...startingAt(position), redelivery, waitUntil: state === 'active' ? undefined : waitUntil }
+  if (types !== undefined || tags !== undefined) return { ...fresh, position: held[0]?.after ?? position }
+  return { ...fresh, held: held.map((event) => ({ ...event, attempts: 0, due: 0 })) }
+}
+
+/**
+ * The progress from which a webhook delivers the events after a position again, and then goes on where it is. Without
+ * an end it goes on from that position, even from a later one than its own.
+ *
+ * @throws AppError as ChangeLog.read does for a position
+ */
+async function redelivery(
+  changes: ChangeLog,
+  progress: WebhookProgress,
+  after: string,
+  until: string | undefined,
+  signal: AbortSignal,
+): Promise<WebhookProgress> {
+  if (after === 'now') return startingAt(await changes.end())
+  for (const position of until === undefined ? [after] : [after, until]) {
+    await changes.read({ after: position, limit: 1, tags: [] }, signal)
+  }
+  const resume = progress.redelivery?.resume ?? progress.position
+  if (after >= resume || readPosition(after).history !== readPosition(resume).history) return startingAt(after)
+  // Events that wait from before stay; the others are in the range again.
+  const held = progress.held.filter((event) => event.after < after)
+  return { ...progress, held, position: after, redelivery: until === undefined ? undefined : { until, resume } }
+}
+
+const contentOf = ({ url, types, tags, description, body, concurrency, keys }: Webhook): string =>
+  JSON.stringify([url, types, tags, description, body, concurrency, keys.secret])
+
+const timeText = (time: number): string => new Date(time).toISOString()
+
+/** Names each member, so that no later one of the store, such as a secret, is in it. Undefined ones are left out. */
+function webhookJson({ webhook, progress }: StoredWebhook, pending = 0, secret?: string): object {
+  const { id, url, types, tags, description, body, concurrency, createdAt, creator, state, reason, since } = webhook
+  const { previous } = webhook.keys
+  return {
+    id,
+    url,
+    types,
+    tags,
+    description,
+    body,
+    concurrency,
+    createdAt: timeText(createdAt),
+    creator: creator.id,
+    state,
+    reason,
+    since: timeText(since),
+    position: progress.held[0]?.after ?? progress.position,
+    pending: Math.max(pending, progress.held.length),
+    previousSecretUntil: previous !== undefined && previous.until > Date.now() ? timeText(previous.until) : undefined,
+    secret,
+  }
+}

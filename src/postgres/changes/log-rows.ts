@@ -1,0 +1,136 @@
+import { changeText } from '../../domain/changes.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import type { Outcome } from '../pool/client.ts'
+import { bigintArray, textArray } from '../rows.ts'
+
+/** A change of one plant, for the log; undefined where no plant has the id. */
+export interface LoggedChange {
+  readonly before: NewPlant | undefined
+  readonly after: NewPlant | undefined
+  /** The id of the actor. */
+  readonly token: string
+}
+
+/**
+ * The changes that statements are to log: for each plant that they write, all changes up to the state that they write,
+ * in their order.
+ */
+export type ChangesById = ReadonlyMap<bigint, readonly LoggedChange[]>
+
+/**
+ * Maximum number of UTF-16 units, and of changes, in one row of the log, unless those of a single plant are more. A reader
+ * reads whole rows.
+ */
+export const MAX_ROW_TEXT = 2 ** 18
+const MAX_ROW_CHANGES = 1000
+
+/** Divides writes of plants so that each part makes one row of the log. Without a log, all are one part. */
+export function* logParts<Write>(
+  writes: readonly Write[],
+  idOf: (write: Write) => bigint,
+  log: ChangesById | undefined,
+): Iterable<readonly Write[]> {
+  let begin = 0
+  let count = 0
+  let text = 0
+  for (const [i, write] of writes.entries()) {
+    const changes = log?.get(idOf(write)) ?? []
+    const more = changes.reduce((sum, { before, after }) => sum + changeText({ before, plant: after }), 0)
+    if (i > begin && (text + more > MAX_ROW_TEXT || count + changes.length > MAX_ROW_CHANGES)) {
+      yield writes.slice(begin, i)
+      begin = i
+      count = 0
+      text = 0
+    }
+    count += changes.length
+    text += more
+  }
+  if (begin < writes.length) yield begin === 0 ? writes : writes.slice(begin)
+}
+
+/** The values for the parameters of `logged`. */
+export function logValues(ids: readonly bigint[], log: ChangesById): Buffer[] {
+  const changes = ids.flatMap((id) => log.get(id) ?? [])
+  return [
+    bigintArray(changes.map(({ before, after }) => (after ?? before)?.id ?? 0n)),
+    textArray(changes.map(({ after }) => after?.name)),
+    textArray(changes.map(({ after }) => after?.tag)),
+    textArray(changes.map(({ before }) => before?.name)),
+    textArray(changes.map(({ before }) => before?.tag)),
+    tokensOf(changes),
+  ]
+}
+
+/** Whether each plant has one change: the plants that the statement writes are then those of the log. */
+export const isEachOnce = (ids: readonly bigint[], log: ChangesById): boolean =>
+  ids.every((id) => log.get(id)?.length === 1)
+
+/** The value for the last parameter of `logged` and of `loggedCreates`. */
+export const tokenValue = (ids: readonly bigint[], log: ChangesById): Buffer =>
+  tokensOf(ids.flatMap((id) => log.get(id) ?? []))
+
+/** Ends a statement with `logged` or `loggedCreates`. */
+export const RETURN_WRITTEN = `SELECT CASE WHEN plants < cardinality($1::bigint[])
+  THEN coalesce((SELECT array_agg(id) FROM done), '{}') END FROM written`
+
+/**
+ * Returns the ids that RETURN_WRITTEN returns. The server returns no list of all ids, as it would take a twentieth of a
+ * create.
+ *
+ * @param all the ids in $1
+ */
+export function writtenIn({ rows }: Outcome, all: readonly bigint[]): readonly bigint[] {
+  const list = rows[0]?.[0] ?? undefined
+  if (list === undefined) return all
+  return list === '{}' ? [] : list.slice(1, -1).split(',').map(BigInt)
+}
+
+function tokensOf(changes: readonly LoggedChange[]): Buffer {
+  const [first] = changes
+  const isOne = changes.every(({ token }) => token === first?.token)
+  return textArray((isOne ? changes.slice(0, 1) : changes).map(({ token }) => token))
+}
+
+/**
+ * Parts of a WITH that log the changes of the plants in its part `done (id, created_by)`. It follows parts that write
+ * plants, the number of which is the length of $1.
+ *
+ * @param parameters the numbers of the parameters that hold `logValues`
+ */
+export function logged(parameters: readonly number[]): string {
+  const columns = parameters.map((parameter, i) => `$${parameter}::${i === 0 ? 'bigint' : 'text'}[]`)
+  return `${rowsOf(columns)},
+    indexed AS (INSERT INTO change_plants (plant, number, xid, created_by)
+      SELECT done.id, logged.number, logged.xid, done.created_by FROM logged CROSS JOIN done)`
+}
+
+/** Like `logged`, for statements that only create plants; their first parameters are ids, names and tags. */
+export const loggedCreates = (tokens: string): string =>
+  rowsOf(['$1::bigint[]', '$2::text[]', '$3::text[]', 'NULL::text[]', 'NULL::text[]', `${tokens}::text[]`])
+
+/**
+ * Counts the plants in `done` before a row gets its number, so that the number comes after the locks. When all plants
+ * are there, the row has the parameters as they are.
+ */
+function rowsOf(columns: readonly string[]): string {
+  const [ids = '', names = '', tags = '', namesBefore = '', tagsBefore = '', tokens = ''] = columns
+  const isNew = namesBefore.startsWith('NULL')
+  const collected = (column: string) => `array_agg(${column} ORDER BY at) AS ${column}`
+  return `written AS MATERIALIZED (SELECT count(*) AS plants FROM done),
+    logged AS (INSERT INTO changes (ids, names, tags, names_before, tags_before, tokens, size)
+      SELECT *, pg_column_size(ids) + pg_column_size(names) + pg_column_size(tags) + pg_column_size(tokens)
+          + coalesce(pg_column_size(names_before) + pg_column_size(tags_before), 0) FROM (
+        SELECT ${ids} AS ids, ${names} AS names, ${tags} AS tags, ${namesBefore} AS names_before,
+            ${tagsBefore} AS tags_before, ${tokens} AS tokens
+          FROM written WHERE plants = cardinality($1::bigint[])
+        UNION ALL
+        SELECT ${['ids', 'names', 'tags'].map(collected).join(', ')},
+            ${isNew ? 'NULL, NULL' : ['names_before', 'tags_before'].map(collected).join(', ')},
+            CASE cardinality(${tokens}) WHEN 1 THEN ${tokens} ELSE array_agg(tokens ORDER BY at) END
+          FROM unnest(${ids}, ${names}, ${tags}, ${isNew ? '' : `${namesBefore}, ${tagsBefore}, `}${tokens})
+            WITH ORDINALITY AS change (ids, names, tags, ${isNew ? '' : 'names_before, tags_before, '}tokens, at)
+          WHERE (SELECT plants BETWEEN 1 AND cardinality($1::bigint[]) - 1 FROM written)
+            AND ids IN (SELECT id FROM done)
+          HAVING count(*) > 0) AS made
+      RETURNING number, xid)`
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Row } from '../pool/client.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
+
+export interface RetentionOptions {
+  /** Milliseconds for which changes are kept. */
+  readonly keep: number
+  /** Bytes of changes that are kept. */
+  readonly keepSize: number
+}
+
+/** Milliseconds between two rounds. The log is larger than its bounds by what is written meanwhile. */
+const INTERVAL = 60_000
+/** Ticks, and rows of the log, that one statement removes: it takes a few milliseconds, and holds no lock of a writer. */
+const MAX_TICKS = 1000
+const MAX_ROWS = 100
+
+/** Removes the oldest changes, in whole ticks. Of all instances, one at a time does. */
+export class Retention {
+  readonly #share: PoolShare
+  readonly #options: RetentionOptions
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(share: PoolShare, options: RetentionOptions) {
+    this.#share = share
+    this.#options = options
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => {
+      // The next round removes what this one has left.
+      void this.run()
+        .catch(() => {})
+        .finally(() => this.#isClosed || this.start())
+    }, INTERVAL).unref()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Removes what is older or more than the bounds. Makes a tick first, so that a tick has the changes of one interval. */
+  async run(): Promise<void> {
+    await this.#share.run({ text: "SELECT tick_changes('0', NULL)" })
+    const { keep, keepSize } = this.#options
+    await this.#repeat(TRIM_TICKS, () => [keep, keepSize, MAX_TICKS])
+    await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', MAX_ROWS])
+  }
+
+  /** Repeats a statement that returns how many rows it has removed, and pauses for as long as it takes. */
+  async #repeat(text: string, valuesAfter: (last: Row | undefined) => unknown[]): Promise<void> {
+    for (let last: Row | undefined; last?.[0] !== '0' && !this.#isClosed; ) {
+      const start = performance.now()
+      last = (await this.#share.run({ text, values: valuesAfter(last) })).rows[0] ?? ['0']
+      await sleep(performance.now() - start, undefined, { ref: false })
+    }
+  }
+}
+
+/** The bytes "PLNT" and "TRIM". */
+const MY_TURN = '(SELECT pg_try_advisory_xact_lock(5786085745363142989))'
+
+/** Removes the ticks before the one that has all changes that are too old or too many. The last two ticks stay. */
+const TRIM_TICKS = `WITH last AS (SELECT tick, bytes FROM change_ticks ORDER BY tick DESC LIMIT 1),
+    young AS (SELECT tick FROM change_ticks
+      WHERE made_at >= clock_timestamp() - $1::double precision * interval '1 ms' ORDER BY tick LIMIT 1),
+    small AS (SELECT tick FROM change_ticks
+      WHERE bytes >= (SELECT bytes FROM last) - $2::bigint ORDER BY tick LIMIT 1),
+    base AS (SELECT least(greatest(coalesce(young.tick, last.tick) - 1, small.tick), last.tick - 1) AS tick
+      FROM last CROSS JOIN small LEFT JOIN young ON true),
+    removed AS (DELETE FROM change_ticks WHERE tick = ANY (ARRAY(SELECT tick FROM change_ticks
+        WHERE tick < (SELECT tick FROM base) ORDER BY tick LIMIT $3)) AND ${MY_TURN} RETURNING tick)
+  SELECT count(*) FROM removed`
+
+/** Removes changes that the first tick has, from a transaction on. @returns their number, and their last transaction */
+const TRIM_CHANGES = `WITH base AS (SELECT snapshot FROM change_ticks ORDER BY tick LIMIT 1),
+    removed AS (DELETE FROM changes WHERE ctid = ANY (ARRAY(SELECT changes.ctid FROM changes, base
+        WHERE xid >= $1::xid8 AND xid < pg_snapshot_xmax(snapshot) AND pg_visible_in_snapshot(xid, snapshot)
+        ORDER BY xid LIMIT $2)) AND ${MY_TURN} RETURNING xid, number, ids, names_before),
+    unindexed AS (DELETE FROM change_plants USING
+        (SELECT DISTINCT unnest(ids) AS plant, number FROM removed WHERE names_before IS NOT NULL) AS gone
+      WHERE change_plants.plant = gone.plant AND change_plants.number = gone.number)
+  SELECT count(*), (SELECT xid FROM removed ORDER BY xid DESC LIMIT 1) FROM removed`

@@ -1,0 +1,173 @@
+import type { TagCount } from '../domain/store.ts'
+import { sqlState } from './errors.ts'
+import type { Client, Run, Statement } from './pool/client.ts'
+import { budgetOf } from './pool/client.ts'
+import type { DedicatedClients } from './pool/pool-share.ts'
+import { storable, TAG_KEY } from './read/search-conditions.ts'
+
+/** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
+const TEXT_BATCH = 2 ** 20
+const EACH = 32
+/** Imported plants, and their share of all plants, from which the table is vacuumed: as for autovacuum, but at once. */
+const MANY = 10_000
+const SHARE = 0.2
+const STATEMENT_TIMEOUT = 10 * 60_000
+
+/** Keeps the table of plants in the state in which searches are fast, in the background. */
+export class SearchUpkeep {
+  readonly #clients: DedicatedClients
+  #written = 0
+  #isCleaning = false
+  #imported = 0
+  #isVacuuming = false
+
+  /** @param clients not those of exports, whose place the work must not take */
+  constructor(clients: DedicatedClients) {
+    this.#clients = clients
+  }
+
+  /**
+   * Cleans up the pending list of the GIN index plants_by_word
+   * (https://www.postgresql.org/docs/current/gin-implementation.html#GIN-FAST-UPDATE). PostgreSQL appends new words to
+   * the list, and searches read it. Without this, the statement that fills the list cleans it up, which delayed every
+   * 2,000th group by 130 ms. Call it after each commit that wrote plants, with their UTF-16 units.
+   */
+  wrote(plants: number, text: number): void {
+    this.#written += plants * EACH + text
+    if (this.#written < TEXT_BATCH || this.#isCleaning) return
+    this.#written = 0
+    this.#isCleaning = true
+    this.#clients
+      .use(cleanPendingList)
+      // The next cleanup, or autovacuum, moves these words too.
+      .catch(() => {})
+      .finally(() => {
+        this.#isCleaning = false
+      })
+  }
+
+  /** Call it after each commit of an import. */
+  imported(plants: number): void {
+    this.#imported += plants
+  }
+
+  /**
+   * Vacuums and analyzes the table if many of its plants are new since the last time: searches have statistics then, and
+   * PostgreSQL counts entries of its indexes without reading plants. Autovacuum does so within a minute or two. A role
+   * that does not own the table may not (https://www.postgresql.org/docs/current/sql-vacuum.html); it changes nothing.
+   *
+   * @returns whether the statistics may be new
+   */
+  async afterImport(): Promise<boolean> {
+    const imported = this.#imported
+    if (imported < MANY || this.#isVacuuming) return false
+    this.#isVacuuming = true
+    const isVacuumed = await this.#clients.use((client) => vacuum(client, imported)).catch(() => false)
+    this.#isVacuuming = false
+    // Without a vacuum, the next import counts these plants too.
+    if (isVacuumed) this.#imported -= imported
+    return isVacuumed
+  }
+}
+
+async function cleanPendingList(client: Client): Promise<void> {
+  await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
+  await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(STATEMENT_TIMEOUT))
+}
+
+async function vacuum(client: Client, imported: number): Promise<boolean> {
+  const text = "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass AND pg_relation_size(oid) > 0"
+  const { rows } = await client.run({ text })
+  if (rows.length === 0 || imported < SHARE * Number(rows[0]?.[0])) return false
+  await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
+  await client.run({ text: 'VACUUM (ANALYZE) plants' }, budgetOf(STATEMENT_TIMEOUT))
+  return true
+}
+
+/** Written plants between two runs of `add`. */
+const BATCH = 20_000
+const UNDEFINED_TABLE = '42P01'
+
+/**
+ * Adds the rows of tag_changes to tag_counts, in the background. Triggers append the changes (sql/postgres/000005.sql).
+ * Readers sum both tables, so their counts are always current.
+ */
+export class TagCounts {
+  readonly #clients: DedicatedClients
+  /** Whether the database has both tables. They may be removed while the store is served. */
+  #areKept = true
+  #written = 0
+  #isAdding = false
+
+  constructor(clients: DedicatedClients) {
+    this.#clients = clients
+  }
+
+  /** Call it after each commit that wrote plants. */
+  wrote(plants: number): void {
+    this.#written += plants
+    if (this.#written < BATCH || this.#isAdding || !this.#areKept) return
+    this.#written = 0
+    this.#isAdding = true
+    this.#clients
+      .use(add)
+      // The next run adds these changes too.
+      .catch(() => {})
+      .finally(() => {
+        this.#isAdding = false
+      })
+  }
+
+  /** See Store.listTags. Counts the plants where no counts are kept: the triggers count only in a table on one server. */
+  async list(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
+    const values = after === undefined ? [limit] : [limit, storable(after)]
+    if (this.#areKept) {
+      try {
+        return await tags(run, { text: kept(after), values })
+      } catch (error) {
+        if (sqlState(error) !== UNDEFINED_TABLE) throw error
+        this.#areKept = false
+      }
+    }
+    return tags(run, { text: counted(after), values })
+  }
+}
+
+async function add(client: Client): Promise<void> {
+  const run = (text: string) => client.run({ text }, budgetOf(STATEMENT_TIMEOUT))
+  await run(`SET statement_timeout = ${STATEMENT_TIMEOUT}`)
+  await run('BEGIN')
+  // Two concurrent runs could add one change twice. The lock blocks neither readers nor writers of plants.
+  await run('LOCK TABLE tag_counts IN EXCLUSIVE MODE')
+  await run(ADD)
+  await run('DELETE FROM tag_counts WHERE plants = 0')
+  await run('COMMIT')
+  await run('VACUUM tag_changes')
+}
+
+const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
+    sums AS (SELECT tag, sum(plants) AS plants FROM taken GROUP BY tag),
+    added AS (UPDATE tag_counts SET plants = tag_counts.plants + sums.plants FROM sums
+      WHERE left(tag_counts.tag, 128) = left(sums.tag, 128) AND tag_counts.tag = sums.tag RETURNING sums.tag)
+  INSERT INTO tag_counts SELECT tag, plants FROM sums
+    WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)`
+
+async function tags(run: Run, statement: Statement): Promise<TagCount[]> {
+  const { rows } = await run(statement)
+  return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
+}
+
+/** The index holds the first 128 characters of a tag. The second condition distinguishes longer tags. */
+const isAfter = (after: string | undefined): string =>
+  after === undefined ? 'true' : `${TAG_KEY} >= left($2::text, 128) AND tag > $2`
+
+const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
+  WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
+
+/** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
+const kept = (after: string | undefined): string => `WITH
+    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter(after)} GROUP BY tag),
+    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY ${TAG_KEY}
+      FETCH FIRST ($1::bigint + (SELECT count(*) FROM changed)) ROWS WITH TIES)
+  SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
+    GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`

@@ -1,0 +1,128 @@
+import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook.ts'
+import {
+  attemptsIn,
+  LEASE_TIME,
+  MAX_ATTEMPTS,
+  type StoredWebhook,
+  type WebhookSave,
+  type WebhookStore,
+  webhooksIn,
+} from '../domain/webhook-store.ts'
+import type { Run } from './pool/client.ts'
+import type { PoolShare } from './pool/pool-share.ts'
+import type { RunMethod } from './token-store.ts'
+
+/** Milliseconds since 1970 by the server's clock, which all instances share. */
+const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** Keeps webhooks in the database of the store. */
+export class PostgresWebhookStore implements WebhookStore {
+  readonly #share: PoolShare
+  readonly #run: RunMethod
+
+  constructor(share: PoolShare, run: RunMethod) {
+    this.#share = share
+    this.#run = run
+  }
+
+  async create(webhook: Webhook, progress: WebhookProgress, max: number): Promise<Webhook | 'too many'> {
+    const { id, creator } = webhook
+    const text = `INSERT INTO webhooks (id, creator, version, definition, progress, leased_until)
+      SELECT $1, $2, 1, $3, $4, 0 WHERE $5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
+    const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
+    const { count } = await this.#run(() =>
+      this.#share.transaction('BEGIN', async (run) => {
+        // Without the lock, transactions that run at the same time would exceed the bound. Reads do not wait for it.
+        await run({ text: 'LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE' })
+        return run({ text, values })
+      }),
+    )
+    if (count === 1) return webhook
+    return (await this.list(id))[0]?.webhook ?? 'too many'
+  }
+
+  list(id?: string): Promise<readonly StoredWebhook[]> {
+    const text = `SELECT definition, progress, version, scopes, expires_at, revoked_at
+      FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE $1::text IS NULL OR webhooks.id = $1`
+    return this.#run(async () => webhooksIn((await this.#share.run({ name: 'webhooks', text, values: [id] })).rows))
+  }
+
+  change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
+    const text = `UPDATE webhooks SET version = version + 1, creator = $3, definition = $4,
+      progress = coalesce($5, progress) WHERE id = $1 AND version = $2`
+    const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
+    const values = [id, version, webhook.creator.id, ...texts]
+    return this.#run(async () => (await this.#share.run({ text, values })).count > 0)
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.#run(() =>
+      this.#share.transaction('BEGIN', async (run) => {
+        const { count } = await run({ text: 'DELETE FROM webhooks WHERE id = $1', values: [id] })
+        await run({ text: 'DELETE FROM webhook_attempts WHERE webhook = $1', values: [id] })
+        return count > 0
+      }),
+    )
+  }
+
+  attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
+    const text = 'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2'
+    return this.#run(async () => attemptsIn((await this.#share.run({ text, values: [id, limit] })).rows))
+  }
+
+  lease(holder: string): Promise<readonly string[]> {
+    const text = `UPDATE webhooks SET holder = $1, leased_until = ${NOW} + ${LEASE_TIME}
+      WHERE holder = $1 OR leased_until < ${NOW} RETURNING id`
+    return this.#run(async () => {
+      const { rows } = await this.#share.run({ text, values: [holder] })
+      return rows.map(([id]) => id ?? '')
+    })
+  }
+
+  release(holder: string): Promise<void> {
+    const text = 'UPDATE webhooks SET leased_until = 0 WHERE holder = $1'
+    return this.#run(async () => {
+      await this.#share.run({ text, values: [holder] })
+    })
+  }
+
+  save(holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]> {
+    return this.#run(() =>
+      this.#share.transaction('BEGIN', async (run) => {
+        const text = `UPDATE webhooks
+          SET progress = CASE WHEN webhooks.version = new.version THEN new.progress ELSE webhooks.progress END
+          FROM unnest($2::text[], $3::bigint[], $4::text[]) AS new (id, version, progress)
+          WHERE webhooks.id = new.id AND holder = $1 RETURNING webhooks.id, webhooks.version = new.version`
+        const columns = [
+          saves.map(({ id }) => id),
+          saves.map(({ version }) => version),
+          saves.map(({ progress }) => JSON.stringify(progress)),
+        ]
+        const { rows } = await run({ text, values: [holder, ...columns] })
+        const ours = new Map(rows.map(([id, isSame]) => [id, isSame === 't']))
+        await saveAttempts(
+          run,
+          saves.filter(({ id }) => ours.has(id)),
+        )
+        return saves.map(({ id }) => id).filter((id) => ours.get(id) !== true)
+      }),
+    )
+  }
+}
+
+/** The instance with the lease is the only one that writes attempts of a webhook. */
+async function saveAttempts(run: Run, saves: readonly WebhookSave[]): Promise<void> {
+  const rows = saves.flatMap(({ id, attempts }) => attempts.map((attempt, i) => [id, i + 1, JSON.stringify(attempt)]))
+  if (rows.length === 0) return
+  const columns = [0, 1, 2].map((column) => rows.map((row) => row[column]))
+  const text = `INSERT INTO webhook_attempts (webhook, number, attempt)
+    SELECT webhook, number + coalesce((SELECT max(number) FROM webhook_attempts AS old WHERE old.webhook = new.webhook), 0),
+      attempt FROM unnest($1::text[], $2::bigint[], $3::text[]) AS new (webhook, number, attempt)`
+  await run({ text, values: columns })
+  const trim = `DELETE FROM webhook_attempts AS old USING unnest($1::text[]) AS saved (webhook)
+    WHERE old.webhook = saved.webhook AND number <= ${MAX_ATTEMPTS_BEFORE}`
+  await run({ text: trim, values: [saves.map(({ id }) => id)] })
+}
+
+const MAX_ATTEMPTS_BEFORE = `
+  (SELECT max(number) - ${MAX_ATTEMPTS} FROM webhook_attempts AS newest WHERE newest.webhook = saved.webhook)`

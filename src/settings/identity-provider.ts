@@ -1,0 +1,107 @@
+import { isJwt, isScope, SCOPES, type Scope } from '../domain/token.ts'
+import { atLeast, longDuration, nonEmpty, oneOf, optional, setting, type ValuesOf } from './setting.ts'
+
+/** The identity provider whose access tokens the service accepts besides its own. */
+export const IDENTITY_PROVIDER = {
+  /** Exactly as the tokens name it; undefined: the service accepts its own tokens only. */
+  oidcIssuer: optional(
+    'oidc-issuer',
+    'URL',
+    'an identity provider (OpenID Connect) whose access tokens (JWT) the service accepts besides its own, exactly as they name it in iss; https, or http on this machine',
+    issuer,
+  ),
+  oidcAudience: optional(
+    'oidc-audience',
+    'TEXTS',
+    'names of this service at the identity provider, 1 to 5 with commas between; a token must have one of them in aud',
+    audiences,
+  ),
+  oidcScopeClaim: setting(
+    'oidc-scope-claim',
+    'CLAIM',
+    'scope',
+    'the claim with the scopes, a text with blanks or an array; dots lead into objects, such as realm_access.roles',
+    nonEmpty,
+  ),
+  oidcScopeMap: setting(
+    'oidc-scope-map',
+    'FROM=TO,...',
+    SCOPES.map((scope) => `${scope}=${scope}`).join(','),
+    'the scope of the service that each value of that claim gives; all other values give none. FROM may have an audience and a slash in front, for providers that want it in requests',
+    scopeMap,
+  ),
+  oidcTokenType: setting(
+    'oidc-token-type',
+    'TYPE',
+    'at+jwt',
+    'the type that the header of a token must have: at+jwt (RFC 9068); or any, which also takes JWT or none, but no ID token',
+    oneOf('at+jwt', 'any'),
+  ),
+  /** Milliseconds from the issue of a token to its expiry. */
+  oidcMaxLifetime: setting(
+    'oidc-max-lifetime',
+    'TIME',
+    '24h',
+    'the longest time from the issue of a token to its expiry, at least 1m: nobody can revoke such a token here',
+    atLeast('1m', longDuration),
+  ),
+  /** Undefined: the page offers no sign-in by the provider. */
+  oidcClientId: optional(
+    'oidc-client-id',
+    'ID',
+    'the public client at the identity provider as which the page signs people in',
+    nonEmpty,
+  ),
+}
+
+export type IdentityProvider = ValuesOf<typeof IDENTITY_PROVIDER>
+
+/**
+ * Returns the conflicts between these settings.
+ *
+ * @param given the texts of the settings that are set, also of wrong ones
+ * @param token the token of the configuration
+ */
+export function providerFaults(
+  given: Readonly<Record<string, string | undefined>>,
+  token: string | undefined,
+): string[] {
+  if (given['oidcIssuer'] === undefined) {
+    return Object.entries(IDENTITY_PROVIDER).flatMap(([key, { flag, fallback }]) =>
+      given[key] === undefined || given[key] === fallback ? [] : [`--${flag}: needs --oidc-issuer`],
+    )
+  }
+  const faults = given['oidcAudience'] === undefined ? ['--oidc-issuer: needs --oidc-audience'] : []
+  if (token !== undefined && isJwt(token)) {
+    faults.push('--token: has two dots, like the tokens of --oidc-issuer; choose one without')
+  }
+  return faults
+}
+
+/** Whether what is fetched from there is what its owner sent: https, or a loopback address. */
+export function isTrustworthy({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname))
+}
+
+function issuer(given: string): string {
+  const url = URL.parse(given)
+  const isPlain = url !== null && url.search + url.hash + url.username + url.password === '' && !/[?#\s]/.test(given)
+  if (!isPlain || !isTrustworthy(url)) {
+    throw new Error('must be an address like https://id.example/realms/plants (http on this machine only)')
+  }
+  return given
+}
+
+function audiences(given: string): readonly string[] {
+  const names = given.split(',').map((name) => name.trim())
+  if (names.includes('') || names.length > 5) throw new Error(`"${given}" is not 1 to 5 texts with commas between`)
+  return names
+}
+
+function scopeMap(given: string): readonly (readonly [string, Scope])[] {
+  return given.split(',').map((pair) => {
+    const [, from = '', to = ''] = /^\s*(.*[^\s=])=([^=]*?)\s*$/.exec(pair) ?? []
+    if (!isScope(to)) throw new Error(`"${pair}" is not FROM=TO with TO one of ${SCOPES.join(', ')}`)
+    return [from, to]
+  })
+}

@@ -1,0 +1,302 @@
+import {
+  type ChangeEntry,
+  type ChangeLogUse,
+  type ChangePage,
+  type ChangeRequest,
+  type ChangeType,
+  changeText,
+  HISTORY_LENGTH,
+  hasType,
+  isAll,
+  isSelected,
+  otherHistory,
+  positionGone,
+  readPosition,
+  writePosition,
+} from '../../domain/changes.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import { PAGE_TEXT } from '../../domain/plant-query.ts'
+import type { Row, StatementCache } from '../rows.ts'
+import { plantOf } from '../rows.ts'
+import type { Task } from '../worker/cooperative.ts'
+import { Turn } from '../worker/cooperative.ts'
+import { unpack } from './change-reader.ts'
+import { bytesOf } from './change-writer.ts'
+
+/** Bounds of the entries that one read looks at, in entries and in UTF-16 units: about 0.2 s of work. */
+const MAX_SEEN = 20_000
+const MAX_SEEN_TEXT = 8 * PAGE_TEXT
+/** Hexadecimal digits of a number in the log, and of the time of its row. */
+const NUMBER_LENGTH = 14
+const TIME_LENGTH = 4
+/** More than the changes of one commit. The create of a plant is among so many after its `created`. */
+const MAX_COMMIT = 65_536
+
+const TYPES: Readonly<Record<string, ChangeType>> = {
+  create: 'plant.created',
+  replace: 'plant.updated',
+  update: 'plant.updated',
+  delete: 'plant.deleted',
+}
+
+const COLUMNS = 'position, at, kind, ids, name, tag, token, created'
+/** The next change of a plant, if it is no create. Without INDEXED BY, SQLite may read the log in its order. */
+const NEXT = `FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND ids = ?1 AND position >= ?2
+  ORDER BY position LIMIT 1`
+/** The plants that one row has created, as they were then. It does not read a present plant, which may be larger. */
+const CREATED = `SELECT CASE WHEN next.position IS NULL THEN plants.name ELSE next.name END,
+    CASE WHEN next.position IS NULL THEN plants.tag ELSE next.tag END
+  FROM json_each(?1) AS ids
+  LEFT JOIN changes AS next ON next.position = (
+    SELECT position FROM changes INDEXED BY changes_of_plant
+    WHERE kind <> 'create' AND ids = substr(?2, 1 + 8 * key, 8) AND position > ?3 ORDER BY position LIMIT 1
+  )
+  LEFT JOIN plants ON next.position IS NULL AND plants.id = value`
+
+/** A row of the log of changes. */
+interface LogRow {
+  /** The number of the last change of this row. */
+  readonly position: number
+  readonly at: number
+  readonly kind: string
+  readonly ids: BigInt64Array
+  readonly blob: Uint8Array
+  readonly before: NewPlant | undefined
+  readonly token: string
+  readonly created: number | undefined
+}
+
+/** Reads the log of changes for clients. Call its methods inside a read transaction of the store. */
+export class ChangeFeed {
+  readonly #statements: StatementCache
+  readonly #history: string
+
+  constructor(statements: StatementCache, identity: Uint8Array) {
+    this.#statements = statements
+    this.#history = Buffer.from(identity).toString('hex').slice(0, HISTORY_LENGTH)
+  }
+
+  /** See ChangeLog.end. */
+  end(): string {
+    const newest = this.#statements.get('SELECT position, at FROM changes ORDER BY position DESC LIMIT 1')
+    return newest === undefined ? this.#positionOf(0, 0) : this.#positionOf(Number(newest[0]), Number(newest[1]))
+  }
+
+  /** See ChangeLog.read. */
+  *read({ after, limit, text = PAGE_TEXT, ...filter }: ChangeRequest): Task<ChangePage> {
+    const entries: ChangeEntry[] = []
+    const seen = { entries: 0, text: 0, selected: 0 }
+    const turn = new Turn()
+    let last = this.#after(after)
+    let next = after ?? this.#positionOf(last, 0)
+    const sql = `SELECT ${COLUMNS} FROM changes WHERE position > ? ORDER BY position`
+    for (const raw of this.#statements.iterate(sql, last)) {
+      const row = rowOf(raw)
+      // The plants of such a row need no read.
+      if (!hasType(filter, typeOf(row))) {
+        if (++seen.entries > MAX_SEEN) return { entries, next, isEnd: false }
+        last = row.position
+        next = this.#positionOf(last, row.at)
+        if (turn.isOverAfter(undefined)) yield
+        continue
+      }
+      const wanted = isAll(filter) ? limit - entries.length + 1 : row.ids.length
+      for (const entry of this.#entriesOf(row, last, wanted)) {
+        if (
+          entries.length === limit ||
+          seen.selected > text ||
+          seen.entries === MAX_SEEN ||
+          seen.text > MAX_SEEN_TEXT
+        ) {
+          return { entries, next, isEnd: false }
+        }
+        const length = changeText(entry)
+        seen.entries++
+        seen.text += length
+        if (isSelected(filter, entry)) {
+          entries.push(entry)
+          seen.selected += length
+        }
+        next = entry.position
+        if (turn.isOverAfter(entry.plant ?? entry.before)) yield
+      }
+      last = row.position
+    }
+    return { entries, next, isEnd: true }
+  }
+
+  /** See ChangeLog.history. */
+  history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {
+    const blob = new Uint8Array(new BigInt64Array([id]).buffer)
+    const until = before === undefined ? Number.MAX_SAFE_INTEGER : this.#numberOf(before, this.#begin())
+    const entries: ChangeEntry[] = []
+    let text = 0
+    const add = (entry: ChangeEntry) => {
+      entries.push(entry)
+      text += changeText(entry)
+      return entries.length === limit || text > PAGE_TEXT
+    }
+    // The plant before `until`, and the `created` of it.
+    const next = this.#statements.get(`SELECT name, tag ${NEXT}`, blob, until)
+    let plant =
+      next === undefined ? this.#stored(id) : plantOf({ ...next, 0: id, 1: next[0] ?? null, 2: next[1] ?? null })
+    let created = this.#createdAfter(id, blob, until)
+    const addCreate = () => {
+      const create = plant && created !== undefined ? this.#create(plant, blob, created) : undefined
+      return create !== undefined && create.number < until && add(create.entry)
+    }
+    const sql = `SELECT ${COLUMNS} FROM changes INDEXED BY changes_of_plant
+      WHERE kind <> 'create' AND ids = ? AND position < ? ORDER BY position DESC`
+    for (const raw of this.#statements.iterate(sql, blob, until)) {
+      const row = rowOf(raw)
+      const isDelete = row.kind === 'delete'
+      if (isDelete && addCreate()) return entries
+      if (add(this.#entry(row, row.position, isDelete ? undefined : plant))) return entries
+      plant = row.before
+      if (isDelete) created = row.created
+    }
+    addCreate()
+    return entries
+  }
+
+  /** See ChangeLog.usage. */
+  usage(): ChangeLogUse {
+    const ends = 'SELECT position, bytes, at, length(ids), name, tag FROM changes ORDER BY position'
+    const [first, last] = [this.#statements.get(`${ends} LIMIT 1`), this.#statements.get(`${ends} DESC LIMIT 1`)]
+    if (first === undefined || last === undefined) return { entries: 0, bytes: 0, oldest: undefined }
+    const ids = Number(first[3]) / 8
+    return {
+      entries: Number(last[0]) - Number(first[0]) + ids,
+      bytes: Number(last[1]) - Number(first[1]) + bytesOf(ids, first[4] as string | null, first[5] as string | null),
+      oldest: Number(first[2]),
+    }
+  }
+
+  /** The number of the change before the oldest row. */
+  #begin(): number {
+    const oldest = this.#statements.get('SELECT position, length(ids) FROM changes ORDER BY position LIMIT 1')
+    return oldest === undefined ? 0 : Number(oldest[0]) - Number(oldest[1]) / 8
+  }
+
+  #after(position: string | undefined): number {
+    const begin = this.#begin()
+    if (position === undefined) return begin
+    const number = this.#numberOf(position, begin)
+    if (number < begin) throw positionGone(this.#positionOf(begin, 0))
+    return number
+  }
+
+  /** @throws AppError 40003, and 41001 for a position of another history */
+  #numberOf(position: string, begin: number): number {
+    const { history, place } = readPosition(position)
+    const number = Number.parseInt(place.slice(0, NUMBER_LENGTH), 16)
+    const isOwn =
+      history === this.#history &&
+      place.length === NUMBER_LENGTH + TIME_LENGTH &&
+      this.#has(number, place.slice(NUMBER_LENGTH))
+    if (!isOwn) throw otherHistory(this.#positionOf(begin, 0))
+    return number
+  }
+
+  /** Whether the log has, or had, a change with this number and time. A file that was put back has others. */
+  #has(number: number, time: string): boolean {
+    const sql = 'SELECT position, at, length(ids) FROM changes WHERE position >= ? ORDER BY position LIMIT 1'
+    const row = this.#statements.get(sql, number)
+    if (row === undefined) return number === 0
+    const begin = Number(row[0]) - Number(row[2]) / 8
+    return number <= begin || timeText(Number(row[1])) === time
+  }
+
+  #positionOf(number: number, at: number): string {
+    const place = number.toString(16).padStart(NUMBER_LENGTH, '0') + timeText(at)
+    return writePosition({ history: this.#history, place })
+  }
+
+  /** Yields up to `max` entries of a row after a number. */
+  *#entriesOf(row: LogRow, after: number, max: number): Iterable<ChangeEntry> {
+    if (row.kind !== 'create') {
+      const plant = row.kind === 'delete' ? undefined : this.#plantAfter(row)
+      yield this.#entry(row, row.position, plant)
+      return
+    }
+    const begin = row.position - row.ids.length
+    const skipped = Math.max(0, after - begin)
+    const ids = row.ids.subarray(skipped, skipped + max)
+    const plants = this.#statements.all(CREATED, `[${ids.join()}]`, row.blob.subarray(8 * skipped), row.position)
+    for (const [i, { 0: name, 1: tag }] of plants.entries()) {
+      const plant = name === null ? undefined : plantOf({ 0: ids[i] ?? 0n, 1: name ?? null, 2: tag ?? null })
+      // Only a program that does not keep the log can have removed the plant.
+      if (plant !== undefined) yield this.#entry(row, begin + skipped + i + 1, plant)
+    }
+  }
+
+  #entry(row: LogRow, number: number, plant: NewPlant | undefined): ChangeEntry {
+    const { at, before, token } = row
+    return {
+      position: this.#positionOf(number, at),
+      type: typeOf(row),
+      time: at,
+      plant,
+      before,
+      token,
+    }
+  }
+
+  #plantAfter({ ids: [id = 0n], blob, position }: LogRow): NewPlant | undefined {
+    const next = this.#statements.get(`SELECT name, tag ${NEXT}`, blob, position + 1)
+    return next === undefined ? this.#stored(id) : plantOf({ 0: id, 1: next[0] ?? null, 2: next[1] ?? null })
+  }
+
+  #stored(id: bigint): NewPlant | undefined {
+    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+    return row === undefined ? undefined : plantOf(row)
+  }
+
+  /** The `created` of the plant that has the id before a number: of its next delete, or of the stored plant. */
+  #createdAfter(id: bigint, blob: Uint8Array, number: number): number | undefined {
+    const deleted = `SELECT created FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND kind = 'delete'
+      AND ids = ? AND position >= ? ORDER BY position LIMIT 1`
+    const row =
+      this.#statements.get(deleted, blob, number) ?? this.#statements.get('SELECT created FROM plants WHERE id = ?', id)
+    return numberOr(row?.[0])
+  }
+
+  /** Finds the create of a plant. @returns undefined when the log has it no more */
+  #create(plant: NewPlant, blob: Uint8Array, created: number): { number: number; entry: ChangeEntry } | undefined {
+    const sql = `SELECT ${COLUMNS} FROM changes
+      WHERE position > ? AND position <= ? AND kind = 'create' AND instr(ids, ?) > 0 ORDER BY position`
+    for (const raw of this.#statements.all(sql, created, created + MAX_COMMIT, blob)) {
+      const row = rowOf(raw)
+      const i = row.ids.indexOf(plant.id)
+      if (i === -1) continue
+      const number = row.position - row.ids.length + i + 1
+      return { number, entry: this.#entry(row, number, plant) }
+    }
+    return undefined
+  }
+}
+
+function rowOf(row: Row): LogRow {
+  const ids = unpack(row[3])
+  const [id = 0n] = ids
+  const name = row[4] as string | null
+  return {
+    position: Number(row[0]),
+    at: Number(row[1]),
+    kind: row[2] as string,
+    ids,
+    blob: row[3] as Uint8Array,
+    before: name === null ? undefined : plantOf({ 0: id, 1: name, 2: row[5] ?? null }),
+    token: (row[6] as string | null) ?? UNKNOWN_TOKEN,
+    created: numberOr(row[7]),
+  }
+}
+
+const typeOf = ({ kind }: LogRow): ChangeType => TYPES[kind] ?? 'plant.updated'
+
+/** The token of rows of before the log had tokens. */
+const UNKNOWN_TOKEN = 'unknown'
+
+const numberOr = (value: unknown): number | undefined => (typeof value === 'bigint' ? Number(value) : undefined)
+
+const timeText = (at: number): string => (at % 2 ** 16).toString(16).padStart(TIME_LENGTH, '0')

@@ -1,0 +1,149 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { NewPlant } from '../../domain/plant.ts'
+
+/**
+ * Bounds of one row of creates, in plants and in UTF-16 units. A reader of the log reads all plants of a row at once.
+ */
+const MAX_IDS = 1000
+const MAX_TEXT = 2 ** 18
+/** Bytes of a row apart from its ids and texts, with its place in the index. */
+const ROW_BYTES = 80
+/** Bounds of the rows that one transaction trims, which takes up to 10 ms: SQLite reads each page that it frees. */
+const MAX_TRIMMED = 500
+const MAX_TRIMMED_BYTES = 2 ** 20
+
+/** The kind of a change of a present plant. */
+export type ChangeKind = 'replace' | 'update' | 'delete'
+
+/** How much of the log is kept. */
+export interface Keep {
+  /** The time of the oldest changes, in milliseconds since 1970. */
+  readonly since: number
+  readonly bytes: number
+}
+
+/** The bytes of a row. They are counted, as measuring them would read the whole log. */
+export const bytesOf = (ids: number, ...texts: (string | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), ROW_BYTES + 8 * ids)
+
+/** Appends to the log of changes (sql/sqlite/000008.sql), inside the transaction that changes the plants. */
+export class ChangeWriter {
+  readonly #newest: StatementSync
+  readonly #insert: StatementSync
+  readonly #selectOldest: StatementSync
+  readonly #deleteUpTo: StatementSync
+  /** Ids of created plants without a row yet, by the ids of their actors. */
+  readonly #created = new Map<string, bigint[]>()
+  /** A reused buffer for the ids of one row: a new array for each row takes longer than its INSERT. */
+  readonly #ids = new BigInt64Array(MAX_IDS)
+  readonly #packedBytes = new Uint8Array(this.#ids.buffer)
+  #count = 0
+  /** UTF-16 units in the names and tags of the created plants without a row. */
+  #text = 0
+  #position = 0
+  #bytes = 0
+  #base = 0
+
+  constructor(db: DatabaseSync) {
+    this.#newest = db.prepare('SELECT position, bytes FROM changes ORDER BY position DESC LIMIT 1')
+    this.#insert = db.prepare(`INSERT INTO changes (position, bytes, at, kind, ids, name, tag, token, created)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#selectOldest = db.prepare(
+      'SELECT position, bytes, at FROM changes WHERE position < ? ORDER BY position LIMIT ?',
+    )
+    this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
+  }
+
+  /** Begins a transaction, and discards the creates that a rolled-back one has left. */
+  begin(): void {
+    this.#discard()
+    const newest = this.#newest.get()
+    this.#base = this.#position = Number(newest?.['position'] ?? 0)
+    this.#bytes = Number(newest?.['bytes'] ?? 0)
+  }
+
+  /** The newest position before this transaction, for `plants.created`. */
+  get base(): number {
+    return this.#base
+  }
+
+  /**
+   * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
+   * harmless: each creates another plant.
+   *
+   * @param text UTF-16 units of the name and the tag
+   */
+  created(id: bigint, text: number, actor: string): void {
+    if (this.#count > 0 && this.#text + text > MAX_TEXT) this.flush()
+    const ids = this.#created.get(actor)
+    if (ids === undefined) this.#created.set(actor, [id])
+    else ids.push(id)
+    this.#text += text
+    if (++this.#count === MAX_IDS) this.flush()
+  }
+
+  /**
+   * Adds a row.
+   *
+   * @param before the plant before the change
+   * @param created its `plants.created`, for a delete
+   */
+  changed(kind: ChangeKind, before: NewPlant, actor: string, created: bigint | null = null): void {
+    this.flush()
+    this.#add([before.id], Date.now(), kind, before, actor, created)
+  }
+
+  /** Writes the rows of the last creates, one for each actor. Call it before the commit. */
+  flush(): void {
+    if (this.#count === 0) return
+    const at = Date.now()
+    for (const [actor, ids] of this.#created) this.#add(ids, at, 'create', undefined, actor, null)
+    this.#discard()
+  }
+
+  /**
+   * Removes the oldest rows that lie before a position and are not kept. It leaves no gap.
+   *
+   * @returns whether more such rows may remain
+   */
+  trim(position: number, keep: Keep): boolean {
+    const newest = Number(this.#newest.get()?.['bytes'] ?? 0)
+    let last: bigint | undefined
+    let first: number | undefined
+    for (const { position: end, bytes, at } of this.#selectOldest.iterate(position, MAX_TRIMMED)) {
+      if (Number(at) >= keep.since && newest - Number(bytes) < keep.bytes) break
+      first ??= Number(bytes)
+      if (last !== undefined && Number(bytes) - first > MAX_TRIMMED_BYTES) break
+      last = end as bigint
+    }
+    if (last === undefined) return false
+    this.#deleteUpTo.run(last)
+    return true
+  }
+
+  #add(
+    ids: readonly bigint[],
+    at: number,
+    kind: ChangeKind | 'create',
+    before: NewPlant | undefined,
+    actor: string,
+    created: bigint | null,
+  ): void {
+    const [name, tag] = [before?.name ?? null, before?.tag ?? null]
+    this.#position += ids.length
+    this.#bytes += bytesOf(ids.length, name, tag)
+    this.#insert.run(this.#position, this.#bytes, at, kind, this.#packed(ids), name, tag, actor, created)
+  }
+
+  #discard(): void {
+    this.#created.clear()
+    this.#count = 0
+    this.#text = 0
+  }
+
+  /** Returns a view of the reused buffer, valid until the next call. SQLite copies it. */
+  #packed(ids: readonly bigint[]): Uint8Array {
+    this.#ids.set(ids)
+    return this.#packedBytes.subarray(0, ids.length * this.#ids.BYTES_PER_ELEMENT)
+  }
+}

@@ -1,0 +1,262 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLock } from '../../base/files.ts'
+import { OperatorError } from '../../base/operator-error.ts'
+import { openExclusive } from '../connection.ts'
+import { sqliteFault } from '../errors.ts'
+import { hasTable, lockOf, undoServeLock } from '../open/prepare-file.ts'
+import { indexPath } from '../search-index/index-file.ts'
+import { transaction } from '../wal/transactions.ts'
+import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
+
+/**
+ * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when
+ * `make` throws, and when the process exits meanwhile.
+ *
+ * @param make writes the draft
+ * @param name renames the draft, which is then complete and on stable storage
+ */
+export async function throughDraft<T>(
+  path: string,
+  make: (draft: string) => Promise<T>,
+  name: (draft: string) => void,
+): Promise<T> {
+  const draft = makeDraft(path)
+  try {
+    const made = await make(draft.path)
+    syncFile(draft.path)
+    name(draft.path)
+    draft.remove()
+    syncDirectory(dirname(path))
+    return made
+  } finally {
+    draft.remove()
+  }
+}
+
+/** @throws Error with the code EEXIST when the name exists already */
+export function nameUnlessThere(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Some file systems have no hard links, such as FAT.
+    if (code === 'EEXIST' || existsSync(path)) throw Object.assign(new Error('it exists'), { code: 'EEXIST' })
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
+    renameSync(draft, path)
+  }
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r+')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The numbers of plants and tokens in a store. */
+export interface Counts {
+  readonly plants: number
+  readonly tokens: number
+}
+
+/** Opens a copy of a store that no other connection has open. Leaves the copy as one file, without a WAL beside it. */
+export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
+  // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
+  const db = new DatabaseSync(resolve(path), { readBigInts: true })
+  try {
+    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
+    db.exec('PRAGMA synchronous = FULL')
+    return work(db)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Gives a copy its own epoch, so that the program refuses the WAL of the original beside the copy
+ * (docs/decisions/0022-logs-and-their-stores.md).
+ */
+export const giveOwnEpoch = (db: DatabaseSync): void => transaction(db, () => renewEpoch(db))
+
+/**
+ * Gives a restored store its own identity. A store and its restored copy, which may share a folder for backups, then
+ * count their backups apart.
+ */
+export function giveOwnIdentity(db: DatabaseSync): void {
+  if (hasTable(db, 'store_identity')) db.exec('UPDATE store_identity SET identity = randomblob(16)')
+}
+
+/** Returns the first fault that SQLite finds in the structure of a file; undefined when it finds none. */
+export function firstFault(db: DatabaseSync): string | undefined {
+  const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
+  return found === 'ok' ? undefined : String(found)
+}
+
+export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plants'), tokens: count(db, 'tokens') })
+
+function count(db: DatabaseSync, table: 'plants' | 'tokens'): number {
+  return hasTable(db, table) ? Number(db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'] ?? 0) : 0
+}
+
+/**
+ * Returns the path of a new backup.
+ *
+ * @throws OperatorError (exit code 2) when the store can't be backed up there
+ */
+export function backupTarget(file: string, storePath: string): string {
+  if (file === '-') throw usageError(file, 'a backup can not go to standard output; name a file')
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw usageError(file, `the folder ${folder} does not exist; create it first`)
+  if (!statSync(folder).isDirectory()) throw usageError(file, `${folder} is not a folder`)
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (stat?.isSymbolicLink() === true) throw usageError(file, 'it is a symbolic link; name the file itself')
+  if (stat?.isDirectory() === true) throw usageError(file, 'it is a folder; name a new file in it')
+  const target = join(realpathSync(folder), basename(file))
+  const store = join(realpathSync(dirname(storePath)), basename(storePath))
+  if (target === store) throw usageError(file, 'it is the store itself; name a new file')
+  if (isFileOfStore(target, store))
+    throw usageError(file, 'the store uses this name for one of its own files; choose another one')
+  if (stat !== undefined) throw usageError(file, 'it already exists; a backup replaces no file')
+  return target
+}
+
+/**
+ * Checks whether a copy fits on its disk. A copy that fails half-way would take the last space of a store on that disk.
+ *
+ * @throws OperatorError when the copy does not fit
+ */
+export function mustHaveRoom(target: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(dirname(target))
+  if (bavail * bsize >= bytes) return
+  throw new OperatorError(
+    `${target}: no space is left on the device: the copy takes ${mebibytes(bytes)}, and ${mebibytes(bavail * bsize)} are free`,
+  )
+}
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+const usageError = (file: string, why: string): OperatorError => new OperatorError(`${file}: ${why}`, { exitCode: 2 })
+
+/** The suffixes of the files that may hold commits of a store. */
+const DATA = ['', '-wal', '-journal']
+
+/** The part before the time in the name of a replaced store. */
+const REPLACED = '.replaced-'
+
+/** @throws OperatorError when the path has a store, or a WAL or journal of a missing one */
+export function mustBeEmpty(path: string): void {
+  const found = [...DATA, '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
+  if (found.length === 0) return
+  throw new OperatorError(
+    found[0] === path
+      ? `store ${path}: it exists; --replace replaces it, and keeps it under another name`
+      : `store ${path}: the file is missing, but ${found.join(' and ')} may hold its newest plants; --replace keeps them under another name`,
+  )
+}
+
+/**
+ * Checkpoints the WAL of a store before its replacement. It leaves a WAL of another store alone.
+ *
+ * @throws OperatorError when another process has the store open
+ */
+export function mustBeUnused(path: string): void {
+  if (!existsSync(path)) return
+  try {
+    // The pages of another store's WAL would damage this store.
+    if (judgeWal(path) !== 'own') return
+    const db = openExclusive(path)
+    if (db === undefined) throw new OperatorError(`store ${path}: another process has it open; stop that process first`)
+    db.close()
+  } catch (error) {
+    // An operator may replace a damaged store, which stays unchanged.
+    if (sqliteFault(error) === undefined) throw error
+  }
+}
+
+/**
+ * Replaces the present store by the draft, and keeps the present one under another name. After an interruption, the
+ * path has one of the two stores, and `mendReplacement` does the rest.
+ *
+ * @returns the new name of the present store; undefined when there was none
+ */
+export function replaceStore(draft: string, path: string): string | undefined {
+  const kept = nameForReplaced(path)
+  const present = DATA.filter((suffix) => existsSync(path + suffix))
+  for (const suffix of present) linkSync(path + suffix, kept + suffix)
+  syncDirectory(dirname(path))
+  renameSync(draft, path)
+  removeReplaced(path)
+  return present.length > 0 ? kept : undefined
+}
+
+/**
+ * Ends a replacement that was interrupted, and removes the drafts of processes that have ended. Before the new store had
+ * its name, the links to the present one go; after that, what is left of the replaced one does. Call it before this
+ * process opens the store.
+ */
+export function mendReplacement(path: string): void {
+  const folder = dirname(path)
+  if (!existsSync(folder)) return
+  removeAbandonedDrafts(folder)
+  const interrupted = () => replacedNames(path).filter((kept) => DATA.some((suffix) => isSame(path, kept, suffix)))
+  if (interrupted().length === 0) return
+  const lock = takeLock(lockOf(path))
+  // A restore under way holds the lock.
+  if (lock === undefined) return
+  try {
+    for (const kept of interrupted()) {
+      if (existsSync(path) && !isSame(path, kept, '')) removeReplaced(path)
+      // The file goes last: it shows the interruption.
+      else for (const suffix of DATA.toReversed()) if (isSame(path, kept, suffix)) rmSync(kept + suffix)
+    }
+    syncDirectory(folder)
+  } finally {
+    undoServeLock(lock)
+  }
+}
+
+/** Removes what SQLite and the index have of the replaced store. The files that also have its new name go last. */
+function removeReplaced(path: string): void {
+  const index = indexPath(path)
+  const derived = [index, `${index}-wal`, `${index}-shm`, `${path}-shm`]
+  for (const name of [...derived, `${path}-journal`, `${path}-wal`]) rmSync(name, { force: true })
+}
+
+/** The names under which replacements have kept, or would have kept, a store. */
+function replacedNames(path: string): string[] {
+  const start = `${basename(path)}${REPLACED}`
+  const names = readdirSync(dirname(path)).filter((name) => name.startsWith(start))
+  const stores = names.map((name) => name.replace(/-(?:wal|journal)$/, ''))
+  return [...new Set(stores)].map((name) => join(dirname(path), name))
+}
+
+/** Whether two stores share the file with a suffix. */
+function isSame(path: string, other: string, suffix: string): boolean {
+  const [one, two] = [path, other].map((name) => statSync(name + suffix, { throwIfNoEntry: false }))
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
+}
+
+function nameForReplaced(path: string): string {
+  const name = `${path}${REPLACED}${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+  const isTaken = (candidate: string) => DATA.some((suffix) => existsSync(candidate + suffix))
+  let free = name
+  for (let i = 2; isTaken(free); i++) free = `${name}-${i}`
+  return free
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import type { ChangeEntry } from '../src/domain/changes.ts'
+import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
+import { TESTER } from './support/actor.ts'
+import {
+  aloe,
+  created,
+  deleted,
+  FIRST,
+  fern,
+  known,
+  logOf,
+  moss,
+  OTHER,
+  readAll,
+  remove,
+  replace,
+  updated,
+} from './support/change-entries.ts'
+import { createPlant } from './support/create-plant.ts'
+import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { settled } from './support/until.ts'
+
+const lenient = { mustBeNew: false }
+
+/** The specification of ChangeLog.history. */
+export function historyTests(suite: Suite, open: OpenStore): void {
+  suite('the history of a plant has its entries, newest first, also after it was deleted', async (t) => {
+    const { store } = await open(t)
+    const others = Array.from({ length: 1200 }, (_, i) => plant(BigInt(i + 10)))
+    await createPlant(store, aloe, lenient)
+    await importAll(store, others)
+    await replace(store, fern)
+    await remove(store, 1n)
+    await Promise.all([replace(store, moss), createPlant(store, plant(7n), lenient)])
+    await store.updatePlant(1n, { tag: 'wet' }, NO_EXPECTATION, OTHER)
+    const wet = plant(1n, 'Moss', 'wet')
+    const first = [updated(moss, wet, OTHER.id), created(moss), deleted(fern), updated(aloe, fern), created(aloe)]
+    assert.deepEqual((await logOf(store).history(1n, undefined, 100)).map(known), first)
+    await remove(store, 1n)
+    const history = await logOf(store).history(1n, undefined, 100)
+    assert.deepEqual(history.map(known), [deleted(wet), ...first])
+    const all = await readAll(logOf(store))
+    assert.deepEqual(
+      history.toReversed(),
+      all.filter((one) => (one.plant ?? one.before)?.id === 1n),
+    )
+    assert.deepEqual((await logOf(store).history(700n, undefined, 100)).map(known), [created(plant(700n))])
+    assert.deepEqual(await logOf(store).history(2n, undefined, 100), [])
+  })
+
+  suite('pages of a history give every entry once', async (t) => {
+    const { store } = await open(t)
+    await createPlant(store, aloe, lenient)
+    for (let i = 0; i < 25; i++) await replace(store, plant(1n, `version ${i}`))
+    const whole = await logOf(store).history(1n, undefined, 1000)
+    assert.equal(whole.length, 26)
+    for (const limit of [1, 7, 25, 26]) {
+      const found: ChangeEntry[] = []
+      for (;;) {
+        const page = await logOf(store).history(1n, found.at(-1)?.position, limit)
+        assert.ok(page.length <= limit)
+        if (page.length === 0) break
+        found.push(...page)
+      }
+      assert.deepEqual(found, whole)
+    }
+  })
+
+  suite('large plants end a page of a history early', async (t) => {
+    const { store } = await open(t)
+    for (let i = 0; i < 10; i++) await replace(store, plant(1n, String(i).repeat(2 ** 20)))
+    const page = await logOf(store).history(1n, undefined, 100)
+    assert.ok(page.length >= 2 && page.length <= 4, `${page.length} entries of two mebibytes`)
+  })
+}
+
+/** The specification of following the log of changes, from an export on and beside writers. */
+export function followTests(suite: Suite, open: OpenStore): void {
+  suite('an export and the entries after its position make the plants of a later export', async (t) => {
+    const { store } = await open(t)
+    const ids = Array.from({ length: 3000 }, (_, i) => BigInt(i))
+    await importAll(
+      store,
+      ids.map((id) => plant(id)),
+    )
+    const writing = new AbortController()
+    const writer = async (seed: number) => {
+      for (let i = 0; !writing.signal.aborted; i++) {
+        const id = BigInt((i * 7919 + seed * 104729) % 4000)
+        if (i % 3 === 0) await store.deletePlant(id, NO_EXPECTATION, TESTER).catch(refusal(40402))
+        else await replace(store, plant(id, `${seed} ${i}`))
+      }
+    }
+    const writers = [1, 2, 3, 4].map(writer)
+    for (let round = 0; round < 5; round++) {
+      let position: string | undefined
+      const plants = new Map<bigint, NewPlant>()
+      for await (const chunk of store.exportPlants(EVERYTHING, 'id', undefined, (at) => (position = at))) {
+        assert.ok(position !== undefined, 'the position is known before the first chunk')
+        for (const one of chunk) plants.set(one.id, one)
+      }
+      if (round === 4) writing.abort()
+      if (round === 4) await Promise.all(writers)
+      for (const { type, plant, before } of await readAll(logOf(store), { after: position })) {
+        const id = (plant ?? before)?.id ?? assert.fail('an entry without a plant')
+        assert.deepEqual(plants.get(id), before, `the ${type} of ${id} follows`)
+        if (plant === undefined) plants.delete(id)
+        else plants.set(id, plant)
+      }
+      if (round < 4) continue
+      assert.deepEqual(
+        [...plants.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+        await exportAll(store),
+      )
+    }
+  })
+
+  suite('a reader beside writers gets every change once, in the order of the commits of each plant', async (t) => {
+    const { store } = await open(t)
+    const log = logOf(store)
+    const start = await log.end()
+    let isOver = false
+    const seen: ChangeEntry[] = []
+    const reader = async () => {
+      for (let after = start; ; ) {
+        const wasOver = isOver
+        const { entries, next, isEnd } = await log.read({ ...FIRST, after, limit: 100 })
+        seen.push(...entries)
+        after = next
+        if (isEnd && wasOver) return
+      }
+    }
+    const reading = reader()
+    let changes = 0
+    const writer = async (number: number) => {
+      for (let i = 0; i < 100; i++) {
+        const id = BigInt((i * number) % 20)
+        if (i % 10 === 9) {
+          const rows = [plant(id, `import ${number} ${i}`), plant(id + 1n, `import ${number} ${i}`)]
+          const results = await store.importPlants(rows, 'update', TESTER)
+          changes += results.filter((result) => result !== 'unchanged').length
+        } else {
+          await replace(store, plant(id, `${number} ${i}`))
+          changes++
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, i) => writer(i + 1)))
+    isOver = true
+    await settled(reading, 'the reader does not reach the end')
+    assert.equal(seen.length, changes)
+    assert.equal(new Set(seen.map(({ position }) => position)).size, changes)
+    const present = new Map<bigint, NewPlant>()
+    for (const { plant, before } of seen) {
+      const id = plant?.id ?? 0n
+      assert.deepEqual(present.get(id), before)
+      if (plant !== undefined) present.set(id, plant)
+    }
+    for (const one of present.values()) assert.deepEqual(await store.getPlant(one.id), one)
+  })
+}

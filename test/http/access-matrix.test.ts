@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { makeSecret, SCOPES, type Scope } from '../../src/domain/token.ts'
+import type { OperationParameters } from '../../src/http/operations.generated.ts'
+import type { Operation } from '../../src/http/operations.ts'
+import { contract } from '../support/conforms.ts'
+import { Issuer } from '../support/issuer.ts'
+import { JWT_FAULTS } from '../support/jwt-faults.ts'
+import { type Answer, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { createdWebhook, LOCAL } from '../support/webhooks.ts'
+
+/** What an operation may change: a plant with the id 1, a token, and a webhook. */
+interface Things {
+  readonly token: string
+  readonly webhook: string
+}
+
+/** A request that succeeds with a good token. */
+interface Row {
+  readonly status: number
+  /** In place of the path of the contract; without it, the path has the id 1. */
+  readonly path?: (things: Things) => string
+  /** A text, or a value for JSON. */
+  readonly body?: unknown
+  readonly type?: string
+}
+
+const ofToken = ({ token }: Things): string => `/tokens/${token}`
+const ofWebhook =
+  (rest = '') =>
+  ({ webhook }: Things): string =>
+    `/webhooks/${webhook}${rest}`
+
+/** The type check and the test both fail for an operation without a row. */
+const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
+  listPlants: { status: 200 },
+  createPlant: { status: 200, body: { id: 2, name: 'new' } },
+  importPlants: { status: 200, body: '{"id":3,"name":"imported"}\n', type: 'application/x-ndjson' },
+  exportPlants: { status: 200 },
+  getPlant: { status: 200 },
+  replacePlant: { status: 200, body: { name: 'replaced' } },
+  updatePlant: { status: 200, body: { tag: 'updated' } },
+  deletePlant: { status: 204 },
+  getHistory: { status: 200 },
+  listChanges: { status: 200 },
+  listTags: { status: 200 },
+  proposeId: { status: 200 },
+  reserveIds: { status: 200, body: { count: 2 } },
+  listTokens: { status: 200 },
+  createToken: { status: 201, body: { name: 'new', scopes: ['tokens'] } },
+  getOwnToken: { status: 200 },
+  revokeToken: { status: 204, path: ofToken },
+  rotateToken: { status: 201, path: (things) => `${ofToken(things)}/rotate`, body: {} },
+  listWebhooks: { status: 200 },
+  createWebhook: { status: 201, body: { url: 'http://127.0.0.1:9/new' } },
+  getWebhook: { status: 200, path: ofWebhook() },
+  deleteWebhook: { status: 204, path: ofWebhook() },
+  updateWebhook: { status: 200, path: ofWebhook(), body: { description: 'updated' } },
+  testWebhook: { status: 200, path: ofWebhook('/test') },
+  rotateWebhookSecret: { status: 200, path: ofWebhook('/secret'), body: { overlapSeconds: 0 } },
+  redeliverWebhook: { status: 200, path: ofWebhook('/redeliver'), body: { after: 'now' } },
+  listWebhookDeliveries: { status: 200, path: ofWebhook('/deliveries') },
+  getLiveness: { status: 200 },
+  getReadiness: { status: 200 },
+  getMetrics: { status: 200 },
+  getStart: { status: 303 },
+  getPageFile: { status: 200, path: () => '/page/page.js' },
+  getContract: { status: 200 },
+  getResourceMetadata: { status: 200 },
+  getDocs: { status: 200 },
+  getDocsFile: { status: 200, path: () => '/docs/page.js' },
+}
+
+interface Credential {
+  readonly name: string
+  readonly authorization: string | null
+  /** The number of the refusal, or the scopes of a good token. */
+  readonly gives: 40101 | 40102 | 40103 | readonly Scope[]
+}
+
+/** Returns the number with which an operation refuses a credential; undefined where it takes it. */
+function refusalOf({ gives }: Credential, { scopes }: Operation): number | undefined {
+  if (scopes === undefined) return undefined
+  if (typeof gives === 'number') return gives
+  return gives.length > 0 && scopes.every((scope) => gives.includes(scope)) ? undefined : 40301
+}
+
+suite('every operation with every kind of token', () => {
+  test('has a row, and answers with the status, the number and the challenge of the kind', async (t) => {
+    assert.deepEqual(contract.operations.map(({ id }) => id).sort(), Object.keys(ROWS).sort())
+    const issuer = await Issuer.start(t)
+    const service = await withService(t, { ...issuer.settings, ...LOCAL, authFailureLimit: undefined })
+    const credentials = [...(await ownTokens(service)), ...(await jwts(issuer))]
+    const things = await makeThings(service)
+    const before = await stateOf(service)
+    for (const operation of contract.operations) {
+      const refused = credentials.filter((credential) => refusalOf(credential, operation) !== undefined)
+      await Promise.all(
+        refused.map(async (credential) =>
+          assertRefused(service, operation, credential, await send(service, operation, credential, things)),
+        ),
+      )
+      assert.deepEqual(await stateOf(service), before, `${operation.id} changed something when it refused a token`)
+    }
+    for (const operation of contract.operations) {
+      for (const credential of credentials) {
+        if (refusalOf(credential, operation) !== undefined) continue
+        const { status, body } = await send(service, operation, credential, await makeThings(service))
+        assert.equal(status, rowOf(operation).status, `${operation.id}, ${credential.name}: ${body}`)
+      }
+    }
+  })
+})
+
+const rowOf = ({ id }: Operation): Row => ROWS[id as keyof OperationParameters]
+
+function send(service: Service, operation: Operation, { authorization }: Credential, things: Things): Promise<Answer> {
+  const { path, body, type = 'application/json' } = rowOf(operation)
+  const sending: Sending =
+    body === undefined
+      ? {}
+      : { headers: { 'Content-Type': type }, body: typeof body === 'string' ? body : JSON.stringify(body) }
+  return service.send(operation.method, path?.(things) ?? operation.path.replace('{id}', '1'), {
+    ...sending,
+    authorization,
+  })
+}
+
+function assertRefused(service: Service, operation: Operation, credential: Credential, answer: Answer): void {
+  const about = `${operation.id}, ${credential.name}: ${answer.body}`
+  const number = refusalOf(credential, operation)
+  assert.deepEqual(
+    [answer.status, (answer.json as { error: number }).error],
+    [Math.floor((number ?? 0) / 100), number],
+    about,
+  )
+  const metadata = `resource_metadata="http://127.0.0.1:${service.port}/.well-known/oauth-protected-resource"`
+  const needed = operation.scopes?.length === 0 ? SCOPES : (operation.scopes ?? [])
+  const details: Readonly<Record<number, readonly string[]>> = {
+    40101: [metadata],
+    40102: ['error="invalid_token"', `error_description="${messageOf(answer)}"`, metadata],
+    40103: ['error="invalid_token"', 'error_description="the access token has expired"', metadata],
+    40301: ['error="insufficient_scope"', `scope="${needed.join(' ')}"`],
+  }
+  const challenge = ['Bearer realm="plantstore"', ...(details[number ?? 0] ?? [])].join(', ')
+  assert.equal(answer.headers['www-authenticate'], challenge, about)
+}
+
+async function ownTokens(service: Service): Promise<Credential[]> {
+  const bearer = async (scopes: readonly Scope[], end?: Date) => {
+    const { secret, token } = await service.issueToken(scopes, end)
+    return { id: token.id, authorization: `Bearer ${secret}` }
+  }
+  const past = await bearer(SCOPES, new Date(Date.now() - 1))
+  const revoked = await bearer(SCOPES)
+  await service.store.tokens.revokeToken(revoked.id)
+  const single = SCOPES.map(async (scope) => ({ name: scope, ...(await bearer([scope])), gives: [scope] }))
+  return [
+    { name: 'none', authorization: null, gives: 40101 },
+    { name: 'another scheme', authorization: 'Basic dXNlcjpwYXNz', gives: 40101 },
+    { name: 'nothing after the scheme', authorization: 'Bearer ', gives: 40102 },
+    { name: 'malformed', authorization: 'Bearer ps_nonsense', gives: 40102 },
+    { name: 'wrong check digits', authorization: `Bearer ps_${'0'.repeat(49)}`, gives: 40102 },
+    { name: 'unknown', authorization: `Bearer ${makeSecret()}`, gives: 40102 },
+    { name: 'expired', ...past, gives: 40103 },
+    { name: 'revoked', ...revoked, gives: 40102 },
+    { name: 'all scopes', ...(await bearer(SCOPES)), gives: SCOPES },
+    { name: 'configured', authorization: `Bearer ${SECRET}`, gives: SCOPES },
+    ...(await Promise.all(single)),
+  ]
+}
+
+async function jwts(issuer: Issuer): Promise<Credential[]> {
+  const now = Math.floor(Date.now() / 1000)
+  const good = async (scopes: readonly Scope[], scope = scopes.join(' ')): Promise<Credential> => ({
+    name: `JWT with ${scope}`,
+    authorization: `Bearer ${await issuer.sign({ scope })}`,
+    gives: scopes,
+  })
+  const faults = Object.entries(JWT_FAULTS).map(
+    async ([name, make]): Promise<Credential> => ({
+      name,
+      authorization: `Bearer ${await make(issuer, 'http://127.0.0.1:9/')}`,
+      gives: 40102,
+    }),
+  )
+  const past = await issuer.sign({ exp: now - 3600, iat: now - 7200 })
+  return [
+    { name: 'JWT expired', authorization: `Bearer ${past}`, gives: 40103 },
+    ...(await Promise.all([good(SCOPES), good([], 'openid'), ...SCOPES.map((scope) => good([scope])), ...faults])),
+  ]
+}
+
+async function makeThings(service: Service): Promise<Things> {
+  await service.send('PUT', '/plants/1', { headers: { 'Content-Type': 'application/json' }, body: '{"name":"x"}' })
+  const { webhooks } = service.store
+  for (const { webhook } of await webhooks.list()) await webhooks.delete(webhook.id)
+  const { id: webhook } = await createdWebhook(service, { url: 'http://127.0.0.1:9/hook' })
+  // A token rotates only tokens that end before it, and a JWT ends within the hour.
+  const { token } = await service.issueToken(['tokens'], new Date(Date.now() + 600_000))
+  return { token: token.id, webhook }
+}
+
+/** All that an operation can change, and the audit log, which has a line for each change. */
+const stateOf = async (service: Service): Promise<unknown> => [
+  await service.plants(),
+  (await service.store.tokens.listTokens()).map(({ lastUsedAt: _, ...token }) => token),
+  (await service.store.webhooks.list()).map(({ webhook }) => webhook),
+  await service.store.changes?.end(),
+  service.audited.filter((line) => !line.includes('"outcome":"refused"')),
+]

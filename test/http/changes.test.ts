@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { TESTER } from '../support/actor.ts'
+import type { ReadEntry } from '../support/event-stream.ts'
+import { nextOf, patch, put } from '../support/exchanges.ts'
+import { proveReplay } from '../support/replay.ts'
+import { type Answer, errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
+
+const entriesOf = ({ json }: Answer): ReadEntry[] => json as ReadEntry[]
+
+/** Creates, changes and deletes a plant. */
+async function changeOnce(service: Service): Promise<void> {
+  await service.create({ id: 7, name: 'Ginkgo' })
+  await put(service, 7, { name: 'Ginkgo biloba', tag: 'tree' })
+  await patch(service, 7, { tag: null })
+  await service.send('DELETE', '/plants/7')
+}
+
+suite('the changes', () => {
+  test('are an array of entries, oldest first, with the plant before and after', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.issueToken(['plants:write'])
+    await service.create({ id: 7, name: 'Ginkgo' }, { authorization: `Bearer ${secret}` })
+    await put(service, 7, { name: 'Ginkgo biloba', tag: 'tree' })
+    await service.send('DELETE', '/plants/7')
+    const answer = await service.send('GET', '/changes')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    assert.deepEqual(
+      entriesOf(answer).map(({ position: _, time, ...entry }) => {
+        assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+        return entry
+      }),
+      [
+        { type: 'plant.created', plant: { id: 7, name: 'Ginkgo' }, token: token.id },
+        {
+          type: 'plant.updated',
+          plant: { id: 7, name: 'Ginkgo biloba', tag: 'tree' },
+          before: { id: 7, name: 'Ginkgo' },
+          token: 'configured',
+        },
+        { type: 'plant.deleted', before: { id: 7, name: 'Ginkgo biloba', tag: 'tree' }, token: 'configured' },
+      ],
+    )
+  })
+
+  test('have a link to the next page in every answer, also in the empty one', async (t) => {
+    const service = await withService(t)
+    const empty = await service.send('GET', '/changes')
+    assert.deepEqual(empty.json, [])
+    await changeOnce(service)
+    const found: ReadEntry[] = []
+    let next = nextOf(empty)
+    for (let pages = 0; pages < 10; pages++) {
+      const page = await service.send('GET', (next ?? assert.fail('no link')).replace('limit=100', 'limit=1'))
+      found.push(...entriesOf(page))
+      next = nextOf(page)
+    }
+    assert.deepEqual(found, entriesOf(await service.send('GET', '/changes')))
+    const last = found.at(-1)?.position
+    const atEnd = await service.send('GET', '/changes?after=now')
+    assert.deepEqual(atEnd.json, [])
+    await service.create({ id: 9, name: 'later' })
+    for (const link of [next, nextOf(atEnd)]) {
+      const { position } = /^\/changes\?limit=\d+&after=(?<position>\w+)$/.exec(link ?? '')?.groups ?? {}
+      assert.ok((position ?? '') >= (last ?? ''), `${link} is before ${last}`)
+      assert.equal(entriesOf(await service.send('GET', link ?? '')).length, 1)
+    }
+  })
+
+  test('of a tag include those before and after which the plant has it, and the link moves past others', async (t) => {
+    const service = await withService(t)
+    await changeOnce(service)
+    const answer = await service.send('GET', '/changes?tag=tree&tag=x%20y')
+    assert.deepEqual(
+      entriesOf(answer).map(({ type }) => type),
+      ['plant.updated', 'plant.updated'],
+    )
+    const none = await service.send('GET', '/changes?tag=none')
+    assert.deepEqual(none.json, [])
+    const [, after] = /^\/changes\?limit=100&tag=none&after=(\w+)$/.exec(nextOf(none) ?? '') ?? []
+    assert.deepEqual((await service.send('GET', `/changes?after=${after}`)).json, [])
+    assert.match(nextOf(answer) ?? '', /^\/changes\?limit=100&tag=tree&tag=x%20y&after=/)
+  })
+
+  test('begin after an export at its position', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 1, name: 'one' })
+    for (const query of ['', '?format=csv&sort=name', '?tag=none', '?q=-']) {
+      const { headers } = await service.send('GET', `/plants/export${query}`)
+      const position = String(headers['plantstore-position'])
+      await service.create({ id: 2, name: 'two' })
+      const entries = entriesOf(await service.send('GET', `/changes?after=${position}`))
+      assert.deepEqual(
+        entries.map(({ plant }) => plant),
+        [{ id: 2, name: 'two' }],
+      )
+      await service.send('DELETE', '/plants/2')
+    }
+  })
+
+  test('make of an export, taken while 64 connections write, what a later export is', async (t) => {
+    const { port } = await withService(t)
+    const entries = await proveReplay({ port, secret: SECRET }, 4000, 64, 0)
+    assert.ok(entries > 2000, `only ${entries} changes came after the export`)
+  })
+
+  test('end a page early after long texts, and continue', async (t) => {
+    const service = await withService(t)
+    const name = 'x'.repeat(600_000)
+    for (let id = 1n; id <= 8n; id++) await service.store.importPlants([{ id, name, tag: undefined }], 'add', TESTER)
+    let next: string | undefined = '/changes'
+    const ids: unknown[] = []
+    while (ids.length < 8) {
+      const page: Answer = await service.send('GET', next ?? assert.fail())
+      assert.ok(page.bytes.length < 4 * 2 ** 20, `${page.bytes.length} bytes`)
+      ids.push(...entriesOf(page).map(({ plant }) => plant?.id))
+      next = nextOf(page)
+    }
+    assert.deepEqual(ids, [1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  test('refuse bad parameters, and change nothing', async (t) => {
+    const service = await withService(t)
+    await changeOnce(service)
+    const position = entriesOf(await service.send('GET', '/changes'))[0]?.position ?? ''
+    const changed = position.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    for (const [query, message] of [
+      ['limit=0', /limit/],
+      ['limit=-1', /limit/],
+      ['limit=x', /limit/],
+      ['from=1', /unknown query parameter from/],
+      [`after=${position}&after=${position}`, /after may be given only once/],
+      [`after=${changed}`, /position/],
+      ['after=', /after/],
+      ['after=%20', /after/],
+      [`after=${'0'.repeat(65)}`, /after/],
+      ['after=..', /after/],
+    ] as const) {
+      const answer = await service.send('GET', `/changes?${query}`)
+      assert.deepEqual([answer.status, errorOf(answer)], [400, 40003], query)
+      assert.match(messageOf(answer), message)
+    }
+    const typed = await service.send('GET', '/changes', { headers: { Accept: 'text/html' } })
+    assert.deepEqual([typed.status, errorOf(typed)], [406, 40601])
+  })
+
+  test('refuse a position of another store by 410, with the oldest position and a link to it', async (t) => {
+    const [service, other] = [await withService(t), await withService(t)]
+    for (const each of [service, other]) await changeOnce(each)
+    const [foreign] = entriesOf(await other.send('GET', '/changes'))
+    const answer = await service.send('GET', `/changes?limit=2&tag=tree&after=${foreign?.position}`)
+    assert.deepEqual([answer.status, errorOf(answer)], [410, 41001])
+    assert.equal(answer.headers['link'], '</changes?limit=2&tag=tree>; rel="first"')
+    const oldest = /begins after (\S+)$/.exec(messageOf(answer))?.[1] ?? assert.fail(messageOf(answer))
+    assert.equal(entriesOf(await service.send('GET', `/changes?after=${oldest}`)).length, 4)
+  })
+
+  test('need the scope plants:read', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.issueToken(['plants:write'])
+    for (const path of ['/changes', '/plants/1/history']) {
+      const answer = await service.send('GET', path, { authorization: `Bearer ${secret}` })
+      assert.deepEqual([answer.status, errorOf(answer)], [403, 40301])
+    }
+  })
+
+  test('are switched off by --changes-keep 0s, as the history is', async (t) => {
+    const service = await withService(t, { changesKeep: '0s' })
+    await changeOnce(service)
+    for (const path of ['/changes', '/plants/7/history']) {
+      for (const Accept of ['application/json', '*/*']) {
+        const answer = await service.send('GET', path, { headers: { Accept } })
+        assert.deepEqual([answer.status, errorOf(answer)], [404, 40401])
+      }
+    }
+    const exported = await service.send('GET', '/plants/export')
+    assert.equal(exported.headers['plantstore-position'], undefined)
+  })
+})
+
+suite('the history of a plant', () => {
+  test('has its entries, newest first, in pages', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 8, name: 'another' })
+    await changeOnce(service)
+    const all = entriesOf(await service.send('GET', '/changes')).filter(
+      ({ plant, before }) => (plant ?? before)?.id === 7,
+    )
+    const whole = await service.send('GET', '/plants/7/history')
+    assert.deepEqual(whole.json, all.toReversed())
+    assert.equal(whole.headers['link'], undefined)
+    const first = await service.send('GET', '/plants/7/history?limit=3')
+    const rest = await service.send('GET', nextOf(first) ?? assert.fail('no link'))
+    assert.deepEqual([...entriesOf(first), ...entriesOf(rest)], whole.json)
+    assert.equal(rest.headers['link'], undefined)
+    assert.deepEqual((await service.send('GET', '/plants/-9223372036854775808/history')).json, [])
+  })
+
+  test('undoes a change: `before` is what PUT takes', async (t) => {
+    const service = await withService(t)
+    await changeOnce(service)
+    const [last] = entriesOf(await service.send('GET', '/plants/7/history'))
+    const answer = await put(service, 7, last?.before)
+    assert.equal(answer.status, 201)
+    assert.deepEqual((await service.send('GET', '/plants/7')).json, last?.before)
+  })
+
+  test('refuses bad ids, cursors and parameters', async (t) => {
+    const [service, other] = [await withService(t), await withService(t)]
+    for (const each of [service, other]) await changeOnce(each)
+    const [foreign] = entriesOf(await other.send('GET', '/changes'))
+    for (const path of ['07/history', '7/history?limit=0', '7/history?cursor=x', '7/history?after=x', 'x/history']) {
+      const answer = await service.send('GET', `/plants/${path}`)
+      assert.deepEqual([answer.status, errorOf(answer)], [400, 40003], path)
+    }
+    const answer = await service.send('GET', `/plants/7/history?cursor=${foreign?.position}`)
+    assert.deepEqual([answer.status, errorOf(answer)], [410, 41001])
+    assert.equal((await service.send('POST', '/plants/7/history', { authorization: `Bearer ${SECRET}` })).status, 405)
+  })
+})

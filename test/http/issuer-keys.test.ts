@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { suite, type TestContext, test } from 'node:test'
+import { Issuer } from '../support/issuer.ts'
+import { type Answer, errorOf, SECRET, type Service, withService } from '../support/service.ts'
+import { as } from '../support/tokens.ts'
+import { until } from '../support/until.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+interface Scene {
+  readonly issuer: Issuer
+  readonly service: Service
+  /** Moves the clock on, in milliseconds. It stands still in between. */
+  readonly later: (time: number) => void
+}
+
+async function withKeys(t: TestContext): Promise<Scene> {
+  const issuer = await Issuer.start(t)
+  const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
+  await until(() => issuer.asked.keys === 1, 'the service fetches no keys at its start')
+  assert.equal((await self(service, await issuer.sign())).status, 200)
+  let now = Date.now()
+  t.mock.timers.enable({ apis: ['Date'], now })
+  const later = (time: number) => {
+    now += time
+    t.mock.timers.setTime(now)
+  }
+  return { issuer, service, later }
+}
+
+const self = (service: Service, jwt: string): Promise<Answer> => service.send('GET', '/tokens/self', as(jwt))
+
+const statusOf = async ({ issuer, service }: Scene): Promise<number> =>
+  (await self(service, await issuer.sign())).status
+
+const outages = ({ service }: Scene): number => service.log.split('the issuer is away').length - 1
+
+const requests = ({ issuer }: Scene): number => issuer.asked.keys + issuer.asked.discovery
+
+/** A token whose key the provider has never had. */
+const invented = (issuer: Issuer, i: number, iat = Math.floor(Date.now() / 1000)): Promise<string> =>
+  issuer.sign({ iat }, { kid: `invented-${i}` })
+
+suite('the keys of an identity provider', () => {
+  test('are fetched once for 10 minutes, and then in the background', async (t) => {
+    const scene = await withKeys(t)
+    for (let i = 0; i < 20; i++) assert.equal(await statusOf(scene), 200)
+    scene.later(9 * MINUTE)
+    assert.equal(await statusOf(scene), 200)
+    assert.equal(requests(scene), 2)
+    scene.later(2 * MINUTE)
+    const hanging = Promise.withResolvers<void>()
+    scene.issuer.instead = () => {
+      hanging.resolve()
+      return true
+    }
+    assert.equal(await statusOf(scene), 200, 'nobody waits for the answer')
+    await hanging.promise
+  })
+
+  test('may change while tokens are in use: no good token is refused', async (t) => {
+    const scene = await withKeys(t)
+    for (let round = 0; round < 3; round++) {
+      await scene.issuer.rotate()
+      const answers = await Promise.all(Array.from({ length: 50 }, () => statusOf(scene)))
+      assert.deepEqual(new Set(answers), new Set([200]), `round ${round}`)
+      assert.equal(scene.issuer.asked.keys, round + 2)
+      scene.later(31_000)
+    }
+  })
+
+  test('that are new within 30 s of a request for keys give 50301 until the next request, and no 401', async (t) => {
+    const scene = await withKeys(t)
+    assert.equal(errorOf(await self(scene.service, await invented(scene.issuer, 0))), 40102)
+    await scene.issuer.rotate()
+    scene.later(10_000)
+    const answer = await self(scene.service, await scene.issuer.sign())
+    assert.deepEqual([errorOf(answer), answer.headers['retry-after']], [50301, '20'])
+    scene.later(20_000)
+    assert.equal(await statusOf(scene), 200)
+  })
+
+  for (const state of ['there', 'away'] as const) {
+    test(`that 1,000 tokens invent within 10 s cause one request if the provider is ${state}`, async (t) => {
+      const scene = await withKeys(t)
+      const { issuer, service } = scene
+      const before = requests(scene)
+      let failed = 0
+      issuer.instead = (request, response) => {
+        if (state === 'there' || request.method !== 'GET') return false
+        failed++
+        response.writeHead(500).end()
+        return true
+      }
+      const [head, claims, signature] = (await invented(issuer, 0)).split('.')
+      const header = Buffer.from(head ?? '', 'base64url').toString()
+      for (let i = 0; i < 10; i++) {
+        const send = async (_: unknown, k: number) => {
+          const named = Buffer.from(header.replace('invented-0', `invented-${i * 100 + k}`)).toString('base64url')
+          const answer = await self(service, `${named}.${claims}.${signature}`)
+          assert.ok([40102, 50301].includes(errorOf(answer)), answer.body)
+        }
+        await Promise.all(Array.from({ length: 100 }, send))
+        scene.later(1000)
+      }
+      assert.equal(requests(scene) - before, 1)
+      assert.equal(failed, state === 'away' ? 1 : 0)
+      assert.equal(outages(scene), failed)
+      const old = await invented(issuer, 0, Math.floor(Date.now() / 1000) - 600)
+      assert.equal(errorOf(await self(service, old)), 40102, 'a token from before the keys is refused for good')
+      assert.equal(await statusOf(scene), 200)
+    })
+  }
+
+  test('are used while the provider is away, up to 24 h, with one line in the log', async (t) => {
+    const scene = await withKeys(t)
+    await scene.issuer.leave()
+    assert.equal(await statusOf(scene), 200)
+    scene.later(20 * MINUTE)
+    for (let i = 0; i < 100; i++) assert.equal(await statusOf(scene), 200)
+    await until(() => outages(scene) === 1, 'the log has no line')
+    for (let hour = 1; hour < 24; hour++) {
+      scene.later(HOUR)
+      assert.equal(await statusOf(scene), 200, `after ${hour} h`)
+    }
+    scene.later(HOUR + 10 * MINUTE)
+    const answer = await self(scene.service, await scene.issuer.sign())
+    assert.deepEqual([errorOf(answer), answer.headers['retry-after']], [50301, '5'])
+    assert.equal((await self(scene.service, SECRET)).status, 200, 'its own tokens do not notice')
+    assert.equal(outages(scene), 1)
+    await scene.issuer.comeBack()
+    assert.equal(await statusOf(scene), 503, 'asked a moment ago')
+    scene.later(5000)
+    assert.equal(await statusOf(scene), 200)
+    await scene.issuer.leave()
+    scene.later(11 * MINUTE)
+    assert.equal(await statusOf(scene), 200)
+    await until(() => outages(scene) === 2, 'the log has no line about the second time')
+  })
+
+  test('are fetched again after a night without requests, and nobody is refused', async (t) => {
+    const scene = await withKeys(t)
+    scene.later(25 * HOUR)
+    assert.equal(await statusOf(scene), 200)
+    scene.later(-50 * HOUR)
+    assert.equal(await statusOf(scene), 200, 'also if the clock is set back')
+  })
+
+  test('may come after the start: until then a JWT gets 50301, and other tokens work', async (t) => {
+    const issuer = await Issuer.start(t)
+    await issuer.leave()
+    const service = await withService(t, issuer.settings)
+    const jwt = await issuer.sign()
+    await until(() => service.log.includes('the issuer is away'), 'the log has no line')
+    const answer = await self(service, jwt)
+    assert.equal(errorOf(answer), 50301)
+    assert.ok(Number(answer.headers['retry-after']) <= 5)
+    assert.equal((await self(service, SECRET)).status, 200)
+    await issuer.comeBack()
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5000 })
+    await until(async () => (await self(service, jwt)).status === 200, 'the service does not find the provider again')
+    assert.equal(service.log.split('the issuer is away').length, 2)
+  })
+
+  for (const [fault, write] of [
+    ['names another issuer', '{"issuer":"http://127.0.0.1","jwks_uri":"http://127.0.0.1/jwks"}'],
+    ['names keys at an address that is not safe', '{"issuer":"URL","jwks_uri":"http://keys.example/"}'],
+    ['names no keys', '{"issuer":"URL"}'],
+    ['is no JSON', '<html>'],
+    ['is null', 'null'],
+    ['is longer than 256 KiB', `{"issuer":"URL","jwks_uri":"URL/jwks","x":"${'x'.repeat(256 * 1024)}"}`],
+  ] as const) {
+    test(`are not taken by a discovery document that ${fault}`, async (t) => {
+      const issuer = await Issuer.start(t)
+      issuer.instead = ({ url }, response) => {
+        if (url !== '/.well-known/openid-configuration') return false
+        response.end(write.replaceAll('URL', issuer.url))
+        return true
+      }
+      const service = await withService(t, issuer.settings)
+      assert.equal(errorOf(await self(service, await issuer.sign())), 50301)
+      assert.equal(issuer.asked.keys, 0)
+    })
+  }
+
+  test('are not taken by a redirect, nor from an answer that does not end', async (t) => {
+    const issuer = await Issuer.start(t)
+    issuer.instead = ({ url }, response) => {
+      if (url !== '/jwks') return false
+      response.writeHead(302, { Location: '/elsewhere' }).end()
+      return true
+    }
+    const service = await withService(t, issuer.settings)
+    assert.equal(errorOf(await self(service, await issuer.sign())), 50301)
+    issuer.instead = ({ url }, response) => {
+      if (url === '/jwks') response.write('{"keys":[')
+      return url === '/jwks'
+    }
+    const other = await withService(t, issuer.settings)
+    const before = performance.now()
+    assert.equal(errorOf(await self(other, await issuer.sign())), 50301)
+    assert.ok(performance.now() - before > 4000, 'the service waits for 5 s')
+  })
+})

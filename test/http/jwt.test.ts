@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { suite, test } from 'node:test'
+import { hashSecret, SCOPES } from '../../src/domain/token.ts'
+import type { Scene } from '../support/clean-up.ts'
+import { chunk, LAST_CHUNK, outcomeOf, rowsFrom } from '../support/import.ts'
+import { Issuer } from '../support/issuer.ts'
+import { JWT_FAULTS } from '../support/jwt-faults.ts'
+import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
+import { answersIn, RawConnection } from '../support/raw.ts'
+import { type Bounds, errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
+import { as, createdToken, createToken, NEW } from '../support/tokens.ts'
+
+const HOUR = 3600
+const now = (): number => Math.floor(Date.now() / 1000)
+
+async function withIssuer(scene: Scene, settings: Bounds = {}): Promise<{ issuer: Issuer; service: Service }> {
+  const issuer = await Issuer.start(scene)
+  const service = await withService(scene, { ...issuer.settings, authFailureLimit: undefined, ...settings })
+  return { issuer, service }
+}
+
+const self = (service: Service, jwt: string) => service.send('GET', '/tokens/self', as(jwt))
+
+suite('a service with an identity provider', () => {
+  test('takes its access tokens: scopes, subject and name are in every record of what they do', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    const jwt = await issuer.token()
+    const own = await self(service, jwt)
+    assert.equal(own.status, 200, own.body)
+    const { expiresAt, ...rest } = own.json as { expiresAt: string }
+    const scopes = ['plants:read', 'plants:write', 'tokens']
+    assert.deepEqual(rest, { id: 'oidc:program', name: 'program', scopes })
+    assert.ok(Math.abs(Date.parse(expiresAt) - Date.now() - HOUR * 1000) < 60_000, expiresAt)
+    assert.equal((await service.create({ id: 1, name: 'x' }, as(jwt))).status, 200)
+    assert.match(service.audited.at(-1) ?? '', /"createPlant".*"token":"oidc:program","tokenName":"program"/)
+    const { json: history } = await service.send('GET', '/plants/1/history', as(jwt))
+    assert.deepEqual(
+      (history as { token: string }[]).map(({ token }) => token),
+      ['oidc:program'],
+    )
+    const few = await issuer.token('plants:read')
+    assert.equal((await service.send('GET', '/plants', as(few))).status, 200)
+    const refused = await service.create({ id: 2, name: 'x' }, as(few))
+    assert.equal(errorOf(refused), 40301)
+    assert.match(String(refused.headers['www-authenticate']), /scope="plants:write"/)
+    for (const part of jwt.split('.').slice(1)) {
+      assert.ok(![service.log, ...service.audited].some((text) => text.includes(part)), 'no log has the token')
+    }
+    assert.equal((await self(service, SECRET)).status, 200, 'its own tokens work as before')
+  })
+
+  test('takes every algorithm that it names, any of its audiences, and 30 s of leeway', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    for (const alg of ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const) {
+      const jwt = await issuer.sign({}, { alg, kid: issuer.kid(alg) })
+      assert.equal((await self(service, jwt)).status, 200, alg)
+    }
+    const good = [
+      { aud: ['other', 'another'] },
+      { exp: now() - 15, iat: now() - 60 },
+      { nbf: now() + 15, iat: now() + 15 },
+      { exp: now() + 24 * HOUR },
+      { sub: 'x'.repeat(255) },
+    ]
+    for (const claims of good) {
+      const answer = await self(service, await issuer.sign(claims))
+      assert.equal(answer.status, 200, answer.body)
+    }
+    for (const header of [{ typ: 'application/AT+JWT' }, { kid: undefined }]) {
+      assert.equal((await self(service, await issuer.sign({}, header))).status, 200, JSON.stringify(header))
+    }
+  })
+
+  test('refuses every faulty token with 40102, and changes nothing', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    let asked = 0
+    const counter = createServer((_request, response) => response.end(String(++asked)))
+    await once(counter.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => counter.close())
+    const counterUrl = `http://127.0.0.1:${(counter.address() as AddressInfo).port}/`
+    for (const [fault, make] of Object.entries(JWT_FAULTS)) {
+      const answer = await service.create({ id: 1, name: 'x' }, as(await make(issuer, counterUrl)))
+      assert.deepEqual([answer.status, errorOf(answer)], [401, 40102], `${fault}: ${answer.body}`)
+      const details = `error="invalid_token", error_description="${messageOf(answer)}"`
+      assert.ok(String(answer.headers['www-authenticate']).includes(details), fault)
+    }
+    for (const exp of [now() - 31, now() - HOUR, 0]) {
+      const answer = await service.create({ id: 1, name: 'x' }, as(await issuer.sign({ exp, iat: exp - 60 })))
+      assert.equal(errorOf(answer), 40103)
+    }
+    const long = await service.create({ id: 1, name: 'x' }, as(await issuer.sign({ pad: 'x'.repeat(13_000) })))
+    assert.equal(errorOf(long), 43101)
+    assert.equal(asked, 0, 'no token leads to a request')
+    assert.deepEqual(await service.plants(), [])
+    assert.equal((await self(service, await issuer.token())).status, 200, 'a good token passes after all of them')
+  })
+
+  test('refuses two Authorization headers, even with a good token in each', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    const jwt = await issuer.token()
+    const connection = new RawConnection(service.port)
+    const fields = `Authorization: Bearer ${jwt}\r\n`.repeat(2)
+    connection.write(`GET /plants HTTP/1.1\r\nHost: a\r\n${fields}Connection: close\r\n\r\n`)
+    const [answer = assert.fail()] = answersIn(await connection.untilClosed())
+    assert.equal(answer.status, 401)
+  })
+
+  test('takes tokens of the type JWT or none if it is told to, but no ID token', async (t) => {
+    const { issuer, service } = await withIssuer(t, { oidcTokenType: 'any' })
+    for (const typ of ['at+jwt', 'JWT', undefined]) {
+      assert.equal((await self(service, await issuer.sign({}, { typ }))).status, 200, String(typ))
+    }
+    for (const claim of ['nonce', 'at_hash', 'c_hash']) {
+      for (const typ of ['JWT', undefined]) {
+        const answer = await self(service, await issuer.sign({ [claim]: 'x' }, { typ }))
+        assert.equal(messageOf(answer), 'the access token is an ID token')
+      }
+    }
+    assert.equal(errorOf(await self(service, await issuer.sign({}, { typ: 'dpop+jwt' }))), 40102)
+    assert.equal(errorOf(await self(service, await issuer.sign({}, { typ: ['JWT'] }))), 40102)
+  })
+
+  test('finds scopes in the claim that it is told, by its map alone', async (t) => {
+    const settings = { oidcScopeClaim: 'realm.roles', oidcScopeMap: 'Reader=plants:read,urn:plants/Chief=tokens' }
+    const { issuer, service } = await withIssuer(t, settings)
+    const scopesOf = async (claims: Readonly<Record<string, unknown>>) => {
+      const answer = await self(service, await issuer.sign({ ...claims, scope: 'plants:write' }))
+      return answer.status === 200 ? (answer.json as { scopes: string[] }).scopes : errorOf(answer)
+    }
+    assert.deepEqual(await scopesOf({ realm: { roles: ['Chief', 'Reader', 7] } }), ['plants:read', 'tokens'])
+    assert.deepEqual(await scopesOf({ realm: { roles: 'Reader Else' } }), ['plants:read'])
+    assert.deepEqual(await scopesOf({ 'realm.roles': 'urn:plants/Chief' }), ['tokens'])
+    for (const roles of [undefined, null, 7, {}, [], '', 'reader', 'plants:read', ['Reader Chief'], [['Reader']]]) {
+      assert.equal(await scopesOf({ realm: { roles } }), 40301, JSON.stringify(roles))
+    }
+    for (const realm of ['roles', null, [], { __proto__: { roles: 'Reader' } }]) {
+      assert.equal(await scopesOf({ realm }), 40301)
+    }
+  })
+
+  test('names a person by the first of three claims, cleaned as the names of tokens are', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    const nameOf = async (claims: Readonly<Record<string, unknown>>) =>
+      ((await self(service, await issuer.sign(claims))).json as { name: string }).name
+    assert.equal(await nameOf({ preferred_username: 'Anna Å', client_id: 'c', azp: 'a' }), 'Anna Å')
+    assert.equal(await nameOf({ preferred_username: 7, client_id: 'c', azp: 'a' }), 'c')
+    assert.equal(await nameOf({ preferred_username: '\u202e\n', azp: 'a\u0000\u200bb' }), 'ab')
+    assert.equal(await nameOf({ preferred_username: '🌵'.repeat(500) }), '🌵'.repeat(100))
+    assert.equal(await nameOf({}), 'anna')
+  })
+
+  test('makes no token that is wider or lives longer than the token of the identity provider', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    const exp = now() + 600
+    const jwt = await issuer.sign({ exp, scope: 'tokens plants:read' })
+    const made = await createdToken(service, NEW, as(jwt))
+    assert.equal(made.expiresAt, new Date(exp * 1000).toISOString())
+    const later = { ...NEW, expiresAt: new Date(exp * 1000 + 1000).toISOString() }
+    assert.equal(errorOf(await createToken(service, later, as(jwt))), 40302)
+    const wider = { ...NEW, scopes: ['plants:write'] }
+    assert.equal(errorOf(await createToken(service, wider, as(jwt))), 40302)
+    const over = await issuer.sign({ exp: now() - 5, iat: now() - 60 })
+    assert.equal(errorOf(await createToken(service, NEW, as(over))), 40103, 'in the leeway, it makes none')
+    assert.equal((await service.store.tokens.listTokens()).length, 1)
+  })
+
+  test('ends open imports, exports and streams at exp without leeway, and not those of a later token of the subject', async (t) => {
+    const issuer = await Issuer.start(t)
+    const service = await withMuch(t, issuer.settings)
+    const exp = now() + 4
+    const [short, long] = [await issuer.sign({ exp }), await issuer.sign()]
+    const open = openImport(service, short)
+    const later = openImport(service, long)
+    const cutOff = unreadExport(service, short)
+    const stream = new RawConnection(service.port)
+    const accept = `Accept: text/event-stream\r\nAuthorization: Bearer ${short}`
+    stream.write(`GET /changes HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${accept}\r\n\r\n`)
+    await untilRunning(service, 'import', 2)
+    await untilRunning(service, 'export', 1)
+    await untilRunning(service, 'stream', 1)
+    await open.until('HTTP/1.1 401')
+    const { error, message } = await outcomeOf(open)
+    assert.equal(error, 40103)
+    assert.match(message ?? '', /^the access token has expired; all rows up to line 1 were processed/)
+    await untilIdle(service, 'export')
+    await untilIdle(service, 'stream')
+    const late = Date.now() / 1000 - exp
+    // Far less than the leeway, also on a busy machine.
+    assert.ok(late > 0 && late < 15, `${late} s after exp`)
+    await stream.untilClosed()
+    cutOff.socket.destroy()
+    assert.equal((await self(service, short)).status, 200, 'in the leeway, short requests pass')
+    later.write(chunk(rowsFrom(2, 1)) + LAST_CHUNK)
+    await later.until('"refused":2')
+    later.socket.destroy()
+  })
+
+  test('checks the audience, issuer and signature of a token again only after a while', async (t) => {
+    const { issuer, service } = await withIssuer(t)
+    const [short, long] = [await issuer.sign(), await issuer.sign({ pad: 'x'.repeat(6000) })]
+    for (const jwt of [short, long]) {
+      assert.equal((await self(service, jwt)).status, 200)
+      for (const last of [jwt.slice(0, -4), `${jwt.slice(0, -4)}AAAA`]) {
+        assert.equal(errorOf(await self(service, last)), 40102, 'another signature is another token')
+      }
+      assert.equal((await self(service, jwt)).status, 200)
+    }
+    const digest = hashSecret(long).toString('base64')
+    for (const authorization of [digest, `Bearer ${digest}`]) {
+      assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 401)
+    }
+    t.mock.timers.enable({ apis: ['Date'], now: (now() + HOUR + 31) * 1000 })
+    for (const jwt of [short, long]) assert.equal(errorOf(await self(service, jwt)), 40103)
+  })
+
+  test('names the identity provider in its metadata, and the address of that in every 401', async (t) => {
+    const { issuer, service } = await withIssuer(t, { publicUrl: 'https://plants.example' })
+    const path = '/.well-known/oauth-protected-resource'
+    const { json, headers } = await service.send('GET', path, { authorization: null })
+    assert.deepEqual(json, {
+      resource: 'https://plants.example',
+      authorization_servers: [issuer.url],
+      scopes_supported: [...SCOPES],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Plantstore',
+      resource_documentation: 'https://plants.example/openapi.json',
+    })
+    assert.equal(headers['cache-control'], 'max-age=60')
+    const challengeOf = async (authorization: string | null, of = service) =>
+      String((await of.send('GET', '/tokens', { authorization })).headers['www-authenticate'])
+    const metadata = `resource_metadata="https://plants.example${path}"`
+    assert.equal(await challengeOf(null), `Bearer realm="plantstore", ${metadata}`)
+    for (const token of ['x.y.z', 'ps_nonsense', await issuer.sign({ exp: 0, iat: 0 })]) {
+      assert.ok((await challengeOf(`Bearer ${token}`)).endsWith(`", ${metadata}`), token)
+    }
+    assert.doesNotMatch(await challengeOf(`Bearer ${await issuer.sign({ scope: 'plants:read' })}`), /metadata/)
+    const near = await withService(t, issuer.settings)
+    const { resource } = (await near.send('GET', path)).json as { resource: string }
+    assert.equal(resource, `http://127.0.0.1:${near.port}`)
+    const without = await withService(t)
+    assert.equal(errorOf(await without.send('GET', path)), 40401)
+    assert.equal(await challengeOf(null, without), 'Bearer realm="plantstore"')
+  })
+
+  test('reads the tokens of its own with one dot, and without a provider any other', async (t) => {
+    const { service } = await withIssuer(t, { token: 'k7Qz-3fV0.pW9~mX' })
+    assert.equal((await self(service, 'k7Qz-3fV0.pW9~mX')).status, 200)
+    const other = await withService(t, { token: 'k7Qz.3fV0.pW9~mX' })
+    assert.equal((await self(other, 'k7Qz.3fV0.pW9~mX')).status, 200)
+  })
+})

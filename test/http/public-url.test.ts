@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withService } from '../support/service.ts'
+
+const ASKS_FOR_HTML = { headers: { Accept: 'text/html' }, authorization: null }
+
+test('the contract and the page name the address that clients use', async (t) => {
+  const service = await withService(t, { publicUrl: 'https://plants.example/' })
+  const { json } = await service.send('GET', '/openapi.json')
+  assert.deepEqual((json as { servers: unknown }).servers, [{ url: 'https://plants.example' }])
+  const page = await service.send('GET', '/', ASKS_FOR_HTML)
+  assert.ok(page.body.includes('<meta name="public-url" content="https://plants.example">\n</head>'), page.body)
+})
+
+test('no text of the address becomes markup of the page', async (t) => {
+  const service = await withService(t, { publicUrl: 'https://plants"&amp;.example' })
+  const page = await service.send('GET', '/', ASKS_FOR_HTML)
+  assert.ok(page.body.includes('content="https://plants&quot;&amp;amp;.example"'), page.body)
+})
+
+test('without --public-url they name none', async (t) => {
+  const service = await withService(t)
+  const { json } = await service.send('GET', '/openapi.json')
+  assert.deepEqual((json as { servers: unknown }).servers, [{ url: '/' }])
+  assert.ok(!(await service.send('GET', '/', ASKS_FOR_HTML)).body.includes('public-url'))
+})

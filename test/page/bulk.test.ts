@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  intercept,
+  NO_NETWORK,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  signOver,
+  tabTo,
+  until,
+  withoutWaits,
+} from '../support/page.ts'
+import type { Service } from '../support/service.ts'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+const button = (page: Page, name: string | RegExp): Locator => page.getByRole('button', { name, exact: true })
+const noticeOf = (page: Page, text: string): Locator => page.locator('.notice').getByText(text)
+const dialogOf = (page: Page): Locator => page.getByRole('dialog')
+
+/** Imports plants with consecutive ids, and a word that no other test uses. */
+async function fill(service: Service, first: number, count: number, word: string, tag?: string): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ id: first + i, name: `${word} ${i}`, tag }))
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const answer = await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+  assert.match(answer.body, new RegExp(`"added":${count}`))
+}
+
+/** Imports plants, and filters the table so that it shows them alone. */
+async function shown(
+  { page, service }: Opened,
+  first: number,
+  count: number,
+  word: string,
+  tag?: string,
+): Promise<void> {
+  await fill(service, first, count, word, tag)
+  await page.getByLabel('Search plants').fill(word)
+  await until(page, `document.querySelectorAll('[role=row][data-id]').length === ${Math.min(count, 100)}`)
+}
+
+const stored = async (service: Service, word: string): Promise<{ id: number; name: string; tag?: string }[]> =>
+  (await service.send('GET', `/plants?q=${word}&limit=1000`)).json as { id: number; name: string; tag?: string }[]
+
+const tagsOf = async (service: Service, word: string) => (await stored(service, word)).map(({ tag }) => tag)
+
+const change = (service: Service, id: number, body: object) =>
+  service.send('PATCH', `/plants/${id}`, {
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+suite('the page, for many plants at once,', () => {
+  const inBrowser = pageTests()
+
+  for (const [viewport, first] of [
+    [DESKTOP, 1000],
+    [PHONE, 2000],
+  ] as const) {
+    inBrowser(
+      `selects rows, sets their tag and undoes that, by keyboard alone, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        const word = `keys${viewport.width}`
+        await shown(opened, first, 5, word, 'old')
+        await page.getByText('5 plants', { exact: true }).waitFor()
+        await tabTo(page, rowOf(page, first))
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('Space')
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('ArrowDown')
+        await page.keyboard.press('Shift+Space')
+        await page.getByText('3 plants selected').waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await pressOn(page, button(page, 'Set tag'), 'Enter', 'Shift+Tab')
+        await dialogOf(page).getByText('3 plants selected.').waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await tabTo(page, page.getByLabel('Tag', { exact: true }))
+        await page.keyboard.type(' new ')
+        await page.keyboard.press('Enter')
+        await noticeOf(page, 'Set the tag new for 3 plants').waitFor()
+        await dialogOf(page).waitFor({ state: 'detached' })
+        assert.deepEqual(await tagsOf(service, word), ['old', 'new', 'new', 'new', 'old'])
+        await until(page, `document.querySelectorAll('[role=row][aria-selected=true]').length === 0`)
+        await pressOn(page, page.locator('summary', { hasText: 'Undo' }))
+        await assertAccessible(page)
+        await assertFits(page)
+        await pressOn(page, button(page, 'Undo for 3 plants'))
+        await page.getByText('Undone for 3 plants.').waitFor()
+        assert.deepEqual(await tagsOf(service, word), Array(5).fill('old'))
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('selects a range by a click with Shift, and leaves it by another one', async (opened) => {
+    const { page } = opened
+    await shown(opened, 3000, 20, 'ranged')
+    await page.getByLabel('Select 3004', { exact: true }).click()
+    await page.getByLabel('Select 3010', { exact: true }).click({ modifiers: ['Shift'] })
+    await page.getByText('7 plants selected').waitFor()
+    await page.getByLabel('Select 3008', { exact: true }).click()
+    await page.getByText('6 plants selected').waitFor()
+    await page.getByLabel('Select 3010', { exact: true }).click({ modifiers: ['Shift'] })
+    await page.getByText('4 plants selected').waitFor()
+    assert.deepEqual(
+      await page.locator('[role=row][aria-selected=true] .id').allTextContents(),
+      [3004, 3005, 3006, 3007].map(String),
+    )
+    await button(page, 'Clear').click()
+    await page.getByText('plants selected').waitFor({ state: 'detached' })
+  })
+
+  inBrowser('replaces text in the names of all plants that match, and shows before what it changes', async (opened) => {
+    const { page, service } = opened
+    await shown(opened, 4000, 1203, 'Rosaa')
+    await page.getByText('More than 1,000 plants').waitFor()
+    await button(page, 'Count them').click()
+    await page.getByText('1,203 plants', { exact: true }).waitFor()
+    await page.getByLabel('Select all that match').check()
+    await page.getByLabel('Select 4001', { exact: true }).click()
+    await page.getByText('All that match except 1 plant').waitFor()
+    await button(page, 'Replace text').click()
+    await dialogOf(page).getByText('1,202 plants selected.').waitFor()
+    assert.ok(await dialogOf(page).getByRole('button', { name: 'Change 0 plants' }).isDisabled())
+    await page.getByLabel('Find', { exact: true }).fill('rosaa')
+    await page.getByLabel('Replace with').fill('Rosa $& ×')
+    await dialogOf(page).getByText('1,202 plants stay as they are.').waitFor()
+    await page.getByLabel('Upper and lower case alike').check()
+    assert.equal(await dialogOf(page).locator('li').first().locator('ins').textContent(), 'Rosa $& × 0')
+    await dialogOf(page).getByRole('button', { name: 'Change 1,202 plants' }).click()
+    await noticeOf(page, 'Replaced rosaa with Rosa $& × in 1,202 plants').waitFor()
+    assert.equal((await service.send('GET', '/plants/5202')).body, '{"id":5202,"name":"Rosa $& × 1202"}')
+    assert.equal((await service.send('GET', '/plants/4001')).body, '{"id":4001,"name":"Rosaa 1"}')
+    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Undone for 1,202 plants.').waitFor()
+    assert.equal((await service.send('GET', '/plants/5202')).body, '{"id":5202,"name":"Rosaa 1202"}')
+  })
+
+  inBrowser(
+    'leaves plants that somebody has changed as they are, lists them, and undoes only its own',
+    async (opened) => {
+      const { page, service } = opened
+      await shown(opened, 6000, 4, 'contested', 'old')
+      for (const id of [6000, 6001, 6002, 6003]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+      await change(service, 6001, { name: 'contested by others' })
+      await service.send('DELETE', '/plants/6002')
+      await button(page, 'Set tag').click()
+      await page.getByLabel('Tag', { exact: true }).fill('new')
+      await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
+      await dialogOf(page).getByText('2 plants stayed as they are:').waitFor()
+      assert.deepEqual(await dialogOf(page).locator('.conflicts li').allTextContents(), [
+        '6001 contested 1. Somebody has changed or deleted it meanwhile.',
+        '6002 contested 2. Somebody has changed or deleted it meanwhile.',
+      ])
+      await assertAccessible(page)
+      await button(page, 'Close').click()
+      assert.deepEqual(await stored(service, 'contested'), [
+        { id: 6000, name: 'contested 0', tag: 'new' },
+        { id: 6001, name: 'contested by others', tag: 'old' },
+        { id: 6003, name: 'contested 3', tag: 'new' },
+      ])
+      await change(service, 6003, { tag: 'theirs' })
+      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('Undone for 1 plant. 1 plant changed meanwhile and stayed so.').waitFor()
+      assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
+    },
+  )
+
+  inBrowser('deletes the selected plants, and brings back those whose ids are still free', async (opened) => {
+    const { page, service } = opened
+    await shown(opened, 7000, 30, 'felled', 'tree')
+    await page.getByLabel('Select all that match').check()
+    await button(page, 'Delete').first().click()
+    await dialogOf(page).getByText('30 plants selected.').waitFor()
+    await dialogOf(page).getByText('and 25 plants more').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Delete 30 plants' }).click()
+    await page.getByText('No plant matches.').waitFor()
+    assert.deepEqual(await stored(service, 'felled'), [])
+    await service.create({ id: 7003, name: 'another plant' })
+    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Undone for 29 plants. 1 plant changed meanwhile and stayed so.').waitFor()
+    assert.equal((await stored(service, 'felled')).length, 29)
+    await page.locator('summary', { hasText: 'Undo' }).click()
+    await page.getByText('Another plant has its id now.').waitFor()
+  })
+
+  inBrowser('renames a tag from the tag filter, and merges it into one that others have', async (opened) => {
+    const { page, service } = opened
+    await fill(service, 8000, 3, 'merging', 'Stauden')
+    await fill(service, 8010, 2, 'merging', 'perennials')
+    await page.getByText('Tags', { exact: true }).click()
+    await page.getByLabel('Stauden 3').check()
+    await button(page, 'Rename the tag Stauden').click()
+    await dialogOf(page).getByText('3 plants have the tag Stauden').waitFor()
+    await page.locator('#bulk-tags option[value=perennials]').waitFor({ state: 'attached' })
+    await page.getByLabel('New tag').fill('perennials')
+    await dialogOf(page).getByText('The tag perennials exists already, with 2 plants.').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Change 3 plants' }).click()
+    await page.getByLabel('perennials 5').waitFor()
+    assert.deepEqual(await tagsOf(service, 'merging'), Array(5).fill('perennials'))
+    await page.waitForURL(/tag=perennials/)
+    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 5`)
+  })
+
+  inBrowser(
+    'goes on where it broke off, and changes no plant twice',
+    async (opened) => {
+      const { page, service } = opened
+      await page.clock.install()
+      await shown(opened, 10_000, 3000, 'halfway', 'old')
+      await page.getByLabel('Select all that match').check()
+      await button(page, 'Set tag').click()
+      await dialogOf(page).getByText('3,000 plants selected.').waitFor()
+      await page.getByLabel('Tag', { exact: true }).fill('gone on')
+      let count = 0
+      const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
+        count += 1
+        // The second part is stored, and its answer is lost.
+        if (count === 2) await route.fetch()
+        if (count === 1) await route.continue()
+        else await route.abort('connectionreset')
+      })
+      await dialogOf(page).getByRole('button', { name: 'Change 3,000 plants' }).click()
+      await withoutWaits(page, dialogOf(page).getByText('2,000 plants left. The service cannot be reached.'))
+      await answerAgain()
+      await button(page, 'Go on').click()
+      await noticeOf(page, 'Set the tag gone on for 2,000 plants').waitFor()
+      await dialogOf(page).waitFor({ state: 'detached' })
+      const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
+      assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    `adds plants like another one, prints their labels and takes them back, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      const word = `copied${PHONE.width}`
+      await shown(opened, 30_000 + PHONE.width, 1, word, 'herbs')
+      const { next } = (await service.send('GET', '/ids')).json as { next: number }
+      await tabTo(page, rowOf(page, 30_000 + PHONE.width))
+      await page.keyboard.press('Space')
+      await pressOn(page, button(page, 'Another one like this'), 'Enter', 'Shift+Tab')
+      for (const wrong of ['0', '-1', '1.5', 'x', '', '1001', '99999']) {
+        await page.getByLabel('How many').fill(wrong)
+        assert.ok(await dialogOf(page).getByRole('button', { name: /^Add / }).isDisabled(), wrong)
+      }
+      await tabTo(page, page.getByLabel('How many'))
+      await page.getByLabel('How many').fill('')
+      await page.keyboard.type('3')
+      await assertAccessible(page)
+      await assertFits(page)
+      await page.keyboard.press('Enter')
+      await dialogOf(page)
+        .getByText(`Added 3 plants: ${next} to ${next + 2}`)
+        .waitFor()
+      const ids = (await stored(service, word)).map(({ id, name, tag }) => [id, name, tag])
+      assert.deepEqual(
+        ids.slice(-3),
+        [0, 1, 2].map((i) => [next + i, `${word} 0`, 'herbs']),
+      )
+      await pressOn(page, button(page, 'Print their labels'))
+      await page.getByText('3 labels', { exact: true }).waitFor()
+      await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()
+      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('Undone for 3 plants.').waitFor()
+      assert.equal((await stored(service, word)).length, 1)
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser('offers a token that may only read nothing but printing', async (opened) => {
+    const { page, service, address } = opened
+    await fill(service, 20_000, 2, 'readonly')
+    const made = await service.send('POST', '/tokens', {
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'reader', scopes: ['plants:read'] }),
+    })
+    await signOver(page, address, (made.json as { secret: string }).secret)
+    await page.getByLabel('Search plants').fill('readonly')
+    await page.getByLabel('Select 20001', { exact: true }).click()
+    await page.getByText('1 plant selected').waitFor()
+    assert.deepEqual(await page.locator('.selection button').allTextContents(), [
+      'Print',
+      'Select all that match',
+      'Clear',
+    ])
+    await button(page, 'Print').click()
+    await page.waitForURL(/#\/labels/)
+    await page.getByText('1 label', { exact: true }).waitFor()
+  })
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import de from '../../web/src/language/de.ts'
+import { en } from '../../web/src/language/en.ts'
+import es from '../../web/src/language/es.ts'
+import fr from '../../web/src/language/fr.ts'
+import nl from '../../web/src/language/nl.ts'
+import type { Text } from '../../web/src/language/texts.ts'
+
+const CATALOGS: Readonly<Record<string, Readonly<Record<string, Text>>>> = { en, de, fr, es, nl }
+const SOURCES = new URL('../../web/src/', import.meta.url)
+
+const formsOf = (text: Text | undefined): readonly string[] =>
+  text === undefined ? [] : typeof text === 'string' ? [text] : [text.one, text.other]
+const namesIn = (text: string): readonly string[] => [...text.matchAll(/\{(.*?)\}/g)].map(([, name = '']) => name)
+
+suite('the texts of the page', () => {
+  for (const [language, texts] of Object.entries(CATALOGS)) {
+    test(`are complete in ${language}, each with the placeholders of the English one`, () => {
+      assert.deepEqual(Object.keys(texts), Object.keys(en))
+      for (const [key, english] of Object.entries(en)) {
+        const names = new Set(formsOf(english).flatMap(namesIn))
+        const forms = formsOf(texts[key])
+        assert.equal(forms.length, formsOf(english).length, key)
+        assert.deepEqual(new Set(forms.flatMap(namesIn)), names, key)
+        for (const form of forms) assert.ok(form.trim() !== '' && !/ {2}|\s$/.test(form), `${key}: ${form}`)
+      }
+    })
+  }
+
+  test('are all in use, and the page uses no other', () => {
+    const files = globSync('**/*.{ts,tsx}', { cwd: SOURCES, exclude: ['language/??.ts'] })
+    const sources = files.map((name) => readFileSync(new URL(name, SOURCES), 'utf8')).join('\n')
+    const unused = Object.keys(en).filter((key) => !sources.includes(`'${key}'`))
+    assert.deepEqual(unused, [])
+  })
+
+  test('stand in no file but the catalogs', () => {
+    // A text between two tags, or in an attribute that people read or hear.
+    const written =
+      />\s*(?!Plantstore<)\p{L}[\p{L}\s,.:;!?'’…()-]*\s*<\/(?!code)|\b(?:aria-label|title|placeholder|alt|label)="[^"]*\p{L}/gu
+    const files = globSync('**/*.tsx', { cwd: SOURCES, exclude: ['docs/**'] })
+    const found = files.flatMap((name) =>
+      [...readFileSync(new URL(name, SOURCES), 'utf8').matchAll(written)].map(([text]) => `${name}: ${text}`),
+    )
+    assert.deepEqual(found, [])
+  })
+})

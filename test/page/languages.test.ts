@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFits,
+  assertForFingers,
+  DESKTOP,
+  intercept,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+  untilFocused,
+} from '../support/page.ts'
+import { plantSome, speakPseudo, tour } from '../support/page-languages.ts'
+import { SECRET } from '../support/service.ts'
+
+/** A locale of each language, and two words of the page in it. */
+const LOCALES = [
+  ['en-GB', 'Plants', 'Access token'],
+  ['de-AT', 'Pflanzen', 'Zugangstoken'],
+  ['fr-CA', 'Plantes', 'Jeton d’accès'],
+  ['es-MX', 'Plantas', 'Token de acceso'],
+  ['nl-BE', 'Planten', 'Toegangstoken'],
+] as const
+
+/** Names of formats, scopes and files, which no language changes. */
+const CONSTANT = /Plantstore|PLANTSTORE_TOKEN|plants:(?:read|write)|tokens|webhooks|tok_\w+|UTF|κλείς/g
+
+/**
+ * Returns the texts of the page, seen or heard, that have an English word. Leaves out what people and programs have
+ * named, and what says that it is in English.
+ */
+const englishIn = (page: Page): Promise<readonly string[]> =>
+  page.evaluate<readonly string[]>(`(() => {
+    const kept = 'noscript, bdi, code, [dir=auto], input, textarea, body [lang]'
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const texts = [document.title]
+    while (walker.nextNode()) if (walker.currentNode.parentElement.closest(kept) === null) texts.push(walker.currentNode.data)
+    for (const element of document.querySelectorAll('[aria-label], [placeholder], [title], [alt]')) {
+      if (element.closest('body [lang]') !== null) continue
+      for (const name of ['aria-label', 'placeholder', 'title', 'alt']) texts.push(element.getAttribute(name) ?? '')
+    }
+    return texts.filter((text) => /[a-z]{2}/i.test(text.replaceAll(${CONSTANT}, '').replaceAll(/https?:\\S*/g, '')))
+  })()`)
+
+suite('the page speaks', () => {
+  const inBrowser = pageTests()
+
+  for (const [locale, plants, token] of LOCALES) {
+    inBrowser(
+      `the language of a browser in ${locale}, in every view, at 360 and 1280 pixels`,
+      async ({ page, address, service }) => {
+        await plantSome(service)
+        const language = locale.slice(0, 2)
+        await page.getByLabel(token).fill(SECRET)
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.press('Enter')
+        await page.getByRole('search').waitFor()
+        await until(page, `document.title === '${plants} – Plantstore'`)
+        assert.equal(await page.locator('html').getAttribute('lang'), language)
+        await tour(page, address, async (what) => {
+          for (const size of [DESKTOP, PHONE]) {
+            await page.setViewportSize(size)
+            await assertFits(page)
+          }
+          const text = await page.locator('body').innerText()
+          assert.ok(!/undefined|\[object|\{\w+\}/.test(text), `${what}: ${text}`)
+          if (what === 'a view') await assertAccessible(page)
+        })
+      },
+      { token: null, locale, viewport: PHONE },
+    )
+  }
+
+  inBrowser(
+    'of texts one and a half times as long, no view is wider than a phone, no control is too small for a finger, and no text is left in English',
+    async ({ page, address, service }) => {
+      await plantSome(service)
+      const look = async (what: string) => {
+        await assertFits(page)
+        await assertForFingers(page)
+        assert.deepEqual(await englishIn(page), [], what)
+      }
+      await intercept(page, '**/page/de.js', speakPseudo)
+      await page.goto(address)
+      await page.locator('#token').waitFor()
+      await look('the sign-in')
+      await page.locator('#token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await tour(page, address, look)
+    },
+    { token: null, locale: 'de-DE', viewport: PHONE, hasTouch: true },
+  )
+
+  inBrowser(
+    'English where it has no language of the browser, and the one that the person chooses from then on',
+    async ({ page, context, address }) => {
+      assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+      await page.getByLabel('Access token').fill('typed')
+      await pressOn(page, page.getByLabel('Language'), 'D')
+      await page.getByLabel('Zugangstoken').waitFor()
+      assert.equal(await page.locator('html').getAttribute('lang'), 'de')
+      assert.equal(await page.getByLabel('Zugangstoken').inputValue(), 'typed')
+      await untilFocused(page, page.getByLabel('Sprache'))
+      await assertAccessible(page)
+      await page.reload()
+      await page.getByLabel('Zugangstoken').waitFor()
+      const other = await context.newPage()
+      await other.goto(address)
+      await other.getByLabel('Zugangstoken').waitFor()
+    },
+    { token: null, locale: 'pt-BR' },
+  )
+
+  inBrowser('another language at once, and keeps what is typed, the focus and the place', async ({ page, service }) => {
+    await plantSome(service)
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Rosa')
+    await page.getByRole('button', { name: 'Edit 3' }).click()
+    await page.getByLabel('Name of 3').fill('Artemisia')
+    await pressOn(page, page.getByLabel('Language'), 'F', 'Shift+Tab')
+    await page.getByRole('button', { name: 'Ajouter une plante' }).waitFor()
+    await untilFocused(page, page.getByLabel('Langue'))
+    assert.equal(await page.getByLabel('Nom', { exact: true }).inputValue(), 'Rosa')
+    assert.equal(await page.getByLabel('Nom de 3').inputValue(), 'Artemisia')
+    await until(page, `document.title === 'Plantes – Plantstore'`)
+    await page.getByText('3 plantes', { exact: true }).first().waitFor()
+    await tabTo(page, page.getByLabel('Nom de 3'))
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Modifier 3' }).waitFor()
+  })
+
+  inBrowser(
+    'the language that it has where another one cannot be loaded, and says so',
+    async ({ page }) => {
+      await intercept(page, '**/page/nl.js', (route) => route.abort())
+      await page.getByLabel('Language').selectOption('nl')
+      await page.getByText('The language could not be loaded. Try again.').waitFor()
+      assert.equal(await page.getByLabel('Language').inputValue(), 'en')
+    },
+    { expected: /net::ERR_/ },
+  )
+
+  inBrowser(
+    'its own words for refusals that people meet, and quotes the others in English',
+    async ({ page, address }) => {
+      await page.goto(`${address}#/tokens`)
+      await page.locator('#token-name').fill('κλείς')
+      await page.locator('#token-day').fill('2001-01-01')
+      await page.locator('form.new-token button[type=submit]').click()
+      const alert = page.getByRole('alert').filter({ hasText: 'Nicht angelegt.' })
+      await alert
+        .locator('[lang=en]')
+        .filter({ hasText: /expiresAt/i })
+        .waitFor()
+      await intercept(page, '**/tokens', async (route) => {
+        const json = { error: 50302, message: 'the service is overloaded' }
+        if (route.request().method() === 'POST') await route.fulfill({ status: 400, json })
+        else await route.continue()
+      })
+      await page.locator('form.new-token button[type=submit]').click()
+      await page.getByText('Nicht angelegt. Der Dienst ist überlastet.').waitFor()
+      assert.equal(await alert.locator('[lang]').count(), 0)
+    },
+    { locale: 'de-DE' },
+  )
+})

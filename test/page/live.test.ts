@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { TESTER } from '../support/actor.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  holdAnswers,
+  intercept,
+  PHONE,
+  pageTests,
+  pressOn,
+  until,
+} from '../support/page.ts'
+import type { Service } from '../support/service.ts'
+import { plant } from '../support/store-under-test.ts'
+import { until as untilHolds } from '../support/until.ts'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+
+const send = (service: Service, method: string, path: string, body: object) =>
+  service.send(method, path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+
+const shows = (ids: readonly number[]): string =>
+  `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`
+
+/** The streams of changes that the service has open. */
+async function streamsOf(service: Service): Promise<number> {
+  const { body } = await service.send('GET', '/metrics')
+  return Number(/^plantstore_change_streams (\d+)$/m.exec(body)?.[1])
+}
+
+suite('the page, while others change plants,', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'shows their plants, changes and deletions in the table, and keeps what the person types',
+    async (opened) => {
+      const { page, service } = opened
+      for (const id of [1, 2, 3]) await service.create({ id, name: `Live ${id}` })
+      await page.getByLabel('Search plants').fill('live')
+      await until(page, shows([1, 2, 3]))
+      await rowOf(page, 2).focus()
+      await page.keyboard.press('Enter')
+      await page.getByLabel('Name of 2').fill('Live, as typed')
+      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+      await send(service, 'PATCH', '/plants/1', { name: 'Live, but changed' })
+      await rowOf(page, 1).getByText('Live, but changed').waitFor()
+      await service.create({ id: 0, name: 'Live 0' })
+      await until(page, shows([0, 1, 2, 3]))
+      await service.send('DELETE', '/plants/3')
+      await service.send('DELETE', '/plants/2')
+      await rowOf(page, 3).waitFor({ state: 'detached' })
+      assert.equal(await page.getByLabel('Name of 2').inputValue(), 'Live, as typed')
+      await page.getByRole('button', { name: 'Cancel' }).click()
+    },
+  )
+
+  inBrowser(
+    'has one stream for all tabs, and none while all are hidden',
+    async ({ page, service, context, address }) => {
+      await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+      const second = await context.newPage()
+      await second.goto(`${address}#token=${await page.evaluate<string>(`sessionStorage.getItem('plantstore-token')`)}`)
+      await second.getByLabel('Search plants').fill('tabs')
+      await second.getByText('No plant matches.').waitFor()
+      await page.getByLabel('Search plants').fill('tabs')
+      await page.getByText('No plant matches.').waitFor()
+      await service.create({ id: 50, name: 'Tabs' })
+      await rowOf(page, 50).waitFor()
+      await rowOf(second, 50).waitFor()
+      assert.equal(await streamsOf(service), 1)
+      const hide = (isHidden: boolean) => `(() => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })()`
+      await page.evaluate(hide(true))
+      await untilHolds(async () => (await streamsOf(service)) === 1, 'the other tab opens no stream')
+      await second.evaluate(hide(true))
+      await untilHolds(async () => (await streamsOf(service)) === 0, 'hidden tabs keep a stream')
+      await service.create({ id: 51, name: 'Tabs' })
+      await page.evaluate(hide(false))
+      await rowOf(page, 51).waitFor()
+      await second.close()
+    },
+  )
+
+  inBrowser('shows what changed between two streams', async ({ page, service }) => {
+    await page.clock.install()
+    await page.reload()
+    await page.getByLabel('Search plants').fill('gap')
+    await page.getByText('No plant matches.').waitFor()
+    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+    // Before the burst: the page opens the next stream after 10 s, which may pass here on a busy machine.
+    const begin = await holdAnswers(page, '**/changes?*', 'GET')
+    const asked = page.waitForRequest('**/changes?*')
+    const many = Array.from({ length: 400 }, (_, i) => plant(BigInt(10_000 + i), 'Burst'))
+    await service.store.importPlants(many, 'add', TESTER)
+    await untilHolds(async () => (await streamsOf(service)) === 0, 'the page follows each of many changes')
+    await page.clock.fastForward(10_000)
+    await asked
+    await page.clock.fastForward(5000)
+    await service.create({ id: 60, name: 'Gap' })
+    begin()
+    await rowOf(page, 60).waitFor()
+  })
+
+  inBrowser('shows what changed before its stream began', async ({ page, service }) => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    await page.context().route('**/changes?*', async (route) => {
+      await begun
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByLabel('Search plants').fill('early')
+    await page.getByText('No plant matches.').waitFor()
+    await service.create({ id: 70, name: 'Early' })
+    begin()
+    await rowOf(page, 70).waitFor()
+  })
+
+  inBrowser('shows a plant that somebody has deleted and added again', async ({ page, service }) => {
+    await service.create({ id: 80, name: 'Back' })
+    await page.getByLabel('Search plants').fill('back')
+    await until(page, shows([80]))
+    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+    await service.send('DELETE', '/plants/80')
+    await rowOf(page, 80).waitFor({ state: 'detached' })
+    await service.create({ id: 80, name: 'Back again' })
+    await rowOf(page, 80).getByText('Back again').waitFor()
+  })
+
+  for (const [viewport, id] of [
+    [DESKTOP, 100],
+    [PHONE, 101],
+  ] as const) {
+    inBrowser(
+      `shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        await service.create({ id, name: 'Hoya first', tag: 'old' })
+        await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya second', tag: null })
+        await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya third' })
+        await page.getByLabel('Search plants').fill('hoya third')
+        await until(page, shows([id]))
+        await pressOn(page, rowOf(page, id).getByRole('link'))
+        const history = page.getByRole('region', { name: 'History' })
+        await history.getByText('Added').waitFor()
+        assert.equal(await history.getByRole('listitem').count(), 3)
+        await assertAccessible(page)
+        await assertFits(page)
+        await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }))
+        await page.getByText(`Restored ${id}`).waitFor()
+        assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
+        await until(page, `document.querySelectorAll('.history li').length === 4`)
+        await service.send('DELETE', `/plants/${id}`)
+        await page.reload()
+        await history.getByText('Deleted').waitFor()
+        await assertAccessible(page)
+        await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }).first())
+        await rowOf(page, id).waitFor()
+        assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('overwrites nobody while it restores', async ({ page, service, address }) => {
+    await service.create({ id: 200, name: 'Contested' })
+    await send(service, 'PATCH', '/plants/200', { name: 'Contested, later' })
+    await page.goto(`${address}#/plant?id=200`)
+    await page.getByRole('button', { name: 'Restore Contested' }).waitFor()
+    await intercept(page, '**/plants/200', async (route) => {
+      if (route.request().method() === 'PUT') await send(service, 'PATCH', '/plants/200', { name: 'Theirs' })
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Restore Contested' }).click()
+    await page.getByText('200 was not restored. Somebody has changed it meanwhile.').waitFor()
+    assert.equal((await service.send('GET', '/plants/200')).body, '{"id":200,"name":"Theirs"}')
+  })
+})

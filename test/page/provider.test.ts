@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { Issuer } from '../support/issuer.ts'
+import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, pressOn } from '../support/page.ts'
+import { SECRET } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const FREE = { authorization: null, headers: { Accept: 'text/html' } }
+
+suite('the page, for a person of an identity provider,', () => {
+  let issuer: Issuer
+  const inBrowser = pageTests(async (scene) => {
+    issuer = await Issuer.start(scene)
+    return issuer.settings
+  })
+  const button = (page: Page) => page.getByRole('button', { name: `Sign in with ${new URL(issuer.url).host}` })
+
+  /** Signs in at the provider, which asks for the name only once in a browser. */
+  async function signIn(page: Page, { isKnown = false } = {}): Promise<void> {
+    await button(page).click()
+    if (!isKnown) {
+      await page.locator('input[name=login]').fill('anna')
+      await page.locator('input[name=password]').fill('any')
+      await page.locator('button[type=submit]').click()
+    }
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('Signed in as anna').waitFor()
+  }
+
+  inBrowser(
+    `signs in by the provider, and keeps the tokens in this tab alone, at ${PHONE.width} pixels`,
+    async ({ page, context, service, address }) => {
+      await assertAccessible(page)
+      await assertFits(page)
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      await signIn(page)
+      await page.getByRole('search').waitFor()
+      assert.equal(page.url(), `${address}#/plants`)
+      assert.ok(!asked.some((url) => url.startsWith(address) && /[?&#]code=/.test(url)), asked.join('\n'))
+      const id = String(Date.now())
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByLabel('Id', { exact: true }).fill(id)
+      await page.getByLabel('Name', { exact: true }).fill('Rose')
+      await page.keyboard.press('Enter')
+      await until(() => service.audited.some((line) => line.includes(`"plant":"${id}"`)), 'nothing was added')
+      const line = service.audited.find((each) => each.includes(`"plant":"${id}"`))
+      assert.match(line ?? '', /"token":"oidc:anna","tokenName":"anna"/)
+      assert.equal(await page.evaluate('localStorage.length'), 0)
+      assert.ok(
+        (await context.cookies(address)).every(({ httpOnly }) => httpOnly),
+        'only those of the provider',
+      )
+      await page.reload()
+      await page.getByText('Signed in as anna').waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await button(page).waitFor()
+      assert.equal(await page.evaluate('sessionStorage.length'), 0)
+    },
+    { token: null, viewport: PHONE, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'may send requests to the provider, and to no other address besides the service',
+    async ({ service }) => {
+      const { headers, body } = await service.send('GET', '/', FREE)
+      assert.match(String(headers['content-security-policy']), new RegExp(`connect-src 'self' ${issuer.url};`))
+      assert.ok(body.includes(`<meta name="oidc-issuer" content="${issuer.url}">`))
+      const docs = await service.send('GET', '/docs', FREE)
+      assert.match(String(docs.headers['content-security-policy']), /connect-src 'self';/)
+    },
+    { token: null, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'renews the sign-in before it ends, while the person works on',
+    async ({ page }) => {
+      await signIn(page)
+      const first = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
+      await page.evaluate(`(() => {
+        const renewal = JSON.parse(sessionStorage.getItem('plantstore-renewal'))
+        sessionStorage.setItem('plantstore-renewal', JSON.stringify({ ...renewal, expiresAt: Date.now() + 29_000 }))
+      })()`)
+      const renewed = page.waitForResponse(`${issuer.url}/token`)
+      await page.getByLabel('Search plants').fill('rose')
+      assert.equal((await renewed).status(), 200)
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      await page.getByRole('heading', { name: 'All tokens' }).waitFor()
+      const next = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
+      assert.notEqual(next, first)
+      await page.reload()
+      await page.getByText('Signed in as anna').waitFor()
+    },
+    { token: null, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'keeps everything typed when the sign-in has expired, until the person has signed in again',
+    async ({ page, address, t }) => {
+      issuer.renews = false
+      t.after(() => {
+        issuer.renews = true
+      })
+      await signIn(page)
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      await page.getByLabel('What is the token for?').fill('a season')
+      t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_700_000 })
+      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByText('what you typed is kept').waitFor()
+      page.on('dialog', (dialog) => assert.fail(dialog.message()))
+      await signIn(page, { isKnown: true })
+      assert.equal(page.url(), `${address}#/plants`, 'the page returns to where the person was')
+      await page.getByRole('link', { name: 'Tokens' }).click()
+      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
+      page.removeAllListeners('dialog')
+      page.on('dialog', (dialog) => void dialog.accept())
+    },
+    { token: null, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'signs nobody in with an answer that it did not ask for, or that is not the answer of the provider',
+    async ({ page, address }) => {
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      await page.goto(`${address}#code=stolen&state=invented&iss=${issuer.url}`)
+      await button(page).waitFor()
+      assert.equal(page.url(), `${address}#/plants`)
+      assert.deepEqual(
+        asked.filter((url) => url.startsWith(issuer.url)),
+        [],
+      )
+      for (const [answer, why] of [
+        [(state: string) => `code=x&state=${state}x&iss=${issuer.url}`, 'unexpected "state"'],
+        [(state: string) => `code=x&state=${state}&iss=https://id.example`, 'unexpected "iss"'],
+        [(state: string) => `code=x&state=${state}`, '"iss" (issuer) missing'],
+        [(state: string) => `error=access_denied&state=${state}&iss=${issuer.url}`, 'access_denied'],
+      ] as const) {
+        const leaving = page.waitForRequest((request) => request.url().startsWith(`${issuer.url}/auth?`))
+        await button(page).click()
+        const parameters = new URL((await leaving).url()).searchParams
+        assert.deepEqual([parameters.get('code_challenge_method'), parameters.get('response_type')], ['S256', 'code'])
+        await page.locator('input[name=login]').waitFor()
+        await page.goto(`${address}#${answer(parameters.get('state') ?? '')}`)
+        await page.getByRole('alert').filter({ hasText: why }).waitFor()
+        assert.equal(page.url(), `${address}#/plants`)
+      }
+      assert.ok(!asked.some((url) => url === `${issuer.url}/token`))
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await page.getByRole('search').waitFor()
+    },
+    { token: null, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'says what is wrong when the provider is away or gives no rights here, and still takes tokens',
+    async ({ page }) => {
+      await issuer.leave()
+      await pressOn(page, button(page))
+      await page.getByRole('alert').filter({ hasText: 'does not answer, or not to this page' }).waitFor()
+      await assertAccessible(page)
+      await issuer.comeBack()
+      await page.getByLabel('Access token').fill(await issuer.sign({ scope: 'none' }))
+      await page.keyboard.press('Enter')
+      await page.getByText('You have no rights in this service.').waitFor()
+      await page.getByLabel('Access token').fill(await issuer.sign({ aud: 'else' }))
+      await page.keyboard.press('Enter')
+      await page.getByText('The access token has a wrong claim aud, or none.').waitFor()
+    },
+    { token: null, expected: NO_NETWORK },
+  )
+})

@@ -1,0 +1,11 @@
+import type { TestContext } from 'node:test'
+
+/** Lets the times of `performance.now()` in this process run on from where a test puts them. @returns adds milliseconds */
+export function movableTime(t: TestContext): (milliseconds: number) => void {
+  const now = performance.now.bind(performance)
+  let ahead = 0
+  t.mock.method(performance, 'now', () => now() + ahead)
+  return (milliseconds) => {
+    ahead += milliseconds
+  }
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { PlantstoreClient } from '../../client/src/index.ts'
+import { hasBrowser, withBrowser } from './browser.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
+import { tempFolder } from './files.ts'
+import { type Server, startServer, TOKEN } from './process.ts'
+import { settled, until } from './until.ts'
+
+/** Rows of one import. */
+const ROWS = 250
+/** Bytes of answers after which the way to the service resets a connection. */
+const CUT = 300_000
+
+/** What a reader has got so far: the ids of the plants, in the order of their events. */
+type Seen = () => Promise<readonly number[]>
+
+/**
+ * Creates plants with the ids from 0 on, restarts the service after a third of them, and kills it after another third. All
+ * connections of readers break again and again.
+ *
+ * @returns what followers in Node.js and in Chromium saw
+ */
+export async function followThrough(scene: Scene, plants: number): Promise<Record<string, readonly number[]>> {
+  const folder = tempFolder(scene)
+  const start = () => startServer(scene, folder)
+  let server = await start()
+  const relay = await openRelay(scene, () => server)
+  const readers: Record<string, Seen> = { node: followInNode(scene, relay) }
+  if (hasBrowser) readers['chromium'] = await followInChromium(scene, relay)
+  for (let id = 0, ends = 0; id < plants; id += ROWS) {
+    if (id >= ((ends + 1) * plants) / 3) {
+      // The kill interrupts an import, which is then repeated.
+      const interrupted = importRows(server, id).catch(() => {})
+      if (ends++ === 0) server.program.signal('SIGTERM')
+      else await server.program.kill()
+      await Promise.all([server.program.outcome, interrupted])
+      server = await start()
+    }
+    await importRows(server, id)
+  }
+  const all: Record<string, readonly number[]> = {}
+  for (const [name, seen] of Object.entries(readers)) {
+    let got: readonly number[] = []
+    const isDone = async () => {
+      got = await seen()
+      return got.length >= plants
+    }
+    await until(isDone, () => `${name} has ${got.length} of ${plants} changes`)
+    all[name] = got
+  }
+  return all
+}
+
+async function importRows({ address }: Server, first: number): Promise<void> {
+  const client = new PlantstoreClient({ url: address, token: TOKEN, attempts: 1 })
+  const rows = Array.from({ length: ROWS }, (_, i) => ({
+    id: BigInt(first + i),
+    name: `plant ${first + i}`,
+    tag: 'new',
+  }))
+  await client.importPlants(rows)
+}
+
+function followInNode(scene: Scene, url: string): Seen {
+  const ending = new AbortController()
+  const seen: number[] = []
+  const follow = async () => {
+    const client = new PlantstoreClient({ url, token: TOKEN })
+    for await (const { plant } of client.changes({ signal: ending.signal })) seen.push(Number(plant?.id))
+  }
+  const following = follow()
+  following.catch(() => {})
+  cleanUp(scene, () => ending.abort())
+  return async () => {
+    // Fails like the follower.
+    await Promise.race([following, undefined])
+    return seen
+  }
+}
+
+const PAGE = `<!doctype html><script type="module">
+  import { PlantstoreClient } from '/client.js'
+  globalThis.seen = []
+  const client = new PlantstoreClient({ url: location.origin, token: '${TOKEN}' })
+  try {
+    for await (const { plant } of client.changes()) globalThis.seen.push(Number(plant.id))
+  } catch (error) {
+    globalThis.fault = String(error)
+  }
+</script>`
+
+async function followInChromium(scene: Scene, url: string): Promise<Seen> {
+  const browser = await withBrowser({ after: (work) => cleanUp(scene, work) })
+  const page = await browser.newPage()
+  const client = readFileSync(new URL('../../client/dist/plantstore-client.js', import.meta.url), 'utf8')
+  await page.route('**/page.html', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }))
+  await page.route('**/client.js', (route) => route.fulfill({ contentType: 'text/javascript', body: client }))
+  await page.goto(`${url}/page.html`)
+  return async () => {
+    const fault = await page.evaluate<string | undefined>('globalThis.fault')
+    if (fault !== undefined) throw new Error(fault)
+    return page.evaluate<number[]>('globalThis.seen')
+  }
+}
+
+/** Forwards connections to the present server, and resets each after CUT bytes of answers. @returns its address */
+async function openRelay(scene: Scene, present: () => Server): Promise<string> {
+  const sockets = new Set<Socket>()
+  const relay = createServer((client) => {
+    const service = connect(Number(new URL(present().address).port), '127.0.0.1')
+    let received = 0
+    for (const [from, to] of [
+      [client, service],
+      [service, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.on('data', (chunk: Buffer) => {
+        received += from === service ? chunk.length : 0
+        if (received > CUT) for (const each of [client, service]) each.resetAndDestroy()
+        else to.write(chunk)
+      })
+    }
+  })
+  await settled(once(relay.listen(0, '127.0.0.1'), 'listening'), 'the relay does not listen')
+  cleanUp(scene, () => {
+    relay.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
+}

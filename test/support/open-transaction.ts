@@ -1,0 +1,50 @@
+import { Client as PgClient } from 'pg'
+import type { NewPlant } from '../../src/domain/plant.ts'
+import type { Run } from '../../src/postgres/pool/client.ts'
+import { sessionOf } from '../../src/postgres/pool/pool-share.ts'
+import { insertColumns, insertPlants, updatePlants } from '../../src/postgres/write/write-plants.ts'
+import { TESTER } from './actor.ts'
+import { cleanUp, type Scene } from './clean-up.ts'
+
+/** A transaction that writes plants by the statements of the store, and stays open for as long as a test wants. */
+export class OpenTransaction {
+  readonly #client: PgClient
+
+  private constructor(client: PgClient) {
+    this.#client = client
+  }
+
+  static async begin(t: Scene, url: string): Promise<OpenTransaction> {
+    const client = new PgClient({ connectionString: url })
+    client.on('error', () => {})
+    await client.connect()
+    cleanUp(t, () => client.end())
+    await client.query('BEGIN')
+    return new OpenTransaction(client)
+  }
+
+  readonly #run: Run = async ({ text, values = [] }) => {
+    const types = { getTypeParser: () => (value: string) => value }
+    const { rows, rowCount, command } = await this.#client.query<(string | null)[], unknown[]>({
+      text,
+      values: [...values],
+      rowMode: 'array',
+      types,
+    })
+    return { rows, count: rowCount ?? 0, command }
+  }
+
+  async sql(text: string): Promise<void> {
+    await this.#client.query(text)
+  }
+
+  async create(plant: NewPlant): Promise<void> {
+    const log = new Map([[plant.id, [{ before: undefined, after: plant, token: TESTER.id }]]])
+    await insertPlants(sessionOf(this.#run), [plant], insertColumns, log)
+  }
+
+  async update(before: NewPlant, after: NewPlant): Promise<void> {
+    const log = new Map([[after.id, [{ before, after, token: TESTER.id }]]])
+    await updatePlants(sessionOf(this.#run), [{ before, after }], log)
+  }
+}

@@ -1,0 +1,135 @@
+import type { Page, Route } from 'playwright-core'
+import { en } from '../../web/src/language/en.ts'
+import type { Service } from './service.ts'
+import { sendJson } from './webhooks.ts'
+
+/** Letters of the pseudo-language, as wide as those of English. */
+const LETTERS: Readonly<Record<string, string>> = Object.fromEntries(
+  Array.from(
+    'aábḃcçdďeéfḟgğhĥiíjĵkķlļmṁnñoópṗqʠrřsštţuúvṽwŵxẋyýzžAÁBḂCÇDĎEÉFḞGĞHĤIÍJĴKĶLĻMṀNÑOÓPṖQɊRŘSŠTŢUÚVṼWŴXẊYÝZŽ'.matchAll(
+      /(.)(.)/g,
+    ),
+  ).map(([, from = '', to = '']) => [from, to]),
+)
+
+/** Makes each word of a text one and a half times as long, and strange to a search for English letters. */
+const stretched = (text: string): string =>
+  text
+    .split(/(\{\w+\})/)
+    .map((part, i) => (i % 2 === 1 ? part : part.replaceAll(/\p{L}+/gu, strange)))
+    .join('')
+
+function strange(word: string): string {
+  const longer = word + word.toLowerCase().slice(0, Math.ceil(word.length / 2))
+  return Array.from(longer, (letter) => LETTERS[letter] ?? letter).join('')
+}
+
+/** Gives the page a language in the place of German, in which each text is one and a half times as long as in English. */
+export async function speakPseudo(route: Route): Promise<void> {
+  const texts = Object.entries(en).map(([key, text]) => {
+    if (typeof text === 'string') return [key, stretched(text)]
+    return [key, { one: stretched(text.one), other: stretched(text.other) }]
+  })
+  const body = `export default ${JSON.stringify(Object.fromEntries(texts))}`
+  await route.fulfill({ contentType: 'text/javascript', body })
+}
+
+/** Texts without English letters, so that these stand out. */
+const PLANTS: readonly { id: number; name: string; tag?: string }[] = [
+  { id: 1, name: 'Ρόδον', tag: 'θάμνος' },
+  { id: 2, name: 'Ρόδον' },
+  { id: 3, name: 'Ἄβρωτον', tag: 'πόα' },
+]
+
+/** Stores the plants, one of them with a history. */
+export async function plantSome(service: Service): Promise<void> {
+  for (const { id, ...plant } of PLANTS) {
+    await sendJson(service, 'PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' })
+    await sendJson(service, 'PUT', `/plants/${id}`, plant)
+  }
+}
+
+/** Called at each stop of a tour. */
+type Look = (what: string) => Promise<void>
+
+/** Leads through all views and their dialogs, in any language: it finds everything by what no language changes. */
+export async function tour(page: Page, address: string, look: Look): Promise<void> {
+  const open = async (view: string, sign: string) => {
+    await page.goto(`${address}#/${view}`)
+    await page.locator(sign).first().waitFor()
+  }
+  const stop = async (sign: string, what: string) => {
+    await page.locator(sign).first().waitFor()
+    await look(what)
+  }
+  const close = async () => {
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+  }
+  await open('plants', '[role=row][data-id]')
+  await look('plants')
+  await page.locator('.toolbar > button.primary').click()
+  await stop('form.add', 'a new plant')
+  await page.locator('.tool-switch').click()
+  for (const panel of await page.locator('.toolbar details').all()) {
+    await panel.locator('summary').click()
+    await look('a panel')
+    await page.keyboard.press('Escape')
+  }
+  await page.locator('[role=row][data-id] input[type=checkbox]').first().check()
+  await stop('.selection', 'a selection')
+  for (const i of [0, 1, 2, 3, 4]) {
+    await page.locator('.selection .tools button').nth(i).click()
+    await stop('dialog form', `dialog ${i} of a selection`)
+    await close()
+  }
+  await page.locator('[role=row][data-id="3"]').focus()
+  await page.keyboard.press('Enter')
+  await stop('.editing textarea', 'an edit')
+  await page.keyboard.press('Escape')
+  await open('plant?id=1', '.history li')
+  await look('a plant')
+  await open('plant?id=999', 'form #plant-name')
+  await look('a plant to enter')
+  await open('duplicates', '.duplicates')
+  await look('duplicates')
+  await open('labels?id=1', 'svg.sheet')
+  await page.locator('#sheet-kind').selectOption('own')
+  await page.locator('.labels details summary').first().click()
+  await page.locator('#label-width').fill('1')
+  await stop('.note.bad', 'labels')
+  await open('scan', '#label-code')
+  await page.locator('#label-code').fill('γ')
+  await page.keyboard.press('Enter')
+  await stop('.foreign-code', 'a code that is no label')
+  await open('stocktake', '#stocktake-search')
+  await look('the choice of a stocktake')
+  await page.locator('p.fields button.primary').click()
+  await stop('.stock', 'a stocktake')
+  await open('import', '#file')
+  await look('an import')
+  const buffer = Buffer.from('1;Ρόδον\n1;Ἄβρωτον\nx;Ἄκανθα\n')
+  await page.locator('#file').setInputFiles({ name: 'φυτά.csv', mimeType: 'text/csv', buffer })
+  await page.locator('.columns select').nth(1).selectOption('0')
+  await page.locator('.columns select').nth(2).selectOption('1')
+  await stop('.columns table', 'columns of an import')
+  await page.locator('.columns + div button.primary').click()
+  await stop('.figures', 'a check of an import')
+  await open('tokens', '#token-name')
+  await page.locator('#token-name').fill('κλείς')
+  await page.locator('form.new-token button[type=submit]').click()
+  await stop('.secret', 'a secret')
+  for (const button of await page.locator('.tokens li').last().locator('button').all()) {
+    await button.click()
+    await stop('dialog', 'a question about a token')
+    await close()
+  }
+  await page.locator('.who button').click()
+  await stop('dialog ul', 'a question before signing out')
+  await close()
+  for (const link of await page.locator('nav a').all()) {
+    await link.click()
+    await page.locator('nav a[aria-current]').waitFor()
+    await look('a view')
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import type { Webhook, WebhookDelivery, WebhookWithSecret } from '../../client/src/contract.generated.ts'
+import type { TestReceiver } from './receiver.ts'
+import type { Answer, Sending, Service } from './service.ts'
+import { until } from './until.ts'
+
+/** Settings of a service whose webhooks may go to receivers of the tests. */
+export const LOCAL = { webhookAllow: 'loopback', changesKeep: '30d' } as const
+
+export const sendJson = (service: Service, method: string, path: string, body: unknown, sending: Sending = {}) =>
+  service.send(method, path, {
+    ...sending,
+    headers: { 'Content-Type': 'application/json', ...sending.headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+export const createWebhook = (service: Service, body: unknown, sending?: Sending): Promise<Answer> =>
+  sendJson(service, 'POST', '/webhooks', body, sending)
+
+export async function createdWebhook(service: Service, body: unknown, sending?: Sending): Promise<WebhookWithSecret> {
+  const answer = await createWebhook(service, body, sending)
+  assert.equal(answer.status, 201, answer.body)
+  return answer.json as WebhookWithSecret
+}
+
+export async function webhookOf(service: Service, id: string): Promise<Webhook> {
+  const answer = await service.send('GET', `/webhooks/${id}`)
+  assert.equal(answer.status, 200, answer.body)
+  return answer.json as Webhook
+}
+
+export async function deliveriesOf(service: Service, id: string): Promise<WebhookDelivery[]> {
+  const answer = await service.send('GET', `/webhooks/${id}/deliveries?limit=1000`)
+  assert.equal(answer.status, 200, answer.body)
+  return answer.json as WebhookDelivery[]
+}
+
+export const patchWebhook = (service: Service, id: string, patch: unknown): Promise<Answer> =>
+  sendJson(service, 'PATCH', `/webhooks/${id}`, patch)
+
+/** Waits until a receiver has so many requests. */
+export const untilReceived = ({ received }: TestReceiver, count: number): Promise<void> =>
+  until(
+    () => received.length >= count,
+    () => `${received.length} of ${count} events came`,
+  )
+
+/** Waits until a webhook has a state. */
+export const untilState = (service: Service, id: string, state: Webhook['state']): Promise<void> =>
+  until(async () => (await webhookOf(service, id)).state === state, `the webhook is not ${state}`)

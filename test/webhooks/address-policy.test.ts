@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { readWebhookAllow } from '../../src/settings/webhooks.ts'
+import { AddressPolicy, NotAllowed, unwrapped } from '../../src/webhooks/address-policy.ts'
+
+const policy = (allow = 'external') => new AddressPolicy(readWebhookAllow(allow))
+
+/** Checks a URL like an attempt whose name has these addresses. */
+function check(url: string, { allow = 'external', addresses = ['93.184.215.14'] } = {}): void {
+  const parsed = new URL(url)
+  policy(allow).checkUrl(parsed)
+  policy(allow).checkAddresses(parsed, addresses)
+}
+
+/** Spellings of addresses that are no public ones. */
+const INWARD = [
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0177.0.0.1',
+  '0x7f.1',
+  '0',
+  '１２７.０.０.１',
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'a.localhost',
+  '[::1]',
+  '[::]',
+  '[::ffff:7f00:1]',
+  '[::ffff:127.0.0.1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b:1::7f00:1]',
+  '[64:ff9b:1:7f00:0:100::]',
+  '[64:ff9b:1::a:0:800:0]',
+  '[2002:7f00:1::]',
+  '[2002:0a00:0001::1]',
+  '[2001:0:7f00:1::]',
+  '[2001:db8::1]',
+  '[3fff::1]',
+  '[fe80::1]',
+  '[fec0::1]',
+  '[fd00::1]',
+  '[ff02::1]',
+  '[100::1]',
+  '[5f00::1]',
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '192.0.0.1',
+  '192.0.2.1',
+  '192.88.99.1',
+  '198.18.0.1',
+  '198.51.100.1',
+  '203.0.113.1',
+  '224.0.0.1',
+  '240.0.0.1',
+  '255.255.255.255',
+]
+
+suite('by default, a webhook', () => {
+  test('is refused for each spelling of an address that is not public, and the refusal names only the setting', () => {
+    for (const host of INWARD) {
+      const found = (error: unknown) => {
+        assert.ok(error instanceof NotAllowed, host)
+        assert.match(error.message, /--webhook-allow/)
+        assert.doesNotMatch(error.message, /\d/)
+        return true
+      }
+      assert.throws(() => policy().checkUrl(new URL(`https://${host}/path`)), found, host)
+    }
+  })
+
+  test('may go to public addresses, also within addresses of IPv6', () => {
+    for (const host of [
+      '93.184.215.14',
+      '[2606:2800:21f:cb07:6820:80da:af6b:8b2c]',
+      '[::ffff:93.184.215.14]',
+      '[64:ff9b::93.184.215.14]',
+      '[2002:5db8:d70e::]',
+      'hooks.garden.example',
+    ]) {
+      assert.doesNotThrow(() => policy().checkUrl(new URL(`https://${host}/`)), host)
+    }
+  })
+
+  test('is refused when any address of its name is not public', () => {
+    check('https://hooks.garden.example/')
+    for (const address of ['127.0.0.1', '::1', '10.0.0.7', 'fe80::1%eth0', '::ffff:7f00:1', 'nonsense']) {
+      const addresses = ['93.184.215.14', address]
+      assert.throws(() => check('https://hooks.garden.example/', { addresses }), NotAllowed, address)
+    }
+  })
+
+  test('is refused without TLS, with a user name, and with another scheme', () => {
+    for (const url of [
+      'http://hooks.garden.example/',
+      'http://93.184.215.14/',
+      'https://kew:secret@hooks.garden.example/',
+      'https://kew@hooks.garden.example/',
+      'ftp://hooks.garden.example/',
+      'file:///etc/passwd',
+      'javascript:1',
+    ]) {
+      assert.throws(() => policy().checkUrl(new URL(url)), NotAllowed, url)
+    }
+  })
+})
+
+suite('--webhook-allow', () => {
+  test('allows private networks or loopback, also without TLS', () => {
+    check('http://10.1.2.3/', { allow: 'private', addresses: ['10.1.2.3'] })
+    check('http://hooks.garden.example/', { allow: 'external,private', addresses: ['fd00::1'] })
+    check('http://127.0.0.1:8080/', { allow: 'loopback', addresses: ['127.0.0.1'] })
+    check('http://localhost/', { allow: 'loopback', addresses: ['127.0.0.1', '::1'] })
+    for (const [allow, address] of [
+      ['private', '127.0.0.1'],
+      ['loopback', '10.0.0.1'],
+      ['private,loopback', '93.184.215.14'],
+      ['private,loopback', '169.254.169.254'],
+      ['external,private', '100.64.0.1'],
+    ] as const) {
+      assert.throws(
+        () => check('https://a.example/', { allow, addresses: [address] }),
+        NotAllowed,
+        `${allow} ${address}`,
+      )
+    }
+    const mixed = { allow: 'external,private', addresses: ['93.184.215.14'] }
+    assert.throws(() => check('http://hooks.garden.example/', mixed), /must begin with https/)
+  })
+
+  test('allows networks, which may hold special addresses too', () => {
+    check('https://a.example/', { allow: '100.64.0.0/10', addresses: ['100.64.0.1'] })
+    check('http://10.1.2.3/', { allow: '10.1.0.0/16', addresses: ['10.1.2.3'] })
+    check('https://a.example/', { allow: '10.1.0.0/16', addresses: ['::ffff:10.1.2.3'] })
+    assert.throws(() => check('https://a.example/', { allow: '10.1.0.0/16', addresses: ['10.2.0.1'] }), NotAllowed)
+    assert.throws(() => check('http://a.example/', { allow: '100.64.0.0/10', addresses: ['100.64.0.1'] }), /https/)
+  })
+
+  test('allows names, at public and private addresses, and no other names', () => {
+    const allow = 'hooks.garden.example,*.kew.example'
+    for (const url of ['https://hooks.garden.example/', 'https://HOOKS.garden.example./', 'https://a.b.kew.example/']) {
+      check(url, { allow })
+      check(url, { allow, addresses: ['10.0.0.7'] })
+    }
+    for (const url of ['https://garden.example/', 'https://kew.example/', 'https://evilkew.example/']) {
+      assert.throws(() => check(url, { allow }), NotAllowed, url)
+    }
+    for (const address of ['127.0.0.1', '169.254.169.254', '::1', 'fe80::1']) {
+      const addresses = [address]
+      assert.throws(() => check('https://hooks.garden.example/', { allow, addresses }), NotAllowed, address)
+    }
+  })
+})
+
+test('an address that carries another one is checked as that one', () => {
+  for (const [address, inner] of [
+    ['1.2.3.4', '1.2.3.4'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['::102:304', '1.2.3.4'],
+    ['64:ff9b::102:304', '1.2.3.4'],
+    ['64:ff9b:1::102:304', '1.2.3.4'],
+    ['2002:102:304:5:6::7', '1.2.3.4'],
+    ['::1', '::1'],
+    ['::', '::'],
+    ['2606:4700::1111', '2606:4700::1111'],
+    ['fe80::1%eth0', undefined],
+    ['a name', undefined],
+  ] as const) {
+    assert.equal(unwrapped(address), inner, address)
+  }
+})

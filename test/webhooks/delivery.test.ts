@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
+import { startReceiver, type TestReceiver } from '../support/receiver.ts'
+import { type Service, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import {
+  createdWebhook,
+  deliveriesOf,
+  LOCAL,
+  patchWebhook,
+  sendJson,
+  untilReceived,
+  untilState,
+  webhookOf,
+} from '../support/webhooks.ts'
+
+interface Event {
+  readonly type: string
+  readonly data: { readonly id: number; readonly name: string }
+}
+const eventIn = ({ body }: { readonly body: string }): Event => JSON.parse(body) as Event
+const namesOf = ({ received }: TestReceiver, id: number): string[] =>
+  received.map(eventIn).flatMap(({ data }) => (data.id === id ? [data.name] : []))
+
+const put = (service: Service, id: number, name: string) => sendJson(service, 'PUT', `/plants/${id}`, { name })
+
+/** Imports plants with the ids from `first` on, with one commit. */
+const importPlants = (service: Service, first: number, count: number, name = 'a') =>
+  service.store.importPlants(
+    Array.from({ length: count }, (_, i) => ({ id: BigInt(first + i), name, tag: undefined })),
+    'update',
+    CONFIGURED_TOKEN,
+  )
+
+// Side by side, because they wait for retries.
+suite('the events of one plant', { concurrency: true }, () => {
+  test('come in order, never two at once, while those of others overlap', async (t) => {
+    const service = await withService(t, LOCAL)
+    const open = new Map<number, number>()
+    let most = 0
+    const faults: string[] = []
+    const receiver = await startReceiver(t, {
+      respond(response, received) {
+        const { id } = eventIn(received).data
+        open.set(id, (open.get(id) ?? 0) + 1)
+        if ((open.get(id) ?? 0) > 1) faults.push(`two events of ${id} at once`)
+        most = Math.max(most, [...open.values()].filter((count) => count > 0).length)
+        setTimeout(
+          () => {
+            open.set(id, (open.get(id) ?? 0) - 1)
+            response.writeHead(204).end()
+          },
+          (id % 3) * 5,
+        )
+      },
+    })
+    await createdWebhook(service, { url: receiver.url, concurrency: 8 })
+    const writes: Promise<unknown>[] = []
+    for (let round = 0; round < 20; round++) for (let id = 1; id <= 20; id++) writes.push(put(service, id, `r${round}`))
+    await Promise.all(writes)
+    await untilReceived(receiver, 400)
+    assert.deepEqual(faults, [])
+    assert.ok(most > 1 && most <= 8, `${most} plants at once`)
+    const order = await service.store.changes?.read({ after: undefined, limit: 1000, tags: [] })
+    for (let id = 1; id <= 20; id++) {
+      const wanted = order?.entries.filter(({ plant }) => plant?.id === BigInt(id)).map(({ plant }) => plant?.name)
+      assert.deepEqual(namesOf(receiver, id), wanted)
+    }
+  })
+
+  test('wait behind one that fails, alone, until 64 events wait', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, {
+      respond: (response, received) => response.writeHead(eventIn(received).data.id === 1 ? 500 : 204).end(),
+    })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    await put(service, 1, 'first')
+    await untilReceived(receiver, 1)
+    await put(service, 1, 'second')
+    await importPlants(service, 100, 500)
+    await until(() => receiver.received.filter((one) => eventIn(one).data.id >= 100).length >= 500, 'others wait')
+    assert.ok(!namesOf(receiver, 1).includes('second'))
+    for (let i = 0; i < 100; i++) await put(service, 1, `n${i}`)
+    await importPlants(service, 1000, 200)
+    await until(async () => Number((await webhookOf(service, id)).pending) > 64, 'nothing waits')
+    const later = () => receiver.received.filter((one) => eventIn(one).data.id >= 1000).length
+    assert.equal(later(), 0, 'the webhook waits as a whole')
+    receiver.respond = (response) => response.writeHead(204).end()
+    await patchWebhook(service, id, { state: 'active' })
+    await until(() => later() >= 200 && namesOf(receiver, 1).includes('n99'), 'the webhook does not go on')
+    const names = namesOf(receiver, 1)
+    assert.deepEqual(names.slice(names.lastIndexOf('first')), [
+      'first',
+      'second',
+      ...Array.from({ length: 100 }, (_, i) => `n${i}`),
+    ])
+  })
+})
+
+suite('a failed attempt', { concurrency: true }, () => {
+  test('is repeated after 5 seconds, give or take a fifth, with the same id', async (t) => {
+    const service = await withService(t, LOCAL)
+    let failures = 2
+    const receiver = await startReceiver(t, {
+      respond: (response) => response.writeHead(failures-- > 1 ? 500 : 204).end('sorry'),
+    })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    await put(service, 1, 'a')
+    await untilReceived(receiver, 2)
+    const [first, second] = receiver.received
+    assert.equal(first?.headers['webhook-id'], second?.headers['webhook-id'])
+    await until(async () => (await deliveriesOf(service, id)).length === 2, 'the attempts are not listed')
+    const [delivered, failed] = await deliveriesOf(service, id)
+    assert.deepEqual([failed?.status, failed?.failure, failed?.answer], [500, 'the status 500', 'sorry'])
+    const pause = Date.parse(failed?.nextAttempt ?? '') - Date.parse(failed?.time ?? '')
+    assert.ok(pause >= 4000 && pause < 6000 + (failed?.durationMs ?? 0) + 1000, `${pause} ms`)
+    assert.equal(delivered?.status, 204)
+    assert.ok(Date.parse(delivered?.time ?? '') >= Date.parse(failed?.nextAttempt ?? ''))
+  })
+
+  test('by 410 ends the webhook, which keeps its place', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    await put(service, 1, 'a')
+    await untilState(service, id, 'failed')
+    const { reason, pending } = await webhookOf(service, id)
+    assert.deepEqual([reason, pending], ['gone', 1])
+    await put(service, 2, 'b')
+    receiver.respond = (response) => response.writeHead(204).end()
+    assert.equal(receiver.received.length, 1)
+    await patchWebhook(service, id, { state: 'active' })
+    await untilReceived(receiver, 3)
+    assert.deepEqual(receiver.received.map((one) => eventIn(one).data.id).sort(), [1, 1, 2])
+  })
+
+  test('by 410 is listed, also for those that come while others are stored', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(410).end() })
+    const webhooks: { readonly id: string }[] = []
+    for (let i = 0; i < 50; i++) webhooks.push(await createdWebhook(service, { url: receiver.url }))
+    await put(service, 1, 'a')
+    for (const { id } of webhooks) await untilState(service, id, 'failed')
+    for (const { id } of webhooks) {
+      assert.deepEqual(
+        (await deliveriesOf(service, id)).map(({ status }) => status),
+        [410],
+      )
+    }
+  })
+
+  test('ends the webhook once nothing was delivered for the time to give up', async (t) => {
+    const service = await withService(t, { ...LOCAL, webhookGiveUp: '1s' })
+    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(500).end() })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    await put(service, 1, 'a')
+    await untilState(service, id, 'failed')
+    assert.equal((await webhookOf(service, id)).reason, 'gave-up')
+    assert.equal(receiver.received.length, 2)
+    receiver.respond = (response) => response.writeHead(204).end()
+    await patchWebhook(service, id, { state: 'active' })
+    await untilReceived(receiver, 3)
+    assert.equal((await webhookOf(service, id)).state, 'active')
+  })
+
+  test('by a receiver that was away is repeated at once for all events when it is back', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    await createdWebhook(service, { url: receiver.url })
+    await receiver.stop()
+    for (let id = 1; id <= 30; id++) await put(service, id, 'a')
+    await until(
+      async () =>
+        /attempts_total\{outcome="unanswered"\} (?:[3-9]\d|\d{3})/.test((await service.send('GET', '/metrics')).body),
+      'nothing fails',
+    )
+    await receiver.restart()
+    await untilReceived(receiver, 30)
+    assert.equal(new Set(receiver.received.map((one) => eventIn(one).data.id)).size, 30)
+  })
+})
+
+test('a webhook whose place has left the log fails, and skips nothing silently', async (t) => {
+  const service = await withService(t, LOCAL)
+  const receiver = await startReceiver(t)
+  const { id } = await createdWebhook(service, { url: receiver.url })
+  const [stored] = await service.store.webhooks.list()
+  assert.ok(stored)
+  const other = stored.progress.position.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
+  const { writePosition, readPosition } = await import('../../src/domain/changes.ts')
+  const position = writePosition({ ...readPosition(stored.progress.position), history: other.slice(0, 12) })
+  await service.store.webhooks.change(id, stored.version, stored.webhook, { ...stored.progress, position })
+  await untilState(service, id, 'failed')
+  assert.equal((await webhookOf(service, id)).reason, 'behind')
+  await put(service, 1, 'a')
+  const answer = await sendJson(service, 'POST', `/webhooks/${id}/redeliver`, { after: stored.progress.position })
+  assert.equal(answer.status, 200, answer.body)
+  await patchWebhook(service, id, { state: 'active' })
+  await untilReceived(receiver, 1)
+})
+
+test('20 receivers that hang delay none of 80 others', async (t) => {
+  const service = await withService(t, LOCAL)
+  const [hanging, live] = [await startReceiver(t, { respond: () => {} }), await startReceiver(t)]
+  for (let i = 0; i < 100; i++) {
+    const url = i % 5 === 0 ? hanging.url : `${live.url}/${i}`
+    await createdWebhook(service, { url, concurrency: 32 })
+  }
+  await importPlants(service, 1, 50)
+  await untilReceived(live, 80 * 50)
+  const before = hanging.received.length
+  assert.ok(before <= 256, `${before} requests hang`)
+  await importPlants(service, 1000, 20)
+  await untilReceived(live, 80 * 70)
+  const { body } = await service.send('GET', '/metrics')
+  const used = Number(/bound_used\{bound="[^"]*webhook-?requests"\} (\d+)/i.exec(body)?.[1])
+  assert.ok(used > 0 && used <= 256, `${used} requests`)
+})
+
+test('bodies of all webhooks take at most 8 MiB, and leave room for the others', async (t) => {
+  const service = await withService(t, LOCAL)
+  const hanging = await startReceiver(t, { respond: () => {} })
+  const live = await startReceiver(t)
+  for (let i = 0; i < 10; i++) await createdWebhook(service, { url: hanging.url, concurrency: 32, tags: ['large'] })
+  await createdWebhook(service, { url: live.url, tags: ['small'] })
+  // With their frame, eight of them have 8 MiB but for a few kilobytes.
+  const large = { name: 'x'.repeat(2 ** 20 - 600), tag: 'large' }
+  for (let id = 1n; id <= 10n; id++) await service.store.importPlants([{ id, ...large }], 'add', CONFIGURED_TOKEN)
+  await until(() => hanging.received.length >= 6, 'nothing is sent')
+  const small = Array.from({ length: 20 }, (_, i) => ({ id: BigInt(100 + i), name: 'x'.repeat(12_000), tag: 'small' }))
+  await service.store.importPlants(small, 'add', CONFIGURED_TOKEN)
+  await untilReceived(live, 20)
+  const { body } = await service.send('GET', '/metrics')
+  const used = Number(/bound_used\{bound="[^"]*webhook-?bodies"\} (\d+)/i.exec(body)?.[1])
+  assert.ok(used > 0 && used <= 8 * 2 ** 20, `${used} bytes`)
+  assert.equal(hanging.received.length, 6, 'the large ones take what is beyond the first bodies')
+})

@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import type { WebhookWithSecret } from '../../client/src/contract.generated.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { errorOf, withService } from '../support/service.ts'
+import { as, KEY, withKey } from '../support/tokens.ts'
+import { until } from '../support/until.ts'
+import {
+  createdWebhook,
+  createWebhook,
+  deliveriesOf,
+  LOCAL,
+  patchWebhook,
+  sendJson,
+  untilReceived,
+  webhookOf,
+} from '../support/webhooks.ts'
+
+const EXTERNAL = { ...LOCAL, webhookAllow: 'external' }
+const URL = 'https://hooks.garden.example/plants'
+
+suite('creating a webhook', () => {
+  test('answers it with its secret, which no other answer has', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const { secret, ...created } = await createdWebhook(service, { url: URL })
+    assert.match(secret, /^whsec_[0-9A-Za-z+/]{43}=$/)
+    const { id, createdAt, since, position, ...rest } = created
+    assert.match(id, /^whk_[0-9A-Za-z]{11}$/)
+    assert.equal(since, createdAt)
+    assert.match(position, /^[A-Za-z0-9_-]{1,64}$/)
+    assert.deepEqual(rest, {
+      url: URL,
+      types: [],
+      tags: [],
+      body: 'event',
+      concurrency: 8,
+      creator: 'configured',
+      state: 'active',
+      pending: 0,
+    })
+    assert.deepEqual(await webhookOf(service, id), created)
+    assert.deepEqual((await service.send('GET', '/webhooks')).json, [created])
+  })
+
+  test('takes all members, and keeps the URL in one spelling', async (t) => {
+    const service = await withService(t, LOCAL)
+    const wanted = {
+      types: ['plant.deleted', 'plant.created'],
+      tags: ['fern', '', 'fern'],
+      description: 'labels 🌿',
+      body: 'plant',
+      concurrency: 32,
+    }
+    const created = await createdWebhook(service, { url: 'http://127.1:80/a?b#c', ...wanted })
+    assert.equal(created.url, 'http://127.0.0.1/a?b')
+    assert.deepEqual(created.types, ['plant.created', 'plant.deleted'])
+    assert.deepEqual(created.tags, ['fern', ''])
+    assert.equal(created.description, wanted.description)
+    assert.deepEqual([created.body, created.concurrency], ['plant', 32])
+  })
+
+  test('is refused for each wrong member, and nothing is created', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const cases: readonly (readonly [unknown, RegExp])[] = [
+      [{}, /url is required/],
+      [{ url: 7 }, /url must be a URL/],
+      [{ url: 'hooks.garden.example' }, /url must be a URL/],
+      [{ url: `https://a.example/${'a'.repeat(2048)}` }, /at most 2048 characters/],
+      [{ url: 'http://hooks.garden.example/' }, /url must begin with https/],
+      [{ url: 'https://kew:secret@hooks.garden.example/' }, /user name or password/],
+      [{ url: 'https://localhost./' }, /--webhook-allow/],
+      [{ url: 'https://169.254.169.254/' }, /--webhook-allow/],
+      [{ url: 'https://[::127.0.0.1]/' }, /--webhook-allow/],
+      [{ url: URL, types: ['plant.moved'] }, /types must be an array with some of plant.created/],
+      [{ url: URL, types: 'plant.created' }, /types must be an array/],
+      [{ url: URL, tags: [1] }, /tags must be an array/],
+      [{ url: URL, tags: ['\0'] }, /tags must be an array/],
+      [{ url: URL, tags: new Array(101).fill('a') }, /at most 100/],
+      [{ url: URL, description: '' }, /description must have 1 to 100 characters/],
+      [{ url: URL, description: 'a\u202eb' }, /description must not contain/],
+      [{ url: URL, body: 'both' }, /body must be one of event, plant/],
+      [{ url: URL, concurrency: 0 }, /concurrency must be an integer from 1 to 32/],
+      [{ url: URL, concurrency: 33 }, /concurrency/],
+      [{ url: URL, concurrency: '8' }, /concurrency/],
+      [{ url: URL, secret: 'whsec_x' }, /unknown member secret/],
+      [{ url: 'ftp://a', types: 1, tags: 1, body: 1, concurrency: 1.5 }, /url.*concurrency|concurrency.*url/],
+    ]
+    for (const [body, message] of cases) {
+      const answer = await createWebhook(service, body)
+      assert.equal(errorOf(answer), 40002, answer.body)
+      assert.match(answer.body, message)
+    }
+    assert.equal(errorOf(await createWebhook(service, '[')), 40001)
+    assert.equal(errorOf(await createWebhook(service, '[]')), 40002)
+    assert.equal(errorOf(await createWebhook(service, { url: 'a'.repeat(20_000) })), 41301)
+    assert.deepEqual((await service.send('GET', '/webhooks')).json, [])
+  })
+
+  test('needs plants:read as well', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const alone = await service.issueToken(['webhooks'])
+    const both = await service.issueToken(['webhooks', 'plants:read'])
+    const reader = await service.issueToken(['plants:read'])
+    for (const { secret } of [alone, reader]) {
+      assert.equal(errorOf(await createWebhook(service, { url: URL }, as(secret))), 40301)
+    }
+    const { id, creator } = await createdWebhook(service, { url: URL }, as(both.secret))
+    assert.equal(creator, both.token.id)
+    const change = (path: string, body: unknown, method = 'POST') =>
+      sendJson(service, method, `/webhooks/${id}${path}`, body, as(alone.secret))
+    assert.equal(errorOf(await change('', { concurrency: 2 }, 'PATCH')), 40301)
+    assert.equal(errorOf(await change('/secret', {})), 40301)
+    assert.equal(errorOf(await change('/redeliver', { after: 'now' })), 40301)
+    assert.equal((await service.send('GET', `/webhooks/${id}`, as(alone.secret))).status, 200)
+    assert.equal((await service.send('DELETE', `/webhooks/${id}`, as(alone.secret))).status, 204)
+  })
+
+  test('under an idempotency key happens once, with the same secret', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const first = await createdWebhook(service, { url: URL }, withKey(KEY))
+    assert.deepEqual(await createdWebhook(service, { url: URL }, withKey(`"${KEY}"`)), first)
+    assert.equal(errorOf(await createWebhook(service, { url: `${URL}2` }, withKey(KEY))), 40902)
+    const others = await service.issueToken(['webhooks', 'plants:read'])
+    const { headers } = withKey(KEY)
+    const other = await createdWebhook(service, { url: URL }, { ...as(others.secret), headers: headers ?? {} })
+    assert.notEqual(other.id, first.id)
+    assert.notEqual(other.secret, first.secret)
+  })
+
+  test('stops at 100 webhooks', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const ids: string[] = []
+    for (let i = 0; i < 100; i++) ids.push((await createdWebhook(service, { url: `${URL}/${i}` })).id)
+    assert.equal(errorOf(await createWebhook(service, { url: URL })), 40906)
+    assert.equal((await service.send('DELETE', `/webhooks/${ids[0]}`)).status, 204)
+    await createdWebhook(service, { url: URL })
+  })
+
+  test('is not there while the log of changes is switched off', async (t) => {
+    const service = await withService(t, { changesKeep: '0s' })
+    assert.equal(errorOf(await createWebhook(service, { url: URL })), 40401)
+    assert.equal(errorOf(await service.send('GET', '/webhooks')), 40401)
+  })
+})
+
+suite('a webhook', () => {
+  test('that does not exist is 40402 for every operation, and a wrong id is 40003', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const all = (id: string) => [
+      service.send('GET', `/webhooks/${id}`),
+      service.send('DELETE', `/webhooks/${id}`),
+      patchWebhook(service, id, { concurrency: 1 }),
+      service.send('POST', `/webhooks/${id}/test`),
+      sendJson(service, 'POST', `/webhooks/${id}/secret`, {}),
+      sendJson(service, 'POST', `/webhooks/${id}/redeliver`, { after: 'now' }),
+      service.send('GET', `/webhooks/${id}/deliveries`),
+    ]
+    for (const answer of await Promise.all(all('whk_00000000000'))) assert.equal(errorOf(answer), 40402)
+    for (const answer of await Promise.all(all('7'))) assert.equal(errorOf(answer), 40003)
+  })
+
+  test('sends each change, signed, and lists its deliveries', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    const { id, secret } = await createdWebhook(service, { url: receiver.url })
+    await sendJson(service, 'POST', '/plants', '{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}')
+    await sendJson(service, 'PATCH', '/plants/9007199254740993', { tag: null })
+    await service.send('DELETE', '/plants/9007199254740993')
+    await untilReceived(receiver, 3)
+    const bodies = receiver.received.map(({ body }) => body.replace(/"timestamp":"[^"]*"/, '"timestamp":"…"'))
+    assert.deepEqual(bodies, [
+      '{"type":"plant.created","timestamp":"…","data":{"id":9007199254740993,"name":"Fern \\"ö\\"","tag":"fern"}}',
+      '{"type":"plant.updated","timestamp":"…","data":{"id":9007199254740993,"name":"Fern \\"ö\\""}}',
+      '{"type":"plant.deleted","timestamp":"…","data":{"id":9007199254740993,"name":"Fern \\"ö\\""}}',
+    ])
+    for (const { body, headers } of receiver.received) {
+      new Webhook(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
+    }
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    assert.equal(new Set(ids).size, 3)
+    await untilListed(service, id, 3)
+    const listed = await deliveriesOf(service, id)
+    assert.deepEqual(
+      listed.map(({ event, type, status, failure }) => [event, type, status, failure]),
+      [
+        [ids[2], 'plant.deleted', 204, undefined],
+        [ids[1], 'plant.updated', 204, undefined],
+        [ids[0], 'plant.created', 204, undefined],
+      ],
+    )
+  })
+
+  test('sends the bare plant where it is asked to, with the type as a header', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    await createdWebhook(service, { url: receiver.url, body: 'plant' })
+    await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+    await untilReceived(receiver, 1)
+    assert.equal(receiver.received[0]?.body, '{"id":1,"name":"Fern"}')
+    assert.equal(receiver.received[0]?.headers['plantstore-type'], 'plant.created')
+  })
+
+  test('sends only changes of its types and tags', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    await createdWebhook(service, { url: receiver.url, types: ['plant.updated'], tags: ['fern', 'moss'] })
+    for (const [id, tag] of ['fern', 'moss', 'tree'].entries()) {
+      await sendJson(service, 'POST', '/plants', { id, name: 'a', tag })
+      await sendJson(service, 'PATCH', `/plants/${id}`, { name: 'b' })
+    }
+    await sendJson(service, 'PATCH', '/plants/0', { tag: 'tree' })
+    await sendJson(service, 'PATCH', '/plants/0', { name: 'c' })
+    await sendJson(service, 'PATCH', '/plants/1', { name: 'last' })
+    await untilReceived(receiver, 4)
+    const sent = receiver.received.map(({ body }) => (JSON.parse(body) as { data: unknown }).data)
+    assert.deepEqual(sent, [
+      { id: 0, name: 'b', tag: 'fern' },
+      { id: 1, name: 'b', tag: 'moss' },
+      { id: 0, name: 'b', tag: 'tree' },
+      { id: 1, name: 'last', tag: 'moss' },
+    ])
+  })
+
+  test('is tested now, even while it is paused', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: (response) => response.writeHead(418).end('short') })
+    const { id, secret } = await createdWebhook(service, { url: receiver.url })
+    await patchWebhook(service, id, { state: 'paused' })
+    const tested = async () => {
+      const answer = await service.send('POST', `/webhooks/${id}/test`)
+      assert.equal(answer.status, 200, answer.body)
+      const { durationMs, ...rest } = answer.json as Record<string, unknown>
+      assert.ok(Number.isInteger(durationMs))
+      return rest
+    }
+    assert.deepEqual(await tested(), { status: 418, failure: 'the status 418', answer: 'short' })
+    const [request] = receiver.received
+    assert.match(
+      request?.body ?? '',
+      new RegExp(`^{"type":"webhook.test","timestamp":"[^"]+","data":{"webhook":"${id}"}}$`),
+    )
+    new Webhook(secret).verify(request?.body ?? '', (request?.headers ?? {}) as Record<string, string>)
+    await receiver.stop()
+    assert.deepEqual(await tested(), { failure: 'nothing answers at this address', answer: '' })
+    assert.deepEqual(await deliveriesOf(service, id), [])
+  })
+
+  test('has one test at a time', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: () => {} })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    const first = service.send('POST', `/webhooks/${id}/test`)
+    await untilReceived(receiver, 1)
+    assert.equal(errorOf(await service.send('POST', `/webhooks/${id}/test`)), 42901)
+    await receiver.stop()
+    assert.equal((await first).status, 200)
+  })
+
+  test('is not tested while 256 requests of all webhooks are under way', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: () => {} })
+    const ids: string[] = []
+    while (ids.length < 100) ids.push((await createdWebhook(service, { url: receiver.url })).id)
+    for (const plant of [1, 2]) await sendJson(service, 'PUT', `/plants/${plant}`, { name: 'Fern' })
+    await untilReceived(receiver, 200)
+    const refused: number[] = []
+    const tests = ids.map(async (id) => {
+      const answer = await service.send('POST', `/webhooks/${id}/test`)
+      if (answer.status !== 200) refused.push(errorOf(answer))
+    })
+    await until(
+      () => refused.length === 44,
+      () => `${refused.length} tests are refused`,
+    )
+    assert.deepEqual(new Set(refused), new Set([50302]))
+    await untilReceived(receiver, 256)
+    await receiver.stop()
+    await Promise.all(tests)
+    assert.equal(receiver.received.length, 256)
+  })
+
+  test('gets a new secret, and signs by both until the end of the overlap', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    const { id, secret: old } = await createdWebhook(service, { url: receiver.url })
+    const rotate = async (body: unknown, key?: string) => {
+      const answer = await sendJson(
+        service,
+        'POST',
+        `/webhooks/${id}/secret`,
+        body,
+        key === undefined ? {} : withKey(key),
+      )
+      assert.equal(answer.status, 200, answer.body)
+      return answer.json as WebhookWithSecret
+    }
+    const { secret: fresh, previousSecretUntil } = await rotate({ overlapSeconds: 60 }, KEY)
+    assert.ok(Date.parse(previousSecretUntil ?? '') > Date.now())
+    assert.equal((await rotate({ overlapSeconds: 60 }, KEY)).secret, fresh, 'a retry rotates once')
+    await service.send('POST', `/webhooks/${id}/test`)
+    const verify = (secret: string) => {
+      const { body = '', headers = {} } = receiver.received.at(-1) ?? {}
+      new Webhook(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
+    }
+    for (const secret of [old, fresh]) verify(secret)
+    const { secret: last, previousSecretUntil: none } = await rotate({ overlapSeconds: 0 })
+    assert.equal(none, undefined)
+    await service.send('POST', `/webhooks/${id}/test`)
+    verify(last)
+    assert.throws(() => verify(fresh))
+    for (const overlapSeconds of [-1, 604_801, 1.5, '1']) {
+      assert.equal(errorOf(await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)
+    }
+  })
+
+  test('that is paused keeps its place, and goes on from there', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    const paused = await patchWebhook(service, id, { state: 'paused' })
+    const { state, reason } = paused.json as { state: string; reason: string }
+    assert.deepEqual([state, reason], ['paused', 'person'])
+    await untilSeen(service, 'plantstore_webhooks{state="paused"} 1')
+    for (let i = 1; i <= 100; i++) await sendJson(service, 'POST', '/plants', { id: i, name: `plant ${i}` })
+    assert.equal(receiver.received.length, 0)
+    await patchWebhook(service, id, { state: 'active' })
+    await untilReceived(receiver, 100)
+    assert.equal(new Set(receiver.received.map(({ body }) => body)).size, 100)
+  })
+
+  test('is changed only by right members', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const { id, secret: _, ...before } = await createdWebhook(service, { url: URL })
+    for (const patch of [{ state: 'failed' }, { url: 'https://localhost/' }, { tags: 'a' }, { id: 'x' }, []]) {
+      assert.equal(errorOf(await patchWebhook(service, id, patch)), 40002, JSON.stringify(patch))
+    }
+    const { id: __, ...after } = await webhookOf(service, id)
+    assert.deepEqual(after, before)
+  })
+
+  test('that is deleted gets nothing more', async (t) => {
+    const service = await withService(t, LOCAL)
+    const [gone, other] = [await startReceiver(t), await startReceiver(t)]
+    const { id } = await createdWebhook(service, { url: gone.url })
+    await createdWebhook(service, { url: other.url })
+    await untilSeen(service, 'plantstore_webhooks{state="active"} 2')
+    assert.equal((await service.send('DELETE', `/webhooks/${id}`)).status, 204)
+    assert.equal(errorOf(await service.send('GET', `/webhooks/${id}`)), 40402)
+    await untilSeen(service, 'plantstore_webhooks{state="active"} 1')
+    await sendJson(service, 'POST', '/plants', { id: 1, name: 'Fern' })
+    await untilReceived(other, 1)
+    assert.equal(gone.received.length, 0)
+  })
+
+  test('delivers again from a position, up to another one', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    const { id, position } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
+    const redeliver = (body: unknown) => sendJson(service, 'POST', `/webhooks/${id}/redeliver`, body)
+    for (let i = 1; i <= 5; i++) await sendJson(service, 'POST', '/plants', { id: i, name: 'a' })
+    await untilReceived(receiver, 5)
+    const events = () => receiver.received.map(({ headers }) => headers['webhook-id'])
+    const [first, , third] = events()
+    await untilListed(service, id, 5)
+    assert.equal((await redeliver({ after: first, until: third })).status, 200)
+    await untilReceived(receiver, 7)
+    await sendJson(service, 'POST', '/plants', { id: 6, name: 'a' })
+    await untilReceived(receiver, 8)
+    assert.deepEqual(events().slice(5, 7), events().slice(1, 3))
+    await untilListed(service, id, 8)
+    assert.equal((await redeliver({ after: position })).status, 200)
+    await untilReceived(receiver, 14)
+    assert.deepEqual(events().slice(8), [...events().slice(0, 5), events()[7]])
+    assert.equal(errorOf(await redeliver({ after: `${position.slice(0, -1)}x` })), 40003)
+    assert.equal(errorOf(await redeliver({ after: position, until: 'x' })), 40003)
+    for (const body of [{}, { after: 1 }, { after: 'now', until: 1 }, { after: 'now', from: 'x' }]) {
+      assert.equal(errorOf(await redeliver(body)), 40002, JSON.stringify(body))
+    }
+  })
+})
+
+const untilListed = (service: Parameters<typeof deliveriesOf>[0], id: string, count: number) =>
+  until(async () => (await deliveriesOf(service, id)).length >= count, 'the deliveries are not listed')
+
+/** Waits until the deliverer has looked at the webhooks again. */
+const untilSeen = (service: Parameters<typeof deliveriesOf>[0], metric: string) =>
+  until(async () => (await service.send('GET', '/metrics')).body.includes(metric), `no metric ${metric}`)

@@ -1,0 +1,47 @@
+import type { StoredPlant } from '../../../../client/src/index.ts'
+import type { PlainKey } from '../../language/texts.ts'
+
+/** What a person does to many plants at once. */
+export type ActionKind = 'tag' | 'untag' | 'rename-tag' | 'replace' | 'delete'
+
+/** What the person typed for an action. */
+export interface ActionInput {
+  readonly tag: string
+  /** A text in names, as it is written there. */
+  readonly find: string
+  readonly put: string
+  readonly isCaseIgnored: boolean
+}
+
+export const NO_INPUT: ActionInput = { tag: '', find: '', put: '', isCaseIgnored: false }
+
+export const TITLES: Readonly<Record<ActionKind, PlainKey>> = {
+  tag: 'bulk.tagTitle',
+  untag: 'bulk.untagTitle',
+  'rename-tag': 'bulk.renameTitle',
+  replace: 'bulk.replaceTitle',
+  delete: 'bulk.deleteTitle',
+}
+
+/** Whether the person has typed what the action needs. */
+export const isReady = (kind: ActionKind, { tag, find }: ActionInput): boolean =>
+  kind === 'replace' ? find !== '' : kind === 'tag' || kind === 'rename-tag' ? tag.trim() !== '' : true
+
+/** Returns the plant after the action; undefined if the action deletes it. */
+export function afterAction(kind: ActionKind, { tag, find, put, isCaseIgnored }: ActionInput): After {
+  switch (kind) {
+    case 'tag':
+    case 'rename-tag':
+      return ({ id, name }) => ({ id, name, tag: tag.trim() })
+    case 'untag':
+      return ({ id, name }) => ({ id, name })
+    case 'replace': {
+      const found = new RegExp(find.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), isCaseIgnored ? 'gi' : 'g')
+      return (plant) => ({ ...plant, name: plant.name.replace(found, () => put) })
+    }
+    case 'delete':
+      return () => undefined
+  }
+}
+
+type After = (plant: StoredPlant) => StoredPlant | undefined

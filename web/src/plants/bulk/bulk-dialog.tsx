@@ -1,0 +1,293 @@
+import { useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import { Dialog } from '../../dialog.tsx'
+import { say } from '../../language/language.ts'
+import { sayWith } from '../../language/say-with.ts'
+import { isAbort, said } from '../../said.ts'
+import { Sentence } from '../../sentence.tsx'
+import { isSame } from '../drafts.ts'
+import type { Reloaded } from '../plant-list.ts'
+import type { Targets } from '../selection.ts'
+import { TagSuggestions, useTags } from '../tag-suggestions.tsx'
+import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES } from './actions.ts'
+import { apply, type Change, type Outcome, readTargets } from './apply.ts'
+import { Conflicts, keepDone, plantsIn } from './done.tsx'
+
+export interface BulkProps {
+  readonly client: PlantstoreClient
+  readonly list: Reloaded
+  readonly kind: ActionKind
+  readonly targets: Targets
+  /** The tag that an action renames. */
+  readonly from?: string
+  /** Called when the dialog closes. @param input undefined: nothing was changed */
+  readonly onClose: (input: ActionInput | undefined) => void
+}
+
+type Step =
+  | { readonly kind: 'reading'; readonly count: number }
+  | { readonly kind: 'unread'; readonly fault: string }
+  | { readonly kind: 'asking'; readonly plants: readonly StoredPlant[] }
+  | { readonly kind: 'working'; readonly done: number; readonly of: number }
+  | { readonly kind: 'over'; readonly outcome: Outcome; readonly changed: number }
+
+/** Names of plants that a preview shows. */
+const SHOWN = 5
+
+/** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
+export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkProps): JSX.Element {
+  const step = useSignal<Step>({ kind: 'reading', count: 0 })
+  const input = useSignal<ActionInput>(NO_INPUT)
+  const ending = useRef(new AbortController())
+  const isChanged = useRef(false)
+  useEffect(() => {
+    const { signal } = ending.current
+    const read = async () => {
+      try {
+        const onRead = (count: number) => {
+          step.value = { kind: 'reading', count }
+        }
+        const plants = await readTargets(client, targets, onRead, signal)
+        step.value = { kind: 'asking', plants }
+      } catch (error) {
+        if (!isAbort(error)) step.value = { kind: 'unread', fault: said(error) }
+      }
+    }
+    void read()
+    return () => ending.current.abort()
+  }, [])
+  const changes = useComputed((): readonly Change[] => {
+    if (step.value.kind !== 'asking' || !isReady(kind, input.value)) return []
+    const after = afterAction(kind, input.value)
+    return step.value.plants
+      .map((before) => ({ before, after: after(before) }))
+      .filter((change) => change.after === undefined || !isSame(change.before, change.after))
+  })
+  const run = async (wanted: readonly Change[]) => {
+    ending.current = new AbortController()
+    step.value = { kind: 'working', done: 0, of: wanted.length }
+    const onProgress = (done: number) => {
+      step.value = { kind: 'working', done, of: wanted.length }
+    }
+    const outcome = await apply(client, wanted, onProgress, ending.current.signal)
+    const changed = outcome.done.length
+    if (changed > 0) {
+      isChanged.current = true
+      keepDone(client, list, sentenceOf(kind, input.value, changed), outcome.done)
+    }
+    if (outcome.conflicts.length === 0 && outcome.left.length === 0) close()
+    else step.value = { kind: 'over', outcome, changed }
+    await list.reload()
+  }
+  const close = () => {
+    ending.current.abort()
+    onClose(isChanged.current ? input.value : undefined)
+  }
+  const now = step.value
+  return (
+    <Dialog title={say(TITLES[kind])} onCancel={close}>
+      {now.kind === 'reading' && (
+        <p role="status">
+          {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
+        </p>
+      )}
+      {now.kind === 'unread' && <p role="alert">{sayWith('bulk.unread', { why: <Sentence text={now.fault} /> })}</p>}
+      {now.kind === 'asking' && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (changes.value.length > 0) void run(changes.value)
+          }}
+        >
+          <Question
+            client={client}
+            kind={kind}
+            from={from}
+            count={now.plants.length}
+            input={input.value}
+            onInput={(part) => {
+              input.value = { ...input.value, ...part }
+            }}
+          />
+          <Preview kind={kind} plants={now.plants} changes={changes.value} isReady={isReady(kind, input.value)} />
+          <div class="fields">
+            <button type="button" onClick={close}>
+              {say('plants.cancel')}
+            </button>
+            <button
+              type="submit"
+              class={kind === 'delete' ? 'danger' : 'primary'}
+              disabled={changes.value.length === 0}
+            >
+              {say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
+                plants: plantsIn(changes.value.length),
+              })}
+            </button>
+          </div>
+        </form>
+      )}
+      {now.kind === 'working' && (
+        <>
+          <p role="status">{say('bulk.working', { count: now.done, of: now.of })}</p>
+          <progress aria-label={say(TITLES[kind])} max={now.of} value={now.done} />
+          <div class="fields">
+            <button type="button" onClick={() => ending.current.abort()}>
+              {say('import.stop')}
+            </button>
+          </div>
+        </>
+      )}
+      {now.kind === 'over' && (
+        <>
+          <p role="status">{sentenceOf(kind, input.value, now.changed)}</p>
+          <Conflicts conflicts={now.outcome.conflicts} />
+          {now.outcome.left.length > 0 && (
+            <p role="alert">
+              {sayWith('bulk.left', {
+                plants: plantsIn(now.outcome.left.length),
+                why: <Sentence text={now.outcome.fault} />,
+              })}
+            </p>
+          )}
+          <div class="fields">
+            {now.outcome.left.length > 0 && (
+              <button type="button" class="primary" onClick={() => void run(now.outcome.left)}>
+                {say('import.goOn')}
+              </button>
+            )}
+            <button type="button" onClick={close}>
+              {say('bulk.close')}
+            </button>
+          </div>
+        </>
+      )}
+      {(now.kind === 'reading' || now.kind === 'unread') && (
+        <div class="fields">
+          <button type="button" onClick={close}>
+            {say('plants.cancel')}
+          </button>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+interface QuestionProps {
+  readonly client: PlantstoreClient
+  readonly kind: ActionKind
+  readonly from: string | undefined
+  readonly count: number
+  readonly input: ActionInput
+  readonly onInput: (part: Partial<ActionInput>) => void
+}
+
+/** The fields of an action. */
+function Question({ client, kind, from, count, input, onInput }: QuestionProps): JSX.Element {
+  const needsTag = kind === 'tag' || kind === 'rename-tag'
+  const tags = useTags(needsTag ? client : undefined)
+  const tag = input.tag.trim()
+  const other = kind === 'rename-tag' && tag !== from ? tags.find((each) => each.tag === tag) : undefined
+  const field = (id: string, label: string, value: string, part: (text: string) => Partial<ActionInput>) => (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        list={id === 'bulk-tag' ? 'bulk-tags' : undefined}
+        dir="auto"
+        autocomplete="off"
+        value={value}
+        onInput={(event) => onInput(part(event.currentTarget.value))}
+      />
+    </div>
+  )
+  return (
+    <>
+      <p>
+        {from === undefined
+          ? say('bulk.count', { count })
+          : sayWith('bulk.haveTag', { count, tag: <bdi>{from === '' ? say('plants.emptyTag') : from}</bdi> })}
+      </p>
+      <div class="fields">
+        {needsTag &&
+          field('bulk-tag', say(kind === 'tag' ? 'plants.tag' : 'bulk.newTag'), input.tag, (tag) => ({ tag }))}
+        {kind === 'replace' && (
+          <>
+            {field('bulk-find', say('bulk.find'), input.find, (find) => ({ find }))}
+            {field('bulk-put', say('bulk.put'), input.put, (put) => ({ put }))}
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={input.isCaseIgnored}
+                onChange={(event) => onInput({ isCaseIgnored: event.currentTarget.checked })}
+              />
+              {say('bulk.caseAlike')}
+            </label>
+          </>
+        )}
+      </div>
+      <TagSuggestions id="bulk-tags" tags={tags} />
+      <p role="status" class="note">
+        {other !== undefined && sayWith('bulk.merges', { tag: <bdi>{tag}</bdi>, plants: plantsIn(other.plants) })}
+      </p>
+    </>
+  )
+}
+
+interface PreviewProps {
+  readonly kind: ActionKind
+  readonly plants: readonly StoredPlant[]
+  readonly changes: readonly Change[]
+  readonly isReady: boolean
+}
+
+/** Shows what an action changes: names before and after, or the first plants that it deletes. */
+function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element | null {
+  if (!isReady) return null
+  const same = plants.length - changes.length
+  return (
+    <div role="status">
+      {(kind === 'replace' || kind === 'delete') && (
+        <ul class="samples">
+          {changes.slice(0, SHOWN).map(({ before, after }) => (
+            <li key={String(before?.id)}>
+              {after === undefined ? (
+                <bdi>{before?.name}</bdi>
+              ) : (
+                <>
+                  <del>
+                    <bdi>{before?.name}</bdi>
+                  </del>{' '}
+                  <ins>
+                    <bdi>{after.name}</bdi>
+                  </ins>
+                </>
+              )}
+            </li>
+          ))}
+          {changes.length > SHOWN && (
+            <li class="note">{say('bulk.andMore', { plants: plantsIn(changes.length - SHOWN) })}</li>
+          )}
+        </ul>
+      )}
+      {same > 0 && <p class="note">{say('bulk.same', { count: same })}</p>}
+    </div>
+  )
+}
+
+/** What an action has done, as a sentence. */
+function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: number): string {
+  const plants = plantsIn(count)
+  switch (kind) {
+    case 'tag':
+    case 'rename-tag':
+      return say('bulk.tagged', { tag: tag.trim(), plants })
+    case 'untag':
+      return say('bulk.untagged', { plants })
+    case 'replace':
+      return put === '' ? say('bulk.replacedByNothing', { find, plants }) : say('bulk.replaced', { find, put, plants })
+    case 'delete':
+      return say('bulk.deleted', { plants })
+  }
+}

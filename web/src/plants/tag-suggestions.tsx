@@ -1,0 +1,38 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
+
+/** The most tags that a field suggests: one page of the service. */
+const MOST = 1000
+
+/** Reads tags for suggestions. Without them the field works as well, so a fault leaves them out. */
+export function useTags(client: PlantstoreClient | undefined): readonly TagCount[] {
+  const tags = useSignal<readonly TagCount[]>([])
+  useEffect(() => {
+    if (client === undefined) return
+    const ending = new AbortController()
+    client
+      .listTags({ limit: MOST }, { signal: ending.signal })
+      .page()
+      .then(
+        ({ items }) => {
+          tags.value = items
+        },
+        () => {},
+      )
+    return () => ending.abort()
+  }, [client])
+  return tags.value
+}
+
+/** Suggests tags for a field with this id as its `list`. */
+export function TagSuggestions({ id, tags }: { readonly id: string; readonly tags: readonly TagCount[] }): JSX.Element {
+  return (
+    <datalist id={id}>
+      {tags.map(({ tag }) => (
+        <option key={tag} value={tag} />
+      ))}
+    </datalist>
+  )
+}

@@ -1,0 +1,56 @@
+import { signal } from '@preact/signals'
+import { origin, PUBLIC_URL } from '../labels/options.ts'
+import { idIn, idSought } from '../plants/by-id.ts'
+
+/** What the code of a label, or somebody else's code, says. */
+export type Code =
+  | { readonly kind: 'label'; readonly id: bigint }
+  /** Has the form of a label, under an address that this device does not know as one of this service. */
+  | { readonly kind: 'elsewhere'; readonly id: bigint; readonly origin: string }
+  /** Signs in, so nobody should see its text. */
+  | { readonly kind: 'sign-in' }
+  | { readonly kind: 'other'; readonly text: string }
+
+const KEY = 'plantstore-label-addresses'
+/** The most addresses that the device keeps. A new one replaces the oldest. */
+const MOST = 10
+
+/** Earlier addresses of the service that the person has named: labels outlast them. */
+const earlier = signal<readonly string[]>(kept())
+
+function kept(): readonly string[] {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
+    return Array.isArray(found) ? found.filter((each) => typeof each === 'string').slice(0, MOST) : []
+  } catch {
+    return []
+  }
+}
+
+/** From now on, labels with this address are labels of this service. */
+export function acceptOrigin(accepted: string): void {
+  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST)
+  localStorage.setItem(KEY, JSON.stringify(earlier.value))
+}
+
+const isOurs = (address: string): boolean =>
+  [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address)
+
+/** The part of a label's address that names the plant, as `addressOf` in ../labels/options.ts writes it. */
+const PLANT = /^#\/plant\?id=(-?\d{1,19})$/
+
+/** Reads a code. The page never opens the address in it: it takes the id only. */
+export function codeIn(text: string): Code {
+  if (text.includes('#token=')) return { kind: 'sign-in' }
+  const address = URL.parse(text)
+  const id = idIn(PLANT.exec(address?.hash ?? '')?.[1] ?? '')
+  const isForm = address !== null && /^https?:$/.test(address.protocol) && address.pathname + address.search === '/'
+  if (!isForm || id === null) return { kind: 'other', text }
+  return isOurs(address.origin) ? { kind: 'label', id } : { kind: 'elsewhere', id, origin: address.origin }
+}
+
+/** Reads what a person or a hand scanner types: an id, as `1234` or `#1234`, or the whole code. */
+export function codeTyped(text: string): Code {
+  const id = idSought(text)
+  return id === null ? codeIn(text.trim()) : { kind: 'label', id }
+}

@@ -1,0 +1,111 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { focusMain } from '../focus.ts'
+import { say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import { Camera } from './camera-view.tsx'
+import { acceptOrigin, type Code, codeIn, codeTyped } from './label-address.ts'
+
+interface ReadProps {
+  /** Called with the id of each label that is read or typed. */
+  readonly onLabel: (id: bigint) => void
+  /** Whether the camera is on. */
+  readonly hasCamera: boolean
+  /** What the page does with an id that is typed. */
+  readonly action: string
+}
+
+/** The most characters of a foreign code that the page shows. */
+const SHOWN = 300
+
+/** Reads labels with the camera, from the keys of a hand scanner, or from ids that a person types. */
+export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element {
+  const foreign = useSignal<Exclude<Code, { kind: 'label' }> | undefined>(undefined)
+  const typed = useSignal('')
+  const take = (code: Code) => {
+    foreign.value = code.kind === 'label' ? undefined : code
+    // The beep of a phone: people look at the plants meanwhile. Browsers refuse it before the first touch, and complain.
+    if (navigator.userActivation.hasBeenActive) navigator.vibrate?.(code.kind === 'label' ? 60 : [60, 60, 60])
+    if (code.kind === 'label') onLabel(code.id)
+  }
+  return (
+    <div class="read-code">
+      {hasCamera && <Camera onCode={(text) => take(codeIn(text))} />}
+      {foreign.value !== undefined && (
+        <Foreign
+          code={foreign.value}
+          onAccept={(id, origin) => {
+            // The field for ids would get the focus of the button, and the camera would wait.
+            focusMain()
+            acceptOrigin(origin)
+            take({ kind: 'label', id })
+          }}
+        />
+      )}
+      <form
+        class="fields"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (typed.value.trim() === '') return
+          take(codeTyped(typed.value))
+          typed.value = ''
+        }}
+      >
+        <label class="hidden" for="label-code">
+          {say('scan.id')}
+        </label>
+        <input
+          id="label-code"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={say('scan.idHint')}
+          value={typed.value}
+          onInput={(event) => {
+            typed.value = event.currentTarget.value
+          }}
+        />
+        <button type="submit">{action}</button>
+      </form>
+    </div>
+  )
+}
+
+interface ForeignProps {
+  readonly code: Exclude<Code, { kind: 'label' }>
+  readonly onAccept: (id: bigint, origin: string) => void
+}
+
+/** Shows a code that is no label of this service as text. Nothing of it leads anywhere. */
+function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
+  if (code.kind === 'sign-in') {
+    return (
+      <p role="alert" class="foreign-code">
+        {say('scan.signsIn')}
+      </p>
+    )
+  }
+  if (code.kind === 'elsewhere') {
+    return (
+      <div role="alert" class="foreign-code">
+        <p>
+          {sayWith('scan.elsewhere', {
+            id: String(code.id),
+            address: <bdi class="foreign">{code.origin.slice(0, SHOWN)}</bdi>,
+          })}
+        </p>
+        <button type="button" onClick={() => onAccept(code.id, code.origin)}>
+          {say('scan.accept')}
+        </button>
+      </div>
+    )
+  }
+  return (
+    <div role="alert" class="foreign-code">
+      <p>{say('scan.foreign')}</p>
+      <p class="foreign">
+        <bdi>{code.text.slice(0, SHOWN)}</bdi>
+        {code.text.length > SHOWN && ' …'}
+      </p>
+    </div>
+  )
+}

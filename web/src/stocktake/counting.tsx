@@ -1,0 +1,168 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { StoredPlant } from '../../../client/src/index.ts'
+import { Dialog } from '../dialog.tsx'
+import { Icon } from '../icon.tsx'
+import { listOf, say, timeOf } from '../language/language.ts'
+import { named } from '../named.ts'
+import { DoneActions, plantsIn } from '../plants/bulk/done.tsx'
+import { isAbort, said } from '../said.ts'
+import { ReadCode } from '../scan/read-code.tsx'
+import { Sentence } from '../sentence.tsx'
+import type { ViewProps } from '../views.ts'
+import { end, isKept } from './kept-stocktake.ts'
+import { PlantsFound } from './plants-found.tsx'
+import { readPlants } from './read-plants.ts'
+import { type Finding, MOST_EXTRA, type Stocktake, type Wanted } from './stocktake.ts'
+
+interface CountingProps extends ViewProps {
+  readonly stocktake: Stocktake
+}
+
+/** Counts: takes labels and ticks, and shows what is missing and what is too much. */
+export function Counting({ session: { client, may }, stocktake }: CountingProps): JSX.Element {
+  const hasCamera = useSignal(false)
+  const last = useSignal<{ readonly id: bigint; readonly finding: Finding } | undefined>(undefined)
+  const fault = useSignal('')
+  /** Reads under way. */
+  const reads = useSignal(0)
+  const isEnding = useSignal(false)
+  const ending = useRef(new AbortController())
+  useEffect(() => () => ending.current.abort(), [])
+  const read = async (ids: readonly bigint[]) => {
+    if (ids.length === 0) return
+    fault.value = ''
+    reads.value += 1
+    try {
+      const learn = stocktake.learn.bind(stocktake)
+      await readPlants(client, ids, stocktake.filters, learn, ending.current.signal)
+    } catch (error) {
+      if (!isAbort(error)) fault.value = say('stocktake.notRead', { why: said(error) })
+    }
+    reads.value -= 1
+  }
+  useEffect(() => {
+    void read(stocktake.unread)
+  }, [client, stocktake])
+  // What an action on many plants, or its undo, has changed.
+  const list = useMemo(
+    () => ({ reload: () => read([...stocktake.extra.value, ...stocktake.ids]) }),
+    [client, stocktake],
+  )
+  const find = (id: bigint) => {
+    last.value = { id, finding: stocktake.find(id) }
+    if (stocktake.plant(id) === undefined && last.value.finding === 'extra') void read([id])
+  }
+  const count = stocktake.thereCount.value
+  const size = stocktake.ids.length
+  return (
+    <>
+      <p class="stocktake-set">
+        <Sentence text={nameOf(stocktake.wanted)} />{' '}
+        <span class="note">
+          {say('stocktake.since', { time: timeOf(new Date(stocktake.begun).toISOString(), 'short') })}
+        </span>
+      </p>
+      <div class="stocktake-count">
+        <progress max={size} value={count} aria-label={say('stocktake.progress')} />
+        <p>{say('stocktake.count', { done: count, plants: plantsIn(size) })}</p>
+      </div>
+      {!isKept.value && <p role="alert">{say('stocktake.notKept')}</p>}
+      <div class="toolbar">
+        <button
+          type="button"
+          class={hasCamera.value ? undefined : 'primary'}
+          aria-expanded={hasCamera.value}
+          onClick={() => {
+            hasCamera.value = !hasCamera.value
+          }}
+        >
+          <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
+        </button>
+        {may('plants:write') && <DoneActions client={client} list={list} />}
+        <button
+          type="button"
+          onClick={() => {
+            if (count === 0 && stocktake.extra.value.length === 0) end()
+            else isEnding.value = true
+          }}
+        >
+          {say('stocktake.end')}
+        </button>
+      </div>
+      <div class="counting">
+        <div>
+          <ReadCode onLabel={find} hasCamera={hasCamera.value} action={say('stocktake.tick')} />
+          <p class="last" role="status">
+            {last.value !== undefined && (
+              <Sentence text={sentenceOf(last.value.finding, last.value.id, stocktake.plant(last.value.id))} />
+            )}
+          </p>
+          {fault.value !== '' && (
+            <p role="alert">
+              <Sentence text={fault.value} />{' '}
+              <button type="button" onClick={() => void read(stocktake.unread)}>
+                {say('page.tryAgain')}
+              </button>
+            </p>
+          )}
+        </div>
+        <PlantsFound
+          client={client}
+          stocktake={stocktake}
+          list={list}
+          mayWrite={may('plants:write')}
+          isReading={reads.value > 0}
+        />
+      </div>
+      {isEnding.value && (
+        <Dialog
+          title={say('stocktake.endTitle')}
+          onCancel={() => {
+            isEnding.value = false
+          }}
+        >
+          <p>{say('stocktake.endNote')}</p>
+          <div class="fields">
+            <button
+              type="button"
+              onClick={() => {
+                isEnding.value = false
+              }}
+            >
+              {say('stocktake.stay')}
+            </button>
+            <button type="button" class="danger" onClick={end}>
+              {say('stocktake.endIt')}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** The set of a stocktake in words. */
+function nameOf({ q, tags: chosen }: Wanted): string {
+  const words = named(q.trim())
+  const tags = listOf(chosen.map((tag) => (tag === '' ? say('plants.emptyTag') : named(tag))))
+  if (chosen.length === 0) return q.trim() === '' ? say('stocktake.all') : say('stocktake.matching', { words })
+  return q.trim() === '' ? say('stocktake.tagged', { tags }) : say('stocktake.taggedMatching', { tags, words })
+}
+
+/** What the last label was. @param plant undefined while the page reads it; null: no plant has the id */
+function sentenceOf(finding: Finding, id: bigint, plant: StoredPlant | null | undefined): string {
+  const who = plant === null || plant === undefined ? String(id) : `${id} ${named(plant.name)}`
+  switch (finding) {
+    case 'there':
+      return say('stocktake.isThere', { plant: who })
+    case 'again':
+      return say('stocktake.again', { plant: who })
+    case 'extra':
+    case 'extra-again':
+      return plant === null ? say('stocktake.isNew', { id }) : say('stocktake.isExtra', { plant: who })
+    case 'full':
+      return say('stocktake.isFull', { plant: who, most: MOST_EXTRA })
+  }
+}

@@ -1,0 +1,232 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { fold } from '../../../src/domain/plant-query.ts'
+import { numberOf, say } from '../language/language.ts'
+import { BulkDialog } from '../plants/bulk/bulk-dialog.tsx'
+import { Warning } from '../plants/export-plants.tsx'
+import type { Reloaded } from '../plants/plant-list.ts'
+import { linkTo } from '../route.ts'
+import { saveFile } from '../save-file.ts'
+import { type Pitfalls, pitfallsIn, spreadsheet } from '../spreadsheet.ts'
+import { readPlants } from './read-plants.ts'
+import type { Stocktake } from './stocktake.ts'
+
+/** Which plants a list shows. */
+type Kind = 'missing' | 'there' | 'extra'
+
+interface FoundProps {
+  readonly client: PlantstoreClient
+  readonly stocktake: Stocktake
+  readonly list: Reloaded
+  readonly mayWrite: boolean
+  /** Whether the names of some plants are still on their way. */
+  readonly isReading: boolean
+}
+
+const KINDS: readonly Kind[] = ['missing', 'there', 'extra']
+const TITLES = { missing: 'stocktake.missing', there: 'stocktake.there', extra: 'stocktake.extra' } as const
+const NONE = { missing: 'stocktake.noMissing', there: 'stocktake.noThere', extra: 'stocktake.noExtra' } as const
+/** Rows that a list shows at first, and with each further step. */
+const STEP = 200
+
+/** Lists what is missing, what is there and what is too much, to tick off, to retag and to export. */
+export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: FoundProps): JSX.Element {
+  const kind = useSignal<Kind>('missing')
+  const sought = useSignal('')
+  const most = useSignal(STEP)
+  const asked = useSignal<'tag' | 'untag' | undefined>(undefined)
+  const pitfalls = useSignal<Pitfalls | undefined>(undefined)
+  const counts: Readonly<Record<Kind, number>> = {
+    missing: stocktake.ids.length - stocktake.thereCount.value,
+    there: stocktake.thereCount.value,
+    extra: stocktake.extra.value.length,
+  }
+  const ids = idsOf(stocktake, kind.value)
+  const words = fold(sought.value).trim()
+  const found = words === '' ? ids : ids.filter((id) => textOf(id, stocktake.plant(id)).includes(words))
+  const exportAll = () => {
+    const rows = KINDS.flatMap((each) =>
+      idsOf(stocktake, each).map((id) => {
+        const plant = stocktake.plant(id)
+        return [String(id), plant?.name, plant?.tag, say(TITLES[each])]
+      }),
+    )
+    pitfalls.value = pitfallsIn(rows)
+    saveFile(spreadsheet([['id', 'name', 'tag', 'stocktake'], ...rows]), `${say('stocktake.file')}.csv`)
+  }
+  return (
+    <section aria-label={say('stocktake.plants')}>
+      <fieldset class="segments">
+        <legend class="hidden">{say('stocktake.show')}</legend>
+        {KINDS.map((each) => (
+          <label key={each}>
+            <input
+              type="radio"
+              name="stocktake-kind"
+              checked={kind.value === each}
+              onChange={() => {
+                kind.value = each
+                most.value = STEP
+              }}
+            />
+            <span>
+              {say(TITLES[each])} <b>{numberOf(counts[each])}</b>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="toolbar">
+        <label class="hidden" for="stocktake-find">
+          {say('stocktake.find')}
+        </label>
+        <input
+          id="stocktake-find"
+          type="search"
+          placeholder={say('stocktake.find')}
+          autocomplete="off"
+          spellcheck={false}
+          dir="auto"
+          value={sought.value}
+          onInput={(event) => {
+            sought.value = event.currentTarget.value
+            most.value = STEP
+          }}
+        />
+        {mayWrite && (
+          <>
+            <button
+              type="button"
+              disabled={ids.length === 0}
+              onClick={() => {
+                asked.value = 'tag'
+              }}
+            >
+              {say('bulk.tag')}
+            </button>
+            <button
+              type="button"
+              disabled={ids.length === 0}
+              onClick={() => {
+                asked.value = 'untag'
+              }}
+            >
+              {say('bulk.untag')}
+            </button>
+          </>
+        )}
+        <button type="button" aria-disabled={isReading} onClick={() => !isReading && exportAll()}>
+          {say('stocktake.export')}
+        </button>
+      </div>
+      {pitfalls.value !== undefined && (
+        <p role="status" class="note">
+          <Warning {...pitfalls.value} />
+        </p>
+      )}
+      <ul class="stock">
+        {found.slice(0, most.value).map((id) => (
+          <Row key={String(id)} id={id} kind={kind.value} stocktake={stocktake} />
+        ))}
+      </ul>
+      <p role="status" class="note">
+        {ids.length === 0 && say(NONE[kind.value])}
+        {ids.length > 0 && found.length === 0 && say('stocktake.noMatch')}
+        {isReading && ` ${say('stocktake.reading')}`}
+      </p>
+      {found.length > most.value && (
+        <button
+          type="button"
+          onClick={() => {
+            most.value += STEP
+          }}
+        >
+          {say('stocktake.more', { count: found.length - most.value })}
+        </button>
+      )}
+      {asked.value !== undefined && (
+        <BulkDialog
+          client={client}
+          list={list}
+          kind={asked.value}
+          targets={{
+            kind: 'read',
+            read: async (onRead, signal) => {
+              const plants: StoredPlant[] = []
+              const take = (part: readonly StoredPlant[], absent: readonly bigint[]) => {
+                stocktake.learn(part, absent)
+                plants.push(...part)
+                onRead(plants.length)
+              }
+              await readPlants(client, found, stocktake.filters, take, signal)
+              return plants
+            },
+          }}
+          onClose={(input) => {
+            if (input !== undefined && asked.value === 'tag') stocktake.hasSet(input.tag.trim())
+            asked.value = undefined
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+interface RowProps {
+  readonly id: bigint
+  readonly kind: Kind
+  readonly stocktake: Stocktake
+}
+
+function Row({ id, kind, stocktake }: RowProps): JSX.Element {
+  const plant = stocktake.plant(id)
+  const texts = (
+    <span class="texts">
+      {plant === null ? (
+        <span class="note">{say(kind === 'extra' ? 'stocktake.newPlant' : 'stocktake.deleted')}</span>
+      ) : (
+        <bdi>{plant?.name.slice(0, 200) ?? ' '}</bdi>
+      )}
+      <span class="note">
+        {String(id)} <bdi>{plant?.tag}</bdi>
+      </span>
+    </span>
+  )
+  return (
+    <li>
+      {kind === 'extra' ? (
+        <>
+          {texts}
+          <a href={linkTo('plant', new URLSearchParams({ id: String(id) }))}>
+            {say(plant === null ? 'stocktake.enter' : 'scan.openId')}
+          </a>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={say('stocktake.leaveOutOf', { id })}
+            onClick={() => stocktake.leaveOut(id)}
+          >
+            {say('stocktake.leaveOut')}
+          </button>
+        </>
+      ) : (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={kind === 'there'}
+            onChange={(event) => stocktake.tick(id, event.currentTarget.checked)}
+          />
+          {texts}
+        </label>
+      )}
+    </li>
+  )
+}
+
+function idsOf(stocktake: Stocktake, kind: Kind): readonly bigint[] {
+  return kind === 'extra' ? stocktake.extra.value : stocktake.ofSet(kind === 'there')
+}
+
+/** What a person may type to find a plant in a list. */
+const textOf = (id: bigint, plant: StoredPlant | null | undefined): string =>
+  fold(`${id} ${plant?.name ?? ''} ${plant?.tag ?? ''}`)

@@ -1,0 +1,80 @@
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { findById } from '../plants/by-id.ts'
+import { wantedBy } from '../plants/filter.ts'
+import { isRefusal } from '../said.ts'
+import { MOST_PLANTS, type Wanted } from './stocktake.ts'
+
+/** Plants after which the page shows how far it is. */
+const STEP = 1000
+/** Fewer plants than this are read one by one, instead of from a file of all that match. */
+const FEW = 50
+/** Requests at once. Browsers allow six connections to a service. */
+const AT_ONCE = 4
+
+/** Reads the plants of a set. @returns undefined where there are more than MOST_PLANTS */
+export async function readSet(
+  client: PlantstoreClient,
+  wanted: Wanted,
+  onRead: (count: number) => void,
+  signal: AbortSignal,
+): Promise<readonly StoredPlant[] | undefined> {
+  const found: StoredPlant[] = []
+  for await (const plant of plantsOf(client, wanted, signal)) {
+    if (found.length === MOST_PLANTS) return undefined
+    found.push(plant)
+    if (found.length % STEP === 0) onRead(found.length)
+  }
+  return found
+}
+
+/**
+ * Reads plants by their ids: from files of the filters that probably find them, then the others one by one.
+ *
+ * @param onRead called with some plants, and with ids that no plant has
+ */
+export async function readPlants(
+  client: PlantstoreClient,
+  ids: readonly bigint[],
+  filters: readonly Wanted[],
+  onRead: (plants: readonly StoredPlant[], absent: readonly bigint[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const left = new Set(ids)
+  for (const filter of filters) {
+    if (left.size <= FEW) break
+    let part: StoredPlant[] = []
+    for await (const plant of plantsOf(client, filter, signal)) {
+      if (!left.delete(plant.id)) continue
+      part.push(plant)
+      if (part.length < STEP) continue
+      onRead(part, [])
+      part = []
+    }
+    onRead(part, [])
+  }
+  const rest = [...left]
+  const work = async () => {
+    for (let id = rest.pop(); id !== undefined; id = rest.pop()) {
+      try {
+        onRead([(await client.getPlant(id, { signal })).plant], [])
+      } catch (error) {
+        if (!isRefusal(error, 40402)) throw error
+        onRead([], [id])
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+}
+
+/** Yields the plants that a filter finds, each once, as the table shows them. Returning early ends the request. */
+async function* plantsOf(
+  client: PlantstoreClient,
+  wanted: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<StoredPlant, void, undefined> {
+  const first = await findById(client, wanted, signal)
+  if (first !== undefined) yield first
+  for await (const plant of client.exportPlants(wantedBy({ ...wanted, sort: 'id' }), { signal })) {
+    if (plant.id !== first?.id) yield plant
+  }
+}

@@ -1,0 +1,59 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import type { Token } from '../../../client/src/index.ts'
+import { Dialog } from '../dialog.tsx'
+import { say } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+
+/** Seconds, and how the page says them. */
+const OVERLAPS = [
+  [0, 'tokens.overlapNone'],
+  [3600, 'tokens.overlapHour'],
+  [86_400, 'tokens.overlapDay'],
+  [604_800, 'tokens.overlapWeek'],
+] as const
+
+interface RotateProps {
+  readonly token: Token
+  readonly isOwn: boolean
+  readonly onRotate: (token: Token, overlapSeconds: number) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** Asks how long the old secret works on. */
+export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): JSX.Element {
+  const overlap = useSignal(86_400)
+  // The end of the own token signs the person out, and the page forgets the new secret with the session.
+  const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn)
+  return (
+    <Dialog title={sayWith('tokens.rotateTitle', { name: <bdi>{token.name}</bdi> })} onCancel={onClose}>
+      <p>
+        {say('tokens.rotateText')} {isOwn && say('tokens.rotateOwn')}
+      </p>
+      <div class="field">
+        <label for="overlap">{say('tokens.overlap')}</label>
+        <select
+          id="overlap"
+          value={overlap.value}
+          onChange={(event) => {
+            overlap.value = Number(event.currentTarget.value)
+          }}
+        >
+          {overlaps.map(([seconds, text]) => (
+            <option key={seconds} value={seconds}>
+              {say(text)}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="fields">
+        <button type="button" onClick={onClose}>
+          {say('tokens.keep')}
+        </button>
+        <button type="button" class="primary" onClick={() => void onRotate(token, overlap.value)}>
+          {say('tokens.makeNew')}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,161 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { PlantstoreClient, Webhook, WebhookDelivery } from '../../../client/src/index.ts'
+import { say, timeOf } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import type { PlainKey } from '../language/texts.ts'
+import { tell } from '../notices.tsx'
+import { foreign, said } from '../said.ts'
+import { Sentence } from '../sentence.tsx'
+import type { ViewProps } from '../views.ts'
+
+const shown = (text: string): string => timeOf(text, 'medium')
+
+const REASONS: Readonly<Record<NonNullable<Webhook['reason']>, PlainKey>> = {
+  person: 'webhooks.reasonPerson',
+  creator: 'webhooks.reasonCreator',
+  gone: 'webhooks.reasonGone',
+  'gave-up': 'webhooks.reasonGaveUp',
+  behind: 'webhooks.reasonBehind',
+}
+
+const STATES: Readonly<Record<Webhook['state'], PlainKey>> = {
+  active: 'webhooks.active',
+  paused: 'webhooks.paused',
+  failed: 'webhooks.failed',
+}
+
+/** Lists webhooks with their state, tests them, and shows their last deliveries. Programs create them. */
+export function WebhooksView({ session: { client } }: ViewProps): JSX.Element {
+  const webhooks = useSignal<readonly Webhook[]>([])
+  const state = useSignal<'reading' | 'read' | 'failed'>('reading')
+  const fault = useSignal('')
+  const read = async () => {
+    state.value = 'reading'
+    try {
+      webhooks.value = await client.listWebhooks()
+      state.value = 'read'
+    } catch (error) {
+      fault.value = said(error)
+      state.value = 'failed'
+    }
+  }
+  useEffect(() => {
+    void read()
+  }, [])
+  return (
+    <>
+      <h1>{say('view.webhooks')}</h1>
+      {state.value === 'failed' && (
+        <p role="alert">
+          <Sentence text={fault.value} />{' '}
+          <button type="button" onClick={() => void read()}>
+            {say('page.tryAgain')}
+          </button>
+        </p>
+      )}
+      {state.value === 'read' && webhooks.value.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
+      <ul class="tokens webhooks" aria-busy={state.value === 'reading'}>
+        {webhooks.value.map((webhook) => (
+          <WebhookItem key={webhook.id} client={client} webhook={webhook} onTested={() => void read()} />
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** Events that the service counts. */
+const MANY = 1000
+
+interface ItemProps {
+  readonly client: PlantstoreClient
+  readonly webhook: Webhook
+  readonly onTested: () => void
+}
+
+function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
+  const { id, url, description, state, reason, since, pending } = webhook
+  const waiting =
+    pending >= MANY ? say('webhooks.waitingMany', { many: pending }) : say('webhooks.waiting', { count: pending })
+  const present = { time: shown(since), waiting }
+  const isTesting = useSignal(false)
+  const deliveries = useSignal<readonly WebhookDelivery[] | undefined>(undefined)
+  const test = async () => {
+    if (isTesting.value) return
+    isTesting.value = true
+    try {
+      const { status, failure, durationMs } = await client.testWebhook(id)
+      if (failure === undefined) tell(say('webhooks.answered', { status: String(status), ms: durationMs }))
+      else tell(say('webhooks.testFailed', { failure: foreign(failure) }), { isError: true })
+      onTested()
+    } catch (error) {
+      tell(say('webhooks.notTested', { why: said(error) }), { isError: true })
+    }
+    isTesting.value = false
+  }
+  const show = async () => {
+    try {
+      deliveries.value = deliveries.value === undefined ? await client.listWebhookDeliveries(id) : undefined
+    } catch (error) {
+      tell(said(error), { isError: true })
+    }
+  }
+  return (
+    <li tabIndex={-1}>
+      <div>
+        <strong dir="auto">{description ?? url}</strong>
+        <div class="note">{sayWith('webhooks.to', { id: <code>{id}</code>, url })}</div>
+        <div class="note">
+          {reason === undefined
+            ? say('webhooks.state', { state: say(STATES[state]), ...present })
+            : say('webhooks.stateWhy', { state: say(STATES[state]), reason: say(REASONS[reason]), ...present })}
+        </div>
+      </div>
+      <button
+        type="button"
+        aria-disabled={isTesting.value}
+        aria-label={say('webhooks.testOf', { id })}
+        onClick={() => void test()}
+      >
+        {say('webhooks.test')}
+      </button>
+      <button
+        type="button"
+        aria-expanded={deliveries.value !== undefined}
+        aria-label={say('webhooks.deliveriesOf', { id })}
+        onClick={() => void show()}
+      >
+        {say('webhooks.deliveries')}
+      </button>
+      {deliveries.value !== undefined && <Deliveries deliveries={deliveries.value} />}
+    </li>
+  )
+}
+
+/** The page shows as many as a person looks through. */
+const MOST_SHOWN = 100
+
+function Deliveries({ deliveries }: { readonly deliveries: readonly WebhookDelivery[] }): JSX.Element {
+  if (deliveries.length === 0) return <p class="note">{say('webhooks.nothingSent')}</p>
+  return (
+    <ol class="note">
+      {deliveries.slice(0, MOST_SHOWN).map(({ event, type, time: at, status, failure, durationMs, nextAttempt }) => (
+        <li key={`${event} ${at}`}>
+          {sayWith('webhooks.delivery', {
+            time: shown(at),
+            type,
+            outcome:
+              failure === undefined ? (
+                say('webhooks.delivered', { status: String(status) })
+              ) : (
+                <Sentence text={foreign(failure)} />
+              ),
+            ms: durationMs,
+          })}
+          {nextAttempt !== undefined && say('webhooks.nextAttempt', { time: shown(nextAttempt) })}
+        </li>
+      ))}
+    </ol>
+  )
+}
