@@ -33,13 +33,17 @@ export async function listPlants(
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', refill, budget)
 }
 
+/** Maximum number of plants that one page of `fill` reads. */
+const MAX_REFILL = 1000
+
+/** Reads larger and larger pages: all plants of the store may be some that the index has added. */
 async function fill(run: Run, query: PlantQuery, limit: number, statistics: SearchStatistics): Promise<NewPlant[]> {
   const found: NewPlant[] = []
-  for (let after = query.after; ; ) {
-    const page = await search(run, { ...query, after }, limit, statistics)
+  for (let after = query.after, size = limit; ; size = Math.min(MAX_REFILL, 4 * size)) {
+    const page = await search(run, { ...query, after }, size, statistics)
     found.push(...page.filter((plant) => matches(query, plant)))
     const last = page.at(-1)
-    if (last === undefined || isFull(found, limit) || !isFull(page, limit)) return found.slice(0, limit)
+    if (last === undefined || isFull(found, limit) || !isFull(page, size)) return found.slice(0, limit)
     after = positionOf(query.order, last)
   }
 }
