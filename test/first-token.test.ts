@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { makeFirstToken } from '../src/cli/token.ts'
@@ -13,8 +13,7 @@ import { send } from './support/load.ts'
 import { notTestedHere } from './support/not-tested.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { newDatabase } from './support/postgres.ts'
-import { Program, type ProgramOptions, run, TOKEN } from './support/process.ts'
-import { fillDisk, NO_DISK, smallDisk } from './support/small-disk.ts'
+import { Program, type ProgramOptions, run } from './support/process.ts'
 import { failing, hasStrace } from './support/strace.ts'
 import { hasTerminal, ON_TERMINAL } from './support/terminal.ts'
 
@@ -97,9 +96,10 @@ suite('the first token', () => {
     assert.match(banner, /first-token/, 'the failed start created no token')
   })
 
-  for (const [call, fault] of [
-    ['write', 'signal=KILL'],
-    ['fsync', 'error=EIO'],
+  for (const [call, fault, message] of [
+    ['write', 'signal=KILL', ''],
+    ['write', 'error=ENOSPC', 'no space is left on the device'],
+    ['fsync', 'error=EIO', 'the device reports an I/O error'],
   ] as const) {
     test(`works after the next start if ${call} of its file ends in ${fault}`, async (t) => {
       if (!hasStrace) return notTestedHere(t, `a first start interrupted by ${fault}, as strace is not there`)
@@ -108,29 +108,11 @@ suite('the first token', () => {
       const under = failing(call, fault, path)
       const { stdout, stderr } = await run(t, serveIn(folder), { cwd: folder, under })
       assert.equal(stdout, '', 'the start got no further')
-      if (fault === 'error=EIO')
-        assert.match(stderr, /^plantstore: \S+first-token: the device reports an I\/O error\n$/)
-      assert.equal(FILE in snapshot(folder), fault === 'signal=KILL')
+      assert.equal(stderr, message && `plantstore: ${path}: ${message}\n`)
+      assert.equal(FILE in snapshot(folder), message === '')
       await assertWorks(t, folder)
     })
   }
-
-  test('works after the next start if the disk was full at the first one', async (t) => {
-    const disk = smallDisk(t)
-    if (disk === undefined) return notTestedHere(t, `a first start on a full disk, ${NO_DISK}`)
-    const token = { PLANTSTORE_TOKEN: TOKEN }
-    const program = new Program(t, serveIn(disk), { cwd: disk, env: token })
-    await program.says((stdout) => (/curl /.test(stdout) ? stdout : undefined))
-    await stop(program)
-    // The store gives up a part of its reserve where the disk is full. This one has only what opening it takes.
-    truncateSync(join(disk, 'plants.db.reserve'), 2 ** 17)
-    fillDisk(disk)
-    const { code, stderr } = await run(t, serveIn(disk), { cwd: disk, env: { PLANTSTORE_LOG_LEVEL: 'error' } })
-    assert.match(stderr, /^plantstore: \S+first-token: no space is left on the device\n$/)
-    assert.equal(code, 1)
-    rmSync(join(disk, 'ballast'))
-    await assertWorks(t, disk)
-  })
 
   for (const [what, text] of [
     ['nothing', ''],
