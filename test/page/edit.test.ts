@@ -6,6 +6,7 @@ import {
   assertAccessible,
   assertFits,
   DESKTOP,
+  holdAnswers,
   intercept,
   type Opened,
   PHONE,
@@ -86,6 +87,27 @@ suite('the page, for changes of plants,', () => {
       last = BigInt(proposed.next) + 1000n
     },
     { viewport: PHONE },
+  )
+
+  inBrowser(
+    'moves the focus to the name of a new plant at once, and never away from what a person does',
+    async ({ page }) => {
+      const focused = await page.evaluate<string>(`new Promise((resolve) => {
+      new MutationObserver(() => {
+        if (document.getElementById('new-name') !== null) resolve(document.activeElement.id)
+      }).observe(document.body, { childList: true, subtree: true })
+      document.querySelector('.toolbar button.primary').click()
+    })`)
+      assert.equal(focused, 'new-name')
+      const release = await holdAnswers(page, /\/plants$/, 'POST')
+      await page.keyboard.type('Salix')
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Adding' }).waitFor()
+      await page.keyboard.press('Tab')
+      release()
+      await page.getByText('Added').waitFor()
+      await untilFocused(page, page.getByLabel('Tag', { exact: true }))
+    },
   )
 
   inBrowser('says what is wrong with an id, and keeps the typed text', async (opened) => {

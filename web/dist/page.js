@@ -6650,7 +6650,6 @@ function AddPlant({ client, list: list2 }) {
   const fault = useSignal("");
   const isSaving = useSignal(false);
   const name = T2(null);
-  const form = T2(null);
   const tags = useTags(list2 === void 0 ? void 0 : client);
   const nextId = async () => list2 === void 0 ? (await client.reserveIds(1)).first : client.proposeId();
   const propose = async () => {
@@ -6661,10 +6660,8 @@ function AddPlant({ client, list: list2 }) {
       fault.value = say("plants.noProposal", { why: said(error) });
     }
   };
-  A2(() => {
-    name.current?.focus();
-    void propose();
-  }, []);
+  F2(() => name.current?.focus(), []);
+  A2(() => void propose(), []);
   const freeId = async () => {
     const id = proposed.value ?? await nextId();
     proposed.value = void 0;
@@ -6679,13 +6676,14 @@ function AddPlant({ client, list: list2 }) {
     }
     fault.value = "";
     isSaving.value = true;
+    const focused = document.activeElement;
     try {
       const plant = await create(client, sent, own, freeId);
       list2?.putFirst(plant);
       tell(say("plants.added", { id: plant.id, name: named(plant.name) }));
       if (typed.value === sent) typed.value = { ...NOTHING2, tag: sent.tag };
       void propose();
-      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus();
+      if (isFocusLost() || document.activeElement === focused) name.current?.focus();
     } catch (error) {
       const isTaken = isRefusal(error, 41201);
       fault.value = isTaken ? say("plants.idExists", { id: String(own) }) : say("plants.notAdded", { why: said(error) });
@@ -6700,7 +6698,6 @@ function AddPlant({ client, list: list2 }) {
   return /* @__PURE__ */ a3(
     "form",
     {
-      ref: form,
       class: "fields add",
       "aria-label": say("plants.new"),
       onSubmit: (event) => {
@@ -7601,7 +7598,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
   const fault = useSignal("");
   const isSaving = useSignal(false);
   const field = T2(null);
-  A2(() => {
+  F2(() => {
     if (isFocused && isFocusLost()) field.current?.focus();
   }, []);
   const enter2 = async () => {
@@ -10284,7 +10281,7 @@ function Secrets() {
 function Secret({ token: { id, name, secret, replaced } }) {
   const field = T2(null);
   const said2 = useSignal("");
-  A2(() => {
+  F2(() => {
     if (replaced !== void 0) field.current?.focus();
   }, []);
   const copy = (text, what) => (event) => {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { isFocusLost } from '../focus.ts'
 import { say } from '../language/language.ts'
@@ -25,7 +25,6 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
   const fault = useSignal('')
   const isSaving = useSignal(false)
   const name = useRef<HTMLInputElement>(null)
-  const form = useRef<HTMLFormElement>(null)
   const tags = useTags(list === undefined ? undefined : client)
   const nextId = async () => (list === undefined ? (await client.reserveIds(1)).first : client.proposeId())
   const propose = async () => {
@@ -36,10 +35,9 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       fault.value = say('plants.noProposal', { why: said(error) })
     }
   }
-  useEffect(() => {
-    name.current?.focus()
-    void propose()
-  }, [])
+  // Before the page is painted: later, the focus would move away from where a person types already.
+  useLayoutEffect(() => name.current?.focus(), [])
+  useEffect(() => void propose(), [])
   const freeId = async () => {
     const id = proposed.value ?? (await nextId())
     proposed.value = undefined
@@ -54,6 +52,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
     }
     fault.value = ''
     isSaving.value = true
+    const focused = document.activeElement
     try {
       const plant = await create(client, sent, own, freeId)
       list?.putFirst(plant)
@@ -61,7 +60,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       // Text typed while the service worked belongs to the next plant. The tag stays, as the next plant often has it.
       if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
       void propose()
-      if (isFocusLost() || form.current?.contains(document.activeElement)) name.current?.focus()
+      if (isFocusLost() || document.activeElement === focused) name.current?.focus()
     } catch (error) {
       const isTaken = isRefusal(error, 41201)
       fault.value = isTaken ? say('plants.idExists', { id: String(own) }) : say('plants.notAdded', { why: said(error) })
@@ -75,7 +74,6 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
   }
   return (
     <form
-      ref={form}
       class="fields add"
       aria-label={say('plants.new')}
       onSubmit={(event) => {

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { isFocusLost } from '../focus.ts'
 import { Kept } from '../kept.ts'
@@ -49,7 +49,7 @@ export function EnterPlant({ client, id, isFocused, onEntered }: EnterProps): JS
   const fault = useSignal('')
   const isSaving = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isFocused && isFocusLost()) field.current?.focus()
   }, [])
   const enter = async () => {

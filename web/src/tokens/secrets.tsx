@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { PhoneAddress } from '../labels/choose-sheet.tsx'
 import { pathOf, QUIET, qrCodeOf } from '../labels/code.ts'
 import { isLoopback, linkWith } from '../labels/options.ts'
@@ -25,7 +25,7 @@ export function Secrets(): JSX.Element {
 function Secret({ token: { id, name, secret, replaced } }: { readonly token: Created }): JSX.Element {
   const field = useRef<HTMLInputElement>(null)
   const said = useSignal('')
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The button for a new secret may be far below.
     if (replaced !== undefined) field.current?.focus()
   }, [])
