@@ -8,6 +8,9 @@ export interface Row {
   readonly [column: number]: SQLOutputValue
 }
 
+/** A statement that writes, with its values. */
+export type Statement = readonly [sql: string, ...values: SQLInputValue[]]
+
 /** Prepares each query of a connection once. Returns rows as arrays in the order of their columns. */
 export class StatementCache {
   readonly #db: DatabaseSync

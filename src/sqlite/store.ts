@@ -28,13 +28,15 @@ import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
 import { SearchIndex, type StartFollower } from './search-index/search-index.ts'
-import { SqliteTokenStore } from './tokens.ts'
+import { type Connections, SqliteTokenStore } from './tokens.ts'
 import { mendReplacement } from './upkeep/copies.ts'
 import { keepReserve, openWithReserve } from './wal/transactions.ts'
 import { WalReaders } from './wal/wal-readers.ts'
 import { SqliteWebhookStore } from './webhook-store.ts'
+import type { Remote } from './worker/protocol.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
+import type { SqliteWriter } from './write/writer.ts'
 
 /** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
@@ -113,14 +115,10 @@ export class SqliteStore implements Store {
     this.#writer =
       options.startWriter?.(path, fail) ??
       new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
-    const reader = () => this.#open
-    const writer = () => {
-      this.#mustBeOpen()
-      return this.#writer.thread
-    }
-    this.tokens = new SqliteTokenStore(reader, writer)
-    this.ids = new SqliteIdStore(reader, writer)
-    this.webhooks = new SqliteWebhookStore(this.#reader, this.#writer.thread, () => this.#mustBeOpen())
+    const open: Connections = { reader: () => this.#open, writer: () => this.#openWriter }
+    this.tokens = new SqliteTokenStore(open)
+    this.ids = new SqliteIdStore(open)
+    this.webhooks = new SqliteWebhookStore(open)
     const onNotice = (text: string) => {
       // After a fatal fault, onFatal has already told the operator.
       if (this.#fatal === undefined) options.onNotice?.(text)
@@ -216,8 +214,7 @@ export class SqliteStore implements Store {
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
     this.#watch?.check()
-    if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
-    await this.#writer.thread.checkWritable(Date.now())
+    await this.#openWriter.checkWritable(Date.now())
   }
 
   async checkSearchable(): Promise<void> {
@@ -247,6 +244,11 @@ export class SqliteStore implements Store {
   get #open(): PointReader {
     this.#mustBeOpen()
     return this.#reader
+  }
+
+  get #openWriter(): Remote<SqliteWriter> {
+    this.#mustBeOpen()
+    return this.#writer.thread
   }
 
   get #reads(): QueryClient {

@@ -1,4 +1,3 @@
-import type { SQLInputValue } from 'node:sqlite'
 import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook.ts'
 import {
   attemptsIn,
@@ -8,9 +7,8 @@ import {
   type WebhookStore,
   webhooksIn,
 } from '../domain/webhook-store.ts'
-import type { PointReader } from './read/point-reader.ts'
-import type { Remote } from './worker/protocol.ts'
-import type { SqliteWriter } from './write/writer.ts'
+import type { Statement } from './rows.ts'
+import type { Connections } from './tokens.ts'
 
 const INSERT = `INSERT INTO webhooks (id, creator, version, definition, progress) SELECT ?1, ?2, 1, ?3, ?4
   WHERE ?5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
@@ -27,40 +25,34 @@ const TRIM_ATTEMPTS = `DELETE FROM webhook_attempts WHERE webhook = ?1
 
 /** Keeps webhooks in the file of the store. */
 export class SqliteWebhookStore implements WebhookStore {
-  readonly #reader: PointReader
-  readonly #writer: Remote<SqliteWriter>
-  readonly #mustBeOpen: () => void
+  readonly #open: Connections
 
-  /** @param mustBeOpen throws the AppError of a store that is closing or out of reach */
-  constructor(reader: PointReader, writer: Remote<SqliteWriter>, mustBeOpen: () => void) {
-    this.#reader = reader
-    this.#writer = writer
-    this.#mustBeOpen = mustBeOpen
+  constructor(open: Connections) {
+    this.#open = open
   }
 
   async create(webhook: Webhook, progress: WebhookProgress, max: number): Promise<Webhook | 'too many'> {
     const { id, creator } = webhook
     const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
-    const [created] = await this.#write([[INSERT, ...values]])
+    const [created] = await this.#open.writer().run([[INSERT, ...values]])
     if (created === 1) return webhook
     return (await this.list(id))[0]?.webhook ?? 'too many'
   }
 
   async list(id?: string): Promise<readonly StoredWebhook[]> {
-    this.#mustBeOpen()
     const sql = `SELECT definition, progress, version, scopes, expires_at, revoked_at
       FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE webhooks.id = coalesce(?, webhooks.id)`
-    return webhooksIn(this.#reader.all(sql, id ?? null))
+    return webhooksIn(this.#open.reader().all(sql, id ?? null))
   }
 
   async change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
     const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    const [changed] = await this.#write([[CHANGE, id, version, webhook.creator.id, ...texts]])
+    const [changed] = await this.#open.writer().run([[CHANGE, id, version, webhook.creator.id, ...texts]])
     return changed === 1
   }
 
   async delete(id: string): Promise<boolean> {
-    const [, deleted] = await this.#write([
+    const [, deleted] = await this.#open.writer().run([
       [DELETE_ATTEMPTS, id],
       [DELETE, id],
     ])
@@ -68,9 +60,8 @@ export class SqliteWebhookStore implements WebhookStore {
   }
 
   async attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
-    this.#mustBeOpen()
     const sql = 'SELECT attempt FROM webhook_attempts WHERE webhook = ? ORDER BY number DESC LIMIT ?'
-    return attemptsIn(this.#reader.all(sql, id, limit))
+    return attemptsIn(this.#open.reader().all(sql, id, limit))
   }
 
   async lease(): Promise<readonly string[]> {
@@ -80,23 +71,14 @@ export class SqliteWebhookStore implements WebhookStore {
   async release(): Promise<void> {}
 
   async save(_holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]> {
-    const changes = await this.#write([
-      ...saves.map(({ id, version, progress }) => [SAVE, id, version, JSON.stringify(progress)] as const),
-      ...saves.flatMap(({ id, attempts }) =>
-        attempts.length === 0
-          ? []
-          : ([
-              [INSERT_ATTEMPTS, id, JSON.stringify(attempts)],
-              [TRIM_ATTEMPTS, id],
-            ] as const),
-      ),
+    const progresses = saves.map(
+      ({ id, version, progress }): Statement => [SAVE, id, version, JSON.stringify(progress)],
+    )
+    const attempts = saves.flatMap(({ id, attempts }): Statement[] => [
+      [INSERT_ATTEMPTS, id, JSON.stringify(attempts)],
+      [TRIM_ATTEMPTS, id],
     ])
+    const changes = await this.#open.writer().run([...progresses, ...attempts])
     return saves.filter((_save, i) => changes[i] === 0).map(({ id }) => id)
-  }
-
-  /** Returns how many rows each statement changed. */
-  async #write(statements: readonly (readonly [sql: string, ...values: SQLInputValue[]])[]): Promise<number[]> {
-    this.#mustBeOpen()
-    return this.#writer.run(statements)
   }
 }

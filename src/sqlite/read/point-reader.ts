@@ -1,14 +1,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { IdReservation } from '../../domain/id-store.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { isDescending, PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
-import type { StoredToken, Token, TokenPage } from '../../domain/token.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
-import { findFree } from '../ids.ts'
 import type { Row } from '../rows.ts'
 import { plantOf, ResultPage, StatementCache } from '../rows.ts'
-import { tokenOf } from '../tokens.ts'
 import { LARGE, type Sizes } from './group-read.ts'
 
 /** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
@@ -48,9 +44,6 @@ export class PointReader {
   readonly #version: StatementSync
   readonly #plant: StatementSync
   readonly #smallPlant: StatementSync
-  readonly #token: StatementSync
-  readonly #tokens: StatementSync
-  readonly #reservations: StatementSync
   readonly #statements: StatementCache
   readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
   readonly #smallPages: Readonly<Record<'id' | '-id', PageStatements>>
@@ -68,10 +61,6 @@ export class PointReader {
     }
     this.#version = db.prepare('PRAGMA data_version')
     this.#plant = prepare('WHERE id = ?')
-    this.#token = db.prepare('SELECT * FROM tokens WHERE hash = ?')
-    // A row value lets SQLite seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
-    this.#tokens = db.prepare('SELECT * FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?')
-    this.#reservations = db.prepare('SELECT * FROM id_reservations ORDER BY first_id')
     this.#statements = new StatementCache(db)
     const pages = (sign: string, direction: string, columns?: string) => ({
       first: prepare(`ORDER BY id ${direction} LIMIT ?`, columns),
@@ -107,34 +96,6 @@ export class PointReader {
     })
   }
 
-  token(hash: Buffer): Token | undefined {
-    const row = this.#read(() => this.#token.get(hash))
-    return row === undefined ? undefined : tokenOf(row)
-  }
-
-  tokens(page: TokenPage): Token[] {
-    return this.#tokenRows(page).map(tokenOf)
-  }
-
-  storedTokens(): StoredToken[] {
-    const rows = this.#tokenRows({})
-    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row['hash'] as Uint8Array) }))
-  }
-
-  freeId(): bigint | undefined {
-    return this.#read(() => findFree(this.#statements, 1))?.first
-  }
-
-  reservations(): IdReservation[] {
-    return this.#read(() => this.#reservations.all()).map((row) => ({
-      first: row['first_id'] as bigint,
-      last: row['last_id'] as bigint,
-      key: row['key'] === null ? undefined : Buffer.from(row['key'] as Uint8Array),
-      at: new Date(Number(row['at'])),
-      actor: String(row['actor']),
-    }))
-  }
-
   /** Returns the rows of a short query. */
   all(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#read(() => this.#statements.all(sql, ...values))
@@ -142,11 +103,6 @@ export class PointReader {
 
   close(): void {
     this.#db.close()
-  }
-
-  #tokenRows({ after, limit = -1 }: TokenPage): Record<string, unknown>[] {
-    const { createdAt, id } = after ?? BEFORE_ALL
-    return this.#read(() => this.#tokens.all(createdAt.getTime(), id, limit))
   }
 
   #smallPage(page: PlantPage): readonly NewPlant[] | typeof LARGE {
@@ -193,9 +149,6 @@ export class PointReader {
     }
   }
 }
-
-/** The earliest time of a Date: no token is older. */
-const BEFORE_ALL = { createdAt: new Date(-8.64e15), id: '' }
 
 /** Whether a row has its texts; see `columnsUpTo`. Numbers are bigints. */
 const isWhole = (row: Row): boolean => row[1] !== null && typeof row[2] !== 'bigint'

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { IdRange } from '../../domain/id-store.ts'
 import {
   type ChangeOutcome,
@@ -15,16 +15,16 @@ import {
   type PutOutcome,
   textLength,
 } from '../../domain/plant.ts'
-import type { IssueResult, RevokeResult } from '../../domain/token.ts'
+import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domain/token.ts'
 import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
 import { moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { IdWriter, type ReservationRow } from '../ids.ts'
-import { type PlantColumns, plantOf, plantsOf, StatementCache } from '../rows.ts'
-import { TokenWriter } from '../tokens.ts'
+import { type PlantColumns, plantOf, plantsOf, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/transactions.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
+import { addReservation, type IdRequest, reserveIds } from './ids.ts'
+import { issueToken, revokeToken } from './tokens.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const ROWS_PER_INSERT = 8
@@ -57,8 +57,6 @@ export class SqliteWriter implements Served {
   readonly #deletePlant: StatementSync
   readonly #changeLog: ChangeWriter
   readonly #checkWrite: StatementSync
-  readonly #tokens: TokenWriter
-  readonly #ids: IdWriter
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
@@ -74,8 +72,6 @@ export class SqliteWriter implements Served {
     this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#changeLog = new ChangeWriter(db)
     this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
-    this.#tokens = new TokenWriter(db)
-    this.#ids = new IdWriter(this.#statements)
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
@@ -124,32 +120,24 @@ export class SqliteWriter implements Served {
     })
   }
 
-  createToken(...token: Parameters<TokenWriter['insert']>): void {
-    this.#wal.transaction(() => this.#tokens.insert(...token))
-  }
-
-  issueToken(...request: Parameters<TokenWriter['issue']>): IssueResult {
-    return this.#wal.transaction(() => this.#tokens.issue(...request))
-  }
-
-  touchToken(id: string, usedAt: number): void {
-    this.#wal.transaction(() => this.#tokens.touch(id, usedAt))
+  issueToken(token: Token, hash: Uint8Array, options: IssueOptions): IssueResult {
+    return this.#wal.transaction(() => issueToken(this.#statements, token, hash, options))
   }
 
   revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
-    return this.#wal.transaction(() => this.#tokens.revoke(id, now, sparesLast))
+    return this.#wal.transaction(() => revokeToken(this.#statements, id, now, sparesLast))
   }
 
-  reserveIds(...request: Parameters<IdWriter['reserve']>): IdRange | undefined {
-    return this.#wal.transaction(() => this.#ids.reserve(...request))
+  reserveIds(count: number, request: IdRequest): IdRange | undefined {
+    return this.#wal.transaction(() => reserveIds(this.#statements, count, request))
   }
 
-  addReservation(reservation: ReservationRow): void {
-    this.#wal.transaction(() => this.#ids.add(reservation))
+  addReservation(range: IdRange, request: IdRequest): void {
+    this.#wal.transaction(() => addReservation(this.#statements, range, request))
   }
 
   /** Runs statements that change no plants. Returns how many rows each of them changed. */
-  run(statements: readonly (readonly [sql: string, ...values: SQLInputValue[]])[]): number[] {
+  run(statements: readonly Statement[]): number[] {
     return this.#wal.transaction(() => statements.map((statement) => Number(this.#statements.run(...statement))))
   }
 
