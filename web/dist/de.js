@@ -130,6 +130,7 @@ var de_default = catalog({
   "tokens.codeOf": "Code, der als {name} anmeldet",
   "tokens.codeNote": "Scannen Sie diesen Code mit der Kamera eines Telefons, um sich dort anzumelden. Wer ihn scannt, darf, was das Token darf.",
   "tokens.all": "Alle Token",
+  "tokens.none": "Es gibt noch keine Token.",
   "tokens.more": "Weitere Token",
   "tokens.isOwn": "(damit sind Sie angemeldet)",
   "tokens.scopes": "{id} darf {scopes}",

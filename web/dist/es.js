@@ -130,6 +130,7 @@ var es_default = catalog({
   "tokens.codeOf": "Código que inicia sesión como {name}",
   "tokens.codeNote": "Para iniciar sesión en un teléfono, escanee este código con su cámara. Quien lo escanee puede lo que puede el token.",
   "tokens.all": "Todos los tokens",
+  "tokens.none": "Todavía no hay tokens.",
   "tokens.more": "Más tokens",
   "tokens.isOwn": "(con él ha iniciado sesión)",
   "tokens.scopes": "{id} puede {scopes}",

@@ -130,6 +130,7 @@ var fr_default = catalog({
   "tokens.codeOf": "Code qui connecte en tant que {name}",
   "tokens.codeNote": "Pour vous connecter sur un téléphone, scannez ce code avec son appareil photo. Qui le scanne peut ce que peut le jeton.",
   "tokens.all": "Tous les jetons",
+  "tokens.none": "Il n’y a pas encore de jetons.",
   "tokens.more": "Plus de jetons",
   "tokens.isOwn": "(vous êtes connecté avec)",
   "tokens.scopes": "{id} peut {scopes}",

@@ -963,6 +963,7 @@ var en = {
   "tokens.codeOf": "Code that signs in as {name}",
   "tokens.codeNote": "To sign in on a phone, scan this code with its camera. Whoever scans it may do what the token may.",
   "tokens.all": "All tokens",
+  "tokens.none": "There are no tokens yet.",
   "tokens.more": "More tokens",
   "tokens.isOwn": "(you are signed in with it)",
   "tokens.scopes": "{id} may {scopes}",
@@ -10604,6 +10605,7 @@ function TokensView({ session: session2 }) {
       " ",
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(), children: say("page.tryAgain") })
     ] }),
+    state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a3("p", { class: "empty", children: say("tokens.none") }),
     /* @__PURE__ */ a3("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
     others.length > shown6.value && /* @__PURE__ */ a3(
       "button",

@@ -123,6 +123,7 @@ export const en = {
   'tokens.codeNote':
     'To sign in on a phone, scan this code with its camera. Whoever scans it may do what the token may.',
   'tokens.all': 'All tokens',
+  'tokens.none': 'There are no tokens yet.',
   'tokens.more': 'More tokens',
   'tokens.isOwn': '(you are signed in with it)',
   'tokens.scopes': '{id} may {scopes}',

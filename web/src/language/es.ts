@@ -108,6 +108,7 @@ export default catalog({
   'tokens.codeNote':
     'Para iniciar sesión en un teléfono, escanee este código con su cámara. Quien lo escanee puede lo que puede el token.',
   'tokens.all': 'Todos los tokens',
+  'tokens.none': 'Todavía no hay tokens.',
   'tokens.more': 'Más tokens',
   'tokens.isOwn': '(con él ha iniciado sesión)',
   'tokens.scopes': '{id} puede {scopes}',

@@ -107,6 +107,7 @@ export default catalog({
   'tokens.codeNote':
     'Scan deze code met de camera van een telefoon om u daar aan te melden. Wie hem scant, mag wat het token mag.',
   'tokens.all': 'Alle tokens',
+  'tokens.none': 'Er zijn nog geen tokens.',
   'tokens.more': 'Meer tokens',
   'tokens.isOwn': '(hiermee bent u aangemeld)',
   'tokens.scopes': '{id} mag {scopes}',

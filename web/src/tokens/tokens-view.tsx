@@ -119,6 +119,7 @@ export function TokensView({ session }: ViewProps): JSX.Element {
           </button>
         </p>
       )}
+      {state.value === 'read' && tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
       <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
         {others.slice(0, shown.value).map(itemOf)}
       </ul>
