@@ -4,16 +4,16 @@ import { AppError } from '../src/domain/errors.ts'
 import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { ShardGroups } from '../src/postgres/sharding/shard-groups.ts'
-import { hashInt8, ShardMap } from '../src/postgres/sharding/shard-map.ts'
+import { ShardMap } from '../src/postgres/sharding/shard-map.ts'
 import { Shards } from '../src/postgres/sharding/shards.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
-import { turns } from './support/turns.ts'
 import { until } from './support/until.ts'
 
-/** Two shards on one server. */
+/** Two shards on one server, and one on another. */
 const MAP = new ShardMap([
   { number: '1', first: -(2 ** 31), node: 'host:1' },
   { number: '2', first: 0, node: 'host:1' },
+  { number: '3', first: 2 ** 30, node: 'host:2' },
 ])
 
 class KnownShards extends Shards {
@@ -22,7 +22,7 @@ class KnownShards extends Shards {
   }
 }
 
-/** Groups of ids whose commits the test ends. `take` returns ids of a shard. */
+/** Groups of ids whose commits the test ends. */
 function make() {
   const address = readPostgresAddress('postgres://user@127.0.0.1:1/plants', {})
   const pool = new Pool({ address, max: 1, timeout: 1000, onTrouble: () => {} })
@@ -35,84 +35,86 @@ function make() {
     return end.promise
   }
   const queue = new ShardGroups<bigint, bigint>(new KnownShards(new PoolShare(pool, 1)), commit, {
-    maxWaiting: 100,
+    maxWaiting: 6,
     maxWeight: 100,
-    maxGroup: 3,
-    maxInFlight: 1,
+    maxGroup: 100,
+    maxInFlight: 2,
     weigh: () => 1,
     idOf: (id) => id,
   })
-  const succeed = async (i: number) => {
-    ends[i]?.resolve(groups[i] ?? [])
-    await turns()
-  }
-  const fail = async (i: number, error: Error) => {
-    ends[i]?.reject(error)
-    await turns()
-  }
-  const submit = (...ids: readonly bigint[]) => ids.map((id) => queue.submit(id))
-  return { groups, queue, submit, succeed, fail }
+  const begun = (count: number) => until(() => groups.length === count, `there are ${groups.length} commits`)
+  const succeed = (i: number) => ends[i]?.resolve(groups[i] ?? [])
+  const fail = (i: number, error: Error) => ends[i]?.reject(error)
+  const submit = (...ids: readonly bigint[]) => Promise.allSettled(ids.map((id) => queue.submit(id)))
+  return { groups, queue, submit, begun, succeed, fail }
 }
 
 const all = Array.from({ length: 100 }, (_, i) => BigInt(i))
-const [low, high] = [all.filter((id) => hashInt8(id) < 0), all.filter((id) => hashInt8(id) >= 0)]
-const [a1 = 0n, a2 = 0n, a3 = 0n, a4 = 0n] = low
-const [b1 = 0n, b2 = 0n] = high
+const onShard = (number: string) => all.filter((id) => MAP.shardOf(id).number === number)
+const [[a1 = 0n, a2 = 0n, a3 = 0n], [b1 = 0n, b2 = 0n], [c1 = 0n]] = [onShard('1'), onShard('2'), onShard('3')]
+const valuesOf = (settled: readonly PromiseSettledResult<bigint>[]) =>
+  settled.map((one) => (one.status === 'fulfilled' ? one.value : one.reason))
 
-test('rows of different shards never share a group, and the shard of the oldest row goes first', async () => {
-  const { groups, submit, succeed } = make()
-  const sent = submit(a1, b1, a2, b2, a3, a4)
-  await turns()
-  for (let i = 0; i < 3; i++) {
-    await until(() => groups.length > i, 'a group is missing')
-    await succeed(i)
-  }
-  assert.deepEqual(groups, [[a1], [b1, b2], [a2, a3, a4]])
-  assert.deepEqual(await Promise.all(sent), [a1, b1, a2, b2, a3, a4])
+test('rows of different shards never share a commit, and those of one shard do', async () => {
+  const { groups, submit, begun, succeed } = make()
+  const sent = submit(a1, b1, a2, b2, a3)
+  await begun(1)
+  succeed(0)
+  await begun(2)
+  succeed(1)
+  assert.deepEqual(groups, [
+    [a1, a2, a3],
+    [b1, b2],
+  ])
+  assert.deepEqual(valuesOf(await sent), [a1, b1, a2, b2, a3])
 })
 
-test('a single row does not wait, and rows that are refused leave the others', async () => {
-  const { groups, queue, submit, succeed, fail } = make()
-  const [first] = submit(a1)
-  await turns()
-  assert.deepEqual(groups, [[a1]])
-  await succeed(0)
-  assert.equal(await first, a1)
-  const [second] = submit(a2)
-  await Promise.all([
-    assert.rejects(second ?? assert.fail(), /no disk/),
-    turns().then(() => fail(1, new Error('no disk'))),
-  ])
+test('a shard whose commit fails rejects its rows alone, and the bounds are free again', async () => {
+  const { queue, submit, begun, succeed, fail } = make()
+  const sent = submit(a1, b1, a2)
+  await begun(1)
+  const error = new Error('no disk')
+  fail(0, error)
+  await begun(2)
+  succeed(1)
+  assert.deepEqual(valuesOf(await sent), [error, b1, error])
   assert.deepEqual([queue.rows.used, queue.weight.used], [0, 0])
 })
 
-test('rows gather until most of those that came at once before are there, or for a moment', async () => {
-  const { groups, submit, succeed } = make()
-  submit(a1, a2, a3, a4)
-  await turns()
-  assert.deepEqual(groups, [[a1]])
-  await succeed(0)
-  assert.deepEqual(groups.slice(1), [[a2, a3, a4]])
-  await succeed(1)
-  const late = submit(a1)
-  assert.equal(groups.length, 2, 'one of four is too few')
-  await until(() => groups.length === 3, 'the row waits for others')
-  await succeed(2)
-  assert.deepEqual(await Promise.all(late), [a1])
+test('a server that hangs delays no other, and all share one bound', async () => {
+  const { groups, submit, begun, succeed } = make()
+  const hanging = submit(a1, b1, b2)
+  await begun(1)
+  const other = submit(c1)
+  await begun(2)
+  succeed(1)
+  assert.deepEqual([groups[1], valuesOf(await other)], [[c1], [c1]])
+  const waiting = submit(a2, a3, c1)
+  const [refused] = valuesOf(await submit(c1))
+  assert.ok(refused instanceof AppError && refused.number === 50302)
+  await begun(3)
+  succeed(2)
+  for (const i of [0, 3, 4]) {
+    await begun(Math.max(3, i + 1))
+    succeed(i)
+  }
+  await Promise.all([hanging, waiting])
 })
 
 test('close refuses further rows, and resolves after those that wait', async () => {
-  const { groups, queue, submit, succeed } = make()
-  const sent = submit(a1, b1)
+  const { queue, submit, begun, succeed } = make()
+  const sent = submit(a1, b1, c1)
+  await begun(2)
   let isClosed = false
   const closed = queue.close().then(() => {
     isClosed = true
   })
   await assert.rejects(queue.submit(a2), (error) => error instanceof AppError && error.number === 50303)
-  await succeed(0)
+  succeed(0)
+  succeed(1)
+  await begun(3)
   assert.equal(isClosed, false)
-  await until(() => groups.length === 2, 'a row is left')
-  await succeed(1)
+  succeed(2)
   await closed
-  assert.deepEqual(await Promise.all(sent), [a1, b1])
+  assert.deepEqual(valuesOf(await sent), [a1, b1, c1])
 })

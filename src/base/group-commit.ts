@@ -17,6 +17,8 @@ export interface GroupCommitOptions<Row> {
   readonly maxInFlight: number
   /** Counts the groups. */
   readonly stats?: CommitStats
+  /** The bounds of waiting rows, in place of the two above, where several queues share them. */
+  readonly bounds?: { readonly rows: Bound; readonly weight: Bound }
   weigh(row: Row): number
 }
 
@@ -66,8 +68,8 @@ export class GroupCommit<Row, Result> {
   ) {
     this.#commit = commit
     this.#options = options
-    this.rows = new Bound(options.maxWaiting)
-    this.weight = new Bound(options.maxWeight)
+    this.rows = options.bounds?.rows ?? new Bound(options.maxWaiting)
+    this.weight = options.bounds?.weight ?? new Bound(options.maxWeight)
   }
 
   /**
@@ -185,12 +187,11 @@ function answer<Result>(
 }
 
 /** A single row may be heavier than the bound, so an empty queue takes any row. */
-export const fullBy = (bound: Bound, weight: number): Bound | undefined =>
+const fullBy = (bound: Bound, weight: number): Bound | undefined =>
   bound.used > 0 && !bound.hasRoom(weight) ? bound : undefined
 
 /** The refusal of a write for which the queue has no room or time. */
-export const queueFull = (): AppError =>
-  new AppError(50302, 'too many requests are queued; nothing was done, retry later')
+const queueFull = (): AppError => new AppError(50302, 'too many requests are queued; nothing was done, retry later')
 
 /** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
 type CommitWork = 'create' | 'change' | 'import'

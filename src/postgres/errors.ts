@@ -76,6 +76,9 @@ export function isConnectionSound(error: unknown): boolean {
   return !(error instanceof DatabaseError) || (error.severity === 'ERROR' && error.code !== READ_ONLY)
 }
 
+/** Returns the fault of the database behind an AppError, and every other error unchanged. */
+export const causeOf = (error: unknown): unknown => (error instanceof AppError ? error.cause : error)
+
 /** Returns the AppError for a fault of the database, and every other error unchanged. */
 export function appErrorOf(error: unknown): unknown {
   if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
@@ -103,7 +106,7 @@ export const shuttingDown = (): AppError => new AppError(50303, 'the service is 
 
 /** Makes an OperatorError of one line, without credentials, of the error of an opening. */
 export function openingError({ shown }: PostgresAddress, error: unknown): unknown {
-  const reason = error instanceof AppError ? error.cause : error
+  const reason = causeOf(error)
   if (!(reason instanceof Error)) return error
   const exitCode = reason instanceof OperatorError ? reason.exitCode : 1
   return new OperatorError(`store ${shown}: ${reason.message}`, { cause: error, exitCode })

@@ -11,51 +11,46 @@ import {
 import type { Actor } from '../domain/token.ts'
 import type { Row, Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import type { RunMethod } from './token-store.ts'
 
 /** Keeps reservations of ids in the database of the store. */
 export class PostgresIdStore implements IdStore {
   readonly #share: PoolShare
   readonly #reservations: PoolShare
-  readonly #run: RunMethod
 
   /** @param reservations the share for `reserveIds`, which has one client */
-  constructor(share: PoolShare, reservations: PoolShare, run: RunMethod) {
+  constructor(share: PoolShare, reservations: PoolShare) {
     this.#share = share
     this.#reservations = reservations
-    this.#run = run
   }
 
   proposeId(): Promise<bigint | undefined> {
-    return this.#run(() => this.#share.with(async (run) => (await freeRange(run, 1))?.first))
+    return this.#share.with(async (run) => (await freeRange(run, 1))?.first)
   }
 
   reserveIds(count: number, key: Buffer | undefined, { id: actor }: Actor): Promise<IdRange | undefined> {
-    return this.#run(() =>
-      this.#reservations.transaction('BEGIN', async (run) => {
-        // Only one transaction of all instances reserves at a time. Reads do not wait for the lock.
-        await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
-        const at = new Date()
-        const before = at.getTime() - KEY_TIME
-        const known = key === undefined ? undefined : await reservedWith(run, key, before)
-        if (known !== undefined) return known
-        await join(run, await forgetKeys(run, OLD_KEYS, [before]))
-        const range = await freeRange(run, count)
-        if (range === undefined) return undefined
-        await put(run, { ...range, key, at, actor })
-        if (key === undefined) await join(run, [range])
-        return range
-      }),
-    )
+    return this.#reservations.transaction('BEGIN', async (run) => {
+      // Only one transaction of all instances reserves at a time. Reads do not wait for the lock.
+      await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
+      const at = new Date()
+      const before = at.getTime() - KEY_TIME
+      const known = key === undefined ? undefined : await reservedWith(run, key, before)
+      if (known !== undefined) return known
+      await join(run, await forgetKeys(run, OLD_KEYS, [before]))
+      const range = await freeRange(run, count)
+      if (range === undefined) return undefined
+      await put(run, { ...range, key, at, actor })
+      if (key === undefined) await join(run, [range])
+      return range
+    })
   }
 
-  exportReservations(): Promise<IdReservation[]> {
+  async exportReservations(): Promise<IdReservation[]> {
     const text = `SELECT first_id, last_id, encode(key, 'hex'), at, actor FROM id_reservations ORDER BY first_id`
-    return this.#run(async () => (await this.#share.run({ text })).rows.map(reservationOf))
+    return (await this.#share.run({ text })).rows.map(reservationOf)
   }
 
   addReservation(reservation: IdReservation): Promise<void> {
-    return this.#run(() => this.#share.transaction('BEGIN', (run) => put(run, reservation)))
+    return this.#share.transaction('BEGIN', (run) => put(run, reservation))
   }
 }
 

@@ -42,7 +42,7 @@ export function plantOf([id, name, tag]: Row): NewPlant {
 }
 
 /** Maps ids to plants. */
-export const byId = (plants: readonly NewPlant[]): Map<bigint, NewPlant> =>
+export const byId = <Plant extends { readonly id: bigint }>(plants: readonly Plant[]): Map<bigint, Plant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
 /** Returns the ids of `RETURNING id`. */

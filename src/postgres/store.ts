@@ -25,21 +25,14 @@ import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
-import {
-  type ActorChange,
-  type CreateRow,
-  type GroupOptions,
-  type GroupWrites,
-  RequestDeadlines,
-  WriteQueue,
-} from './groups.ts'
+import { type ActorChange, type CreateRow, type GroupOptions, WriteQueue } from './groups.ts'
 import { PostgresIdStore } from './id-store.ts'
 import { migrate, preflight, waitForDatabase } from './migrate.ts'
 import type { Budget } from './pool/client.ts'
 import { Pool } from './pool/pool.ts'
 import { DedicatedClients, dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { PointReader, type PointReads, selectPlants, selectSmallPlants } from './read/point-reader.ts'
+import { PointReader } from './read/point-reader.ts'
 import { listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { Sharding } from './sharding/sharding.ts'
@@ -51,8 +44,6 @@ import { changePlants } from './write/compare-and-swap.ts'
 import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
-  /** Milliseconds that a request may take, from its call to its answer. */
-  readonly timeout: number
   /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
   readonly retryTime: number
   /** Whether to create the tables of a new store. */
@@ -123,29 +114,32 @@ export class PostgresStore implements Store {
     const { connections, timeout, onNotice } = options
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
-    this.#shares = dividePool(this.#pool, options)
-    const { main, imports, long, counts, reservations } = this.#shares
+    this.#shares = dividePool(
+      this.#pool,
+      options,
+      (error) => this.#sharding.suspect(error) ?? appErrorOf(error),
+      () => (this.#closing === undefined ? undefined : shuttingDown()),
+      () => this.#sharding.refusalOfAll,
+    )
+    const { server, groups, main, searches, imports, long, counts, reservations } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
     this.#dedicated = new DedicatedClients(long)
     this.#counts = new DedicatedClients(counts)
-    this.#sharding = new Sharding(main, imports)
-    this.#writer = new PostgresWriter(main, imports, this.#sharding.insert, () => this.changes !== undefined)
-    this.tokens = new PostgresTokenStore(main, (work) => this.#ask(work))
-    this.ids = new PostgresIdStore(main, reservations, (work) => this.#askAll(work))
-    this.webhooks = new PostgresWebhookStore(main, (work) => this.#ask(work))
+    this.#sharding = new Sharding(server)
+    this.#writer = new PostgresWriter(groups, imports, this.#sharding.insert, () => this.changes !== undefined)
+    this.tokens = new PostgresTokenStore(main)
+    this.ids = new PostgresIdStore(searches, reservations)
+    this.webhooks = new PostgresWebhookStore(main)
     this.#searchUpkeep = new SearchUpkeep(this.#counts)
     this.#tagCounts = new TagCounts(this.#dedicated)
-    const deadlines = new RequestDeadlines(timeout)
-    const reads: PointReads = {
-      small: (wanted, budget) => this.#do(() => selectSmallPlants(main.within(budget), wanted)),
-      any: (wanted, budget) => this.#do(() => selectPlants(main.within(budget), wanted)),
-    }
-    this.#points = new PointReader(reads, deadlines, this.#sharding.makeGroups, options)
-    const writes: GroupWrites = {
-      create: (...group) => this.#create(...group),
-      change: (...group) => this.#change(...group),
-    }
-    this.#queue = new WriteQueue(writes, deadlines, this.#sharding.makeGroups, options)
+    const { makeGroups } = this.#sharding
+    this.#points = new PointReader(groups, makeGroups, options)
+    this.#queue = new WriteQueue(
+      (rows, budget) => this.#create(rows, budget),
+      (changes, budget) => this.#change(changes, budget),
+      makeGroups,
+      options,
+    )
   }
 
   get changes(): PostgresChangeLog | undefined {
@@ -175,41 +169,36 @@ export class PostgresStore implements Store {
 
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<NewPlant[]> {
     const { searches } = this.#shares
-    return this.#askAll(() => listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics))
+    return listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics)
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    const run = searches.within(searches.budget(signal))
-    return this.#askAll(() => this.#tagCounts.list(run, after, limit))
+    return this.#tagCounts.list(searches.within(searches.budget(signal)), after, limit)
   }
 
-  importPlants(plants: readonly ImportedPlant[], mode: ImportMode, { id: token }: Actor): Promise<ImportResult[]> {
-    return this.#ask(async () => {
-      const commit = () => this.#sharding.importPlants(plants, mode) ?? this.#writer.importPlants(plants, mode, token)
-      const results = await countCommit(this.#queue.commits.import, plants.length, commit)
-      this.#wrote(plants.length, sum(plants, textLength))
-      this.#searchUpkeep.imported(plants.length)
-      return results
-    })
+  async importPlants(
+    plants: readonly ImportedPlant[],
+    mode: ImportMode,
+    { id: token }: Actor,
+  ): Promise<ImportResult[]> {
+    const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
+    const commit = () => this.#sharding.importPlants(plants, write)
+    const results = await countCommit(this.#queue.commits.import, plants.length, commit)
+    this.#wrote(plants.length, sum(plants, textLength))
+    this.#searchUpkeep.imported(plants.length)
+    return results
   }
 
   async afterImport(): Promise<void> {
-    if (this.#closing !== undefined) return
     if (await this.#searchUpkeep.afterImport()) this.#statistics.forget()
   }
 
-  async startDryRun(mode: ImportMode): Promise<DryRun> {
-    const client = await this.#askAll(() => this.#dedicated.acquire())
-    const dryRun = new PostgresDryRun(client, mode)
-    return {
-      importPlants: (plants) => this.#ask(() => dryRun.importPlants(plants)),
-      storedPlants: (signal) => this.#longRead(dryRun.storedPlants(signal), signal),
-      close: async () => this.#dedicated.release(client),
-    }
+  startDryRun(mode: ImportMode): Promise<DryRun> {
+    return PostgresDryRun.start(this.#dedicated, mode)
   }
 
-  async *exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
+  exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
     const [filter, order, signal, onPosition] = query
     const { changes } = this
     const onSnapshot = async (snapshot: string) => {
@@ -217,29 +206,25 @@ export class PostgresStore implements Store {
       if (position !== undefined) onPosition?.(position)
       return position !== undefined
     }
-    const client = await this.#askAll(() => this.#dedicated.acquire(signal))
-    try {
-      const isPlaced = changes !== undefined && onPosition !== undefined
-      yield* this.#longRead(exported(client, filter, order, signal, isPlaced ? onSnapshot : undefined), signal)
-    } finally {
-      this.#dedicated.release(client)
-    }
+    const isPlaced = changes !== undefined && onPosition !== undefined
+    return this.#dedicated.stream(
+      (client) => exported(client, filter, order, signal, isPlaced ? onSnapshot : undefined),
+      signal,
+    )
   }
 
   countPlants(): Promise<number> {
-    return this.#askAll(() => this.#counts.use(countPlants))
+    return this.#counts.use(countPlants)
   }
 
-  checkWritable(): Promise<void> {
-    const values = [Date.now()]
-    return this.#ask(async () => {
-      await this.#shares.main.run({ name: 'check', text: 'UPDATE write_check SET checked_at = $1', values })
-      await this.#sharding.check()
-    })
+  async checkWritable(): Promise<void> {
+    const text = 'UPDATE write_check SET checked_at = $1'
+    await this.#shares.main.run({ name: 'check', text, values: [Date.now()] })
+    await this.#sharding.check()
   }
 
   checkSearchable(): Promise<void> {
-    return this.#ask(() => this.#shares.searches.check())
+    return this.#shares.searches.check()
   }
 
   close(): Promise<void> {
@@ -258,11 +243,12 @@ export class PostgresStore implements Store {
   }
 
   async #prepare(options: PostgresStoreOptions): Promise<void> {
+    const { server } = this.#shares
     const { retryTime, create, onMade, onNotice } = options
     const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
-    await waitForDatabase(this.#shares.main, { retryTime, onWaiting })
-    for (const notice of await preflight(this.#shares.main)) onNotice(notice)
-    const isNew = await migrate(this.#shares.main, create, onNotice)
+    await waitForDatabase(server, { retryTime, onWaiting })
+    for (const notice of await preflight(server)) onNotice(notice)
+    const isNew = await migrate(server, create, onNotice)
     await this.#sharding.read()
     await this.#openChanges(options, isNew)
     try {
@@ -279,48 +265,32 @@ export class PostgresStore implements Store {
       return
     }
     const use = history === 'auto' || (isNew && history === 'follow') ? 'keep' : history
-    if (!(await openHistory(this.#shares.main, use))) return
-    this.#changes = new PostgresChangeLog(this.#shares.searches, (work) => this.#ask(work))
+    const { server, searches } = this.#shares
+    if (!(await openHistory(server, use))) return
+    this.#changes = new PostgresChangeLog(searches)
     if (retention === undefined) return
-    this.#retention = new Retention(this.#shares.main, retention)
+    this.#retention = new Retention(server, retention)
     this.#retention.start()
   }
 
-  #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    return this.#do(async () => {
-      const results = await this.#writer.createPlants(rows, budget)
-      this.#wrote(
-        rows.length,
-        sum(rows, ({ plant }) => textLength(plant)),
-      )
-      return results
-    })
+  async #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
+    const results = await this.#writer.createPlants(rows, budget)
+    this.#wrote(
+      rows.length,
+      sum(rows, ({ plant }) => textLength(plant)),
+    )
+    return results
   }
 
-  #change(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    return this.#do(async () => {
-      const session = this.#shares.main.session(budget)
-      const isLogging = this.changes !== undefined
-      const results = await changePlants(session, changes, budget, this.#sharding.insert, isLogging)
-      this.#wrote(
-        changes.length,
-        sum(changes, ({ change }) => weightOf(change)),
-      )
-      return results
-    })
-  }
-
-  /** Yields pages of plants, and turns faults of the database into AppErrors. */
-  async *#longRead(
-    pages: AsyncIterable<readonly NewPlant[]>,
-    signal?: AbortSignal,
-  ): AsyncIterable<readonly NewPlant[]> {
-    try {
-      yield* pages
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw this.#closing === undefined ? (this.#sharding.suspect(error) ?? appErrorOf(error)) : shuttingDown()
-    }
+  async #change(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
+    const session = this.#shares.groups.session(budget)
+    const isLogging = this.changes !== undefined
+    const results = await changePlants(session, changes, budget, this.#sharding.insert, isLogging)
+    this.#wrote(
+      changes.length,
+      sum(changes, ({ change }) => weightOf(change)),
+    )
+    return results
   }
 
   /** @param text their UTF-16 units */
@@ -329,27 +299,6 @@ export class PostgresStore implements Store {
     this.#searchUpkeep.wrote(plants, text)
     this.#tagCounts.wrote(plants)
     this.#sharding.refreshIfOld()
-  }
-
-  /** Like `#ask`, but refuses work that needs a lost shard: it would hold a connection until its deadline. */
-  #askAll<T>(work: () => Promise<T>): Promise<T> {
-    const refusal = this.#sharding.refusalOfAll
-    return refusal === undefined ? this.#ask(work) : Promise.reject(refusal)
-  }
-
-  /** Refuses work once the store is closing, and throws faults as AppErrors. */
-  async #ask<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw shuttingDown()
-    return this.#do(work)
-  }
-
-  /** Like `#ask`, but lets waiting work finish while the store is closing. */
-  async #do<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      throw this.#sharding.suspect(error) ?? appErrorOf(error)
-    }
   }
 
   async #close(): Promise<void> {

@@ -10,7 +10,6 @@ import {
 } from '../domain/webhook-store.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import type { RunMethod } from './token-store.ts'
 
 /** Milliseconds since 1970 by the server's clock, which all instances share. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -18,11 +17,9 @@ const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 /** Keeps webhooks in the database of the store. */
 export class PostgresWebhookStore implements WebhookStore {
   readonly #share: PoolShare
-  readonly #run: RunMethod
 
-  constructor(share: PoolShare, run: RunMethod) {
+  constructor(share: PoolShare) {
     this.#share = share
-    this.#run = run
   }
 
   async create(webhook: Webhook, progress: WebhookProgress, max: number): Promise<Webhook | 'too many'> {
@@ -30,83 +27,70 @@ export class PostgresWebhookStore implements WebhookStore {
     const text = `INSERT INTO webhooks (id, creator, version, definition, progress, leased_until)
       SELECT $1, $2, 1, $3, $4, 0 WHERE $5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
     const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
-    const { count } = await this.#run(() =>
-      this.#share.transaction('BEGIN', async (run) => {
-        // Without the lock, transactions that run at the same time would exceed the bound. Reads do not wait for it.
-        await run({ text: 'LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE' })
-        return run({ text, values })
-      }),
-    )
+    const { count } = await this.#share.transaction('BEGIN', async (run) => {
+      // Without the lock, transactions that run at the same time would exceed the bound. Reads do not wait for it.
+      await run({ text: 'LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE' })
+      return run({ text, values })
+    })
     if (count === 1) return webhook
     return (await this.list(id))[0]?.webhook ?? 'too many'
   }
 
-  list(id?: string): Promise<readonly StoredWebhook[]> {
+  async list(id?: string): Promise<readonly StoredWebhook[]> {
     const text = `SELECT definition, progress, version, scopes, expires_at, revoked_at
       FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE $1::text IS NULL OR webhooks.id = $1`
-    return this.#run(async () => webhooksIn((await this.#share.run({ name: 'webhooks', text, values: [id] })).rows))
+    return webhooksIn((await this.#share.run({ name: 'webhooks', text, values: [id] })).rows)
   }
 
-  change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
+  async change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
     const text = `UPDATE webhooks SET version = version + 1, creator = $3, definition = $4,
       progress = coalesce($5, progress) WHERE id = $1 AND version = $2`
     const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    const values = [id, version, webhook.creator.id, ...texts]
-    return this.#run(async () => (await this.#share.run({ text, values })).count > 0)
+    return (await this.#share.run({ text, values: [id, version, webhook.creator.id, ...texts] })).count > 0
   }
 
   delete(id: string): Promise<boolean> {
-    return this.#run(() =>
-      this.#share.transaction('BEGIN', async (run) => {
-        const { count } = await run({ text: 'DELETE FROM webhooks WHERE id = $1', values: [id] })
-        await run({ text: 'DELETE FROM webhook_attempts WHERE webhook = $1', values: [id] })
-        return count > 0
-      }),
-    )
+    return this.#share.transaction('BEGIN', async (run) => {
+      const { count } = await run({ text: 'DELETE FROM webhooks WHERE id = $1', values: [id] })
+      await run({ text: 'DELETE FROM webhook_attempts WHERE webhook = $1', values: [id] })
+      return count > 0
+    })
   }
 
-  attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
+  async attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
     const text = 'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2'
-    return this.#run(async () => attemptsIn((await this.#share.run({ text, values: [id, limit] })).rows))
+    return attemptsIn((await this.#share.run({ text, values: [id, limit] })).rows)
   }
 
-  lease(holder: string): Promise<readonly string[]> {
+  async lease(holder: string): Promise<readonly string[]> {
     const text = `UPDATE webhooks SET holder = $1, leased_until = ${NOW} + ${LEASE_TIME}
       WHERE holder = $1 OR leased_until < ${NOW} RETURNING id`
-    return this.#run(async () => {
-      const { rows } = await this.#share.run({ text, values: [holder] })
-      return rows.map(([id]) => id ?? '')
-    })
+    return (await this.#share.run({ text, values: [holder] })).rows.map(([id]) => id ?? '')
   }
 
-  release(holder: string): Promise<void> {
-    const text = 'UPDATE webhooks SET leased_until = 0 WHERE holder = $1'
-    return this.#run(async () => {
-      await this.#share.run({ text, values: [holder] })
-    })
+  async release(holder: string): Promise<void> {
+    await this.#share.run({ text: 'UPDATE webhooks SET leased_until = 0 WHERE holder = $1', values: [holder] })
   }
 
   save(holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]> {
-    return this.#run(() =>
-      this.#share.transaction('BEGIN', async (run) => {
-        const text = `UPDATE webhooks
-          SET progress = CASE WHEN webhooks.version = new.version THEN new.progress ELSE webhooks.progress END
-          FROM unnest($2::text[], $3::bigint[], $4::text[]) AS new (id, version, progress)
-          WHERE webhooks.id = new.id AND holder = $1 RETURNING webhooks.id, webhooks.version = new.version`
-        const columns = [
-          saves.map(({ id }) => id),
-          saves.map(({ version }) => version),
-          saves.map(({ progress }) => JSON.stringify(progress)),
-        ]
-        const { rows } = await run({ text, values: [holder, ...columns] })
-        const ours = new Map(rows.map(([id, isSame]) => [id, isSame === 't']))
-        await saveAttempts(
-          run,
-          saves.filter(({ id }) => ours.has(id)),
-        )
-        return saves.map(({ id }) => id).filter((id) => ours.get(id) !== true)
-      }),
-    )
+    return this.#share.transaction('BEGIN', async (run) => {
+      const text = `UPDATE webhooks
+        SET progress = CASE WHEN webhooks.version = new.version THEN new.progress ELSE webhooks.progress END
+        FROM unnest($2::text[], $3::bigint[], $4::text[]) AS new (id, version, progress)
+        WHERE webhooks.id = new.id AND holder = $1 RETURNING webhooks.id, webhooks.version = new.version`
+      const columns = [
+        saves.map(({ id }) => id),
+        saves.map(({ version }) => version),
+        saves.map(({ progress }) => JSON.stringify(progress)),
+      ]
+      const { rows } = await run({ text, values: [holder, ...columns] })
+      const ours = new Map(rows.map(([id, isSame]) => [id, isSame === 't']))
+      await saveAttempts(
+        run,
+        saves.filter(({ id }) => ours.has(id)),
+      )
+      return saves.map(({ id }) => id).filter((id) => ours.get(id) !== true)
+    })
   }
 }
 

@@ -15,7 +15,6 @@ import { outOfReach } from '../errors.ts'
 import type { Row, Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
-import type { RunMethod } from '../token-store.ts'
 import { endOf, isEndOfTick, type Place, placeOf, positionOf, type Tick } from './place.ts'
 import { entriesOf, plantHistory, rowsAfter, selectEntries } from './read-rows.ts'
 
@@ -46,36 +45,30 @@ interface Head {
 /** The log of changes (sql/postgres/000011.sql) of a store that is not distributed. */
 export class PostgresChangeLog implements ChangeLog {
   readonly #share: PoolShare
-  readonly #ask: RunMethod
   #commits = 0
 
-  constructor(share: PoolShare, ask: RunMethod) {
+  constructor(share: PoolShare) {
     this.#share = share
-    this.#ask = ask
   }
 
-  end(): Promise<string> {
-    return this.#ask(async () => {
-      const run = this.#share.within(this.#share.budget())
-      await makeTick(run)
-      const { history, upTo } = await headOf(run, undefined)
-      return positionOf(history, endOf(upTo))
-    })
+  async end(): Promise<string> {
+    const run = this.#run()
+    await makeTick(run)
+    const { history, upTo } = await headOf(run, undefined)
+    return positionOf(history, endOf(upTo))
   }
 
   read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
-    return this.#ask(() => readPage(this.#share.within(this.#share.budget(signal)), request, signal))
+    return readPage(this.#run(signal), request, signal)
   }
 
-  history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<ChangeEntry[]> {
-    return this.#ask(async () => {
-      const run = this.#share.within(this.#share.budget(signal))
-      const { history, oldest, place } = await headOf(run, before, 'any')
-      if (before !== undefined && place === oldest) throw otherHistory(positionOf(history, oldest))
-      return plantHistory(run, { history, id, before: before === undefined ? undefined : place, limit }, () =>
-        makeTick(run, signal),
-      )
-    })
+  async history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<ChangeEntry[]> {
+    const run = this.#run(signal)
+    const { history, oldest, place } = await headOf(run, before, 'any')
+    if (before !== undefined && place === oldest) throw otherHistory(positionOf(history, oldest))
+    return plantHistory(run, { history, id, before: before === undefined ? undefined : place, limit }, () =>
+      makeTick(run, signal),
+    )
   }
 
   /** Other instances write too, so this waits for as long as no tick may be made. */
@@ -83,13 +76,11 @@ export class PostgresChangeLog implements ChangeLog {
     await sleep(REST, undefined, { signal }).catch(() => {})
   }
 
-  usage(): Promise<ChangeLogUse> {
-    return this.#ask(async () => {
-      const run = this.#share.within(this.#share.budget())
-      await makeTick(run)
-      const [[entries = 0, bytes = 0, oldest = null] = []] = (await run({ name: 'change-use', text: USE })).rows
-      return { entries: Number(entries), bytes: Number(bytes), oldest: oldest === null ? undefined : Number(oldest) }
-    })
+  async usage(): Promise<ChangeLogUse> {
+    const run = this.#run()
+    await makeTick(run)
+    const [[entries = 0, bytes = 0, oldest = null] = []] = (await run({ name: 'change-use', text: USE })).rows
+    return { entries: Number(entries), bytes: Number(bytes), oldest: oldest === null ? undefined : Number(oldest) }
   }
 
   /** Call it after each commit of changes. A reader of a tick with very many rows would sort them for each page. */
@@ -103,7 +94,7 @@ export class PostgresChangeLog implements ChangeLog {
    * @returns undefined when there is a tick after the snapshot already
    */
   async positionOfSnapshot(snapshot: string): Promise<string | undefined> {
-    const run = this.#share.within(this.#share.budget())
+    const run = this.#run()
     const text = 'SELECT tick_changes(NULL, $1)'
     const [tick = null] = (await run({ name: 'tick-export', text, values: [snapshot] })).rows[0] ?? []
     if (tick === null) return undefined
@@ -113,6 +104,10 @@ export class PostgresChangeLog implements ChangeLog {
     })
     const [history, mark] = rows[0] ?? []
     return positionOf(history ?? '', endOf({ tick: BigInt(tick), mark: BigInt(mark ?? 0) }))
+  }
+
+  #run(signal?: AbortSignal): Run {
+    return this.#share.within(this.#share.budget(signal))
   }
 }
 

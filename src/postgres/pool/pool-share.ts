@@ -1,8 +1,7 @@
 import { AppError } from '../../domain/errors.ts'
 import type { PoolUse, StorePool } from '../../domain/store.ts'
 import { ConnectionFault, isConnectionSound, isRetryable, shuttingDown } from '../errors.ts'
-import type { Client, Outcome, Run, Statement } from './client.ts'
-import { type Budget, budgetOf } from './client.ts'
+import { type Budget, budgetOf, type Client, type Outcome, type Run, type Statement } from './client.ts'
 import { type Pool, Semaphore } from './pool.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -20,18 +19,30 @@ export interface Session {
 /** The session of a transaction that is under way. */
 export const sessionOf = (run: Run): Session => ({ run, atomically: (work) => work(run) })
 
+export interface ShareOptions {
+  /** Clients that this work leaves to others when the server refuses more connections. */
+  readonly reserved?: number
+  /** The name of the work in the message of 50302. */
+  readonly work?: string
+  /** Returns the refusal of all work that begins now. */
+  readonly refusal?: () => AppError | undefined
+  /** Turns each fault of the database into the error that callers get. By default they get the fault. */
+  readonly faultOf?: (error: unknown) => unknown
+}
+
 /** Bounds the number of a pool's clients that one kind of work uses at once. */
 export class PoolShare {
   readonly #pool: Pool
   readonly #semaphore: Semaphore
+  readonly #refusal: () => AppError | undefined
+  readonly faultOf: (error: unknown) => unknown
 
-  /**
-   * @param max clients that this work may use at once; Infinity for all clients of the pool
-   * @param reserved clients that this work leaves to others when the server refuses more connections
-   * @param work the name of the work in the message of 50302
-   */
-  constructor(pool: Pool, max: number, { reserved = 0, work = 'requests' } = {}) {
+  /** @param max clients that this work may use at once; Infinity for all clients of the pool */
+  constructor(pool: Pool, max: number, options: ShareOptions = {}) {
+    const { reserved = 0, work = 'requests', refusal = () => undefined, faultOf = (error) => error } = options
     this.#pool = pool
+    this.#refusal = refusal
+    this.faultOf = faultOf
     const limit = () => Math.min(max, Math.max(1, pool.capacity - reserved))
     const late = () => new AppError(50302, `too many ${work} are under way; nothing was done, send it again later`)
     this.#semaphore = new Semaphore(limit, late)
@@ -81,19 +92,21 @@ export class PoolShare {
         return result
       } catch (error) {
         this.release(client, isConnectionSound(error))
-        if (!isRetryable(error) || performance.now() > budget.deadline) throw error
+        if (!isRetryable(error) || performance.now() > budget.deadline) throw this.faultOf(error)
       }
     }
   }
 
   /** Returns a client for one caller alone, who passes it back to `release` or `discard`. */
   async acquire(budget = this.budget()): Promise<Client> {
+    const refusal = this.#refusal()
+    if (refusal !== undefined) throw refusal
     await this.#semaphore.acquire(budget)
     try {
       return await this.#pool.acquire(budget)
     } catch (error) {
       this.#semaphore.release()
-      throw error
+      throw this.faultOf(error)
     }
   }
 
@@ -190,9 +203,36 @@ export class DedicatedClients {
     const client = await this.acquire()
     try {
       return await work(client)
+    } catch (error) {
+      throw this.faultOf(error)
     } finally {
       this.release(client)
     }
+  }
+
+  /** Yields what work yields on a client of its own. */
+  async *stream<T>(work: (client: Client) => AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
+    const client = await this.acquire(signal)
+    try {
+      yield* this.withFaults(work(client), signal)
+    } finally {
+      this.release(client)
+    }
+  }
+
+  /** Yields what one of the clients yields, and throws its faults as callers get them. */
+  async *withFaults<T>(items: AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
+    try {
+      yield* items
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw this.faultOf(error)
+    }
+  }
+
+  /** Turns a fault of one of the clients into the error that the caller gets. */
+  faultOf(error: unknown): unknown {
+    return this.#isEnded ? shuttingDown() : this.#share.faultOf(error)
   }
 
   /** Ends all clients at once, even during a statement, and refuses later calls of `acquire`. */
@@ -207,7 +247,11 @@ export class DedicatedClients {
 
 /** The clients of a pool, divided among kinds of work so that no kind can stop another. */
 export interface PoolShares {
-  /** For tokens, readiness and single plants. It has no bound of its own. */
+  /** For the server itself: its settings, the schema, and shards. It refuses nothing, and throws faults as they are. */
+  readonly server: PoolShare
+  /** For groups of single plants: those that wait are finished while the store closes. No bound of its own. */
+  readonly groups: PoolShare
+  /** For tokens, webhooks and readiness. No bound of its own. */
   readonly main: PoolShare
   readonly searches: PoolShare
   readonly imports: PoolShare
@@ -227,21 +271,37 @@ export interface PoolShareOptions {
   readonly longConnections?: number | undefined
 }
 
-/** Divides the pool. Imports get half of the clients that searches and long work leave, and single plants the rest. */
-export function dividePool(pool: Pool, options: PoolShareOptions): PoolShares {
+/**
+ * Divides the pool. Imports get half of the clients that searches and long work leave, and single plants the rest.
+ *
+ * @param isClosing returns the refusal while the store closes
+ * @param isLost returns the refusal of work that needs a lost shard: it would hold a connection until its deadline
+ */
+export function dividePool(
+  pool: Pool,
+  options: PoolShareOptions,
+  faultOf: (error: unknown) => unknown,
+  isClosing: () => AppError | undefined,
+  isLost: () => AppError | undefined,
+): PoolShares {
   const { connections } = options
   const third = Math.max(1, Math.floor(connections / 3))
   const searches = options.searchConnections ?? third
   const long = options.longConnections ?? third
   const imports = Math.max(1, Math.floor((connections - searches - long) / 2))
   const reserved = Math.max(1, connections - searches - long - imports)
+  const all = Number.POSITIVE_INFINITY
+  const open = { faultOf, refusal: isClosing }
+  const whole = { reserved, faultOf, refusal: () => isClosing() ?? isLost() }
   return {
-    main: new PoolShare(pool, Number.POSITIVE_INFINITY),
-    searches: new PoolShare(pool, searches, { reserved, work: 'searches' }),
-    imports: new PoolShare(pool, imports, { reserved, work: 'imports' }),
-    long: new PoolShare(pool, long, { reserved, work: 'exports and dry runs' }),
-    counts: new PoolShare(pool, 1, { reserved, work: 'counts' }),
-    reservations: new PoolShare(pool, 1, { work: 'reservations of ids' }),
+    server: new PoolShare(pool, all),
+    groups: new PoolShare(pool, all, { faultOf }),
+    main: new PoolShare(pool, all, open),
+    searches: new PoolShare(pool, searches, { ...whole, work: 'searches' }),
+    imports: new PoolShare(pool, imports, { ...open, reserved, work: 'imports' }),
+    long: new PoolShare(pool, long, { ...whole, work: 'exports and dry runs' }),
+    counts: new PoolShare(pool, 1, { ...whole, work: 'counts' }),
+    reservations: new PoolShare(pool, 1, { ...whole, reserved: 0, work: 'reservations of ids' }),
   }
 }
 

@@ -1,15 +1,9 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { LazySignal } from '../../domain/store.ts'
-import {
-  type GroupOptions,
-  type Groups,
-  groupLimits,
-  type MakeGroups,
-  RequestDeadlines,
-  type Timed,
-} from '../groups.ts'
+import { type GroupOptions, type MakeGroups, TimedGroups } from '../groups.ts'
 import type { Budget, Run } from '../pool/client.ts'
-import { bigintArray, plantOf } from '../rows.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
+import { bigintArray, byId, plantOf } from '../rows.ts'
 
 /** Maximum number of UTF-8 bytes of a small plant. */
 const SMALL = 2 ** 16
@@ -18,36 +12,29 @@ const LARGE_AT_ONCE = 2
 
 type Wanted = readonly { readonly id: bigint }[]
 
-/** Reads plants by their ids. Both functions return the plants that exist, in any order. */
-export interface PointReads {
-  /** Returns small plants, and the ids of large ones. */
-  readonly small: (wanted: Wanted, budget: Budget) => Promise<readonly (NewPlant | LargePlant)[]>
-  readonly any: (wanted: Wanted, budget: Budget) => Promise<readonly NewPlant[]>
-}
-
 /** A plant of more than SMALL bytes. */
-export interface LargePlant {
+interface LargePlant {
   readonly id: bigint
   readonly isLarge: true
 }
 
-type Row = Timed & { readonly id: bigint; readonly caller: LazySignal | undefined }
+type Row = { readonly id: bigint; readonly caller: LazySignal | undefined }
 type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
- * Reads plants by id. Concurrent look-ups share a statement, and each settles by its deadline. A second statement reads
- * large plants, few at a time, so that they delay no small ones.
+ * Reads plants by id. Concurrent look-ups share a statement. A second statement reads large plants, few at a time, so
+ * that they delay no small ones.
  */
 export class PointReader {
-  readonly #deadlines: RequestDeadlines
-  readonly #small: Groups<Row, Lookup<NewPlant | LargePlant>>
-  readonly #large: Groups<Row, Lookup<NewPlant>>
+  readonly #timeout: number
+  readonly #small: TimedGroups<Row, Lookup<NewPlant | LargePlant>>
+  readonly #large: TimedGroups<Row, Lookup<NewPlant>>
 
-  constructor(reads: PointReads, deadlines: RequestDeadlines, makeGroups: MakeGroups, options: GroupOptions) {
-    this.#deadlines = deadlines
-    const limits = { ...groupLimits(options), idOf: ({ id }: Row) => id, weigh: () => 1 }
-    this.#small = makeGroups<Row, Lookup<NewPlant | LargePlant>>(inTime(reads.small), limits)
-    this.#large = makeGroups<Row, Lookup<NewPlant>>(inTime(reads.any), {
+  constructor(share: PoolShare, makeGroups: MakeGroups, options: GroupOptions) {
+    this.#timeout = options.timeout
+    const limits = { idOf: ({ id }: Row) => id, weigh: () => 1 }
+    this.#small = new TimedGroups(findAll(share, selectSmallPlants), makeGroups, options, limits)
+    this.#large = new TimedGroups(findAll(share, selectPlants), makeGroups, options, {
       ...limits,
       maxGroup: LARGE_AT_ONCE,
       maxInFlight: 1,
@@ -55,37 +42,27 @@ export class PointReader {
   }
 
   async get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
-    const { deadline } = this.#deadlines
-    return this.#deadlines.limit(deadline, this.#find({ id, deadline, caller }))
-  }
-
-  async #find(row: Row): Promise<NewPlant | undefined> {
-    const { plant } = await this.#small.submit(row)
+    const deadline = performance.now() + this.#timeout
+    const { plant } = await this.#small.submit({ id, caller }, deadline)
     if (plant === undefined || !('isLarge' in plant)) return plant
-    return (await this.#large.submit(row)).plant
+    return (await this.#large.submit({ id, caller }, deadline)).plant
   }
 
   /** Refuses new look-ups, and resolves after the waiting ones. */
   async close(): Promise<void> {
-    await this.#small.close()
-    await this.#large.close()
+    await this.#small.groups.close()
+    await this.#large.groups.close()
   }
 }
 
-/** Reads a group within its budget. Leaves out look-ups whose callers left. */
-function inTime<Plant extends { readonly id: bigint }>(
-  read: (wanted: Wanted, budget: Budget) => Promise<readonly Plant[]>,
-) {
-  const find = async (rows: readonly Row[], budget: Budget): Promise<Lookup<Plant>[]> => {
-    const plants = await read(
-      rows.filter(({ caller }) => caller?.isOver !== true),
-      budget,
-    )
-    const found = new Map(plants.map((plant) => [plant.id, plant]))
+/** Leaves out look-ups whose callers left. */
+const findAll =
+  <Plant extends { readonly id: bigint }>(share: PoolShare, select: (run: Run, wanted: Wanted) => Promise<Plant[]>) =>
+  async (rows: readonly Row[], budget: Budget): Promise<Lookup<Plant>[]> => {
+    const wanted = rows.filter(({ caller }) => caller?.isOver !== true)
+    const found = byId(await select(share.within(budget), wanted))
     return rows.map(({ id }) => ({ plant: found.get(id) }))
   }
-  return (rows: readonly Row[]) => RequestDeadlines.inTime(rows, find)
-}
 
 const SELECTS = {
   plants: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
@@ -98,7 +75,7 @@ const SELECT_ONE = 'SELECT id, name, tag FROM plants WHERE id = $1'
 /** Returns the plants of these ids that exist, in any order. */
 export async function selectPlants(
   run: Run,
-  wanted: readonly { readonly id: bigint }[],
+  wanted: Wanted,
   from: keyof typeof SELECTS = 'plants',
 ): Promise<NewPlant[]> {
   const [first] = wanted
@@ -116,7 +93,7 @@ const SELECT_SMALL = `SELECT id, CASE WHEN ${SIZE} <= ${SMALL} THEN name END, CA
   FROM plants WHERE id = ANY ($1::bigint[])`
 
 /** Returns the plants of these ids that exist: small plants, and the ids of large ones. */
-export async function selectSmallPlants(run: Run, wanted: Wanted): Promise<(NewPlant | LargePlant)[]> {
+async function selectSmallPlants(run: Run, wanted: Wanted): Promise<(NewPlant | LargePlant)[]> {
   if (wanted.length === 0) return []
   const values = [bigintArray(wanted.map(({ id }) => id))]
   const { rows } = await run({ name: 'select-small', text: SELECT_SMALL, values })

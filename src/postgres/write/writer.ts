@@ -10,11 +10,12 @@ import {
   type NewPlant,
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
+import type { DryRun } from '../../domain/store.ts'
 import type { LoggedChange } from '../changes/log-rows.ts'
 import { WriteConflict } from '../errors.ts'
 import type { CreateRow } from '../groups.ts'
 import type { Budget, Client, Statement } from '../pool/client.ts'
-import { type PoolShare, sessionOf } from '../pool/pool-share.ts'
+import { type DedicatedClients, type PoolShare, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
@@ -122,17 +123,39 @@ export function decideImport(
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
  * connection, where later plants with the same id find them.
  */
-export class PostgresDryRun {
+export class PostgresDryRun implements DryRun {
+  readonly #clients: DedicatedClients
   readonly #client: Client
   readonly #mode: ImportMode
   #hasTable = false
 
-  constructor(client: Client, mode: ImportMode) {
+  static async start(clients: DedicatedClients, mode: ImportMode): Promise<PostgresDryRun> {
+    return new PostgresDryRun(clients, await clients.acquire(), mode)
+  }
+
+  private constructor(clients: DedicatedClients, client: Client, mode: ImportMode) {
+    this.#clients = clients
     this.#client = client
     this.#mode = mode
   }
 
   async importPlants(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
+    try {
+      return await this.#try(plants)
+    } catch (error) {
+      throw this.#clients.faultOf(error)
+    }
+  }
+
+  storedPlants(signal?: AbortSignal): AsyncIterable<readonly NewPlant[]> {
+    return this.#clients.withFaults(this.#stored(signal), signal)
+  }
+
+  async close(): Promise<void> {
+    this.#clients.release(this.#client)
+  }
+
+  async #try(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
     const run = (statement: Statement) => this.#client.run(statement)
     if (!this.#hasTable) {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
@@ -146,7 +169,7 @@ export class PostgresDryRun {
   }
 
   /** Ends its transaction at the end, because later rows are tried on the same connection. */
-  async *storedPlants(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
+  async *#stored(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
     try {
       yield* exported(this.#client, ALL_PLANTS, 'id', signal)
     } finally {
