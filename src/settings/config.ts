@@ -1,6 +1,7 @@
 import { readNetworks } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { IDENTITY_PROVIDER, providerFaults } from './identity-provider.ts'
+import { isJwt } from '../domain/token.ts'
+import { IDENTITY_PROVIDER } from './identity-provider.ts'
 import { LIMITS, type Limits, RETIRED } from './limits.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
@@ -9,10 +10,10 @@ import {
   integer,
   longDuration,
   memorySize,
+  named,
   nonEmpty,
   offOr,
   oneOf,
-  onOrOff,
   optional,
   origins,
   publicUrl,
@@ -56,25 +57,17 @@ export interface DerivedLimits {
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
-const count = (flag: string, fallback: string, help: string): Setting<number> =>
-  setting(flag, 'COUNT', fallback, help, integer(1, 1e5))
+const count = (fallback: string, help: string) => setting('COUNT', fallback, help, integer(1, 1e5))
 
 /**
  * Every setting, that is all that an operator sets. The flags, the environment variables, the help text, the reference
  * page and the type Config follow from it. Times are milliseconds, sizes are bytes; undefined stands for `off`.
  */
-export const SETTINGS = {
-  host: setting(
-    'host',
-    'ADDRESS',
-    '127.0.0.1',
-    'address to listen on; 0.0.0.0 for every address of the machine',
-    nonEmpty,
-  ),
-  port: setting('port', 'PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+export const SETTINGS = named({
+  host: setting('ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine', nonEmpty),
+  port: setting('PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
   /** Undefined: the port for clients serves metrics and health checks. */
   metricsPort: setting(
-    'metrics-port',
     '[HOST:]PORT',
     'off',
     'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
@@ -82,112 +75,91 @@ export const SETTINGS = {
   ),
   /** The origin that clients use; undefined: it follows from the address to listen on (`publicUrlOf`). */
   publicUrl: optional(
-    'public-url',
     'URL',
     'the address that clients use, such as https://plants.example, for links, labels and the contract; by default it follows from host and port',
     publicUrl,
   ),
   /** Undefined: clients use HTTP without TLS. */
   tlsCert: optional(
-    'tls-cert',
     'FILE',
     'a certificate in PEM, with its chain behind it: clients then use HTTPS; needs --tls-key',
     nonEmpty,
   ),
   tlsKey: optional(
-    'tls-key',
     'FILE',
     'the private key of the certificate, in PEM; only the user of the service may read it',
     nonEmpty,
   ),
   trustedProxies: setting(
-    'trusted-proxies',
     'NETWORKS',
     'none',
     'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
     (given) => (given === 'none' ? [] : readNetworks(given)),
   ),
   store: setting(
-    'store',
     'URL',
     DEFAULT_STORE,
     'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
     storeAddress,
   ),
-  storeConnections: setting('store-connections', 'COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
+  storeConnections: setting('COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
   storeTimeout: setting(
-    'store-timeout',
     'TIME',
     '10s',
     'deadline of a request on a PostgreSQL store, for connecting, statements and retries together; at least 100ms. A step of an export or a dry run has its own deadline',
     timeout,
   ),
-  storeWait: setting(
-    'store-wait',
-    'TIME',
-    '60s',
-    'how long the start waits for an unreachable PostgreSQL store',
-    duration,
-  ),
+  storeWait: setting('TIME', '60s', 'how long the start waits for an unreachable PostgreSQL store', duration),
   changesKeep: setting(
-    'changes-keep',
     'TIME',
     'auto',
     'how long the store keeps its log of changes, such as 7d, for programs that follow it and for the history of each plant; 0s switches both off; auto is 30d, or 0s for a distributed store, which can keep none',
     (given) => (given === 'auto' ? given : longDuration(given)),
   ),
   changesKeepSize: setting(
-    'changes-keep-size',
     'SIZE',
     '1GiB',
     'maximum size of the log of changes; beyond it, the oldest changes are removed, however young they are',
     memorySize,
   ),
   backupEvery: setting(
-    'backup-every',
     'TIME',
     'off',
     'how often to back up a SQLite store to the backup folder, such as 24h; at least 1m; or off',
     offOr(atLeast('1m', longDuration)),
   ),
   backupKeep: setting(
-    'backup-keep',
     'COUNT',
     '7',
     'backups of --backup-every to keep; the oldest ones beyond are removed after each new one',
     integer(1, 10_000),
   ),
   backupFolder: optional(
-    'backup-folder',
     'FOLDER',
     'an existing folder for the backups of --backup-every, best on another disk than the store',
     nonEmpty,
   ),
   token: optional(
-    'token',
     'SECRET',
     'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
     (given, _environment, use) => readConfiguredToken(given, use),
   ),
   corsOrigins: setting(
-    'cors-origins',
     'ORIGINS',
     'off',
     'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
     offOr(origins),
   ),
   page: setting(
-    'page',
     'SWITCH',
     'on',
     'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
-    onOrOff,
+    (given) => oneOf('on', 'off')(given) === 'on',
   ),
   /** A token may save up one second's worth. */
-  rateLimit: setting('rate-limit', 'COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
+  rateLimit: setting('COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
   ...IDENTITY_PROVIDER,
   logLevel: setting(
-    'log-level',
     'LEVEL',
     'info',
     'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
@@ -195,7 +167,6 @@ export const SETTINGS = {
   ),
   /** `auto` is text on a terminal, and JSON elsewhere. */
   logFormat: setting(
-    'log-format',
     'FORMAT',
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
@@ -203,72 +174,58 @@ export const SETTINGS = {
   ),
   /** A path, `-` for standard error, or undefined for none. */
   auditLog: setting(
-    'audit-log',
     'FILE',
     '-',
     'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
     offOr(nonEmpty),
   ),
   maxConnections: setting(
-    'max-connections',
     'COUNT',
     '10000',
     'open client connections, in total; fewer where the process may open fewer files',
     integer(1, 1e6),
   ),
   maxAddressConnections: setting(
-    'max-address-connections',
     'COUNT',
     '1000',
     'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
     integer(1, 1e6),
   ),
-  keepAliveTimeout: setting(
-    'keep-alive-timeout',
-    'TIME',
-    '65s',
-    'how long a connection may be idle before the service closes it',
-    duration,
-  ),
-  bodyLimit: setting('body-limit', 'SIZE', '1MiB', 'maximum size of a request body', size),
+  keepAliveTimeout: setting('TIME', '65s', 'how long a connection may be idle before the service closes it', duration),
+  bodyLimit: setting('SIZE', '1MiB', 'maximum size of a request body', size),
   /** 0: no deadline. */
   requestTimeout: setting(
-    'request-timeout',
     'TIME',
     '30s',
     'deadline for a whole request to arrive; its headers have a third of it',
     duration,
   ),
   stallTimeout: setting(
-    'stall-timeout',
     'TIME',
     '30s',
     'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
     duration,
   ),
   drainWindow: setting(
-    'drain-window',
     'TIME',
     '1s',
     'how long to keep answering after the signal to stop, while a client is connected',
     duration,
   ),
-  maxSearches: count('max-searches', '8', 'searches that run at once, half of them of one token; others are queued'),
+  maxSearches: count('8', 'searches that run at once, half of them of one token; others are queued'),
   searchTimeout: setting(
-    'search-timeout',
     'TIME',
     '10s',
     'deadline of a search, its time in the queue included; then it is answered 503; at least 100ms',
     timeout,
   ),
-  maxExports: count('max-exports', '4', 'exports at once, half of them of one token; more are answered 503 or 429'),
+  maxExports: count('4', 'exports at once, half of them of one token; more are answered 503 or 429'),
   maxImports: count(
-    'max-imports',
     '8',
     'imports at once, half of them of one token, and half as many dry runs; more are answered 503 or 429',
   ),
   ...WEBHOOKS,
-}
+})
 
 export type SettingValues = ValuesOf<typeof SETTINGS>
 export type Config = SettingValues & DerivedLimits & Limits
@@ -306,12 +263,7 @@ export function readConfig(
     }
   })
   const values = Object.fromEntries(entries) as SettingValues
-  const schedule = scheduleFault(values)
-  if (use === 'server' && schedule !== undefined) faults.push(schedule)
-  if (use === 'server') faults.push(...providerFaults(texts, values.token))
-  if (use === 'server' && (values.tlsCert === undefined) !== (values.tlsKey === undefined)) {
-    faults.push(values.tlsKey === undefined ? '--tls-cert: needs --tls-key' : '--tls-key: needs --tls-cert')
-  }
+  if (use === 'server') faults.push(...conflictsIn(texts, values))
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze({ ...LIMITS, ...derivedFrom(values), ...values })
 }
@@ -325,6 +277,37 @@ const retiredIn = (environment: NodeJS.ProcessEnv): string[] =>
 
 /** @param instead what replaces a setting of before */
 export const retirement = (instead: string): string => `is no setting any more: ${instead}`
+
+/** Settings that mean nothing without another one. */
+const NEEDS: { readonly [Key in keyof SettingValues]?: keyof SettingValues } = {
+  tlsCert: 'tlsKey',
+  tlsKey: 'tlsCert',
+  backupEvery: 'backupFolder',
+  ...Object.fromEntries(Object.keys(IDENTITY_PROVIDER).map((key) => [key, 'oidcIssuer'])),
+  oidcIssuer: 'oidcAudience',
+}
+
+/** @param given the texts of the settings that are set, also of wrong ones */
+function conflictsIn(given: Readonly<Record<string, string | undefined>>, values: SettingValues): string[] {
+  const faults = (Object.keys(SETTINGS) as (keyof SettingValues)[]).flatMap((key) => {
+    const needed = NEEDS[key]
+    // Most settings of the provider have a default, so their texts tell whether they are set.
+    const isSet =
+      key in IDENTITY_PROVIDER
+        ? (given[key] ?? SETTINGS[key].fallback) !== SETTINGS[key].fallback
+        : values[key] !== undefined
+    if (needed === undefined || !isSet || given[needed] !== undefined) return []
+    return [`--${SETTINGS[key].flag}: needs --${SETTINGS[needed].flag}`]
+  })
+  // The store is undefined where its address is wrong.
+  if (values.backupEvery !== undefined && values.store?.engine === 'postgres') {
+    faults.push('--backup-every: backs up SQLite stores only; use the tools of PostgreSQL')
+  }
+  if (values.oidcIssuer !== undefined && values.token !== undefined && isJwt(values.token)) {
+    faults.push('--token: has two dots, like the tokens of --oidc-issuer; choose one without')
+  }
+  return faults
+}
 
 function derivedFrom(values: SettingValues): DerivedLimits {
   const { requestTimeout, maxSearches, maxExports, maxImports, storeConnections } = values
@@ -353,14 +336,6 @@ function storeAddress(given: string, environment: NodeJS.ProcessEnv): StoreAddre
   if (!given.startsWith('sqlite:') || given === 'sqlite:')
     throw new Error(`is neither a store like ${DEFAULT_STORE} nor one like postgres://user@host/database`)
   return { engine: 'sqlite', path: given.slice('sqlite:'.length), isDefault: given === DEFAULT_STORE }
-}
-
-/** The conflict of the schedule of backups with other settings; undefined where there is none. */
-function scheduleFault({ backupEvery, backupFolder, store }: SettingValues): string | undefined {
-  // The store is undefined where its address is wrong, a fault that is reported already.
-  if (backupEvery === undefined || store === undefined) return undefined
-  if (store.engine !== 'sqlite') return '--backup-every: backs up SQLite stores only; use the tools of PostgreSQL'
-  return backupFolder === undefined ? '--backup-every: needs --backup-folder' : undefined
 }
 
 /** The address of a store without its credentials, for messages. */

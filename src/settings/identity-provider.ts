@@ -1,37 +1,32 @@
-import { isJwt, isScope, SCOPES, type Scope } from '../domain/token.ts'
+import { isScope, SCOPES, type Scope } from '../domain/token.ts'
 import { atLeast, longDuration, nonEmpty, oneOf, optional, setting, type ValuesOf } from './setting.ts'
 
 /** The identity provider whose access tokens the service accepts besides its own. */
 export const IDENTITY_PROVIDER = {
   /** Exactly as the tokens name it; undefined: the service accepts its own tokens only. */
   oidcIssuer: optional(
-    'oidc-issuer',
     'URL',
     'an identity provider (OpenID Connect) whose access tokens (JWT) the service accepts besides its own, exactly as they name it in iss; https, or http on this machine',
     issuer,
   ),
   oidcAudience: optional(
-    'oidc-audience',
     'TEXTS',
     'names of this service at the identity provider, 1 to 5 with commas between; a token must have one of them in aud',
     audiences,
   ),
   oidcScopeClaim: setting(
-    'oidc-scope-claim',
     'CLAIM',
     'scope',
     'the claim with the scopes, a text with blanks or an array; dots lead into objects, such as realm_access.roles',
     nonEmpty,
   ),
   oidcScopeMap: setting(
-    'oidc-scope-map',
     'FROM=TO,...',
     SCOPES.map((scope) => `${scope}=${scope}`).join(','),
     'the scope of the service that each value of that claim gives; all other values give none. FROM may have an audience and a slash in front, for providers that want it in requests',
     scopeMap,
   ),
   oidcTokenType: setting(
-    'oidc-token-type',
     'TYPE',
     'at+jwt',
     'the type that the header of a token must have: at+jwt (RFC 9068); or any, which also takes JWT or none, but no ID token',
@@ -39,7 +34,6 @@ export const IDENTITY_PROVIDER = {
   ),
   /** Milliseconds from the issue of a token to its expiry. */
   oidcMaxLifetime: setting(
-    'oidc-max-lifetime',
     'TIME',
     '24h',
     'the longest time from the issue of a token to its expiry, at least 1m: nobody can revoke such a token here',
@@ -47,7 +41,6 @@ export const IDENTITY_PROVIDER = {
   ),
   /** Undefined: the page offers no sign-in by the provider. */
   oidcClientId: optional(
-    'oidc-client-id',
     'ID',
     'the public client at the identity provider as which the page signs people in',
     nonEmpty,
@@ -55,28 +48,6 @@ export const IDENTITY_PROVIDER = {
 }
 
 export type IdentityProvider = ValuesOf<typeof IDENTITY_PROVIDER>
-
-/**
- * Returns the conflicts between these settings.
- *
- * @param given the texts of the settings that are set, also of wrong ones
- * @param token the token of the configuration
- */
-export function providerFaults(
-  given: Readonly<Record<string, string | undefined>>,
-  token: string | undefined,
-): string[] {
-  if (given['oidcIssuer'] === undefined) {
-    return Object.entries(IDENTITY_PROVIDER).flatMap(([key, { flag, fallback }]) =>
-      given[key] === undefined || given[key] === fallback ? [] : [`--${flag}: needs --oidc-issuer`],
-    )
-  }
-  const faults = given['oidcAudience'] === undefined ? ['--oidc-issuer: needs --oidc-audience'] : []
-  if (token !== undefined && isJwt(token)) {
-    faults.push('--token: has two dots, like the tokens of --oidc-issuer; choose one without')
-  }
-  return faults
-}
 
 /** Whether what is fetched from there is what its owner sent: https, or a loopback address. */
 export function isTrustworthy({ protocol, hostname }: URL): boolean {

@@ -3,9 +3,10 @@ import { TOKEN_PREFIX } from '../domain/token.ts'
 /** The use of a token. `client`: sent to a service; `server`: accepted by a service, with all scopes. */
 export type TokenUse = 'client' | 'server'
 
-/** One setting: `--store`, `PLANTSTORE_STORE` and `Config.store` are one name in three spellings. */
+/** `--log-level`, `PLANTSTORE_LOG_LEVEL` and `Config.logLevel` are one name in three spellings. */
 export interface Setting<T> {
   readonly flag: string
+  /** The name of the value in the help. */
   readonly value: string
   readonly fallback: string | undefined
   readonly help: string
@@ -16,27 +17,37 @@ export interface Setting<T> {
   parse(text: string, environment: NodeJS.ProcessEnv, use: TokenUse): T
 }
 
+type Unnamed<T> = Omit<Setting<T>, 'flag'>
+
+/** Gives each setting its flag. */
+export const named = <Settings extends Readonly<Record<string, Unnamed<unknown>>>>(settings: Settings) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, each]) => [
+      name,
+      { ...each, flag: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) },
+    ]),
+  ) as { readonly [Name in keyof Settings]: Settings[Name] & Pick<Setting<unknown>, 'flag'> }
+
 /** The values of settings, by their names. */
-export type ValuesOf<Settings extends Readonly<Record<string, Setting<unknown>>>> = {
+export type ValuesOf<Settings extends Readonly<Record<string, Unnamed<unknown>>>> = {
   readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']>
 }
 
 /** A setting with a default. @param parse throws an Error that says what the text must be */
-export const setting = <T>(
-  flag: string,
-  value: string,
-  fallback: string,
-  help: string,
-  parse: Setting<T>['parse'],
-): Setting<T> => ({ flag, value, fallback, help, parse })
+export const setting = <T>(value: string, fallback: string, help: string, parse: Setting<T>['parse']): Unnamed<T> => ({
+  value,
+  fallback,
+  help,
+  parse,
+})
 
 /** A setting without a default. */
-export const optional = <T>(
-  flag: string,
-  value: string,
-  help: string,
-  parse: Setting<T>['parse'],
-): Setting<T | undefined> => ({ flag, value, fallback: undefined, help, parse })
+export const optional = <T>(value: string, help: string, parse: Setting<T>['parse']): Unnamed<T | undefined> => ({
+  value,
+  fallback: undefined,
+  help,
+  parse,
+})
 
 /** Any text but the empty one. */
 export function nonEmpty(given: string): string {
@@ -59,47 +70,39 @@ export function offOr<T>(parse: (text: string) => T): (text: string) => T | unde
   return (given) => (given === 'off' ? undefined : parse(given))
 }
 
-/** Milliseconds, from a text like `500ms`, `30s` or `5m`. */
-export function duration(given: string): number {
-  const match = /^(\d+)(ms|s|m)$/.exec(given)
-  const milliseconds = { ms: 1, s: 1000, m: 60_000 }[match?.[2] ?? ''] ?? Number.NaN
-  const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > 3_600_000)
-    throw new Error(`"${given}" is not a time like 500ms, 30s or 5m, up to 60m`)
-  return parsed
-}
-
-/** Milliseconds, from a text like `90s`, `12h` or `7d`. */
-export function longDuration(given: string): number {
-  const match = /^(\d{1,9})(s|m|h|d)$/.exec(given)
-  const milliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[match?.[2] ?? ''] ?? Number.NaN
-  const parsed = Number(match?.[1]) * milliseconds
-  if (Number.isNaN(parsed) || parsed > MAX_TIME)
-    throw new Error(`"${given}" is not a time like 90s, 12h or 7d, up to 3650d`)
-  return parsed
-}
-
-const MAX_TIME = 3650 * 86_400_000
-
-/** Bytes, from a text like `4096`, `64KiB` or `1MiB`. */
-export function size(given: string): number {
-  const match = /^(\d+)(B|KiB|MiB)?$/.exec(given)
-  const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }[match?.[2] ?? 'B'] ?? Number.NaN
-  const parsed = Number(match?.[1]) * unit
-  if (Number.isNaN(parsed) || parsed < 1 || parsed > 2 ** 29)
-    throw new Error(`"${given}" is not a size like 64KiB or 1MiB, up to 512MiB`)
-  return parsed
-}
-
-/** Bytes, from a text like `512MiB` or `4GiB`. */
-export function memorySize(given: string): number {
-  const match = /^(\d{1,7})(MiB|GiB)$/.exec(given)
-  const parsed = Number(match?.[1]) * (match?.[2] === 'GiB' ? 2 ** 30 : 2 ** 20)
-  if (Number.isNaN(parsed) || parsed < 2 ** 20 || parsed > 2 ** 40) {
-    throw new Error(`"${given}" is not a size like 512MiB or 4GiB, from 1MiB to 1024GiB`)
+/** Reads a whole number with a unit. @param like what the message says that it must be */
+const quantity =
+  (units: Readonly<Record<string, number>>, min: number, max: number, like: string) =>
+  (given: string): number => {
+    const [, digits, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(given) ?? []
+    const parsed = Number(digits) * (units[unit] ?? Number.NaN)
+    if (parsed >= min && parsed <= max) return parsed
+    throw new Error(`"${given}" is not a ${like}`)
   }
-  return parsed
-}
+
+/** Milliseconds. */
+export const duration = quantity({ ms: 1, s: 1000, m: 60_000 }, 0, 3_600_000, 'time like 500ms, 30s or 5m, up to 60m')
+/** Milliseconds. */
+export const longDuration = quantity(
+  { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+  0,
+  3650 * 86_400_000,
+  'time like 90s, 12h or 7d, up to 3650d',
+)
+/** Bytes. */
+export const size = quantity(
+  { '': 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20 },
+  1,
+  2 ** 29,
+  'size like 64KiB or 1MiB, up to 512MiB',
+)
+/** Bytes. */
+export const memorySize = quantity(
+  { MiB: 2 ** 20, GiB: 2 ** 30 },
+  2 ** 20,
+  2 ** 40,
+  'size like 512MiB or 4GiB, from 1MiB to 1024GiB',
+)
 
 /** Origins, separated by commas. Requires the spelling of browsers, so that origins compare as strings. */
 export function origins(given: string): readonly string[] {
@@ -119,11 +122,6 @@ export function oneOf<T extends string>(...values: readonly T[]): (text: string)
     if (value === undefined) throw new Error(`"${given}" is not one of ${values.join(', ')}`)
     return value
   }
-}
-
-export function onOrOff(given: string): boolean {
-  if (given !== 'on' && given !== 'off') throw new Error(`"${given}" is neither on nor off`)
-  return given === 'on'
 }
 
 /** A time that is no shorter than another one. */

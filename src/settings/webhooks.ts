@@ -41,7 +41,6 @@ export function readWebhookAllow(given: string): WebhookAllow {
 
 export const WEBHOOKS = {
   webhookAllow: setting(
-    'webhook-allow',
     'LIST',
     'external',
     'where webhooks may connect, with commas between: external for public addresses, private, loopback, networks like 10.1.0.0/16, host names, and *.DOMAIN for the names below a domain; http:// needs a private or loopback address',
@@ -49,7 +48,6 @@ export const WEBHOOKS = {
   ),
   /** Milliseconds without a delivery, since the first failure, after which a webhook fails. */
   webhookGiveUp: setting(
-    'webhook-give-up',
     'TIME',
     '5d',
     'how long a webhook retries while nothing can be delivered; then it has failed, until somebody makes it active',
