@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts'
 import { type IdRange, MAX_PROPOSED } from '../../domain/id-store.ts'
 import { type Expectation, isAt, type NewPlant, newPlantJson, type PlantPatch, plantJson } from '../../domain/plant.ts'
 import type { Store } from '../../domain/store.ts'
-import { parsePatch, parsePlant, parseReplacement, readJsonBody } from '../../json/body.ts'
+import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { OperationBodies } from '../operations.generated.ts'
@@ -64,7 +64,7 @@ export function plantHandlers(
 
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
-      const plant: OperationBodies['replacePlant'] & NewPlant = parseReplacement(readJsonBody(body, nestingLimit), id)
+      const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit), id)
       const change: Change = { plant: String(id) }
       exchange.change = change
       return store.replacePlant(plant, expectationOf(parameters), exchange.actor).then((result) => {
