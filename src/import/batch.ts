@@ -1,5 +1,6 @@
+import { Turns } from '../base/time-slice.ts'
 import { AppError, type ErrorNumber } from '../domain/errors.ts'
-import { type ImportedPlant, type NewPlant, textLength } from '../domain/plant.ts'
+import { type ImportedPlant, textLength } from '../domain/plant.ts'
 
 /** A row of a file that the import refused. */
 export interface RefusedRow {
@@ -30,36 +31,74 @@ export interface ReadOptions {
 /** The most rows of a batch. */
 const MAX_ROWS = 1000
 
-/** Gathers rows until the caller takes them as a batch. */
-export class Batcher {
-  #plants: ImportedPlant[] = []
-  #lines: number[] = []
-  #refused: RefusedRow[] = []
-
-  add(line: number, plant: ImportedPlant): void {
-    this.#plants.push(plant)
-    this.#lines.push(line)
-  }
-
-  refuse(line: number, { number, message }: AppError): void {
-    // An AppError with its stack takes far more memory than a row.
-    this.#refused.push({ line, error: number, message })
-  }
-
-  get isFull(): boolean {
-    return this.#plants.length + this.#refused.length >= MAX_ROWS
-  }
-
-  /** Yields the gathered rows as a batch; nothing without rows. */
-  *take(): Generator<Batch, void> {
-    if (this.#plants.length === 0 && this.#refused.length === 0) return
-    const batch = { plants: this.#plants, lines: this.#lines, refused: this.#refused }
-    this.#plants = []
-    this.#lines = []
-    this.#refused = []
-    yield batch
-  }
+/** Divides a file into rows. Its methods throw where the rest cannot be divided. */
+interface Divider<Row> {
+  /** Yields the rows that a chunk completes. */
+  divide(chunk: Buffer): Iterable<Row>
+  /** Yields the rows that the end of the file completes. */
+  end(): Iterable<Row>
 }
+
+/**
+ * Reads a plant from each row. A batch has the rows that a chunk has completed, at most MAX_ROWS.
+ *
+ * @param plantIn returns undefined for a row to ignore, and throws an AppError for one to refuse
+ * @throws what the divider and the source throw, after the last batch
+ */
+export async function* batchesOf<Row extends { readonly line: number }>(
+  text: AsyncIterable<Buffer>,
+  rows: Divider<Row>,
+  plantIn: (row: Row) => ImportedPlant | undefined,
+  textLimit: number,
+): AsyncGenerator<Batch, void> {
+  const turns = new Turns()
+  let batch = emptyBatch()
+  const take = (row: Row): void => {
+    try {
+      const plant = plantIn(row)
+      if (plant === undefined) return
+      batch.plants.push(requireFits(plant, textLimit))
+      batch.lines.push(row.line)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      // An AppError with its stack takes far more memory than a row.
+      batch.refused.push({ line: row.line, error: error.number, message: error.message })
+    }
+  }
+  const taken = function* (): Generator<Batch, void> {
+    const full = batch
+    batch = emptyBatch()
+    if (sizeOf(full) > 0) yield full
+  }
+  const takeAll = async function* (divided: Iterable<Row>): AsyncGenerator<Batch, void> {
+    try {
+      for (const row of divided) {
+        take(row)
+        if (sizeOf(batch) >= MAX_ROWS) yield* taken()
+        if (turns.isOver) await turns.next()
+      }
+    } catch (error) {
+      yield* taken()
+      throw error
+    }
+    yield* taken()
+  }
+  for await (const chunk of text) {
+    yield* takeAll(rows.divide(chunk))
+    if (turns.isOver) await turns.next()
+  }
+  yield* takeAll(rows.end())
+}
+
+interface OpenBatch {
+  readonly plants: ImportedPlant[]
+  readonly lines: number[]
+  readonly refused: RefusedRow[]
+}
+
+const emptyBatch = (): OpenBatch => ({ plants: [], lines: [], refused: [] })
+
+const sizeOf = ({ plants, refused }: Batch): number => plants.length + refused.length
 
 /** The most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
 const ROW_OVERHEAD = 64
@@ -76,12 +115,9 @@ export const rowLimitOf = (textLimit: number): number => 2 * textLimit + ROW_OVE
  *
  * @throws AppError 41301 that names the members beyond the limit
  */
-export function requireFits(plant: NewPlant, textLimit: number): NewPlant {
+function requireFits(plant: ImportedPlant, textLimit: number): ImportedPlant {
   if (MAX_UNIT_BYTES * textLength(plant) + ROW_OVERHEAD <= textLimit) return plant
-  const { name, tag = '' } = plant
-  const large = [isTooLarge(name, textLimit) && 'name', isTooLarge(tag, textLimit) && 'tag'].filter(
-    (is) => is !== false,
-  )
+  const large = (['name', 'tag'] as const).filter((member) => isTooLarge(plant[member] ?? '', textLimit))
   if (large.length === 0) return plant
   throw new AppError(41301, `${large.join(' and ')} must have at most ${textLimit} bytes as JSON`)
 }

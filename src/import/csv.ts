@@ -1,8 +1,7 @@
 import { shown } from '../base/printable.ts'
-import { Turns } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
 import { type NewPlant, validatePlant } from '../domain/plant.ts'
-import { type Batch, Batcher, requireFits, rowLimitOf } from './batch.ts'
+import { type Batch, batchesOf, rowLimitOf } from './batch.ts'
 import {
   type Cells,
   type CsvRow,
@@ -21,47 +20,31 @@ import { textOf } from './encoding.ts'
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
  * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells.
  */
-export async function* readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
+export function readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimitOf(textLimit))
-  const batcher = new Batcher()
-  const turns = new Turns()
   let columns: Columns | undefined
-  const take = (row: CsvRow) => {
-    if (isBlank(row)) return
-    if (columns === undefined) {
-      const isFirst = rows.separator === undefined
-      rows.separator ??= separatorRow(row, rows.used)
-      if (isFirst && rows.separator !== undefined) return
-      columns = columnsOf(row, rows.used)
-      rows.separator ??= [...rows.used][0]
-      return
-    }
-    try {
-      batcher.add(row.line, requireFits(plantOf(row, columns), textLimit))
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      batcher.refuse(row.line, error)
+  const takeHeader = (row: CsvRow): void => {
+    const isFirst = rows.separator === undefined
+    rows.separator ??= separatorRow(row, rows.used)
+    if (isFirst && rows.separator !== undefined) return
+    columns = columnsOf(row, rows.used)
+    rows.separator ??= [...rows.used][0]
+  }
+  const belowHeader = function* (divided: Generator<CsvRow, void>): Generator<CsvRow & { columns: Columns }, void> {
+    for (const row of divided) {
+      if (isBlank(row)) continue
+      if (columns === undefined) takeHeader(row)
+      else yield { ...row, columns }
     }
   }
-  const takeAll = async function* (divided: Generator<CsvRow, void>): AsyncGenerator<Batch, void> {
-    try {
-      for (const row of divided) {
-        take(row)
-        if (batcher.isFull) yield* batcher.take()
-        if (turns.isOver) await turns.next()
-      }
-    } catch (error) {
-      yield* batcher.take()
-      throw error
-    }
-    yield* batcher.take()
+  const divider = {
+    divide: (chunk: Buffer) => belowHeader(rows.divide(chunk.toString('latin1'))),
+    *end() {
+      yield* belowHeader(rows.end())
+      if (columns === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
+    },
   }
-  for await (const chunk of text) {
-    yield* takeAll(rows.divide(chunk.toString('latin1')))
-    if (turns.isOver) await turns.next()
-  }
-  yield* takeAll(rows.end())
-  if (columns === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
+  return batchesOf(text, divider, (row) => plantOf(row, row.columns), textLimit)
 }
 
 /** @throws AppError 40001 or 40002 that names every fault */

@@ -15,66 +15,44 @@ const START_LENGTH = 8
  *   source
  */
 export async function* asUtf8(source: AsyncIterable<Buffer>, mustBeUtf16 = false): AsyncGenerator<Buffer, void> {
+  let isFirst = true
+  let decoder: TextDecoder | undefined
+  for await (const chunk of withLongStart(source)) {
+    let utf8 = chunk
+    if (isFirst) {
+      isFirst = false
+      requireText(chunk)
+      const mark = encodingMark(chunk)
+      if (mark === 'utf-16le' || mark === 'utf-16be') decoder = new TextDecoder(mark, { fatal: true })
+      else if (mustBeUtf16)
+        throw new AppError(40001, 'the charset is utf-16, but the file has no byte order mark of UTF-16')
+      else if (mark === 'utf-8') utf8 = chunk.subarray(3)
+    }
+    yield decoder === undefined ? utf8 : fromUtf16(decoder, chunk)
+  }
+  if (decoder !== undefined) fromUtf16(decoder)
+}
+
+/** Joins the first chunks, so that one shows the encoding. */
+async function* withLongStart(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
-  let decode = (chunk: Buffer): Buffer => chunk
-  let end = (): void => {}
-  const begin = (bytes: Buffer): Buffer => {
-    requireText(bytes)
-    const mark = encodingMark(bytes)
-    if (mark === 'utf-16le' || mark === 'utf-16be') {
-      const decoder = new Utf16Decoder(mark === 'utf-16be')
-      decode = (chunk) => decoder.decode(chunk)
-      end = () => decoder.end()
-      return decode(bytes.subarray(2))
-    }
-    if (mustBeUtf16) throw new AppError(40001, 'the charset is utf-16, but the file has no byte order mark of UTF-16')
-    return mark === 'utf-8' ? bytes.subarray(3) : bytes
-  }
   for await (const chunk of source) {
-    if (start === undefined) {
-      yield decode(chunk)
-    } else {
-      start = Buffer.concat([start, chunk])
-      if (start.length < START_LENGTH) continue
-      yield begin(start)
-      start = undefined
-    }
+    if (start !== undefined) start = Buffer.concat([start, chunk])
+    if (start !== undefined && start.length < START_LENGTH) continue
+    yield start ?? chunk
+    start = undefined
   }
-  if (start !== undefined) yield begin(start)
-  end()
+  if (start !== undefined) yield start
 }
 
-/** Decodes UTF-16 in pieces, and refuses invalid UTF-16 instead of repairing it. */
-class Utf16Decoder {
-  readonly #isBigEndian: boolean
-  /** The start of a code unit or of a surrogate pair. */
-  #rest: Buffer = Buffer.alloc(0)
-
-  constructor(isBigEndian: boolean) {
-    this.#isBigEndian = isBigEndian
-  }
-
-  /** @throws AppError 40001 */
-  decode(chunk: Buffer): Buffer {
-    const bytes = Buffer.concat([this.#rest, chunk])
-    const whole = bytes.subarray(0, bytes.length - (bytes.length % 2))
-    const units = (this.#isBigEndian ? Buffer.from(whole).swap16() : whole).toString('utf16le')
-    const text = isHighSurrogate(units.charCodeAt(units.length - 1)) ? units.slice(0, -1) : units
-    this.#rest = bytes.subarray(2 * text.length)
-    if (!text.isWellFormed()) throw notUtf16()
-    return Buffer.from(text)
-  }
-
-  /** @throws AppError 40001 */
-  end(): void {
-    if (this.#rest.length > 0) throw notUtf16()
+/** @param chunk undefined at the end of the text */
+function fromUtf16(decoder: TextDecoder, chunk?: Buffer): Buffer {
+  try {
+    return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }))
+  } catch {
+    throw new AppError(40001, 'the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8')
   }
 }
-
-const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800
-
-const notUtf16 = (): AppError =>
-  new AppError(40001, 'the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8')
 
 const BEYOND_ASCII = /[\x80-\xff]/
 
