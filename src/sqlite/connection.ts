@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isBusy, sqliteFault } from './errors.ts'
+import { isBusy } from './errors.ts'
 
 /** The `PRAGMA application_id` of a plant store: the bytes "PLNT". */
 export const APPLICATION_ID = 0x504c4e54
@@ -49,8 +49,7 @@ export function openExclusive(path: string): DatabaseSync | undefined {
       makeDurable(db)
     })
   } catch (error) {
-    const fault = sqliteFault(error)
-    if (fault !== undefined && isBusy(fault)) return undefined
+    if (isBusy(error)) return undefined
     throw error
   }
 }

@@ -23,40 +23,41 @@ export interface SqliteFault {
  * undefined for every other error.
  */
 export function sqliteFault(error: unknown): SqliteFault | undefined {
-  if (!(error instanceof Error)) return undefined
-  if ('errcode' in error && typeof error.errcode === 'number') return { errcode: error.errcode, message: error.message }
+  if (typeof error !== 'object' || error === null || !('message' in error)) return undefined
+  const message = String(error.message)
+  if ('errcode' in error && typeof error.errcode === 'number') return { errcode: error.errcode, message }
   const isUnbindable = 'code' in error && String(error.code).startsWith('ERR_INVALID_ARG_')
-  return isUnbindable ? { errcode: MISMATCH, message: error.message } : undefined
+  return isUnbindable ? { errcode: MISMATCH, message } : undefined
 }
 
-const primary = (fault: SqliteFault): number => fault.errcode & 0xff
+const codeOf = (error: unknown): number => sqliteFault(error)?.errcode ?? 0
+const primary = (error: unknown): number => codeOf(error) & 0xff
 
 /** Another connection is writing. The statement changed nothing. */
-export const isBusy = (fault: SqliteFault): boolean => primary(fault) === BUSY
+export const isBusy = (error: unknown): boolean => primary(error) === BUSY
 
 /** The disk is full. SQLite has rolled the transaction back. */
-export const isFull = (fault: SqliteFault): boolean => primary(fault) === FULL
+export const isFull = (error: unknown): boolean => primary(error) === FULL
 
 /** The disk has no space for the WAL, or for the WAL-index, which SQLite needs to open the store. */
-export const hasNoRoomToOpen = (fault: SqliteFault): boolean => isFull(fault) || fault.errcode === IOERR_SHMSIZE
+export const hasNoRoomToOpen = (error: unknown): boolean => isFull(error) || codeOf(error) === IOERR_SHMSIZE
 
 /** A write failed. It may have lacked space: SQLite tells neither a quota nor a limit of the size of files apart. */
-export const isWriteFault = (fault: SqliteFault): boolean =>
-  fault.errcode === IOERR_WRITE || fault.errcode === IOERR_SHMSIZE
+export const isWriteFault = (error: unknown): boolean => [IOERR_WRITE, IOERR_SHMSIZE].includes(codeOf(error))
 
 /** Returns an error like SQLite's for a full disk. */
 export const fullDisk = (cause?: unknown): Error =>
   Object.assign(new Error('database or disk is full', { cause }), { errcode: FULL })
 
 /** SQLite refused this row alone. The transaction continues. */
-export const isRowFault = (fault: SqliteFault): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(fault))
+export const isRowFault = (error: unknown): boolean => [CONSTRAINT, TOOBIG, MISMATCH].includes(primary(error))
 
 /**
  * The file is corrupt, or its content on the disk is unknown. After a failed fsync the kernel may have dropped the
  * pages. Only a restart is safe, which recovers from the WAL
  * (https://www.usenix.org/conference/atc20/presentation/rebello).
  */
-export const isFatal = (fault: SqliteFault): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(fault))
+export const isFatal = (error: unknown): boolean => [IOERR, CORRUPT, NOTADB].includes(primary(error))
 
 /** Returns an AppError: 50304 for a full disk, 50001 for a fault of one row, and 50301 for all others. */
 export function errorOfFault(fault: SqliteFault): AppError {

@@ -124,8 +124,7 @@ export class SqliteStore implements Store {
       if (this.#fatal === undefined) options.onNotice?.(text)
     }
     const { changesKeep = 0, changesKeepSize = Number.POSITIVE_INFINITY } = options
-    const keep = { time: changesKeep, bytes: changesKeepSize }
-    this.#housekeeping = new Housekeeping(this.#writer.thread, keep)
+    this.#housekeeping = new Housekeeping(this.#writer.thread, { time: changesKeep, bytes: changesKeepSize })
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
       // While a service serves the store, only that service updates the index.

@@ -15,10 +15,10 @@ const MAX_TRIMMED_BYTES = 2 ** 20
 /** The kind of a change of a present plant. */
 export type ChangeKind = 'replace' | 'update' | 'delete'
 
-/** How much of the log is kept. */
+/** How long, and how large, the log of changes is kept. */
 export interface Keep {
-  /** The time of the oldest changes, in milliseconds since 1970. */
-  readonly since: number
+  /** Milliseconds. */
+  readonly time: number
   readonly bytes: number
 }
 
@@ -108,10 +108,11 @@ export class ChangeWriter {
    */
   trim(position: number, keep: Keep): boolean {
     const newest = Number(this.#newest.get()?.['bytes'] ?? 0)
+    const since = Date.now() - keep.time
     let last: bigint | undefined
     let first: number | undefined
     for (const { position: end, bytes, at } of this.#selectOldest.iterate(position, MAX_TRIMMED)) {
-      if (Number(at) >= keep.since && newest - Number(bytes) < keep.bytes) break
+      if (Number(at) >= since && newest - Number(bytes) < keep.bytes) break
       first ??= Number(bytes)
       if (last !== undefined && Number(bytes) - first > MAX_TRIMMED_BYTES) break
       last = end as bigint

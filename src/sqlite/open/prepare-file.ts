@@ -75,9 +75,8 @@ function newEpoch(db: DatabaseSync): void {
   try {
     transaction(db, () => advanceEpoch(db))
   } catch (error) {
-    const fault = sqliteFault(error)
     // A store without space can still be read.
-    if (fault === undefined || !isFull(fault)) throw error
+    if (!isFull(error)) throw error
   }
 }
 
@@ -87,7 +86,7 @@ const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedA
 export function openingError(path: string, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   const fault = sqliteFault(reason)
-  if (fault !== undefined && hasNoRoomToOpen(fault))
+  if (hasNoRoomToOpen(reason))
     return new OperatorError(`store ${path}: no space is left on its disk; free some`, { cause: error })
   if (fault !== undefined)
     return new OperatorError(`store ${path}: ${fault.message} (SQLite ${fault.errcode})`, { cause: error })

@@ -6,7 +6,7 @@ import { storePath } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import type { BackupReport, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
-import { isFull, sqliteFault } from '../errors.ts'
+import { isFull } from '../errors.ts'
 import { checkHeader, preflight } from '../open/preflight.ts'
 import { openingError, schemaOf, takeServeLock, undoServeLock } from '../open/prepare-file.ts'
 import { judgeWal } from '../wal/wal-ownership.ts'
@@ -102,8 +102,7 @@ function faultOf(path: string, file: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
     return new OperatorError(`${file}: it already exists; a backup replaces no file`, { cause: error, exitCode: 2 })
   }
-  const fault = sqliteFault(error)
-  if (fault !== undefined && isFull(fault)) {
+  if (isFull(error)) {
     return new OperatorError(`${file}: no space is left on the device`, { cause: error })
   }
   return openingError(path, error)
@@ -200,8 +199,7 @@ function faultOfRestore(path: string, error: unknown): unknown {
       cause: error,
     })
   }
-  const fault = sqliteFault(error)
-  if (fault !== undefined && isFull(fault)) {
+  if (isFull(error)) {
     return new OperatorError(`store ${path}: no space is left on the device`, { cause: error })
   }
   return openingError(path, error)

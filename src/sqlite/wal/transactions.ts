@@ -13,7 +13,7 @@ import { constants } from 'node:os'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BUSY_TIMEOUT } from '../connection.ts'
-import { fullDisk, hasNoRoomToOpen, isBusy, isFull, isWriteFault, sqliteFault } from '../errors.ts'
+import { fullDisk, hasNoRoomToOpen, isBusy, isFull, isWriteFault } from '../errors.ts'
 import { advanceEpoch } from './wal-ownership.ts'
 
 /** Pages: 16 MiB. A checkpoint writes a page once, however many groups have changed it. */
@@ -35,8 +35,6 @@ export class WalCheckpointer {
   readonly #checkpoints: boolean
   readonly #storeSize: StatementSync
   readonly #walSize: StatementSync
-  readonly #checkpointPassive: StatementSync
-  readonly #checkpointTruncate: StatementSync
   /**
    * The error of the full disk. No transaction runs before a checkpoint of the whole WAL has succeeded, as the WAL
    * would take all space again.
@@ -46,15 +44,16 @@ export class WalCheckpointer {
   #refusal: unknown
   #triedAt = Number.NEGATIVE_INFINITY
 
-  /** @param checkpoints whether transactions also checkpoint a long WAL, which can take tens of milliseconds */
+  /**
+   * @param checkpoints whether transactions also checkpoint a long WAL, which can take tens of milliseconds, and free
+   *   space on a full disk
+   */
   constructor(db: DatabaseSync, { checkpoints }: { checkpoints: boolean }) {
     this.#db = db
     this.#path = location(db)
     this.#checkpoints = checkpoints
     this.#storeSize = db.prepare('PRAGMA page_count')
     this.#walSize = db.prepare('PRAGMA wal_checkpoint(NOOP)')
-    this.#checkpointPassive = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-    this.#checkpointTruncate = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
     db.exec(`PRAGMA journal_size_limit = ${MAX_WAL * PAGE}`)
   }
 
@@ -65,7 +64,7 @@ export class WalCheckpointer {
    * @param isDelete whether the transaction only deletes, so that a nearly full disk does not refuse it
    */
   transaction<T>(work: () => T, isDelete = false): T {
-    if (this.#full !== undefined) this.#truncate()
+    if (this.#full !== undefined) this.#makeRoom()
     const before = this.#pages()
     try {
       const result = this.#noteFullDisk(() =>
@@ -79,8 +78,8 @@ export class WalCheckpointer {
       if (this.#checkpoints && this.isLong()) this.checkpoint()
       return result
     } catch (error) {
-      // Then a shorter WAL may do.
-      if (this.#checkpoints && error === this.#refusal && this.#growth() > 0) this.checkpoint()
+      // Without the WAL, the next one may fit.
+      if (this.#checkpoints && error === this.#refusal && this.#isDue()) this.restart(0)
       throw error
     }
   }
@@ -98,8 +97,7 @@ export class WalCheckpointer {
   /** Whether the WAL is long enough for a checkpoint. */
   isLong(): boolean {
     const pages = Number(this.#walSize.get()?.['log'] ?? 0)
-    if (pages < MIN_WAL) return false
-    return pages >= Math.min(MAX_WAL, Math.max(MIN_WAL, this.#pages())) || this.#growth() >= MIN_WAL
+    return pages >= MIN_WAL && (pages >= Math.min(MAX_WAL, this.#pages()) || this.#growth() >= MIN_WAL)
   }
 
   #pages(): number {
@@ -116,67 +114,58 @@ export class WalCheckpointer {
    * the WAL. Pages that readers still need stay in the WAL.
    */
   checkpoint(): void {
-    this.#checkpoint(this.#checkpointPassive)
+    this.#checkpoint('PASSIVE')
   }
 
-  /** Copies the whole WAL into the file and truncates it, unless readers need it for longer than RESTART_TIMEOUT. */
-  restart(): void {
-    this.#db.exec(`PRAGMA busy_timeout = ${RESTART_TIMEOUT}`)
-    try {
-      this.#checkpoint(this.#checkpointTruncate)
-    } finally {
-      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
-    }
+  /** Copies the whole WAL into the file and truncates it, unless readers need it for longer than `timeout`. */
+  restart(timeout = RESTART_TIMEOUT): void {
+    this.#withTimeout(timeout, () => this.#checkpoint('TRUNCATE'))
   }
 
-  #checkpoint(statement: StatementSync): void {
-    this.#ignoreHarmless(() => {
-      if (this.#full === undefined) this.#ignoreHarmless(() => this.#noteFullDisk(() => this.#advanceEpoch()))
-      const { log, checkpointed } = this.#noteFullDisk(() => statement.get()) ?? {}
+  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    this.#tolerate(() => this.#advanceEpoch())
+    this.#tolerate(() => {
+      const { log, checkpointed } = this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() ?? {}
       // The epoch is the first write to the restarted WAL, unless another process writes in between.
-      if (log === checkpointed && this.#full === undefined) this.#noteFullDisk(() => this.#advanceEpoch())
+      if (log === checkpointed) this.#advanceEpoch()
     })
   }
 
   /**
-   * Copies the whole WAL into the file and truncates it, after another connection found the disk full. No transaction
-   * runs before that has succeeded.
+   * Frees the reserve, copies the whole WAL into the file and truncates it. On success, keeps the reserve again if there
+   * is space for it.
+   *
+   * @throws the error of the full disk while there is still no space
    */
-  makeRoom(): void {
-    this.#full ??= fullDisk()
-    this.#truncate()
-  }
-
-  /** @throws the error of the full disk while there is still no space */
-  #truncate(): void {
-    const now = performance.now()
-    if (now - this.#triedAt < ROOM_INTERVAL) throw this.#full
-    this.#triedAt = now
+  #makeRoom(): void {
+    if (!this.#isDue()) throw this.#full
+    giveReserve(this.#path)
     // The checkpoint must not wait for readers, which keep it from truncating the WAL.
-    this.#db.exec('PRAGMA busy_timeout = 0')
-    try {
-      this.#truncateWithReserve()
-    } finally {
-      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
-    }
+    this.#withTimeout(0, () => this.#noteFullDisk(() => this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)')))
     this.#full = undefined
     if (hasRoomToGrow(this.#path, 0)) keepReserve(this.#path)
-    else giveReserve(this.#path)
-    this.#ignoreHarmless(() => this.#noteFullDisk(() => this.#advanceEpoch()))
+    this.#tolerate(() => this.#advanceEpoch())
   }
 
-  #truncateWithReserve(): void {
-    const truncate = () => this.#noteFullDisk(() => this.#checkpointTruncate.get())
+  /** Whether ROOM_INTERVAL has passed since this was true. */
+  #isDue(): boolean {
+    const now = performance.now()
+    if (now - this.#triedAt < ROOM_INTERVAL) return false
+    this.#triedAt = now
+    return true
+  }
+
+  #withTimeout(milliseconds: number, work: () => void): void {
+    this.#db.exec(`PRAGMA busy_timeout = ${milliseconds}`)
     try {
-      truncate()
-    } catch (error) {
-      if (error !== this.#full || !giveReserve(this.#path)) throw error
-      truncate()
+      work()
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
     }
   }
 
   #advanceEpoch(): void {
-    transaction(this.#db, () => advanceEpoch(this.#db))
+    if (this.#full === undefined) transaction(this.#db, () => advanceEpoch(this.#db))
   }
 
   /** Remembers an error of a full disk. The connection of the event loop leaves it to the thread to free space. */
@@ -185,19 +174,17 @@ export class WalCheckpointer {
       return work()
     } catch (cause) {
       const error = asFull(this.#db, cause)
-      const fault = sqliteFault(error)
-      if (this.#checkpoints && fault !== undefined && isFull(fault) && error !== this.#refusal) this.#full = error
+      if (this.#checkpoints && isFull(error) && error !== this.#refusal) this.#full = error
       throw error
     }
   }
 
   /** Ignores a full disk and a busy database: a later call does the same work. */
-  #ignoreHarmless(work: () => void): void {
+  #tolerate(work: () => void): void {
     try {
-      work()
+      this.#noteFullDisk(work)
     } catch (error) {
-      const fault = sqliteFault(error)
-      if (fault === undefined || !(isFull(fault) || isBusy(fault))) throw error
+      if (!isFull(error) && !isBusy(error)) throw error
     }
   }
 }
@@ -253,12 +240,10 @@ export function keepReserve(path: string): void {
   }
 }
 
-/** Frees the reserve, except for the part that opens the store. @returns whether it has freed some */
-function giveReserve(path: string): boolean {
+/** Frees the reserve, except for the part that opens the store. */
+function giveReserve(path: string): void {
   const size = statSync(fileOf(path), { throwIfNoEntry: false })?.size ?? 0
-  if (size <= OPENING_PAGES * PAGE) return false
-  truncateSync(fileOf(path), OPENING_PAGES * PAGE)
-  return true
+  if (size > OPENING_PAGES * PAGE) truncateSync(fileOf(path), OPENING_PAGES * PAGE)
 }
 
 /**
@@ -275,8 +260,7 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
   try {
     return await open()
   } catch (error) {
-    const fault = sqliteFault(error)
-    if (fault === undefined || !hasNoRoomToOpen(fault) || !existsSync(fileOf(path))) throw error
+    if (!hasNoRoomToOpen(error) || !existsSync(fileOf(path))) throw error
     rmSync(fileOf(path), { force: true })
     return open()
   }
@@ -287,9 +271,8 @@ export async function openWithReserve<T>(path: string, open: () => Promise<T>): 
  * every other error unchanged. SQLite reports the first two like a failing disk, after which only a restart is safe.
  */
 function asFull(db: DatabaseSync, error: unknown): unknown {
-  const fault = sqliteFault(error)
   const path = db.isOpen ? db.location() : null
-  return fault !== undefined && isWriteFault(fault) && path !== null && hasNoSpace(path) ? fullDisk(error) : error
+  return isWriteFault(error) && path !== null && hasNoSpace(path) ? fullDisk(error) : error
 }
 
 /** Whether a new file beside the store can't become longer than the store and its WAL. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { decidePut, type ImportedPlant, type ImportMode, type PutOutcome } from '../../domain/plant.ts'
 import { openReader } from '../connection.ts'
-import { fullDisk, isWriteFault, sqliteFault } from '../errors.ts'
+import { fullDisk, isWriteFault } from '../errors.ts'
 import { type PlantColumns, plantsOf, StatementCache } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 
@@ -35,9 +35,8 @@ export class SqliteDryRun {
         if (outcomes.length % STEP === 0) yield
       }
     } catch (error) {
-      const fault = sqliteFault(error)
       // The connection writes to its temporary file alone, so the store is well.
-      throw fault !== undefined && isWriteFault(fault) ? fullDisk(error) : error
+      throw isWriteFault(error) ? fullDisk(error) : error
     } finally {
       if (this.#db.isTransaction) this.#db.exec('COMMIT')
     }

@@ -9,40 +9,29 @@ const MIN_PAUSE = 20
 /** Milliseconds between two looks for changes that have become too old, while nothing is written. */
 const TRIM_INTERVAL = 60_000
 
-/** How long, and how large, the log of changes is kept. */
-export interface ChangesKeep {
-  /** Milliseconds. */
-  readonly time: number
-  readonly bytes: number
-}
-
-/**
- * Trims the log of changes, and moves that of an older version. It takes small transactions with pauses, so other writes
- * hardly wait.
- */
+/** Trims the log of changes, in small transactions with pauses, so that other writes hardly wait. */
 export class Housekeeping {
   readonly #writer: Remote<SqliteWriter>
-  readonly #changesKeep: ChangesKeep
+  readonly #keep: Keep
   /** The position from which on the search index needs the log of changes. */
   #durable = 0
   #timer: NodeJS.Timeout | undefined
   #trimming: Promise<void> | undefined
-  #moving: Promise<void> | undefined
   #isClosed = false
 
-  /** @param changesKeep the log also keeps what the search index needs */
-  constructor(writer: Remote<SqliteWriter>, changesKeep: ChangesKeep) {
+  /** @param keep the log also keeps what the search index needs */
+  constructor(writer: Remote<SqliteWriter>, keep: Keep) {
     this.#writer = writer
-    this.#changesKeep = changesKeep
+    this.#keep = keep
   }
 
-  /** Starts to move the log of an older version, and to trim the log of changes by its time. */
+  /** Starts to trim the log by its time, and to move that of an older version. */
   start(): void {
     this.#timer = setInterval(() => this.trim(this.#durable), TRIM_INTERVAL).unref()
-    this.#moving = this.#moveOldChanges().catch(() => {})
+    this.trim(this.#durable)
   }
 
-  /** Trims the log of changes. @param durable the position from which on the search index needs the log */
+  /** @param durable the position from which on the search index needs the log */
   trim(durable: number): void {
     this.#durable = durable
     // The next write reports the fault, and the next call retries.
@@ -57,27 +46,13 @@ export class Housekeeping {
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#timer)
-    await Promise.all([this.#trimming, this.#moving])
+    await this.#trimming
   }
 
   async #trim(): Promise<void> {
-    await this.#inParts(() => this.#writer.trimChanges(this.#durable, this.#keep))
-  }
-
-  async #moveOldChanges(): Promise<void> {
-    await this.#inParts(() => this.#writer.moveOldChanges(this.#keep))
-  }
-
-  get #keep(): Keep {
-    const { time, bytes } = this.#changesKeep
-    return { since: Date.now() - time, bytes }
-  }
-
-  /** @param part runs one transaction, and returns whether more work remains */
-  async #inParts(part: () => Promise<boolean>): Promise<void> {
     while (!this.#isClosed) {
       const startedAt = performance.now()
-      if (!(await part())) return
+      if (!(await this.#writer.trimChanges(this.#durable, this.#keep))) return
       await sleep(Math.max(MIN_PAUSE, PAUSE_SHARE * (performance.now() - startedAt)), undefined, { ref: false })
     }
   }

@@ -19,7 +19,7 @@ import {
   weightOf,
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
-import { appErrorOf, isBusy, isFull, sqliteFault } from '../errors.ts'
+import { appErrorOf, isBusy, isFull } from '../errors.ts'
 import { columnsOf } from '../rows.ts'
 import { PLANT_WORK } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
@@ -78,23 +78,13 @@ export class WriteQueue implements WriteStats {
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
-    const works = plants.map(workOf)
-    const charged = sum(works)
-    await this.#index.admit(actor, charged, true)
-    let [work, changes] = [0, 0]
-    try {
-      const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
-      const responses = await countCommit(this.commits.import, plants.length, commit)
-      const changed = works.filter((_, i) => isWritten(responses[i]))
-      work = sum(changed)
-      changes = changed.length
-      return responses.map((response, i) =>
-        typeof response === 'string' ? importResult(response, plants[i]?.id ?? 0n) : errorOf(response),
-      )
-    } finally {
-      this.#index.wrote(actor, charged, work, changes)
-      for (const tell of this.onCommit) tell()
-    }
+    const rows = plants.map((plant) => ({ actor, work: workOf(plant) }))
+    await this.#index.admit(actor, sum(rows), true)
+    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
+    const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)
+    return responses.map((response, i) =>
+      typeof response === 'string' ? importResult(response, plants[i]?.id ?? 0n) : errorOf(response),
+    )
   }
 
   get queues(): WriteStats['queues'] {
@@ -121,40 +111,41 @@ export class WriteQueue implements WriteStats {
   }
 
   async #commitCreates(puts: readonly (Put & Charged)[]): Promise<(CreateResult | Error)[]> {
-    let responses: readonly PutResponse[] = []
-    try {
-      responses = await this.#writer.createPlants(puts)
-    } finally {
-      this.#wrote(puts, ({ work }, i) => (isWritten(responses[i]) ? work : 0))
-    }
+    const responses = await this.#commit(puts, () => this.#writer.createPlants(puts), workOfPut)
     return responses.map((response, i) =>
       typeof response === 'string' ? createResult(response, puts[i]?.plant.id ?? 0n) : errorOf(response),
     )
   }
 
   async #commitChanges(requests: readonly (ChangeRequest & Charged)[]): Promise<(ChangeOutcome | Error)[]> {
-    let responses: readonly ChangeResponse[] = []
-    try {
-      responses = await this.#writer.thread.changePlants(requests)
-    } finally {
-      this.#wrote(requests, (_, i) => workOfOutcome(responses[i]))
-    }
+    const responses = await this.#commit(requests, () => this.#writer.thread.changePlants(requests), workOfChanged)
     return responses.map((response) => ('failure' in response ? errorOf(response) : response))
   }
 
-  /** Ends the writes of a commit for the index, once for each actor. */
-  #wrote(rows: readonly Charged[], workOfRow: (row: Charged, i: number) => number): void {
-    const actors = new Map<string, { charged: number; work: number; changes: number }>()
-    rows.forEach((row, i) => {
-      const work = workOfRow(row, i)
-      const all = actors.get(row.actor) ?? { charged: 0, work: 0, changes: 0 }
-      all.charged += row.work
-      all.work += work
-      if (work > 0) all.changes++
-      actors.set(row.actor, all)
-    })
-    for (const [actor, { charged, work, changes }] of actors) this.#index.wrote(actor, charged, work, changes)
-    for (const tell of this.onCommit) tell()
+  /** Runs a commit, and ends the writes in it for the index, once for each actor. */
+  async #commit<Response>(
+    rows: readonly Charged[],
+    commit: () => Promise<readonly Response[]>,
+    workAfter: (response: Response, row: Charged) => number,
+  ): Promise<readonly Response[]> {
+    let responses: readonly Response[] = []
+    try {
+      responses = await commit()
+      return responses
+    } finally {
+      const actors = new Map<string, { charged: number; work: number; changes: number }>()
+      rows.forEach((row, i) => {
+        const response = responses[i]
+        const work = response === undefined ? 0 : workAfter(response, row)
+        const all = actors.get(row.actor) ?? { charged: 0, work: 0, changes: 0 }
+        all.charged += row.work
+        all.work += work
+        if (work > 0) all.changes++
+        actors.set(row.actor, all)
+      })
+      for (const [actor, { charged, work, changes }] of actors) this.#index.wrote(actor, charged, work, changes)
+      for (const tell of this.onCommit) tell()
+    }
   }
 }
 
@@ -173,31 +164,28 @@ interface Texts {
 const workOf = ({ name, tag }: Texts): number =>
   PLANT_WORK + (name === undefined ? 0 : Buffer.byteLength(name)) + (tag == null ? 0 : Buffer.byteLength(tag))
 
-const isWritten = (response: PutResponse | undefined): boolean => response === 'created' || response === 'updated'
+const workOfPut = (response: PutResponse, { work }: Charged): number =>
+  response === 'created' || response === 'updated' ? work : 0
 
 const workOfChange = (change: PlantChange): number =>
   workOf(change.kind === 'replace' ? change.plant : change.kind === 'update' ? change.patch : {})
 
 /** A patch of one member makes the index take the whole plant again. */
-function workOfOutcome(outcome: ChangeResponse | undefined): number {
-  if (outcome === undefined || 'failure' in outcome) return 0
-  return workOf(outcome.result === 'deleted' ? {} : outcome.plant)
-}
+const workOfChanged = (response: ChangeResponse): number =>
+  'failure' in response ? 0 : workOf(response.result === 'deleted' ? {} : response.plant)
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+const sum = (rows: readonly Charged[]): number => rows.reduce((all, { work }) => all + work, 0)
 
 /** Milliseconds. A slower commit counts as slow: it probably waited for the disk, and not only for the processor. */
 const QUICK = 4
 /**
  * A leaky bucket counts slow commits: each adds SLOW_POINTS, and each quick one removes one point. It fills when more
- * than one commit in ten is slow. At SLOW_LIMIT groups go to the thread.
+ * than one commit in ten is slow. At SLOW_LIMIT groups go to the thread, and after that three slow commits suffice.
  */
 const SLOW_POINTS = 10
 const SLOW_LIMIT = 100
-/** The points after a pause. Three slow commits then suffice for the next pause. */
-const POINTS_AFTER_PAUSE = SLOW_LIMIT - 3 * SLOW_POINTS
-/** Milliseconds for which groups go to the thread. Each further pause is twice as long. */
-const FIRST_PAUSE = 1000
+/** Groups then go to the thread for this many times the duration of the last slow commit, and at most for MAX_PAUSE. */
+const PAUSE_SHARE = 500
 const MAX_PAUSE = 60_000
 /** Milliseconds for which groups go to the thread after the disk was full. */
 const FULL_PAUSE = 1000
@@ -232,21 +220,20 @@ export interface Writer {
 export class AdaptiveWriter implements Writer {
   readonly #path: string
   readonly #client: ThreadClient<'writer'>
-  readonly #events: WriterEvents
+  readonly #onFatal: (error: Error) => void
   readonly #now: () => number
   /** The connection of the event loop. Its first group opens it. */
   #loopWriter: SqliteWriter | undefined
   #threadUntil = 0
-  #pause = FIRST_PAUSE
   #points = 0
   #sinceWalCheck = 0
 
   /** @param now milliseconds */
-  constructor(path: string, events: WriterEvents, now: () => number = () => performance.now()) {
+  constructor(path: string, { onFatal, onFull }: WriterEvents, now: () => number = () => performance.now()) {
     this.#path = path
-    this.#events = events
+    this.#onFatal = onFatal
     this.#now = now
-    this.#client = writerThread(path, (error) => this.#fail(error), events.onFull)
+    this.#client = writerThread(path, (error) => this.#fail(error), onFull)
   }
 
   get thread(): Remote<SqliteWriter> {
@@ -268,7 +255,7 @@ export class AdaptiveWriter implements Writer {
     return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 
-  /** @returns undefined while another process writes: only the thread may wait for it */
+  /** @returns undefined while another process writes or the disk is full: only the thread may wait, and free space */
   #createOnLoop(puts: readonly Put[]): PutResponse[] | undefined {
     const startedAt = this.#now()
     let outcomes: PutResponse[]
@@ -276,9 +263,8 @@ export class AdaptiveWriter implements Writer {
       this.#loopWriter ??= new SqliteWriter(this.#path, { forEventLoop: true })
       outcomes = this.#loopWriter.createPlants(puts)
     } catch (error) {
-      const fault = sqliteFault(error)
-      if (fault !== undefined && isBusy(fault)) return undefined
-      if (fault !== undefined && isFull(fault)) this.#makeRoom()
+      if (isFull(error)) this.#threadUntil = this.#now() + FULL_PAUSE
+      if (isFull(error) || isBusy(error)) return undefined
       throw appErrorOf(error, (fatal) => this.#fail(fatal))
     }
     this.#countDuration(this.#now() - startedAt)
@@ -287,16 +273,10 @@ export class AdaptiveWriter implements Writer {
   }
 
   #countDuration(duration: number): void {
-    if (duration <= QUICK) {
-      this.#points = Math.max(0, this.#points - 1)
-      if (this.#points === 0) this.#pause = FIRST_PAUSE
-      return
-    }
-    this.#points += SLOW_POINTS
+    this.#points = Math.max(0, this.#points + (duration > QUICK ? SLOW_POINTS : -1))
     if (this.#points < SLOW_LIMIT) return
-    this.#points = POINTS_AFTER_PAUSE
-    this.#threadUntil = this.#now() + this.#pause
-    this.#pause = Math.min(this.#pause * 2, MAX_PAUSE)
+    this.#points = SLOW_LIMIT - 3 * SLOW_POINTS
+    this.#threadUntil = this.#now() + Math.min(PAUSE_SHARE * duration, MAX_PAUSE)
   }
 
   /** Has the thread checkpoint a long WAL, which takes tens of milliseconds. Groups queue behind the checkpoint. */
@@ -310,18 +290,11 @@ export class AdaptiveWriter implements Writer {
     }
   }
 
-  /** Has the thread free space before the next write, which would otherwise take it for the WAL. */
-  #makeRoom(): void {
-    this.#threadUntil = this.#now() + FULL_PAUSE
-    this.thread.makeRoom().catch(() => {})
-    this.#events.onFull?.()
-  }
-
   /** Stops both connections for good: after a failed fsync, a later fsync that succeeds proves nothing. */
   #fail(error: Error): void {
     this.#client.refuse(error)
     this.#threadUntil = Number.POSITIVE_INFINITY
-    this.#events.onFatal(error)
+    this.#onFatal(error)
   }
 }
 

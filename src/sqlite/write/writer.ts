@@ -17,7 +17,7 @@ import {
 } from '../../domain/plant.ts'
 import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domain/token.ts'
 import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
-import { moveOldChanges } from '../change-log/old-changes.ts'
+import { hasOldChanges, moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { type PlantColumns, plantOf, plantsOf, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/transactions.ts'
@@ -100,17 +100,17 @@ export class SqliteWriter implements Served {
   }
 
   /**
-   * Removes changes from the log that lie before a position and are not kept.
+   * Moves a part of the log of an older version. Once that is done, removes changes that lie before a position and are
+   * not kept.
    *
-   * @returns whether more such changes may remain
+   * @returns whether more may remain
    */
   trimChanges(position: number, keep: Keep): boolean {
+    if (hasOldChanges(this.#statements)) {
+      this.#wal.transaction(() => moveOldChanges(this.#statements, keep))
+      return true
+    }
     return this.#wal.transaction(() => this.#changeLog.trim(position, keep), true)
-  }
-
-  /** Moves a part of the log of an older version. @returns whether more remains */
-  moveOldChanges(keep: Keep): boolean {
-    return moveOldChanges(this.#db, this.#wal, keep)
   }
 
   checkWritable(now: number): void {
@@ -157,11 +157,6 @@ export class SqliteWriter implements Served {
 
   restartWal(): void {
     this.#wal.restart()
-  }
-
-  /** Called when another connection found the disk full. */
-  makeRoom(): void {
-    this.#wal.makeRoom()
   }
 
   close(): void {
