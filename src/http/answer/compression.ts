@@ -1,14 +1,13 @@
+import { once } from 'node:events'
+import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import {
-  type BrotliCompress,
   brotliCompress,
   constants,
   createBrotliCompress,
   createGzip,
   createZstdCompress,
-  type Gzip,
   gzip,
-  type ZstdCompress,
   zstdCompress,
 } from 'node:zlib'
 import { Bound } from '../../base/counts.ts'
@@ -31,30 +30,21 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 const GZIP = { level: 5 }
 
+/** Compress a whole body in the thread pool of libuv. */
 const COMPRESSORS: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
   zstd: (body) => promisify(zstdCompress)(body, ZSTD),
   br: (body) => promisify(brotliCompress)(body, BROTLI),
   gzip: (body) => promisify(gzip)(body, GZIP),
 }
 
-/** Compresses a whole body in the thread pool of libuv. */
-const compress = (body: Buffer, coding: Coding): Promise<Buffer> => COMPRESSORS[coding](body)
-
 /** Compresses files that the service sends often, each file once for each coding. */
 export class CompressedFiles {
-  readonly #compressed = new WeakMap<Buffer, Map<Coding, Promise<Buffer>>>()
+  readonly #compressed = new WeakMap<Buffer, Partial<Record<Coding, Promise<Buffer>>>>()
 
   compress(body: Buffer, coding: Coding): Promise<Buffer> {
-    let codings = this.#compressed.get(body)
-    if (codings === undefined) {
-      codings = new Map()
-      this.#compressed.set(body, codings)
-    }
-    let compressed = codings.get(coding)
-    if (compressed === undefined) {
-      compressed = compress(body, coding)
-      codings.set(coding, compressed)
-    }
+    const codings = this.#compressed.get(body) ?? {}
+    const compressed = codings[coding] ?? COMPRESSORS[coding](body)
+    this.#compressed.set(body, { ...codings, [coding]: compressed })
     return compressed
   }
 }
@@ -81,11 +71,18 @@ export class Compressor {
   async compress(body: Buffer, coding: Coding): Promise<Buffer> {
     this.bound.used += body.length
     try {
-      return await compress(body, coding)
+      return await COMPRESSORS[coding](body)
     } finally {
       this.bound.used -= body.length
     }
   }
+}
+
+/** Streams that flush after each piece. */
+const STREAMS: Readonly<Record<Coding, () => Transform>> = {
+  zstd: () => createZstdCompress({ ...ZSTD, flush: constants.ZSTD_e_flush }),
+  br: () => createBrotliCompress({ ...BROTLI, flush: constants.BROTLI_OPERATION_FLUSH }),
+  gzip: () => createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH }),
 }
 
 /**
@@ -96,52 +93,23 @@ export async function* compressPieces(
   pieces: AsyncIterable<string | Buffer>,
   coding: Coding,
 ): AsyncGenerator<Buffer, void> {
-  const compressor = pieceCompressor(coding)
+  const stream = STREAMS[coding]()
   let chunks: Buffer[] = []
-  const failed = new Promise<never>((_resolve, reject) => compressor.stream.once('error', reject))
-  // The next await throws the rejection. Until then Node.js must not count it as unhandled.
-  failed.catch(() => {})
-  compressor.stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const take = (): Buffer => {
-    const whole = Buffer.concat(chunks)
-    chunks = []
-    return whole
-  }
+  const ended = once(stream, 'end')
+  // The next await throws a failure. Until then Node.js must not count it as unhandled.
+  ended.catch(() => {})
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   try {
     for await (const piece of pieces) {
-      compressor.stream.write(piece)
-      await Promise.race([new Promise<void>((resolve) => compressor.flush(resolve)), failed])
-      const compressed = take()
+      await Promise.race([new Promise((resolve) => stream.write(piece, resolve)), ended])
+      const compressed = Buffer.concat(chunks)
+      chunks = []
       if (compressed.length > 0) yield compressed
     }
-    const ended = new Promise<void>((resolve) => compressor.stream.once('end', resolve))
-    compressor.stream.end()
-    await Promise.race([ended, failed])
-    yield take()
+    stream.end()
+    await ended
+    yield Buffer.concat(chunks)
   } finally {
-    compressor.stream.destroy()
-  }
-}
-
-interface PieceCompressor {
-  readonly stream: BrotliCompress | Gzip | ZstdCompress
-  /** Calls back once the stream has emitted all written bytes. */
-  readonly flush: (done: () => void) => void
-}
-
-function pieceCompressor(coding: Coding): PieceCompressor {
-  switch (coding) {
-    case 'zstd': {
-      const stream = createZstdCompress(ZSTD)
-      return { stream, flush: (done) => stream.flush(constants.ZSTD_e_flush, done) }
-    }
-    case 'br': {
-      const stream = createBrotliCompress(BROTLI)
-      return { stream, flush: (done) => stream.flush(constants.BROTLI_OPERATION_FLUSH, done) }
-    }
-    case 'gzip': {
-      const stream = createGzip(GZIP)
-      return { stream, flush: (done) => stream.flush(constants.Z_SYNC_FLUSH, done) }
-    }
+    stream.destroy()
   }
 }

@@ -333,7 +333,6 @@ export class Connection {
   }
 
   #close(): void {
-    this.#shared.reading.forget(this)
     this.#release()
     if (this.#isWorking) this.#current?.giveUp()
   }

@@ -181,7 +181,7 @@ export class Connections {
     this.#limits = limits
     this.pipelined = new Bound(limits.pipelineLimit)
     this.#addresses = addresses
-    const reading = new ReadScheduler(() => this.#all.values())
+    const reading = new ReadScheduler(() => this.#all.values(), deferred)
     // Large answers make turns long. If they began between a thousand new connections, the last of these would wait for
     // a thousand long turns.
     const work = (exchange: Exchange): void => {

@@ -3,77 +3,52 @@ import { getHeapStatistics } from 'node:v8'
 import type { BoundUse } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
 
-/** The most consecutive turns of the event loop that deferred work skips. */
+/** The most consecutive turns of the event loop that other work skips while clients connect. */
 const MAX_SKIPPED = 7
 
 /** Milliseconds that deferred tasks may take in one turn of the event loop. */
 const MAX_TIME = 5
 
 /**
- * Keeps turns of the event loop short while clients connect. Node.js accepts one connection per turn, so a client
- * behind a thousand others waits for a thousand turns.
+ * Runs tasks in order in later turns of the event loop, for about MAX_TIME milliseconds of each turn. While clients
+ * connect, it skips up to MAX_SKIPPED turns in a row: Node.js accepts one connection per turn, so a client behind a
+ * thousand others waits for a thousand turns.
  */
-class AcceptBurst {
-  #turns = 0
+export class DeferredTasks {
+  readonly #tasks: (() => void)[] = []
+  #acceptingTurns = 0
   #skipped = 0
 
+  add(task: () => void): void {
+    if (this.#tasks.push(task) === 1) setImmediate(this.#run)
+  }
+
   /** Takes note of a new connection. */
-  add(): void {
-    if (this.#turns === 0) setImmediate(this.#endTurn)
-    this.#turns = 2
+  accept(): void {
+    if (this.#acceptingTurns === 0) setImmediate(this.#endTurn)
+    this.#acceptingTurns = 2
   }
 
   /** Whether a client connected in this turn, or in the one before: its request is read a turn after it connects. */
-  get isOn(): boolean {
-    return this.#turns > 0
-  }
-
-  /** Whether deferred work should skip this turn. Call it once per turn. */
-  skipsTurn(): boolean {
-    const skips = this.isOn && this.#skipped < MAX_SKIPPED
-    this.#skipped = skips ? this.#skipped + 1 : 0
-    return skips
+  get isAccepting(): boolean {
+    return this.#acceptingTurns > 0
   }
 
   readonly #endTurn = (): void => {
-    if (--this.#turns > 0) setImmediate(this.#endTurn)
-  }
-}
-
-/** Runs tasks in order in later turns of the event loop, for about MAX_TIME milliseconds of each turn. */
-export class DeferredTasks {
-  #tasks: (() => void)[] = []
-  readonly #burst = new AcceptBurst()
-
-  add(task: () => void): void {
-    this.#tasks.push(task)
-    if (this.#tasks.length === 1) setImmediate(this.#run)
-  }
-
-  /** Makes the tasks wait while new connections arrive. */
-  accept(): void {
-    this.#burst.add()
-  }
-
-  /** Whether new connections arrive. */
-  get isAccepting(): boolean {
-    return this.#burst.isOn
+    if (--this.#acceptingTurns > 0) setImmediate(this.#endTurn)
   }
 
   readonly #run = (): void => {
-    if (this.#burst.skipsTurn()) {
-      setImmediate(this.#run)
-      return
+    if (!this.isAccepting || this.#skipped++ === MAX_SKIPPED) {
+      this.#skipped = 0
+      const due = this.#tasks.length
+      const end = performance.now() + MAX_TIME
+      let done = 0
+      do this.#tasks[done++]?.()
+      while (done < due && performance.now() < end)
+      this.#tasks.splice(0, done)
     }
-    const tasks = this.#tasks
-    this.#tasks = []
-    const end = performance.now() + MAX_TIME
-    let done = 0
-    do tasks[done++]?.()
-    while (done < tasks.length && performance.now() < end)
-    const hasNew = this.#tasks.length > 0
-    if (done < tasks.length) this.#tasks = tasks.slice(done).concat(this.#tasks)
-    if (this.#tasks.length > 0 && !hasNew) setImmediate(this.#run)
+    if (this.#tasks.length > 0) setImmediate(this.#run)
   }
 }
 
@@ -90,15 +65,13 @@ interface Reader {
   readonly isGone: boolean
   /** Whether the service has read a byte of it. */
   readonly wasRead: boolean
-  /** Bytes of memory of its waiting requests. */
-  readonly queuedBytes: number
   pause(): void
   read(): void
 }
 
 interface Queue {
-  readonly next: () => Reader | undefined
-  /** Connections that may read in one turn. */
+  readonly connections: Reader[]
+  /** Connections that may read in its next turn. */
   size: number
 }
 
@@ -109,32 +82,25 @@ interface Queue {
  * ready in one turn, which would take 15 s and gigabytes.
  *
  * At first every connection reads at any time, at no cost. Past TURN_BYTES, all other connections pause in the middle
- * of the turn: libuv skips a socket that stops reading before its event. From then on connections read in turns, one at
- * a time after a turn with more than TURN_BYTES.
+ * of the turn: libuv skips a socket that stops reading before its event. From then on, those that the service has read
+ * before and new ones read in turns: one of them after a turn with more than TURN_BYTES, else twice as many as before.
  */
 export class ReadScheduler {
   readonly #all: () => Iterable<Reader>
-  /** Connections of which the service has read no byte so far, oldest first. */
-  readonly #fresh: Reader[] = []
-  readonly #known = new Set<Reader>()
-  /** Connections with waiting requests. */
-  readonly #pipelining = new Set<Reader>()
-  readonly #queues: readonly Queue[]
-  readonly #burst = new AcceptBurst()
-  #at = 0
+  readonly #deferred: DeferredTasks
+  readonly #known: Queue = { connections: [], size: 1 }
+  readonly #fresh: Queue = { connections: [], size: 1 }
+  #reading = this.#known
   #takesNewest = false
   #bytes = 0
   #takesTurns = false
   #isCounting = false
+  #skipped = 0
 
   /** @param all returns all open connections */
-  constructor(all: () => Iterable<Reader>) {
+  constructor(all: () => Iterable<Reader>, deferred: DeferredTasks) {
     this.#all = all
-    this.#queues = [
-      { next: () => firstOf(this.#known), size: 1 },
-      { next: () => this.#nextFresh(), size: 1 },
-      { next: () => firstOf(this.#pipelining), size: 1 },
-    ]
+    this.#deferred = deferred
   }
 
   /** Counts the memory of a request that waits behind others. */
@@ -151,15 +117,8 @@ export class ReadScheduler {
 
   /** Adds a new connection. */
   add(connection: Reader): void {
-    if (!this.#takesTurns) return
-    this.#burst.add()
     // Node starts reading the connection after this event.
-    process.nextTick(() => this.#pause(connection))
-  }
-
-  forget(connection: Reader): void {
-    this.#known.delete(connection)
-    this.#pipelining.delete(connection)
+    if (this.#takesTurns) process.nextTick(() => this.#pause(connection))
   }
 
   #pauseAll(): void {
@@ -172,54 +131,37 @@ export class ReadScheduler {
   #pause(connection: Reader): void {
     if (connection.isPaused || connection.isGone) return
     connection.pause()
-    if (connection.queuedBytes > 0) this.#pipelining.add(connection)
-    else if (connection.wasRead) this.#known.add(connection)
-    else this.#fresh.push(connection)
+    const { connections } = connection.wasRead ? this.#known : this.#fresh
+    connections.push(connection)
   }
 
   readonly #turn = (): void => {
-    if (this.#burst.skipsTurn()) {
-      setImmediate(this.#turn)
-      return
+    if (!this.#deferred.isAccepting || this.#skipped++ === MAX_SKIPPED) {
+      this.#skipped = 0
+      this.#reading.size = this.#bytes > TURN_BYTES ? 1 : Math.min(MAX_READERS, 2 * this.#reading.size)
+      this.#bytes = 0
+      const other = this.#reading === this.#known ? this.#fresh : this.#known
+      this.#takesTurns = this.#read(other) || this.#read(this.#reading)
     }
-    const last = this.#queues[this.#at] as Queue
-    last.size = this.#bytes > TURN_BYTES ? 1 : Math.min(MAX_READERS, 2 * last.size)
-    this.#bytes = 0
-    let read = 0
-    for (let tries = 0; tries < this.#queues.length && read === 0; tries++) {
-      this.#at = (this.#at + 1) % this.#queues.length
-      read = letRead(this.#queues[this.#at] as Queue)
-    }
-    this.#takesTurns = read > 0
     if (this.#takesTurns) setImmediate(this.#turn)
   }
 
-  /** Alternates between the newest and the oldest, so that a new client does not wait for the rest of a flood. */
-  #nextFresh(): Reader | undefined {
-    for (;;) {
+  /**
+   * Lets the next connections of a queue read. Alternates between the newest and the oldest, so that a new client does
+   * not wait for the rest of a flood. @returns whether there are any
+   */
+  #read(queue: Queue): boolean {
+    let read = 0
+    while (read < queue.size && queue.connections.length > 0) {
       this.#takesNewest = !this.#takesNewest
-      const connection = this.#takesNewest ? this.#fresh.pop() : this.#fresh.shift()
-      if (connection === undefined || !connection.isGone) return connection
+      const connection = this.#takesNewest ? queue.connections.pop() : queue.connections.shift()
+      if (connection === undefined || connection.isGone) continue
+      connection.read()
+      read++
     }
+    if (read > 0) this.#reading = queue
+    return read > 0
   }
-}
-
-/** @returns the number of connections that read now */
-function letRead({ next, size }: Queue): number {
-  for (let count = 0; count < size; count++) {
-    const connection = next()
-    if (connection === undefined) return count
-    connection.read()
-  }
-  return size
-}
-
-function firstOf(connections: Set<Reader>): Reader | undefined {
-  for (const connection of connections) {
-    connections.delete(connection)
-    return connection
-  }
-  return undefined
 }
 
 interface OverloadLimits {
