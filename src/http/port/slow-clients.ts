@@ -2,47 +2,13 @@ import { Bound } from '../../base/counts.ts'
 import type { AppError } from '../../domain/errors.ts'
 import { HttpError } from '../answer/refusal.ts'
 
-interface RateLimits {
+interface SlowClientLimits {
   /** Milliseconds for which a client may keep the service waiting; 0 for no limit, whatever `leastSpeed` is. */
   readonly stallTimeout: number
   /** Bytes per second, on average. */
   readonly leastSpeed: number
-}
-
-interface SlowClientLimits extends RateLimits {
   /** Bytes of answers that may wait for their clients, in total. */
   readonly unreadLimit: number
-}
-
-/**
- * Holds one client to a minimum speed. The client begins with a credit of one stall timeout, which is also the maximum.
- * Each wait for the client lowers the credit, and each `leastSpeed` bytes raise it by a second: so a client that stops
- * runs out of it after one stall timeout, and one at half the least speed after two.
- */
-export class MinimumRate {
-  readonly #limits: RateLimits
-  #moved: number
-  #left: number
-
-  /** @param moved bytes that the client has sent or read so far */
-  constructor(limits: RateLimits, moved = 0) {
-    this.#limits = limits
-    this.#moved = moved
-    this.#left = limits.stallTimeout
-  }
-
-  /** The credit in milliseconds. */
-  get left(): number {
-    return this.#left
-  }
-
-  /** Counts a wait for the client in milliseconds, and the bytes that it has sent or read so far. */
-  update(waited: number, moved: number): void {
-    const { stallTimeout, leastSpeed } = this.#limits
-    const earned = ((moved - this.#moved) / leastSpeed) * 1000
-    this.#moved = moved
-    this.#left = Math.min(stallTimeout, this.#left - waited + earned)
-  }
 }
 
 /** A body that a client sends, or an answer that it reads. */
@@ -65,23 +31,38 @@ const GRACE = 1000
 /** Milliseconds between two looks at all transfers; fewer when the stall timeout is short. */
 const INTERVAL = 1000
 
-/** Ends transfers whose clients stop or crawl, so that such clients cannot hold memory and places forever. */
+/** The milliseconds that a client may still keep the service waiting, and the bytes that it had moved at the last look. */
+interface Credit {
+  left: number
+  moved: number
+}
+
+/**
+ * Ends transfers whose clients stop or crawl, so that such clients cannot hold memory and places forever.
+ *
+ * A transfer begins with a credit of one stall timeout, which is also the maximum. Each wait for the client lowers the
+ * credit, and each `leastSpeed` bytes raise it by a second: so a client that stops runs out of it after one stall
+ * timeout, and one at half the least speed after two.
+ */
 export class SlowClients {
   /** Bytes of unread answers, and the transfers that ended because of their clients. */
   readonly unread: Bound
-  readonly #limits: RateLimits
-  readonly #transfers = new Map<Transfer, MinimumRate>()
+  readonly #limits: SlowClientLimits
+  readonly #credits = new Map<Transfer, Credit>()
+  readonly #interval: number
   #timer: NodeJS.Timeout | undefined
   #checkedAt = 0
 
   constructor(limits: SlowClientLimits) {
+    const { stallTimeout, unreadLimit } = limits
     this.#limits = limits
-    this.unread = new Bound(limits.unreadLimit)
+    this.#interval = stallTimeout === 0 ? INTERVAL : Math.min(INTERVAL, Math.max(10, stallTimeout / 4))
+    this.unread = new Bound(unreadLimit)
   }
 
   /** Watches a transfer. @returns a function that ends the watch */
   watch(transfer: Transfer): () => void {
-    this.#transfers.set(transfer, new MinimumRate(this.#limits, transfer.moved()))
+    this.#credits.set(transfer, { left: this.#limits.stallTimeout, moved: transfer.moved() })
     this.unread.used += transfer.size
     if (this.#timer === undefined) {
       this.#checkedAt = performance.now()
@@ -93,7 +74,7 @@ export class SlowClients {
   /** Changes how much memory a transfer takes. Slower ones make room for it, as far as they can. */
   resize(transfer: Transfer, size: number): void {
     this.makeRoom(size)
-    if (this.#transfers.has(transfer)) this.unread.used += size - transfer.size
+    if (this.#credits.has(transfer)) this.unread.used += size - transfer.size
     transfer.size = size
   }
 
@@ -104,18 +85,14 @@ export class SlowClients {
    */
   makeRoom(size: number): boolean {
     if (this.unread.hasRoom(size)) return true
-    const holders = [...this.#transfers].filter(([transfer]) => transfer.size > 0)
-    for (const [transfer, rate] of holders.sort(([, a], [, b]) => a.left - b.left)) {
-      if (rate.left > this.#limits.stallTimeout - GRACE) return false
+    const slow = [...this.#credits].filter(
+      ([transfer, { left }]) => transfer.size > 0 && left <= this.#limits.stallTimeout - GRACE,
+    )
+    for (const [transfer] of slow.sort(([, a], [, b]) => a.left - b.left)) {
       this.#end(transfer, 'too many answers wait for slow clients, and this client is the slowest')
       if (this.unread.hasRoom(size)) return true
     }
     return false
-  }
-
-  get #interval(): number {
-    const { stallTimeout } = this.#limits
-    return stallTimeout === 0 ? INTERVAL : Math.min(INTERVAL, Math.max(10, stallTimeout / 4))
   }
 
   #check(): void {
@@ -124,9 +101,12 @@ export class SlowClients {
     // A long turn of the event loop must not count against the clients.
     const elapsed = Math.min(now - this.#checkedAt, 2 * this.#interval)
     this.#checkedAt = now
-    for (const [transfer, rate] of this.#transfers) {
-      rate.update(transfer.isWaiting() ? elapsed : 0, transfer.moved())
-      if (stallTimeout === 0 || rate.left > 0) continue
+    for (const [transfer, credit] of this.#credits) {
+      const moved = transfer.moved()
+      const earned = ((moved - credit.moved) / leastSpeed) * 1000
+      credit.moved = moved
+      credit.left = Math.min(stallTimeout, credit.left + earned - (transfer.isWaiting() ? elapsed : 0))
+      if (stallTimeout === 0 || credit.left > 0) continue
       const tooLittle = `too little for ${stallTimeout / 1000} s; the least speed is ${leastSpeed} bytes per second`
       this.#end(transfer, `the client ${transfer.verb} ${tooLittle}`)
     }
@@ -140,9 +120,9 @@ export class SlowClients {
   }
 
   #forget(transfer: Transfer): void {
-    if (!this.#transfers.delete(transfer)) return
+    if (!this.#credits.delete(transfer)) return
     this.unread.used -= transfer.size
-    if (this.#transfers.size > 0) return
+    if (this.#credits.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
