@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import findMyWay from 'find-my-way'
 import { AppError } from '../domain/errors.ts'
 import type { Identity } from '../domain/token.ts'
-import { type Cors, HttpError } from './answer/refusal.ts'
+import { type Cors, closing, HttpError } from './answer/refusal.ts'
 import type { Responder } from './answer/responder.ts'
 import { type Authorize, LOOK_UP_INTERVAL } from './auth/bearer.ts'
 import type { OperationParameters } from './operations.generated.ts'
@@ -291,4 +291,4 @@ const LOCAL = /^(?:(?:[^:]*\.)?localhost|[\d.]*|\[.*\])(?::\d*)?$/i
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
 
 /** Closes the connection, because client and service may disagree about where such a request ends. */
-const refusal = (message: string): AppError => new HttpError(40004, message, { headers: { Connection: 'close' } })
+const refusal = (message: string): AppError => closing(40004, message)

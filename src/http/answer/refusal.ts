@@ -20,6 +20,10 @@ export class HttpError extends AppError {
   }
 }
 
+/** A refusal after which the connection closes. */
+export const closing = (number: ErrorNumber, message: string, headers: HttpErrorOptions['headers'] = {}): HttpError =>
+  new HttpError(number, message, { headers: { ...headers, Connection: 'close' } })
+
 /** The response headers of a refusal: Retry-After where it has a time, and the headers of an HttpError. */
 export function refusalHeaders(refusal: AppError): Readonly<Record<string, string>> {
   const { retryAfter } = refusal

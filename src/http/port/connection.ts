@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError } from '../../domain/errors.ts'
-import { HttpError } from '../answer/refusal.ts'
+import { closing } from '../answer/refusal.ts'
+import type { Responder } from '../answer/responder.ts'
 import { Exchange } from '../request/exchange.ts'
 import { endRefused, unknownMethod } from './refusals.ts'
 import type { DeferredTasks, ReadScheduler } from './turns.ts'
@@ -12,19 +13,11 @@ const MAX_WAITING = 64
 /** Milliseconds for which a denied connection stays open, so that its client gets the refusal. */
 const DENIAL_LINGER = 1000
 
-/** The callbacks of a connection for its requests. */
-export interface ConnectionHandlers {
-  /** Answers a request. */
-  readonly work: (exchange: Exchange) => void
-  /** Refuses a request whose end cannot be read. */
-  readonly refuse: (exchange: Exchange, refusal: AppError) => void
-  /** Logs and counts a refusal of bytes that are no request. @returns headers of its answer, names and values in turn */
-  readonly note: (refusal: AppError, address: string | undefined, origin: string | undefined) => readonly string[]
-}
-
 /** The parts that all connections share. */
 export interface Shared {
-  readonly handlers: ConnectionHandlers
+  readonly responder: Pick<Responder, 'refuse' | 'note'>
+  /** Answers a request. */
+  readonly work: (exchange: Exchange) => void
   readonly reading: ReadScheduler
   /** Begins waiting requests. */
   readonly deferred: DeferredTasks
@@ -40,17 +33,17 @@ export interface Shared {
  * The connection reads on while requests wait, because only a read shows that the client has left.
  */
 export class Connection {
-  #socket: Socket
+  /** After the TLS handshake, the decrypted side. */
+  socket: Socket
   /** Whether the TLS handshake is not over. */
   #isSecuring: boolean
-  readonly #handlers: ConnectionHandlers
   readonly #shared: Shared
   /** The exchange under way. After its answer, the connection holds it only while the rest of its body arrives. */
   #current: Exchange | undefined
   /** Whether the current exchange has no whole answer. */
   #isWorking = false
   /** `performance.now()` at the newest answer, or later while the rest of its body arrived; 0 before the first one. */
-  #answeredAt = 0
+  answeredAt = 0
   /** Bytes of the connection that were read before the end of the newest answer. */
   #readBytes = 0
   /** The responses to the requests behind the current one. */
@@ -61,53 +54,41 @@ export class Connection {
   #refusedOrigin: string | undefined
   /** The refusal of the whole connection, which its first request gets if it has none so far. */
   #denial: AppError | undefined
-  /** Whether the end of the current exchange begins the next one. */
-  #startsNext = false
   #isEnded = false
-  #queuedBytes = 0
-  #isPaused = false
+  /** Bytes of memory of waiting requests. */
+  queuedBytes = 0
+  isPaused = false
   #isDropping = false
 
   constructor(socket: Socket, shared: Shared, isSecuring: boolean) {
-    this.#socket = socket
-    this.#handlers = shared.handlers
+    this.socket = socket
     this.#shared = shared
     this.#isSecuring = isSecuring
     if (!isSecuring) this.#listen()
   }
 
-  get socket(): Socket {
-    return this.#socket
-  }
-
   /** Ends the handshake. @param socket the decrypted side of the connection */
   secure(socket: Socket): void {
-    this.#socket = socket
+    this.socket = socket
     this.#isSecuring = false
     this.#listen()
   }
 
-  /** Refuses a connection that begins without a handshake, in clear text. */
-  refuseClearText(refusal: AppError): void {
-    this.#isSecuring = false
-    this.refuse(refusal)
-  }
-
   #listen(): void {
     // Node.js resumes a socket after each whole request.
-    this.#socket.on('resume', () => this.#resumed())
-    this.#socket.on('close', () => this.#close())
+    this.socket.on('resume', () => this.#resumed())
+    this.socket.on('close', () => this.#close())
   }
 
   /** Takes the next request. Call it when its head has arrived. */
   take(response: ServerResponse): void {
-    if (this.#socket.destroyed) return
+    if (this.socket.destroyed) return
     if (this.#refusal !== undefined) {
       // Node.js parses the whole chunk, and keeps its requests until the connection closes.
       this.#count(response)
     } else if (this.#denial !== undefined) {
       this.#refusal = this.#denial
-      this.#handlers.refuse(new Exchange(response.req, response), this.#denial)
+      this.#shared.responder.refuse(new Exchange(response.req, response), this.#denial)
     } else if (this.#waiting.length === 0 && !this.#isWorking) this.#work(response)
     else this.#waitFor(response)
   }
@@ -117,33 +98,30 @@ export class Connection {
     if (this.#refusal !== undefined) return
     this.#refusal = refusal
     this.#refusedOrigin = origin
-    if (!this.#socket.writable) this.#socket.destroy()
+    if (!this.socket.writable) this.socket.destroy()
     else if (this.#waiting.length > 0) return
     else if (!this.#isWorking) this.#end()
-    else {
-      this.#startsNext = true
-      if (this.isReceiving) this.#current?.failBody(refusal)
-    }
+    else if (this.isReceiving) this.#current?.failBody(refusal)
   }
 
   /** Refuses a CONNECT, for which Node.js gives the socket up: it no longer reads, and answers get no `drain`. */
   refuseTunnel(origin: string | undefined): void {
-    this.#socket.on('drain', () => this.#current?.response.emit('drain'))
+    this.socket.on('drain', () => this.#current?.response.emit('drain'))
     this.refuse(unknownMethod(), origin)
     // Drops what follows, and shows when the client leaves before the due answers.
-    this.#socket.resume()
+    this.socket.resume()
   }
 
   /** Refuses the whole connection, after the due answers if they come within DENIAL_LINGER milliseconds. */
   deny(refusal: AppError): void {
-    setTimeout(() => this.#socket.destroy(), DENIAL_LINGER).unref()
+    setTimeout(() => this.socket.destroy(), DENIAL_LINGER).unref()
     this.#denial = refusal
-    if (this.#isWorking || this.#answeredAt > 0) this.refuse(refusal)
+    if (this.#isWorking || this.answeredAt > 0) this.refuse(refusal)
     this.#release()
   }
 
   destroy(): void {
-    this.#socket.destroy()
+    this.socket.destroy()
     this.#release()
   }
 
@@ -155,27 +133,27 @@ export class Connection {
    * @param ifRead the same for a client that has sent bytes since: they may be a stray line end, which begins no request
    */
   closeIdle(before: number, ifRead: number): void {
-    if (!this.isIdle || this.#answeredAt === 0) return
+    if (!this.isIdle || this.answeredAt === 0) return
     // The rest of the body of an answered request arrives.
-    if (this.isReceiving) this.#answeredAt = performance.now()
-    else if (this.#answeredAt < (this.#socket.bytesRead === this.#readBytes ? before : ifRead)) this.destroy()
+    if (this.isReceiving) this.answeredAt = performance.now()
+    else if (this.answeredAt < (this.socket.bytesRead === this.#readBytes ? before : ifRead)) this.destroy()
   }
 
   /** Refuses a request whose rest has not arrived, and ends the connection after an answer under way. */
   shutDown(refusal: AppError): void {
     if (this.#isSecuring) {
-      this.#socket.destroy()
+      this.socket.destroy()
       return
     }
     const current = this.#current
     if (current !== undefined && this.#isWorking) {
       if (!current.request.complete) current.failBody(refusal)
       // An answer with `Connection: close` ends the connection itself. This one's header was sent before.
-      const endIdle = () => this.isIdle && this.#socket.writable && endRefused(this.#socket)
+      const endIdle = () => this.isIdle && this.socket.writable && endRefused(this.socket)
       if (current.response.headersSent) current.response.once('finish', endIdle)
     } else if (this.#waiting.length === 0) {
-      if (this.#socket.bytesRead > 0) this.refuse(refusal)
-      else this.#socket.destroy()
+      if (this.socket.bytesRead > 0) this.refuse(refusal)
+      else this.socket.destroy()
     }
   }
 
@@ -184,20 +162,10 @@ export class Connection {
     return this.#current?.request.complete === false
   }
 
-  /** Bytes of memory of waiting requests. */
-  get queuedBytes(): number {
-    return this.#queuedBytes
-  }
-
-  /** `performance.now()` at the newest answer, or later while the rest of its body arrived; 0 before the first one. */
-  get answeredAt(): number {
-    return this.#answeredAt
-  }
-
   /** Whether no answer is due, so that the connection may be closed. */
   get isIdle(): boolean {
-    const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.#socket.destroyed
-    return !isRefused && this.#queuedBytes === 0 && !this.#isWorking
+    const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.socket.destroyed
+    return !isRefused && this.queuedBytes === 0 && !this.#isWorking
   }
 
   /** Whether a handler is reading a body in pieces. */
@@ -206,39 +174,34 @@ export class Connection {
     return current?.operation?.isStreamed === true && !current.response.headersSent && !current.request.complete
   }
 
-  get isPaused(): boolean {
-    return this.#isPaused
-  }
-
   /** Whether no byte of it is parsed any more, or none is parsed yet. */
   get isGone(): boolean {
-    return this.#socket.destroyed || this.#isDropping || this.#isSecuring
+    return this.socket.destroyed || this.#isDropping || this.#isSecuring
   }
 
   /** Whether the service has read a byte of the connection. */
   get wasRead(): boolean {
-    return this.#socket.bytesRead > 0
+    return this.socket.bytesRead > 0
   }
 
   /** Stops reading until `read`. */
   pause(): void {
-    this.#isPaused = true
+    this.isPaused = true
     this.#stopReading()
   }
 
   read(): void {
-    if (!this.#isPaused) return
-    this.#isPaused = false
-    this.#socket.resume()
+    if (!this.isPaused) return
+    this.isPaused = false
+    this.socket.resume()
   }
 
   #waitFor(response: ServerResponse): void {
     if (this.#waiting.length === MAX_WAITING) {
       const message = `more than ${MAX_WAITING} requests wait on this connection; wait for their answers first`
-      this.refuse(new HttpError(42901, message, { headers: { Connection: 'close' } }))
+      this.refuse(closing(42901, message))
       this.#drop()
     } else {
-      if (this.#isWorking) this.#startsNext = true
       this.#waiting.push(response)
     }
     this.#count(response)
@@ -251,34 +214,32 @@ export class Connection {
   }
 
   #account(bytes: number): void {
-    this.#queuedBytes += bytes
+    this.queuedBytes += bytes
     this.#shared.account(bytes)
   }
 
   /** Call it when the operating system has the whole answer. */
   readonly #finish = (): void => {
     this.#isWorking = false
-    this.#answeredAt = performance.now()
-    this.#readBytes = this.#socket.bytesRead
+    this.answeredAt = performance.now()
+    this.#readBytes = this.socket.bytesRead
     // Memory of the exchanges of idle connections would outlive many collections.
     if (!this.isReceiving) this.#current = undefined
-    if (this.#startsNext) this.#startNext()
+    if (this.#waiting.length > 0 || this.#refusal !== undefined) this.#startNext()
   }
 
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
   #startNext(): void {
-    this.#startsNext = false
     this.#shared.deferred.add(() => {
       // A request that arrived in the meantime is under way, and its end starts the next one.
-      if (this.#socket.destroyed || this.#isWorking) return
-      const next = this.#socket.writable ? this.#waiting.shift() : undefined
+      if (this.socket.destroyed || this.#isWorking) return
+      const next = this.socket.writable ? this.#waiting.shift() : undefined
       if (next === undefined) {
         this.#end()
         return
       }
       this.#account(-sizeOf(next.req))
       this.#work(next)
-      if (this.#waiting.length > 0) this.#startsNext = true
     })
   }
 
@@ -287,13 +248,8 @@ export class Connection {
     this.#current = exchange
     this.#isWorking = true
     response.on('finish', this.#finish)
-    const isLast = this.#refusal !== undefined && this.#waiting.length === 0
-    if (isLast && !response.req.complete) {
-      this.#handlers.refuse(exchange, this.#refusal as AppError)
-    } else {
-      if (isLast) this.#startsNext = true
-      this.#handlers.work(exchange)
-    }
+    if (this.#refusal === undefined || this.#waiting.length > 0 || response.req.complete) this.#shared.work(exchange)
+    else this.#shared.responder.refuse(exchange, this.#refusal)
   }
 
   /** Ends the connection with the refusal, unless the current request had an answer before its body arrived. */
@@ -303,33 +259,35 @@ export class Connection {
     this.#isEnded = true
     this.#drop()
     const wasAnswered = this.isReceiving
-    if (wasAnswered || !this.#socket.writable) endRefused(this.#socket)
-    else
-      endRefused(this.#socket, refusal, this.#handlers.note(refusal, this.#socket.remoteAddress, this.#refusedOrigin))
+    if (wasAnswered || !this.socket.writable) endRefused(this.socket)
+    else {
+      const headers = this.#shared.responder.note(refusal, this.socket.remoteAddress, this.#refusedOrigin)
+      endRefused(this.socket, refusal, headers)
+    }
   }
 
   #release(): void {
     this.#waiting = []
-    this.#account(-this.#queuedBytes)
+    this.#account(-this.queuedBytes)
   }
 
   /** Parses no further chunk. A chunk dropped costs a hundredth of one parsed, and reading shows when the client leaves. */
   #drop(): void {
     this.#isDropping = true
-    this.#socket.pause()
-    this.#socket.resume()
+    this.socket.pause()
+    this.socket.resume()
   }
 
   #resumed(): void {
     // Node.js takes a socket back from its parser for a listener that is added while the socket reads.
-    if (this.#isDropping) this.#socket.removeAllListeners('data').on('data', () => {})
-    else if (this.#isPaused) this.#stopReading()
+    if (this.#isDropping) this.socket.removeAllListeners('data').on('data', () => {})
+    else if (this.isPaused) this.#stopReading()
   }
 
   #stopReading(): void {
-    this.#socket.pause()
+    this.socket.pause()
     // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
-    this.#socket.emit('pause')
+    this.socket.emit('pause')
   }
 
   #close(): void {

@@ -103,7 +103,7 @@ export class Handshakes {
     if (received[0] !== HANDSHAKE) {
       this.#end(handshake)
       socket.removeAllListeners('data').removeAllListeners('end')
-      connection.refuseClearText(clearText())
+      connection.refuse(clearText())
     } else if (received.length > MAX_RECORD) socket.destroy()
     else if (received.length >= HEADER && received.length >= HEADER + received.readUInt16BE(3)) {
       this.#waiting.set(group, (this.#waiting.get(group) ?? new Set()).add(handshake))

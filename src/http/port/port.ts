@@ -4,17 +4,17 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { ListenOptions, Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { Bound, type BoundUse } from '../../base/counts.ts'
+import { Bound } from '../../base/counts.ts'
 import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Config } from '../../settings/config.ts'
-import { HttpError } from '../answer/refusal.ts'
+import { closing } from '../answer/refusal.ts'
 import type { Responder, ServiceState } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { faultOfHead, type Router } from '../router.ts'
-import { Connection, type ConnectionHandlers, type Shared } from './connection.ts'
+import { Connection, type Shared } from './connection.ts'
 import { Handshakes } from './handshakes.ts'
-import { hasRequestLine, originIn, type ParserError, refusalOfError, unknownMethod } from './refusals.ts'
+import { originIn, type ParserError, refusalOfError } from './refusals.ts'
 import { type DeferredTasks, ReadScheduler } from './turns.ts'
 
 export interface PortOptions {
@@ -53,19 +53,15 @@ export class Port {
   readonly #responder: Responder
 
   constructor({ config, limits, addresses, responder, state, router, deferred, certificate }: PortOptions) {
-    this.connections = new Connections(limits, addresses, deferred, {
-      work(exchange) {
-        try {
-          if (state.current === 'closing') throw shuttingDown()
-          const fault = faultOfHead(exchange.request)
-          if (fault !== undefined) throw fault
-          router.route(exchange)
-        } catch (error) {
-          responder.refuse(exchange, error)
-        }
-      },
-      refuse: (exchange, refusal) => responder.refuse(exchange, refusal),
-      note: (refusal, address, origin) => responder.note(refusal, address, origin),
+    this.connections = new Connections(limits, addresses, deferred, responder, (exchange) => {
+      try {
+        if (state.current === 'closing') throw shuttingDown()
+        const fault = faultOfHead(exchange.request)
+        if (fault !== undefined) throw fault
+        router.route(exchange)
+      } catch (error) {
+        responder.refuse(exchange, error)
+      }
     })
     this.server = httpServer(config, this.connections, certificate, deferred)
     this.#responder = responder
@@ -126,14 +122,12 @@ function httpServer(
   server.on('clientError', (error: ParserError, stream) => {
     const socket = stream as Socket
     const connection = connections.of(socket)
-    const refuse = (refusal: AppError) => connection?.refuse(refusal, originIn(error))
-    if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
-    else if (error.code === 'HPE_INVALID_METHOD' && hasRequestLine(error)) refuse(unknownMethod())
-    else if (!connection.isStreaming) refuse(refusalOfError(error))
+    const isStreaming = connection?.isStreaming === true
     // A body that a handler reads in pieces has deadlines of its own (slow-clients.ts).
-    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
-    else if (error.code === 'HPE_INVALID_EOF_STATE') socket.destroy()
-    else refuse(refusalOfError(error))
+    if (isStreaming && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return
+    const isLost = error.code === 'ECONNRESET' || (isStreaming && error.code === 'HPE_INVALID_EOF_STATE')
+    if (isLost || connection === undefined) socket.destroy()
+    else connection.refuse(refusalOfError(error), originIn(error))
   })
   server.on('connect', ({ socket, headers: { origin } }, stream) => {
     // While the body arrives, the stream is no socket, and fails with an event of its own.
@@ -159,6 +153,7 @@ const SWEEP_INTERVAL = 1000
 
 /** Holds all client connections, and applies the bounds on them. */
 export class Connections {
+  readonly open: Bound
   /** Bytes of requests that wait behind others of their connection. */
   readonly pipelined: Bound
   readonly #limits: ConnectionBounds
@@ -169,34 +164,31 @@ export class Connections {
   readonly #groups = new Map<string, Set<Connection>>()
   /** Refused connections that are still open. */
   readonly #refused = new Set<Connection>()
-  #refusals = 0
-  #sweeping: NodeJS.Timeout | undefined
+  readonly #sweeping: NodeJS.Timeout
 
   constructor(
     limits: ConnectionBounds,
     addresses: ClientAddresses,
     deferred: DeferredTasks,
-    handlers: ConnectionHandlers,
+    responder: Responder,
+    answer: (exchange: Exchange) => void,
   ) {
     this.#limits = limits
+    this.open = new Bound(limits.maxConnections)
     this.pipelined = new Bound(limits.pipelineLimit)
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref()
     this.#addresses = addresses
-    const reading = new ReadScheduler(() => this.#all.values(), deferred)
     // Large answers make turns long. If they began between a thousand new connections, the last of these would wait for
     // a thousand long turns.
     const work = (exchange: Exchange): void => {
-      if (!deferred.isAccepting) handlers.work(exchange)
-      else
-        deferred.add(() => {
-          if (!exchange.isOver) handlers.work(exchange)
-        })
+      const begin = () => {
+        if (!exchange.isOver) answer(exchange)
+      }
+      if (deferred.isAccepting) deferred.add(begin)
+      else begin()
     }
-    this.#shared = { handlers: { ...handlers, work }, reading, deferred, account: (bytes) => this.#account(bytes) }
-  }
-
-  /** The open connections. */
-  get open(): BoundUse {
-    return { max: this.#limits.maxConnections, used: this.#all.size, refused: this.#refusals }
+    const reading = new ReadScheduler(() => this.#all.values(), deferred)
+    this.#shared = { responder, work, reading, deferred, account: (bytes) => this.#account(bytes) }
   }
 
   of(socket: Socket): Connection | undefined {
@@ -210,20 +202,21 @@ export class Connections {
    */
   add(socket: Socket, isSecuring = false): Connection {
     const remote = socket.remoteAddress ?? ''
-    const group = this.#addresses.isProxy(remote) ? undefined : this.#groupOf(addressGroup(remote))
+    const name = addressGroup(remote)
+    const group = this.#addresses.isProxy(remote) ? undefined : (this.#groups.get(name) ?? new Set())
     const connection = new Connection(socket, this.#shared, isSecuring)
     const refusal = this.#refusalFor(group)
     this.#all.set(socket, connection)
-    if (this.#limits.keepAliveTimeout > 0) this.#sweeping ??= setInterval(() => this.#sweep(), SWEEP_INTERVAL).unref()
-    group?.add(connection)
+    this.open.used++
+    if (group !== undefined) this.#groups.set(name, group.add(connection))
     // Node.js takes its own listener off at a CONNECT, after which a reset would end the process.
     socket.on('error', () => {})
     socket.once('close', () => {
       this.#all.delete(connection.socket)
-      if (this.#all.size === 0) this.#stopSweeping()
+      this.open.used--
       this.#refused.delete(connection)
       group?.delete(connection)
-      if (group?.size === 0) this.#groups.delete(addressGroup(remote))
+      if (group?.size === 0) this.#groups.delete(name)
     })
     this.#shared.deferred.accept()
     if (refusal !== undefined) this.#refuse(connection, refusal)
@@ -242,6 +235,7 @@ export class Connections {
 
   /** Refuses the requests whose rest has not arrived, and ends each connection after its answer. */
   shutDown(refusal: AppError): void {
+    clearInterval(this.#sweeping)
     for (const connection of this.#all.values()) connection.shutDown(refusal)
   }
 
@@ -251,33 +245,21 @@ export class Connections {
    */
   #sweep(): void {
     const { keepAliveTimeout, headersTimeout } = this.#limits
+    if (keepAliveTimeout === 0) return
     const before = performance.now() - keepAliveTimeout - SWEEP_INTERVAL
     // The deadline of a head that began in time is over before.
     const ifRead = headersTimeout === 0 ? 0 : before - headersTimeout - 2 * SWEEP_INTERVAL
     for (const connection of this.#all.values()) connection.closeIdle(before, ifRead)
   }
 
-  #stopSweeping(): void {
-    clearInterval(this.#sweeping)
-    this.#sweeping = undefined
-  }
-
-  #groupOf(name: string): Set<Connection> {
-    const known = this.#groups.get(name)
-    if (known !== undefined) return known
-    const group = new Set<Connection>()
-    this.#groups.set(name, group)
-    return group
-  }
-
   #refusalFor(group: Set<Connection> | undefined): AppError | undefined {
     const { maxConnections, maxAddressConnections } = this.#limits
     if (group !== undefined && group.size >= maxAddressConnections && !this.#evictFrom(group)) {
       const message = `at most ${maxAddressConnections} connections from one address are allowed; close some`
-      return new HttpError(42901, message, { headers: { Connection: 'close' } })
+      return closing(42901, message)
     }
-    if (this.#all.size - this.#refused.size < maxConnections || this.#evictFrom(this.#all.values())) return undefined
-    return overloaded('too many connections are open; retry in a second')
+    if (this.open.used - this.#refused.size < maxConnections || this.#evictFrom(this.#all.values())) return undefined
+    return closing(50302, 'too many connections are open; retry in a second')
   }
 
   /**
@@ -302,7 +284,7 @@ export class Connections {
   }
 
   #refuse(connection: Connection, refusal: AppError): void {
-    this.#refusals++
+    this.open.refused++
     if (this.#refused.size >= MAX_REFUSED) {
       connection.destroy()
     } else {
@@ -322,11 +304,9 @@ export class Connections {
       if (connection.queuedBytes > (largest?.queuedBytes ?? 0)) largest = connection
     }
     if (largest === undefined) return
-    this.#refuse(largest, overloaded('too many pipelined requests are queued; send fewer at a time'))
+    this.#refuse(largest, closing(50302, 'too many pipelined requests are queued; send fewer at a time'))
   }
 }
-
-const overloaded = (message: string): AppError => new HttpError(50302, message, { headers: { Connection: 'close' } })
 
 /**
  * The number of connections that leaves enough file descriptors to the store, the log and exports. It is at least half

@@ -1,12 +1,10 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type AppError, errorJson } from '../../domain/errors.ts'
-import { HttpError, refusalHeaders } from '../answer/refusal.ts'
+import { closing, refusalHeaders } from '../answer/refusal.ts'
 
 /** Milliseconds for which the service still reads a connection that it has refused. */
 const LINGER = 1000
-
-const CLOSE = { Connection: 'close' }
 
 /** The error of Node's `clientError` event. */
 export interface ParserError extends NodeJS.ErrnoException {
@@ -19,15 +17,14 @@ export function refusalOfError(error: ParserError): AppError {
   const { code = '' } = error
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new HttpError(43101, 'the request line and headers are larger than the limit', { headers: CLOSE })
+      return closing(43101, 'the request line and headers are larger than the limit')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new HttpError(40801, 'the request took too long to arrive; send it again', { headers: CLOSE })
+      return closing(40801, 'the request took too long to arrive; send it again')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new HttpError(41301, 'the chunk extensions of the body are larger than the limit', { headers: CLOSE })
+      return closing(41301, 'the chunk extensions of the body are larger than the limit')
   }
-  return new HttpError(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it cannot be read'}`, {
-    headers: CLOSE,
-  })
+  if (code === 'HPE_INVALID_METHOD' && hasRequestLine(error)) return unknownMethod()
+  return closing(40004, `the request is not valid HTTP/1.1: ${FAULTS[code] ?? 'it cannot be read'}`)
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -53,13 +50,26 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 export const unknownMethod = (): AppError =>
-  new HttpError(40501, `unknown method; the service supports ${METHODS}`, { headers: { Allow: METHODS, ...CLOSE } })
+  closing(40501, `unknown method; the service supports ${METHODS}`, { Allow: METHODS })
+
+/** A whole request line (RFC 9112 section 3) behind other bytes. The parser knows no method of more than 32 characters. */
+const LINE = /[\w!#$%&'*+.^`|~-]{1,32} [!-~]+ HTTP\/1\.[01]$/
+
+/**
+ * Whether the line in which the parser has stopped because of a method is a whole request line. One that arrives in
+ * parts counts as bytes that are no HTTP.
+ */
+function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  const packet = rawPacket?.toString('latin1', Math.max(0, bytesParsed - 32), bytesParsed + 10_000) ?? ''
+  const stop = Math.min(bytesParsed, 32)
+  const end = packet.indexOf('\r\n', stop)
+  const begin = packet.slice(0, Math.max(0, end)).search(LINE)
+  return begin !== -1 && begin <= stop
+}
 
 /** The refusal of bytes that begin no TLS handshake. */
 export const clearText = (): AppError =>
-  new HttpError(40004, 'the request is not encrypted, but this port speaks HTTPS; use an address with https://', {
-    headers: CLOSE,
-  })
+  closing(40004, 'the request is not encrypted, but this port speaks HTTPS; use an address with https://')
 
 /** The `Origin` of the request in a packet that the parser could not read. */
 export const originIn = ({ rawPacket }: ParserError): string | undefined =>
@@ -87,28 +97,10 @@ function textOf(refusal: AppError, headers: readonly string[]): string {
     'Cache-Control': 'no-store',
     'Content-Length': Buffer.byteLength(body),
     Date: new Date().toUTCString(),
-    ...CLOSE,
+    Connection: 'close',
   }
   const fields = [...Object.entries(own).flat(), ...headers].map((text, i) => `${text}${i % 2 === 0 ? ': ' : '\r\n'}`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
-}
-
-/** A request line (RFC 9112 section 3). */
-const LINE = /^[\w!#$%&'*+.^`|~-]+ [!-~]{1,8192} HTTP\/1\.[01]\r\n/
-/** The characters of a method (RFC 9110 section 5.6.2) at the end of a text. Its time grows with the square of the text. */
-const METHOD_START = /[\w!#$%&'*+.^`|~-]*$/
-/** More characters than the longest method has that the parser knows: it stops within that many. */
-const LONGEST_METHOD = 32
-
-/**
- * Whether a packet in which the parser has stopped because of a method has a whole request line, with an unknown method.
- * A line that arrives in parts counts as bytes that are no HTTP.
- */
-export function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
-  const packet = rawPacket?.toString('latin1', Math.max(0, bytesParsed - LONGEST_METHOD), bytesParsed + 10_000) ?? ''
-  // The parser stops at the first character that fits no known method.
-  const before = packet.slice(0, Math.min(bytesParsed, LONGEST_METHOD))
-  return LINE.test(packet.slice(METHOD_START.exec(before)?.index))
 }
 
 /** Milliseconds between two checks whether more of the body has arrived. */

@@ -1,6 +1,6 @@
 import { Bound } from '../../base/counts.ts'
 import type { AppError } from '../../domain/errors.ts'
-import { HttpError } from '../answer/refusal.ts'
+import { closing } from '../answer/refusal.ts'
 
 interface SlowClientLimits {
   /** Milliseconds for which a client may keep the service waiting; 0 for no limit, whatever `leastSpeed` is. */
@@ -116,7 +116,7 @@ export class SlowClients {
   #end(transfer: Transfer, message: string): void {
     this.#forget(transfer)
     this.unread.refused++
-    transfer.end(new HttpError(40801, message, { headers: { Connection: 'close' } }))
+    transfer.end(closing(40801, message))
   }
 
   #forget(transfer: Transfer): void {

@@ -3,7 +3,7 @@ import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Actor, Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
-import { HttpError } from '../answer/refusal.ts'
+import { closing, HttpError } from '../answer/refusal.ts'
 import type { Method, Operation } from '../operations.ts'
 import { type MediaType, readMediaType } from './head.ts'
 
@@ -180,8 +180,7 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
 }
 
 /** Closes the connection, because to reuse it the service would have to read the rest of the body. */
-const tooLarge = (limit: number): AppError =>
-  new HttpError(41301, `the body is larger than ${limit} bytes`, { headers: { Connection: 'close' } })
+const tooLarge = (limit: number): AppError => closing(41301, `the body is larger than ${limit} bytes`)
 
 /**
  * Collects the whole body of a request.
@@ -313,7 +312,7 @@ export class BodyMemory {
 
   #refuse(number: 42901 | 50302, message: string): AppError {
     this.bound.refused++
-    return new HttpError(number, message, { headers: { Connection: 'close' } })
+    return closing(number, message)
   }
 }
 
