@@ -33,7 +33,6 @@ const create = (id: number): string => whole().replace('"id":1', `"id":${id}`)
 /** Opens connections on which a create waits for the store. */
 async function busy(t: Scene, service: Service, count: number): Promise<() => Promise<void>> {
   await service.create({ id: 0, name: 'so that the token is known' })
-  service.agent.destroy()
   await untilNoConnection(service)
   const release = await service.under.lock()
   for (let i = 1; i <= count; i++) {
@@ -238,7 +237,6 @@ suite('an unread answer', () => {
   test('is cut off if its client reads nothing for the stall timeout', async (t) => {
     const service = await withLargePlants(t, { stallTimeout: '400ms' })
     await unread(t, service)
-    service.agent.destroy()
     await untilNoConnection(service)
     assert.equal(await boundOf(service, 'unread-limit', 'refused_total'), 1)
     assert.equal(await boundOf(service, 'unread-limit'), 0)

@@ -176,7 +176,6 @@ suite('a client that leaves', () => {
         socket[leave]()
       }
     }
-    service.agent.destroy()
     await untilNoConnection(service)
     assert.equal((await service.create(PLANT)).status, 200)
     assert.equal((await service.plants()).length, 1)

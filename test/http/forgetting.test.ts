@@ -55,7 +55,6 @@ suite('what the service keeps about a client', () => {
     // The first use may make what stays.
     await use('127.0.0.2', SECRET)
     const setsAtRest = async () => {
-      service.agent.destroy()
       await untilNoConnection(service)
       return queryObjects(Set, { format: 'count' }) as number
     }

@@ -36,7 +36,6 @@ suite('the requests of one connection', () => {
     assert.ok((await service.under.opened()) < 20, 'each export opens its own reader')
     connection.socket.destroy()
     await untilMomentEnds(service)
-    service.agent.destroy()
     await untilNoConnection(service)
     const left = async () =>
       /operation="exportPlants",status="499"\} (\d+)\n/.exec((await service.send('GET', '/metrics')).body)?.[1]
@@ -84,7 +83,6 @@ suite('the requests of one connection', () => {
     await untilCreatesWait(service, 1)
     const leaving = performance.now()
     connection.socket.destroy()
-    service.agent.destroy()
     await untilNoConnection(service)
     const took = performance.now() - leaving
     await release()

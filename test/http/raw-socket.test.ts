@@ -280,7 +280,6 @@ suite('methods', () => {
     connection.write(whole() + CONNECT + 'x'.repeat(2 ** 18))
     await untilCreatesWait(service, 1)
     connection.socket.resetAndDestroy()
-    service.agent.destroy()
     await untilNoConnection(service)
     await release()
     const ended = /operation="createPlant",status="(\d+)"/

@@ -20,8 +20,9 @@ export const post = (body: string, ...fields: string[]): string =>
 /** A request that creates a valid plant. */
 export const whole = (...fields: string[]): string => post(PLANT, `Content-Length: ${PLANT.length}`, ...fields)
 
-/** Waits until the service has no connections. */
-export async function untilNoConnection({ server }: Service): Promise<void> {
+/** Closes the connections that the requests of the test keep, and waits until the service has no others. */
+export async function untilNoConnection({ server, agent }: Service): Promise<void> {
+  agent.destroy()
   const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
   await until(async () => (await open()) === 0, 'a connection stays open')
 }
