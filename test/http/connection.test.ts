@@ -64,6 +64,31 @@ suite('the service supports rarely used HTTP:', () => {
     }
   })
 
+  clearTest('a body behind an answer that closes the connection, which never resets it', async () => {
+    const service = await emptyService()
+    const body = 'x'.repeat(2 ** 19)
+    const length = `Content-Length: ${body.length}`
+    const token = `Authorization: Bearer ${SECRET}`
+    const heads: readonly [string, number][] = [
+      [post('', length).replace('Bearer', 'Basic'), 401],
+      [post('', length).replace('/json', '/xml'), 415],
+      [`GET /openapi.json HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n`, 200],
+      [`GET /plants/export HTTP/1.1\r\nHost: a\r\n${token}\r\n${length}\r\n\r\n`, 200],
+      [`DELETE /plants/1 HTTP/1.1\r\nHost: a\r\n${token}\r\n${length}\r\n\r\n`, 204],
+    ]
+    for (const closing of ['Connection: close', 'Expect: 100-continue']) {
+      for (const [head, status] of heads) {
+        await service.create({ id: 1, name: 'Monstera' })
+        const connection = new RawConnection(service.port)
+        connection.write(head.replace('\r\n\r\n', `\r\n${closing}\r\n\r\n`))
+        await connection.until('\r\n\r\n')
+        connection.write(body)
+        const received = (await connection.untilClosed()).toString()
+        assert.deepEqual([Number(received.slice(9, 12)), connection.wasReset], [status, false], closing + head)
+      }
+    }
+  })
+
   test('a body in pieces of one byte', async () => {
     const service = await emptyService()
     const connection = new RawConnection(service.port)

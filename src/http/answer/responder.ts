@@ -174,7 +174,8 @@ export class Responder {
       }
       // The pieces must release the store before the answer ends.
       await this.#close(exchange, pieces)
-      response.end()
+      if (closesEarly(exchange, headers)) endAfterBody(response)
+      else response.end()
       this.#requests.answered(exchange, 200)
     } catch (error) {
       await this.#close(exchange, pieces)
@@ -232,7 +233,8 @@ export class Responder {
     const writer = new PartWriter(exchange.response, exchange.signal)
     try {
       await writer.write(body)
-      exchange.response.end()
+      if (closesEarly(exchange, headers)) endAfterBody(exchange.response)
+      else exchange.response.end()
       this.#requests.answered(exchange, status)
     } catch {
       this.#requests.unanswered(exchange)
@@ -242,14 +244,10 @@ export class Responder {
   }
 
   #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined, length: number): void {
-    const { request, response, operation } = exchange
+    const { response } = exchange
     if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(exchange, status, headers)
-    // A request that announced no body has ended, though Node.js calls it complete only after its head.
-    const hasMore = !request.complete && !request.readableEnded
-    if (hasMore && body !== undefined && (operation?.isStreamed === true || headers.includes('Connection'))) {
-      endAfterBody(response, body)
-    }
+    if (closesEarly(exchange, headers)) endAfterBody(response, body)
     // A text with as many bytes as characters is ASCII, which Node.js writes fastest as latin1.
     else if (length === body?.length) response.end(body, 'latin1')
     else response.end(body)
@@ -315,6 +313,13 @@ export class Responder {
     this.#requests.cutOff(exchange, refusal)
     this.#requests.unanswered(exchange)
   }
+}
+
+/** Whether the connection closes behind the answer, while more of the request may arrive. @param headers of the answer */
+function closesEarly({ request, response, operation }: Exchange, headers: readonly string[]): boolean {
+  // A request that announced no body has ended, though Node.js calls it complete only after its head.
+  if (request.complete || request.readableEnded) return false
+  return operation?.isStreamed === true || !response.shouldKeepAlive || headers.includes('Connection')
 }
 
 const unreadAnswers = (): AppError => new AppError(50302, 'too many answers wait for slow clients; retry in a second')

@@ -114,8 +114,10 @@ const MAX_CHECKS_UNAUTHORIZED = 5
  * Sends an answer before its whole request has arrived, and drops the rest of the request. An immediate close would
  * reset the connection of a client that still sends, and many clients then never read the answer. Closes the connection
  * when nothing arrives between two checks, or when the rest takes too long.
+ *
+ * @param body what has not been written of the answer
  */
-export function endAfterBody(response: ServerResponse, body: string | Buffer): void {
+export function endAfterBody(response: ServerResponse, body?: string | Buffer): void {
   const { req } = response
   let checksLeft = response.statusCode === 401 ? MAX_CHECKS_UNAUTHORIZED : MAX_CHECKS
   let hasArrived = false
@@ -129,7 +131,8 @@ export function endAfterBody(response: ServerResponse, body: string | Buffer): v
     clearInterval(timer)
     response.end()
   }
-  response.write(body)
+  if (body !== undefined) response.write(body)
+  response.flushHeaders()
   req.on('data', () => {
     hasArrived = true
   })
