@@ -181,7 +181,7 @@ export interface WebhookDelivery {
   readonly outcomes: Readonly<Record<WebhookOutcome, number>>
 
   /** The bounds that all webhooks share: requests at once, and bytes of bodies in memory. */
-  readonly bounds: Readonly<Record<'requests' | 'bodies', () => { readonly max: number; readonly used: number }>>
+  readonly bounds: Readonly<Record<'requests' | 'bodies', { readonly max: number; readonly used: number }>>
 }
 
 /** `refused`: by a status that is not 2xx. `unanswered`: no status came. */

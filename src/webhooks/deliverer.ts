@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ChangeTail } from '../domain/change-tail.ts'
-import { ALL_CHANGES, type ChangeFilter, type ChangeLog, unionOf } from '../domain/changes.ts'
+import { ALL_CHANGES, type ChangeLog, type ChangePage, type ChangeRequest, unionOf } from '../domain/changes.ts'
 import { AppError } from '../domain/errors.ts'
 import { CONFIGURED_TOKEN } from '../domain/token.ts'
 import {
@@ -13,7 +13,6 @@ import {
   type Webhook,
   type WebhookBacklog,
   type WebhookDelivery,
-  type WebhookOutcome,
   type WebhookReason,
   type WebhookResult,
 } from '../domain/webhook.ts'
@@ -21,8 +20,7 @@ import { LEASE_TIME, type StoredWebhook, type WebhookSave, type WebhookStore } f
 import type { WebhookAllow } from '../settings/webhooks.ts'
 import { AddressPolicy, NotAllowed } from './address-policy.ts'
 import { Delivery, type DeliveryParts } from './delivery.ts'
-import { Receiver } from './receiver.ts'
-import { type Resolve, resolverOf } from './resolver.ts'
+import { Receiver, resolverOf } from './receiver.ts'
 import { Share, type Taker } from './share.ts'
 
 /** Milliseconds between two looks at the webhooks and at the tokens of their creators. */
@@ -40,14 +38,16 @@ const COUNT_INTERVAL = 15_000
 const COUNT_PAUSE = 100
 /** Requests at once, of all webhooks. */
 const MAX_REQUESTS = 256
-/** Requests that begin in one turn of the event loop. Turns are short and many while clients ask for little. */
-const STARTS_IN_TURN = 1
+/** Deliveries that begin in a second while the event loop is busy. */
+const BUSY_RATE = 1100
+/** The part of its time. Deliveries alone take less. */
+const BUSY = 0.5
+/** Milliseconds between two looks at it. */
+const BUSY_INTERVAL = 100
 /** Bytes of bodies in memory, of all webhooks. */
 const MAX_BODIES = 8 * 2 ** 20
 /** Of them, those that each webhook always finds: more than most plants take. 6.4 MiB remain for the largest plant. */
 const FIRST_BODY = 16 * 2 ** 10
-/** Reads of the log at once, of all webhooks. */
-const MAX_READS = 4
 
 export interface DelivererOptions {
   readonly changes: ChangeLog
@@ -60,48 +60,40 @@ export interface DelivererOptions {
   readonly version: string
   /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
-  readonly resolve?: Resolve
 }
 
 /** Delivers the events of all webhooks whose lease it has. */
 export class Deliverer implements WebhookDelivery {
+  readonly outcomes = { delivered: 0, refused: 0, unanswered: 0 }
   readonly #options: DelivererOptions
-  readonly #parts: Omit<DeliveryParts, 'onProgress' | 'onFailed'>
+  readonly #parts: DeliveryParts
   readonly #holder = randomUUID()
   readonly #deliveries = new Map<string, Delivery>()
-  /** Those with progress to store at once. */
-  readonly #dirty = new Set<Delivery>()
-  readonly #failed = new Map<string, WebhookReason>()
   readonly #tests = new Set<string>()
-  readonly #outcomes = { delivered: 0, refused: 0, unanswered: 0 }
   readonly #ending = new AbortController()
   #stored: readonly StoredWebhook[] = []
   #backlogs = new Map<string, WebhookBacklog>()
   #leased: ReadonlySet<string> = new Set()
   #leasedAt = Number.NEGATIVE_INFINITY
   #leaseEnd: NodeJS.Timeout | undefined
-  #wake = new AbortController()
-  #isChanged = false
+  #refreshedAt = Number.NEGATIVE_INFINITY
   #running: Promise<unknown> | undefined
-  #isReachable = true
+  #lastRead: Promise<unknown> = Promise.resolve()
   /** What the read of the log that all webhooks share has to find. */
-  #filter: ChangeFilter = ALL_CHANGES
+  #filter = ALL_CHANGES
 
   constructor(options: DelivererOptions) {
     this.#options = options
     this.#parts = {
       policy: new AddressPolicy(options.allow),
-      resolve: options.resolve ?? resolverOf(),
+      resolve: resolverOf(),
       agent: `Plantstore/${options.version}`,
-      changes: options.changes,
-      tail: new ChangeTail(options.changes, (entries) => entries, this.#ending.signal, {
-        filterNow: () => this.#filter,
-      }),
-      requests: new Share<Taker>(MAX_REQUESTS, 1, STARTS_IN_TURN),
-      bodies: new Share<Taker>(MAX_BODIES, FIRST_BODY),
-      reads: new Share<Taker>(MAX_READS),
+      tail: new ChangeTail(options.changes, (entries) => entries),
+      read: (request, signal) => this.#read(request, signal),
+      requests: new Share(MAX_REQUESTS, 1, pause()),
+      bodies: new Share(MAX_BODIES, FIRST_BODY),
       giveUp: options.giveUp,
-      onOutcome: ({ status, failure }) => this.#outcomes[outcomeOf(status, failure)]++,
+      outcomes: this.outcomes,
     }
   }
 
@@ -112,23 +104,20 @@ export class Deliverer implements WebhookDelivery {
   /** Stores what was delivered, and lets other instances go on. */
   async close(): Promise<void> {
     this.#ending.abort()
-    this.#wake.abort()
     await this.#running
     const deliveries = [...this.#deliveries.values()]
     // What the receivers answer by then is not sent again after the next start.
-    const timer = new AbortController()
-    const time = sleep(CLOSE_TIMEOUT, undefined, { signal: timer.signal }).catch(() => {})
-    await Promise.race([Promise.all(deliveries.map((each) => each.finish())), time])
-    timer.abort()
+    await Promise.all(deliveries.map((each) => each.stop(CLOSE_TIMEOUT)))
     await this.#stopAll()
     await this.#save(deliveries).catch(() => {})
+    this.#parts.tail.wake()
     // A lease that a store out of reach keeps ends by itself.
     if (this.#running !== undefined) await this.#options.webhooks.release(this.#holder).catch(() => {})
   }
 
   changed(): void {
-    this.#isChanged = true
-    this.#wake.abort()
+    this.#leasedAt = Number.NEGATIVE_INFINITY
+    this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
   checkUrl(url: URL): void {
@@ -147,11 +136,11 @@ export class Deliverer implements WebhookDelivery {
       throw new AppError(50302, 'too many requests of webhooks are under way; test this one later')
     }
     this.#tests.add(id)
-    const receiver = new Receiver(url, this.#parts)
     try {
       const body = eventJson(TEST, Date.now(), JSON.stringify({ webhook: id }))
-      const message = { id: makeWebhookId(), type: TEST, body, keys }
-      const { status, failure, durationMs, answer } = await receiver.send(message, this.#ending.signal)
+      const message = { id: makeWebhookId(), type: TEST, body }
+      const receiver = new Receiver(url, this.#parts)
+      const { status, failure, durationMs, answer } = await receiver.send(message, keys, this.#ending.signal)
       return { status, failure, durationMs, answer }
     } finally {
       requests.give(TESTER, 1)
@@ -164,11 +153,7 @@ export class Deliverer implements WebhookDelivery {
   }
 
   get bounds(): WebhookDelivery['bounds'] {
-    return { requests: () => this.#parts.requests.bound, bodies: () => this.#parts.bodies.bound }
-  }
-
-  get outcomes(): Readonly<Record<WebhookOutcome, number>> {
-    return this.#outcomes
+    return this.#parts
   }
 
   get webhooks(): readonly Webhook[] {
@@ -177,63 +162,46 @@ export class Deliverer implements WebhookDelivery {
 
   /** Stores and looks in turn, so that a look never sees half of what is stored. */
   async #run(): Promise<void> {
-    let refreshedAt = Number.NEGATIVE_INFINITY
+    let isReachable = true
     let savedAllAt = performance.now()
     while (!this.#ending.signal.aborted) {
       const now = performance.now()
+      const deliveries = [...this.#deliveries.values()]
       const isLate = now - savedAllAt >= IDLE_SAVE_INTERVAL
       if (isLate) savedAllAt = now
+      const hasFailed = deliveries.some(({ failure }) => failure !== undefined)
       try {
-        const isLost = await this.#save(isLate ? this.#deliveries.values() : this.#dirty)
-        if (isLost || this.#isChanged || this.#failed.size > 0 || now - refreshedAt >= REFRESH_INTERVAL) {
-          await this.#refresh()
-          refreshedAt = performance.now()
-        }
-        this.#isReachable = true
+        const isLost = await this.#save(deliveries.filter(({ hasAttempts }) => isLate || hasAttempts))
+        if (isLost || hasFailed || now - this.#refreshedAt >= REFRESH_INTERVAL) await this.#refresh()
+        isReachable = true
       } catch (error) {
-        if (this.#isReachable && !this.#ending.signal.aborted) {
+        if (isReachable && !this.#ending.signal.aborted) {
           this.#options.onNotice(`webhooks wait for the store: ${error instanceof Error ? error.message : error}`)
         }
-        this.#isReachable = false
+        isReachable = false
       }
       // However much there is to store, a commit every SAVE_INTERVAL leaves the store to others.
-      await sleep(this.#isReachable ? SAVE_INTERVAL : REFRESH_INTERVAL)
-      if (this.#dirty.size === 0 && !this.#isChanged) await this.#idle()
+      await this.#pause(isReachable ? SAVE_INTERVAL : REFRESH_INTERVAL)
     }
-  }
-
-  /** Waits until there is something to store or to look at. */
-  async #idle(): Promise<void> {
-    if (this.#ending.signal.aborted) return
-    this.#wake = new AbortController()
-    await sleep(REFRESH_INTERVAL, undefined, { signal: this.#wake.signal }).catch(() => {})
   }
 
   /** Returns whether another one has changed or taken a webhook meanwhile. */
-  async #save(wanted: Iterable<Delivery>): Promise<boolean> {
-    const saves: [Delivery, WebhookSave][] = []
-    for (const delivery of wanted) {
+  async #save(deliveries: readonly Delivery[]): Promise<boolean> {
+    const saves = deliveries.flatMap((delivery): [Delivery, WebhookSave][] => {
       const { unsaved } = delivery
-      if (unsaved !== undefined) saves.push([delivery, unsaved])
-      this.#dirty.delete(delivery)
-    }
+      return unsaved === undefined ? [] : [[delivery, unsaved]]
+    })
     if (saves.length === 0) return false
-    try {
-      const lost = await this.#options.webhooks.save(
-        this.#holder,
-        saves.map(([, save]) => save),
-      )
-      for (const [delivery, save] of saves) if (!lost.includes(save.id)) delivery.saved(save)
-      return lost.length > 0
-    } catch (error) {
-      for (const [delivery] of saves) this.#dirty.add(delivery)
-      throw error
-    }
+    const all = saves.map(([, save]) => save)
+    const lost = await this.#options.webhooks.save(this.#holder, all)
+    for (const [delivery, save] of saves) if (!lost.includes(save.id)) delivery.saved(save)
+    return lost.length > 0
   }
 
   async #refresh(): Promise<void> {
-    await this.#lease(this.#isChanged)
-    this.#isChanged = false
+    // Before the look, so that a change during it makes the next one come at once.
+    this.#refreshedAt = performance.now()
+    await this.#lease()
     this.#stored = await this.#options.webhooks.list()
     const ours: StoredWebhook[] = []
     for (const stored of this.#stored) if (this.#isOurs(stored) && (await this.#mayGoOn(stored))) ours.push(stored)
@@ -241,25 +209,29 @@ export class Deliverer implements WebhookDelivery {
     for (const [id, delivery] of this.#deliveries) {
       const stored = active.get(id)
       if (stored !== undefined && delivery.update(stored)) continue
-      await this.#stop(id, delivery)
+      this.#deliveries.delete(id)
+      await delivery.stop()
       await this.#save([delivery])
     }
     for (const [id, stored] of active) {
       // The lease may have ended meanwhile.
-      if (!this.#deliveries.has(id) && this.#isOurs(stored)) this.#begin(id, stored)
+      if (this.#deliveries.has(id) || !this.#isOurs(stored)) continue
+      this.#deliveries.set(id, new Delivery(stored, this.#parts))
     }
     // Before those that have just begun have read the log, and ask for its end.
     const filter = unionOf(ours.map(({ webhook }) => webhook))
-    if (!isDeepStrictEqual(filter, this.#filter)) this.#filter = filter
+    if (isDeepStrictEqual(filter, this.#filter)) return
+    this.#filter = filter
+    this.#parts.tail.filter = filter
   }
 
   #isOurs({ webhook: { id, state } }: StoredWebhook): boolean {
     return state === 'active' && this.#leased.has(id)
   }
 
-  async #lease(isUrgent: boolean): Promise<void> {
+  async #lease(): Promise<void> {
     const now = performance.now()
-    if (!isUrgent && now - this.#leasedAt < LEASE_INTERVAL) return
+    if (now - this.#leasedAt < LEASE_INTERVAL) return
     this.#leasedAt = now
     this.#leased = new Set(await this.#options.webhooks.lease(this.#holder))
     clearTimeout(this.#leaseEnd)
@@ -267,19 +239,27 @@ export class Deliverer implements WebhookDelivery {
     this.#leaseEnd = setTimeout(() => void this.#stopAll(), LEASE_TIME - (performance.now() - now))
   }
 
+  async #stopAll(): Promise<void> {
+    clearTimeout(this.#leaseEnd)
+    this.#leased = new Set()
+    this.#leasedAt = Number.NEGATIVE_INFINITY
+    const deliveries = [...this.#deliveries.values()]
+    this.#deliveries.clear()
+    await Promise.all(deliveries.map((each) => each.stop()))
+  }
+
   /** Whether nothing speaks against a webhook. Otherwise stores that it is paused, or has failed. */
   async #mayGoOn(stored: StoredWebhook): Promise<boolean> {
     const { webhook, version } = stored
     const { id } = webhook
-    const reason = this.#failed.get(id) ?? (this.#mayRead(stored) ? undefined : 'creator')
+    const delivery = this.#deliveries.get(id)
+    const reason = delivery?.failure ?? (this.#mayRead(stored) ? undefined : 'creator')
     if (reason === undefined) return true
     const state = reason === 'creator' ? 'paused' : 'failed'
-    this.#isChanged = true
-    const delivery = this.#deliveries.get(id)
+    this.changed()
     // What came since the last commit, such as the answer 410: with the new version, it could not be stored.
     if (delivery !== undefined) await this.#save([delivery])
     if (await this.#options.webhooks.change(id, version, { ...webhook, state, reason, since: Date.now() })) {
-      this.#failed.delete(id)
       this.#options.onNotice(`the webhook ${id} is ${state}: ${SAID[reason]}`)
     }
     return false
@@ -293,33 +273,11 @@ export class Deliverer implements WebhookDelivery {
     return isValid && WEBHOOK_SCOPES.every((scope) => token.scopes.includes(scope))
   }
 
-  #begin(id: string, stored: StoredWebhook): void {
-    const delivery: Delivery = new Delivery(stored, {
-      ...this.#parts,
-      onProgress: () => {
-        if (this.#dirty.size === 0) this.#wake.abort()
-        this.#dirty.add(delivery)
-      },
-      onFailed: (reason) => {
-        this.#failed.set(id, reason)
-        this.#wake.abort()
-      },
-    })
-    this.#deliveries.set(id, delivery)
-  }
-
-  async #stop(id: string, delivery: Delivery): Promise<void> {
-    this.#dirty.delete(delivery)
-    this.#deliveries.delete(id)
-    this.#failed.delete(id)
-    await delivery.stop()
-  }
-
-  async #stopAll(): Promise<void> {
-    clearTimeout(this.#leaseEnd)
-    this.#leased = new Set()
-    this.#leasedAt = Number.NEGATIVE_INFINITY
-    await Promise.all([...this.#deliveries].map(([id, delivery]) => this.#stop(id, delivery)))
+  /** Reads the log for one webhook at a time: each read takes time from searches, and may hold a megabyte. */
+  #read(request: ChangeRequest, signal: AbortSignal): Promise<ChangePage> {
+    const read = this.#lastRead.then(() => this.#options.changes.read(request, signal))
+    this.#lastRead = read.catch(() => {})
+    return read
   }
 
   /** Counts what waits for each webhook. A webhook at the end of the log needs no read. */
@@ -341,7 +299,7 @@ export class Deliverer implements WebhookDelivery {
     const { held, position } = progress
     const { types, tags } = webhook
     const request = { after: position, limit: MAX_PENDING - held.length, types, tags }
-    const { entries } = await this.#options.changes.read(request, this.#ending.signal)
+    const { entries } = await this.#read(request, this.#ending.signal)
     await this.#pause(COUNT_PAUSE)
     return { pending: held.length + entries.length, oldest: held[0]?.time ?? entries[0]?.time }
   }
@@ -351,14 +309,31 @@ export class Deliverer implements WebhookDelivery {
   }
 }
 
+/**
+ * Lets one delivery begin in each turn of the event loop, and BUSY_RATE in a second while it is busy. Turns are short and
+ * many while clients ask for little.
+ */
+function pause(): (goOn: () => void) => void {
+  let use = performance.eventLoopUtilization()
+  let [isBusy, lookedAt, nextAt] = [false, 0, 0]
+  return (goOn) => {
+    const now = performance.now()
+    if (now - lookedAt > BUSY_INTERVAL) {
+      const before = use
+      use = performance.eventLoopUtilization()
+      isBusy = performance.eventLoopUtilization(use, before).utilization > BUSY
+      lookedAt = now
+    }
+    // A timer is late by up to a turn, which the next deliveries make up for.
+    nextAt = Math.max(now - BUSY_INTERVAL, Math.min(now, nextAt) + 1000 / BUSY_RATE)
+    if (isBusy && nextAt > now) setTimeout(goOn, nextAt - now)
+    else setImmediate(goOn)
+  }
+}
+
 const TEST = 'webhook.test'
 /** Takes the requests of all tests, which never wait. */
 const TESTER: Taker = { retry: () => {} }
-
-function outcomeOf(status: number | undefined, failure: string | undefined): WebhookOutcome {
-  if (failure === undefined) return 'delivered'
-  return status === undefined ? 'unanswered' : 'refused'
-}
 
 const SAID: Readonly<Record<WebhookReason, string>> = {
   person: 'somebody paused it',

@@ -1,19 +1,22 @@
+import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { ChangeTail } from '../domain/change-tail.ts'
-import { type ChangeEntry, type ChangeLog, isSelected } from '../domain/changes.ts'
+import { type ChangeEntry, type ChangePage, type ChangeRequest, isSelected } from '../domain/changes.ts'
 import { AppError } from '../domain/errors.ts'
 import {
+  eventBody,
   type HeldEvent,
   MAX_CONCURRENCY,
   MAX_HELD,
   type Webhook,
   type WebhookAttempt,
+  type WebhookBody,
+  type WebhookOutcome,
   type WebhookProgress,
   type WebhookReason,
 } from '../domain/webhook.ts'
 import type { StoredWebhook, WebhookSave } from '../domain/webhook-store.ts'
-import { type Held, heldEvent, type Message, messageOf, plantIn, restored } from './held-event.ts'
-import { type Outcome, Receiver, type ReceiverParts } from './receiver.ts'
-import { isBusy, retryDelay } from './retries.ts'
+import { type Message, type Outcome, Receiver, type ReceiverParts } from './receiver.ts'
 import type { Share, Taker } from './share.ts'
 
 /** UTF-16 units of names and tags in one page of events. */
@@ -25,23 +28,35 @@ const FIRST_WINDOW = 2
 const PAUSE_AFTER_FAULT = 1000
 /** The longest time of a timer of Node.js, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1
+/** Seconds between two attempts for one event; the last one is that of all further attempts. */
+const DELAYS = [5, 30, 300, 1800, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * 3600)]
+/** Statuses of a receiver that is too busy, or away: all events wait, and not only the one that got them. */
+const BUSY: readonly (number | undefined)[] = [429, 502, 503, 504]
 
 export interface DeliveryParts extends ReceiverParts {
-  readonly changes: ChangeLog
   readonly tail: ChangeTail<readonly ChangeEntry[]>
+  /** Reads the log for one webhook. */
+  readonly read: (request: ChangeRequest, signal: AbortSignal) => Promise<ChangePage>
   /** Requests at once, of all webhooks. */
-  readonly requests: Share<Taker>
+  readonly requests: Share
   /** Bytes of bodies that are held, of all webhooks. */
-  readonly bodies: Share<Taker>
-  /** Reads of the log at once, of all webhooks. */
-  readonly reads: Share<Taker>
+  readonly bodies: Share
   /** Milliseconds without a delivery, since the first failure. */
   readonly giveUp: number
-  /** Called when there is progress to store. */
-  readonly onProgress: () => void
-  readonly onOutcome: (outcome: Outcome) => void
-  /** Called when the webhook can not go on. */
-  readonly onFailed: (reason: WebhookReason) => void
+  readonly outcomes: Record<WebhookOutcome, number>
+}
+
+/** An event in memory. */
+interface Held extends Omit<HeldEvent, 'attempts' | 'due'> {
+  attempts: number
+  due: number
+  isUnderWay: boolean
+  /** Bytes of the body; 0 where nobody read it yet. */
+  size: number
+  /** Of them, those that are taken from the share. */
+  taken: number
+  /** Undefined while the event is only in the log. */
+  message: (Message & Pick<ChangeEntry, 'type'>) | undefined
 }
 
 /** Delivers the events of one active webhook, in the order of the log for each plant. */
@@ -55,8 +70,6 @@ export class Delivery implements Taker {
   #redelivery: WebhookProgress['redelivery']
   #failingSince: number | undefined
   #waitUntil: number
-  /** Whether it starts no more attempts. */
-  #isEnding = false
   readonly #underWay = new Set<Promise<void>>()
   /**
    * Requests that may be under way: one more after each answer, up to the concurrency of the webhook, and one after an
@@ -66,8 +79,12 @@ export class Delivery implements Taker {
   #attempts: WebhookAttempt[] = []
   #saved: string
   #isReading = false
+  /** Whether it follows the end of the log, where all webhooks share the reads. */
   #isFollowing = false
   #timer: NodeJS.Timeout | undefined
+  #failure: WebhookReason | undefined
+  /** Whether it starts no more attempts. */
+  #isEnding = false
   readonly #ending = new AbortController()
 
   constructor({ webhook, progress, version }: StoredWebhook, parts: DeliveryParts) {
@@ -79,7 +96,7 @@ export class Delivery implements Taker {
     this.#redelivery = progress.redelivery
     this.#failingSince = progress.failingSince
     this.#waitUntil = progress.waitUntil ?? 0
-    this.#held = progress.held.map(restored)
+    this.#held = progress.held.map((event) => ({ ...event, ...UNREAD }))
     this.#saved = JSON.stringify(progress)
     this.retry()
   }
@@ -88,11 +105,9 @@ export class Delivery implements Taker {
   update({ webhook, progress, version }: StoredWebhook): boolean {
     if (version === this.#version) return true
     const { types, tags, url, body } = this.#webhook
-    const isSameFilter = types.join() === webhook.types.join() && tags.join('\n') === webhook.tags.join('\n')
+    const isSameFilter = isDeepStrictEqual([types, tags], [webhook.types, webhook.tags])
     if (!isSameFilter || JSON.stringify(progress) !== this.#saved) return false
-    if (url !== webhook.url) {
-      this.#receiver = new Receiver(webhook.url, this.#parts)
-    }
+    if (url !== webhook.url) this.#receiver = new Receiver(webhook.url, this.#parts)
     if (body !== webhook.body) for (const event of this.#held) if (!event.isUnderWay) this.#drop(event)
     this.#webhook = webhook
     this.#version = version
@@ -100,24 +115,32 @@ export class Delivery implements Taker {
     return true
   }
 
-  /** Starts no more attempts, and resolves after those under way. */
-  async finish(): Promise<void> {
+  /** Starts no more attempts, ends those under way after some milliseconds, and resolves when `unsaved` has all of them. */
+  async stop(milliseconds = 0): Promise<void> {
     this.#isEnding = true
+    clearTimeout(this.#timer)
+    const end = () => this.#ending.abort(new Error('it was stopped before an answer came'))
+    if (milliseconds === 0) end()
+    const timer = setTimeout(end, milliseconds)
     await Promise.all(this.#underWay)
+    clearTimeout(timer)
+    end()
+    for (const event of this.#held) this.#drop(event)
   }
 
-  /** Ends the attempts under way, and resolves when `unsaved` has them as failed. */
-  async stop(): Promise<void> {
-    this.#ending.abort(new Error('it was stopped before an answer came'))
-    clearTimeout(this.#timer)
-    await Promise.all(this.#underWay)
-    for (const event of this.#held) this.#drop(event)
+  /** Why the webhook cannot go on; undefined while it can. */
+  get failure(): WebhookReason | undefined {
+    return this.#failure
+  }
+
+  get hasAttempts(): boolean {
+    return this.#attempts.length > 0
   }
 
   /** What is to be stored; undefined for nothing new. */
   get unsaved(): WebhookSave | undefined {
     const progress = this.#progress
-    if (this.#attempts.length === 0 && JSON.stringify(progress) === this.#saved) return undefined
+    if (!this.hasAttempts && JSON.stringify(progress) === this.#saved) return undefined
     return { id: this.#webhook.id, version: this.#version, progress, attempts: [...this.#attempts] }
   }
 
@@ -130,24 +153,18 @@ export class Delivery implements Taker {
 
   /** Events that were read and not delivered; the first of them; and whether all others are in the log still. */
   get backlog(): { readonly held: number; readonly oldest: number | undefined; readonly isAtEnd: boolean } {
-    return { held: this.#held.length, oldest: this.#held[0]?.time, isAtEnd: this.#isFollowing }
+    return { held: this.#held.length, oldest: this.#held[0]?.time, isAtEnd: this.#isFollowing && this.#isReading }
   }
 
   get #progress(): WebhookProgress {
-    const held = this.#held.map(({ after, plant, time, attempts, due }): HeldEvent => {
-      return { after, plant, time, attempts, due }
-    })
+    const held = this.#held.map(({ after, plant, time, attempts, due }) => ({ after, plant, time, attempts, due }))
     const waitUntil = this.#waitUntil === 0 ? undefined : this.#waitUntil
     return { position: this.#position, held, redelivery: this.#redelivery, failingSince: this.#failingSince, waitUntil }
   }
 
-  get #isOver(): boolean {
-    return this.#ending.signal.aborted
-  }
-
   /** Starts every attempt that may start now, reads further events, and comes back when the next attempt is due. */
   retry(): void {
-    if (this.#isOver || this.#isEnding) return
+    if (this.#isEnding) return
     const now = Date.now()
     const window = Math.min(this.#window, this.#webhook.concurrency)
     const plants = new Set<string>()
@@ -159,27 +176,44 @@ export class Delivery implements Taker {
       plants.add(event.plant)
       if (event.isUnderWay) continue
       if (event.due > now) next = Math.min(next, event.due)
-      else if (this.#start(event)) this.#attempt(event)
-      else break
+      else if (!this.#start(event)) break
     }
     clearTimeout(this.#timer)
-    this.#timer = next === Number.POSITIVE_INFINITY ? undefined : this.#after(next - now)
-    this.#fill()
+    if (next < Number.POSITIVE_INFINITY) this.#retryAfter(next - now)
+    this.#readOn()
   }
 
-  #after(milliseconds: number): NodeJS.Timeout {
-    return setTimeout(() => this.retry(), Math.min(milliseconds, MAX_TIMER))
+  #retryAfter(milliseconds: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.retry(), Math.min(milliseconds, MAX_TIMER))
   }
 
-  /** Takes what an attempt needs. Returns false, and `retry` is called later, when others have it. */
+  /** Starts an attempt. Returns false, and `retry` is called later, when others have what it needs. */
   #start(event: Held): boolean {
     const { requests } = this.#parts
     if (!requests.take(this, 1)) return false
-    if (event.message !== undefined || this.#take(event)) return true
-    requests.give(this, 1)
-    return false
+    if (event.message === undefined && !this.#take(event)) {
+      requests.give(this, 1)
+      return false
+    }
+    event.isUnderWay = true
+    const sending = this.#attempt(event)
+      .catch((error: unknown) => {
+        this.#drop(event)
+        event.due = Date.now() + PAUSE_AFTER_FAULT
+        this.#failed(error)
+      })
+      .finally(() => {
+        event.isUnderWay = false
+        this.#underWay.delete(sending)
+        requests.give(this, 1)
+        this.retry()
+      })
+    this.#underWay.add(sending)
+    return true
   }
 
+  /** Takes the memory for a body. */
   #take(event: Held): boolean {
     if (event.taken === event.size) return true
     if (!this.#parts.bodies.take(this, event.size - event.taken)) return false
@@ -187,64 +221,43 @@ export class Delivery implements Taker {
     return true
   }
 
-  /** Gives the memory of an event back. */
+  /** Gives the memory of a body back. */
   #drop(event: Held): void {
     event.message = undefined
     if (event.taken > 0) this.#parts.bodies.give(this, event.taken)
     event.taken = 0
   }
 
-  #attempt(event: Held): void {
-    event.isUnderWay = true
-    const sending = this.#send(event)
-      .catch((error: unknown) => {
-        this.#drop(event)
-        event.due = Date.now() + PAUSE_AFTER_FAULT
-        this.#logFailed(error)
-      })
-      .finally(() => {
-        event.isUnderWay = false
-        this.#underWay.delete(sending)
-        this.#parts.requests.give(this, 1)
-        this.retry()
-      })
-    this.#underWay.add(sending)
-  }
-
-  async #send(event: Held): Promise<void> {
+  async #attempt(event: Held): Promise<void> {
+    const { signal } = this.#ending
     const message = event.message ?? (await this.#readAgain(event))
-    if (this.#isOver) return this.#drop(event)
+    if (signal.aborted) return
     if (message === undefined) return this.#remove(event)
     // The first read after a restart finds the size.
     if (!this.#take(event)) return
     event.message = message
-    const outcome = await this.#receiver.send({ ...message, keys: this.#webhook.keys }, this.#ending.signal)
+    const { time, retryAfter, ...result } = await this.#receiver.send(message, this.#webhook.keys, signal)
     this.#drop(event)
-    const { status, failure, durationMs, answer } = outcome
     // Nobody stores the progress of a webhook that has stopped.
-    const next = this.#isOver ? undefined : this.#settle(event, outcome)
-    const nextAttempt = next === undefined ? undefined : new Date(next).toISOString()
-    const time = new Date(outcome.time).toISOString()
+    const next = signal.aborted ? undefined : this.#settle(event, result, time, retryAfter)
     this.#attempts.push({
       event: message.id,
       type: message.type,
-      time,
-      durationMs,
-      status,
-      failure,
-      answer,
-      nextAttempt,
+      time: new Date(time).toISOString(),
+      ...result,
+      nextAttempt: next === undefined ? undefined : new Date(next).toISOString(),
     })
-    if (this.#isOver) return
-    this.#parts.onOutcome(outcome)
-    this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
-    this.#parts.onProgress()
-    if (status === 410) this.#fail('gone')
-    else if (Date.now() - (this.#failingSince ?? Number.POSITIVE_INFINITY) >= this.#parts.giveUp) this.#fail('gave-up')
   }
 
   /** Returns when the next attempt for the event is due; undefined for none. */
-  #settle(event: Held, { failure, status, retryAfter, time }: Outcome): number | undefined {
+  #settle(
+    event: Held,
+    { status, failure }: Pick<Outcome, 'status' | 'failure'>,
+    time: number,
+    retryAfter: number | undefined,
+  ): number | undefined {
+    this.#parts.outcomes[failure === undefined ? 'delivered' : status === undefined ? 'unanswered' : 'refused']++
+    this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
     if (failure === undefined) {
       this.#remove(event)
       this.#failingSince = undefined
@@ -255,7 +268,9 @@ export class Delivery implements Taker {
     event.attempts++
     event.due = Date.now() + (retryAfter ?? retryDelay(event.attempts))
     this.#failingSince ??= time
-    if (isBusy(status, retryAfter)) this.#waitUntil = Math.max(this.#waitUntil, event.due)
+    if (retryAfter !== undefined || BUSY.includes(status)) this.#waitUntil = Math.max(this.#waitUntil, event.due)
+    if (status === 410) this.#fail('gone')
+    else if (Date.now() - this.#failingSince >= this.#parts.giveUp) this.#fail('gave-up')
     return status === 410 ? undefined : event.due
   }
 
@@ -264,15 +279,21 @@ export class Delivery implements Taker {
     this.#held.splice(this.#held.indexOf(event), 1)
   }
 
-  /**
-   * Reads an event that has left the memory. Returns undefined where the log has no such event for the webhook.
-   *
-   * @throws AppError as ChangeLog.read does
-   */
-  async #readAgain(event: Held): Promise<Message | undefined> {
+  #failed(error: unknown): void {
+    if (error instanceof AppError && error.number === 41001) this.#fail('behind')
+  }
+
+  #fail(reason: WebhookReason): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#failure = reason
+  }
+
+  /** Reads an event that has left the memory. Returns undefined where the log has no such event for the webhook. */
+  async #readAgain(event: Held): Promise<Held['message']> {
     const { types, tags, body } = this.#webhook
-    for (let after = event.after; ; ) {
-      const page = await this.#parts.changes.read({ after, limit: 1, types, tags }, this.#ending.signal)
+    for (let { after } = event; ; ) {
+      const page = await this.#parts.read({ after, limit: 1, types, tags }, this.#ending.signal)
       const [entry] = page.entries
       if (entry === undefined && page.isEnd) return undefined
       after = page.next
@@ -284,93 +305,80 @@ export class Delivery implements Taker {
     }
   }
 
-  #logFailed(error: unknown): void {
-    if (error instanceof AppError && error.number === 41001) this.#fail('behind')
+  /** Further events that it may hold. */
+  get #room(): number {
+    return MAX_HELD - (this.#held.length - this.#underWay.size)
   }
 
-  #fail(reason: WebhookReason): void {
-    if (this.#isOver) return
-    this.#isEnding = true
-    this.#parts.onFailed(reason)
-  }
-
-  /** Reads further events, as far as there is room for them. */
-  #fill(): void {
-    const room = MAX_HELD - (this.#held.length - this.#underWay.size)
-    if (this.#isReading || this.#isFollowing || room <= 0) return
-    if (room < MAX_HELD / 2 && this.#underWay.size > 0) return
-    if (!this.#parts.reads.take(this, 1)) return
+  /** Reads further events, unless there is little room for them. */
+  #readOn(): void {
+    if (this.#isReading || this.#room < (this.#underWay.size > 0 ? MAX_HELD / 2 : 1)) return
     this.#isReading = true
-    void this.#read(room)
-      .catch((error: unknown) => {
-        this.#logFailed(error)
-        clearTimeout(this.#timer)
-        if (!this.#isOver) this.#timer = this.#after(PAUSE_AFTER_FAULT)
-        return false
-      })
-      .then((isRead) => {
+    this.#readPage().then(
+      () => {
         this.#isReading = false
-        this.#parts.reads.give(this, 1)
-        if (isRead) this.retry()
-      })
+        this.retry()
+      },
+      (error: unknown) => {
+        this.#isReading = false
+        // The place of the read that all share may be older than this one.
+        if (!this.#isFollowing) this.#failed(error)
+        this.#isFollowing = false
+        if (!this.#isEnding) this.#retryAfter(PAUSE_AFTER_FAULT)
+      },
+    )
   }
 
-  async #read(limit: number): Promise<boolean> {
+  async #readPage(): Promise<void> {
     const { types, tags } = this.#webhook
-    const request = { after: this.#position, limit, text: PAGE_TEXT, types, tags }
-    const { entries, next, isEnd } = await this.#parts.changes.read(request, this.#ending.signal)
-    if (this.#isOver) return false
-    const redelivery = this.#redelivery
-    if (redelivery !== undefined) {
-      this.#hold(entries.filter(({ position }) => position <= redelivery.until))
-      this.#position = next
-      if (next < redelivery.until && !isEnd) return true
-      this.#position = redelivery.resume
-      this.#redelivery = undefined
-      return true
-    }
-    this.#hold(entries)
-    this.#position = next
-    if (!isEnd) return true
-    void this.#follow()
-    return true
-  }
-
-  /** Takes new entries from the read that all webhooks share, until there is no room for them. */
-  async #follow(): Promise<void> {
-    this.#isFollowing = true
-    while (this.#isFollowing) {
-      // A fault of the store shows at the own read that follows.
-      const page = await this.#parts.tail.pageAfter(this.#position, this.#ending.signal).catch(() => undefined)
-      if (this.#isOver) return
-      if (page === undefined) this.#isFollowing = false
-      else if (!this.#takeEntries(page.content, page.next)) continue
-      this.retry()
-    }
-  }
-
-  /** Returns whether there is something to do. */
-  #takeEntries(entries: readonly ChangeEntry[], next: string): boolean {
-    const fresh = entries.filter((entry) => entry.position > this.#position && isSelected(this.#webhook, entry))
-    const room = MAX_HELD - (this.#held.length - this.#underWay.size)
-    if (fresh.length > room) {
-      this.#isFollowing = false
-    } else {
-      this.#hold(fresh)
-      if (next > this.#position) this.#position = next
-    }
-    return fresh.length > 0
+    const { tail, read } = this.#parts
+    const page = await tail.pageAfter(this.#position, this.#isFollowing, (after) =>
+      read({ after, limit: Math.max(1, this.#room), text: PAGE_TEXT, types, tags }, this.#ending.signal),
+    )
+    if (this.#isEnding) return
+    // The page may begin before the position, and have events for other webhooks.
+    const wanted = page.content.filter((entry) => entry.position > this.#position && isSelected(this.#webhook, entry))
+    const fitting = wanted.slice(0, Math.max(0, this.#room))
+    const until = this.#redelivery?.until
+    this.#hold(until === undefined ? fitting : fitting.filter(({ position }) => position <= until))
+    const reached = fitting.length < wanted.length ? fitting.at(-1)?.position : page.next
+    if (reached !== undefined && reached > this.#position) this.#position = reached
+    this.#isFollowing = page.isShared
+    if (this.#redelivery === undefined || this.#position < this.#redelivery.until) return
+    this.#position = this.#redelivery.resume
+    this.#redelivery = undefined
+    this.#isFollowing = false
   }
 
   #hold(entries: readonly ChangeEntry[]): void {
     let after = this.#position
     for (const entry of entries) {
       const message = messageOf(entry, this.#webhook.body)
-      const event = heldEvent(entry, after)
-      event.size = Buffer.byteLength(message.body)
-      if (this.#take(event)) event.message = message
-      this.#held.push(event)
+      const event = { after, plant: plantIn(entry), time: entry.time, attempts: 0, due: 0, ...UNREAD }
+      const held: Held = { ...event, size: Buffer.byteLength(message.body) }
+      if (this.#take(held)) held.message = message
+      this.#held.push(held)
       after = entry.position
     }
   }
 }
+
+const UNREAD = { isUnderWay: false, size: 0, taken: 0, message: undefined } as const
+
+/** The id of the plant that an entry is about. */
+const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)
+
+const messageOf = (entry: ChangeEntry, form: WebhookBody): Message & Pick<ChangeEntry, 'type'> => ({
+  id: entry.position,
+  type: entry.type,
+  body: eventBody(form, entry),
+})
+
+/**
+ * Milliseconds from the end of a failed attempt to the next one, changed by up to a fifth, so that a receiver that
+ * comes back does not get all events at once.
+ *
+ * @param attempts failed ones, at least 1
+ */
+export const retryDelay = (attempts: number): number =>
+  (DELAYS[Math.min(attempts, DELAYS.length) - 1] ?? 0) * randomInt(800, 1201)

@@ -1,9 +1,10 @@
-import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as plain } from 'node:http'
+import { lookup, Resolver } from 'node:dns/promises'
+import { Agent, type ClientRequest, type IncomingHttpHeaders, request as plain } from 'node:http'
 import { request as secure, Agent as TlsAgent } from 'node:https'
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
+import { urlToHttpOptions } from 'node:url'
 import { signaturesOf, type WebhookKeys, type WebhookResult } from '../domain/webhook.ts'
 import { type AddressPolicy, hostOf, isLocalName, LOCAL, NotAllowed } from './address-policy.ts'
-import type { Resolve } from './resolver.ts'
 
 /** Milliseconds that an attempt may take, from the look-up of the name to the end of the answer. */
 const ATTEMPT_TIMEOUT = 15_000
@@ -17,6 +18,8 @@ const MAX_INTERIM_ANSWERS = 16
 const IDLE_TIME = 4000
 /** Milliseconds for which attempts share one look-up, so that a thousand deliveries a second need no thousand of them. */
 const SHARED_TIME = 1000
+/** Milliseconds for each of two tries to look a name up. */
+const LOOK_UP_TIMEOUT = 2000
 /** Milliseconds. With 0, an event would be sent again and again as fast as the receiver answers. */
 const MIN_RETRY_AFTER = 1000
 const MAX_RETRY_AFTER = 24 * 3_600_000
@@ -27,7 +30,6 @@ export interface Message {
   readonly id: string
   readonly type: string
   readonly body: string
-  readonly keys: WebhookKeys
 }
 
 /** The result of one attempt. Times are in milliseconds. */
@@ -48,13 +50,15 @@ export interface ReceiverParts {
 /** The receiver of a webhook, and the connections to it. */
 export class Receiver {
   readonly #url: URL
+  readonly #target: ReturnType<typeof urlToHttpOptions>
   readonly #parts: ReceiverParts
   /** Undefined before the first look-up, and from SHARED_TIME after one. */
-  #destination: Promise<Destination> | undefined
-  #last: Destination | undefined
+  #looking: Promise<Destination> | undefined
+  #destination: Destination | undefined
 
   constructor(url: string, parts: ReceiverParts) {
     this.#url = new URL(url)
+    this.#target = urlToHttpOptions(this.#url)
     this.#parts = parts
   }
 
@@ -63,43 +67,48 @@ export class Receiver {
    *
    * @param signal ends the attempt, which then fails
    */
-  async send(message: Message, signal: AbortSignal): Promise<Outcome> {
-    const time = Date.now()
-    const startedAt = performance.now()
+  async send(message: Message, keys: WebhookKeys, signal: AbortSignal): Promise<Outcome> {
+    const [time, startedAt] = [Date.now(), performance.now()]
     const { timeout = ATTEMPT_TIMEOUT } = this.#parts
-    // AbortSignal.any and AbortSignal.timeout take twice the time of a timer.
-    const ending = new AbortController()
-    const end = () => ending.abort(signal.reason)
-    if (signal.aborted) end()
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const end = () => reject(signal.reason)
     signal.addEventListener('abort', end)
-    const timer = setTimeout(() => ending.abort(new Error(`no whole answer within ${timeout / 1000} s`)), timeout)
+    if (signal.aborted) end()
+    const timer = setTimeout(() => reject(new Error(`no whole answer within ${timeout / 1000} s`)), timeout)
+    let outgoing: ClientRequest | undefined
+    let isOver = false
+    this.#look()
+      .then((destination) => {
+        if (!isOver) outgoing = this.#request(message, keys, destination, resolve, reject)
+      })
+      .catch(reject)
     const done = (rest: Omit<Outcome, 'time' | 'durationMs'>): Outcome => ({
+      ...rest,
       time,
       durationMs: Math.round(performance.now() - startedAt),
-      ...rest,
     })
     try {
-      this.#destination ??= this.#look().finally(() => {
-        setTimeout(() => {
-          this.#destination = undefined
-        }, SHARED_TIME).unref()
-      })
-      const destination = await unlessAborted(this.#destination, ending.signal)
-      const { status, headers, body } = await this.#exchange(message, destination, ending.signal)
-      const isDelivered = status >= 200 && status < 300
-      return done({
-        status,
-        failure: isDelivered ? undefined : `the status ${status}`,
-        answer: body.toString('utf8', 0, SHOWN_ANSWER),
-        retryAfter: isDelivered ? undefined : retryAfterIn(headers, time),
-      })
+      const { status, headers, body } = await promise
+      const answer = body.toString('utf8', 0, SHOWN_ANSWER)
+      if (status >= 200 && status < 300) return done({ status, failure: undefined, answer, retryAfter: undefined })
+      return done({ status, failure: `the status ${status}`, answer, retryAfter: retryAfterIn(headers, time) })
     } catch (error) {
-      const failure = failureOf(ending.signal.aborted ? ending.signal.reason : error)
-      return done({ status: undefined, failure, answer: '', retryAfter: undefined })
+      outgoing?.destroy()
+      return done({ status: undefined, failure: failureOf(error), answer: '', retryAfter: undefined })
     } finally {
+      isOver = true
       clearTimeout(timer)
       signal.removeEventListener('abort', end)
     }
+  }
+
+  #look(): Promise<Destination> {
+    this.#looking ??= this.#lookUp().finally(() => {
+      setTimeout(() => {
+        this.#looking = undefined
+      }, SHARED_TIME).unref()
+    })
+    return this.#looking
   }
 
   /**
@@ -108,43 +117,69 @@ export class Receiver {
    *
    * @throws NotAllowed
    */
-  async #look(): Promise<Destination> {
+  async #lookUp(): Promise<Destination> {
     const host = hostOf(this.#url)
-    const isFixed = isIP(host) > 0
-    const addresses = isFixed ? [host] : isLocalName(host) ? LOCAL : await this.#parts.resolve(host)
+    const addresses = isIP(host) > 0 ? [host] : isLocalName(host) ? LOCAL : await this.#parts.resolve(host)
     this.#parts.policy.checkAddresses(this.#url, addresses)
     const key = addresses.toSorted().join()
-    if (key === this.#last?.key) return this.#last
+    if (key === this.#destination?.key) return this.#destination
     // Takes no proxy of the environment.
     const options = { keepAlive: true, timeout: IDLE_TIME, maxCachedSessions: 1 }
     const agent = this.#url.protocol === 'https:' ? new TlsAgent(options) : new Agent(options)
-    this.#last = { key, agent, lookup: lookupOf(addresses) }
-    return this.#last
+    this.#destination = { key, agent, lookup: lookupOf(addresses) }
+    return this.#destination
   }
 
-  #exchange(message: Message, { agent, lookup }: Destination, signal: AbortSignal): Promise<Answer> {
-    const isTls = this.#url.protocol === 'https:'
+  #request(
+    { id, type, body }: Message,
+    keys: WebhookKeys,
+    { agent, lookup }: Destination,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ): ClientRequest {
     const timestamp = Math.floor(Date.now() / 1000)
-    const options = {
-      method: 'POST',
-      agent,
-      lookup,
-      // Names it, so that no variable of the environment switches it off.
-      rejectUnauthorized: true,
-      headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(message.body),
-        'user-agent': this.#parts.agent,
-        'plantstore-type': message.type,
-        'webhook-id': message.id,
-        'webhook-timestamp': String(timestamp),
-        'webhook-signature': signaturesOf(message.keys, message.id, timestamp, message.body),
+    const request = this.#url.protocol === 'https:' ? secure : plain
+    const outgoing = request(
+      {
+        ...this.#target,
+        method: 'POST',
+        agent,
+        lookup,
+        // Names it, so that no variable of the environment switches it off.
+        rejectUnauthorized: true,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': this.#parts.agent,
+          'plantstore-type': type,
+          'webhook-id': id,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': signaturesOf(keys, id, timestamp, body),
+        },
       },
-      signal,
-    }
-    const outgoing = isTls ? secure(this.#url, options) : plain(this.#url, options)
-    outgoing.end(message.body)
-    return answerOf(outgoing)
+      (incoming) => {
+        const parts: Buffer[] = []
+        let length = 0
+        const { statusCode: status = 0, headers } = incoming
+        const finish = () => resolve({ status, headers, body: Buffer.concat(parts) })
+        incoming.on('data', (part: Buffer) => {
+          // The rest is only counted.
+          if (length < SHOWN_ANSWER) parts.push(part.subarray(0, SHOWN_ANSWER))
+          length += part.length
+          if (length < MAX_ANSWER) return
+          finish()
+          incoming.destroy()
+        })
+        incoming.on('end', finish)
+        incoming.on('error', reject)
+      },
+    )
+    let interim = 0
+    outgoing.on('information', () => {
+      if (++interim > MAX_INTERIM_ANSWERS) reject(new Error('too many answers with a status of 1xx'))
+    })
+    outgoing.on('error', reject)
+    return outgoing.end(body)
   }
 }
 
@@ -170,41 +205,29 @@ function lookupOf(addresses: readonly string[]): LookupFunction {
   }
 }
 
-function answerOf(outgoing: ClientRequest): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    let interim = 0
-    outgoing.on('information', () => {
-      if (++interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new Error('too many answers with a status of 1xx'))
-    })
-    outgoing.on('error', reject)
-    outgoing.on('response', (incoming: IncomingMessage) => {
-      const parts: Buffer[] = []
-      let length = 0
-      const { statusCode: status = 0, headers } = incoming
-      const finish = () => resolve({ status, headers, body: Buffer.concat(parts) })
-      incoming.on('data', (part: Buffer) => {
-        length += part.length
-        // The rest is only counted.
-        if (length - part.length < SHOWN_ANSWER) parts.push(part.subarray(0, SHOWN_ANSWER))
-        if (length < MAX_ANSWER) return
-        finish()
-        incoming.destroy()
-      })
-      incoming.on('end', finish)
-      incoming.on('error', reject)
-    })
-  })
+/** Returns all addresses of a name. Rejects when there are none. */
+export type Resolve = (host: string) => Promise<readonly string[]>
+
+/**
+ * Asks the name servers by c-ares, and the operating system only for a name that they do not know, such as one of
+ * /etc/hosts: getaddrinfo has two threads in the process, so two names whose servers hang would delay all others.
+ */
+export function resolverOf(resolver = new Resolver({ timeout: LOOK_UP_TIMEOUT, tries: 2 })): Resolve {
+  return async (host) => {
+    const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const addresses = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+    if (addresses.length > 0) return addresses
+    const fault = found.find((each) => each.status === 'rejected' && !UNKNOWN.includes(codeOf(each.reason) ?? ''))
+    if (fault?.status === 'rejected') throw fault.reason
+    return (await lookup(host, { all: true })).map(({ address }) => address)
+  }
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return Promise.race([
-    work,
-    new Promise<never>((_resolve, reject) => {
-      if (signal.aborted) reject(signal.reason)
-      else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    }),
-  ])
-}
+/** The name servers know no such name, or there are none. */
+const UNKNOWN = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined
 
 /** Milliseconds in `Retry-After`: a number of seconds or a date (RFC 9110 section 10.2.3); undefined without one. */
 function retryAfterIn({ 'retry-after': text }: IncomingHttpHeaders, now: number): number | undefined {
@@ -216,7 +239,7 @@ function retryAfterIn({ 'retry-after': text }: IncomingHttpHeaders, now: number)
 /** What went wrong, without an address or anything else that the policy of the operator hides. */
 function failureOf(error: unknown): string {
   if (error instanceof NotAllowed) return `the URL ${error.message}`
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const code = codeOf(error)
   if (code === undefined) return error instanceof Error ? error.message : String(error)
   return FAILURES[code] ?? `the connection failed (${code})`
 }

@@ -13,67 +13,54 @@ const PART = 1 / 3
  * Divides a number, such as of requests, among webhooks. Each of them always finds a first part, if it is small. What it
  * may have beyond that depends on what is still free, so that receivers that hang leave something for all others.
  */
-export class Share<T extends Taker> {
-  readonly #taken = new Map<T, number>()
-  readonly #refused = new Set<T>()
-  #free: number
-  readonly #size: number
+export class Share {
+  readonly max: number
+  readonly #taken = new Map<Taker, number>()
+  readonly #refused = new Set<Taker>()
   readonly #first: number
-  readonly #perTurn: number
-  #inTurn = 0
+  readonly #pause: ((goOn: () => void) => void) | undefined
+  #free: number
+  #isPaused = false
 
   /**
    * @param first what is kept free for each webhook that has nothing
-   * @param perTurn parts that it gives in one turn of the event loop, which leaves the rest of the turn to others
+   * @param pause called after each part that was taken; nobody gets another one until it calls `goOn`
    */
-  constructor(size: number, first = 0, perTurn = Number.POSITIVE_INFINITY) {
-    this.#size = size
-    this.#free = size
+  constructor(max: number, first: number, pause?: (goOn: () => void) => void) {
+    this.max = max
+    this.#free = max
     this.#first = first
-    this.#perTurn = perTurn
+    this.#pause = pause
+  }
+
+  get used(): number {
+    return this.max - this.#free
   }
 
   /** Takes a part, or has `retry` called later. Grants a part that is larger than the whole when nobody has any. */
-  take(taker: T, part: number): boolean {
-    if (this.#inTurn >= this.#perTurn || !this.#fits(taker, part)) {
+  take(taker: Taker, part: number): boolean {
+    if (this.#isPaused || !this.#fits(taker, part)) {
       this.#refused.add(taker)
       return false
     }
     this.#add(taker, part)
-    if (this.#perTurn < Number.POSITIVE_INFINITY && ++this.#inTurn === 1) {
-      setImmediate(() => {
-        this.#inTurn = 0
-        this.#retry()
-      })
-    }
+    if (this.#pause === undefined) return true
+    this.#isPaused = true
+    this.#pause(() => {
+      this.#isPaused = false
+      this.#retry()
+    })
     return true
   }
 
-  #fits(taker: T, part: number): boolean {
-    const taken = this.#taken.get(taker) ?? 0
-    if (taken > 0) return taken + part <= this.#left(taker, part) * PART
-    return part <= this.#first ? part <= this.#free : this.#left(taker, part) >= 0 || this.#free === this.#size
-  }
-
-  /** What is free beyond a part for a taker and the first parts of all others. */
-  #left(taker: T, part: number): number {
-    const others = MAX_WEBHOOKS - this.#taken.size - (this.#taken.has(taker) ? 0 : 1)
-    return this.#free - part - this.#first * Math.max(0, others)
-  }
-
-  /** Takes a part in any turn, past all who wait. Returns whether so much was free beyond the first parts. */
-  takeNow(taker: T, part: number): boolean {
+  /** Takes a part past all who wait, also in a pause. Returns whether so much was free beyond the first parts. */
+  takeNow(taker: Taker, part: number): boolean {
     if (this.#left(taker, part) < 0) return false
     this.#add(taker, part)
     return true
   }
 
-  #add(taker: T, part: number): void {
-    this.#taken.set(taker, (this.#taken.get(taker) ?? 0) + part)
-    this.#free -= part
-  }
-
-  give(taker: T, part: number): void {
+  give(taker: Taker, part: number): void {
     const left = (this.#taken.get(taker) ?? 0) - part
     if (left > 0) this.#taken.set(taker, left)
     else this.#taken.delete(taker)
@@ -81,14 +68,27 @@ export class Share<T extends Taker> {
     this.#retry()
   }
 
-  #retry(): void {
-    for (const each of [...this.#refused]) {
-      if (this.#inTurn >= this.#perTurn) return
-      if (this.#refused.delete(each)) each.retry()
-    }
+  #fits(taker: Taker, part: number): boolean {
+    const taken = this.#taken.get(taker) ?? 0
+    if (taken > 0) return taken + part <= this.#left(taker, part) * PART
+    return part <= this.#first ? part <= this.#free : this.#left(taker, part) >= 0 || this.#free === this.max
   }
 
-  get bound(): { readonly max: number; readonly used: number } {
-    return { max: this.#size, used: this.#size - this.#free }
+  /** What is free beyond a part for a taker and the first parts of all others. */
+  #left(taker: Taker, part: number): number {
+    const others = MAX_WEBHOOKS - this.#taken.size - (this.#taken.has(taker) ? 0 : 1)
+    return this.#free - part - this.#first * Math.max(0, others)
+  }
+
+  #add(taker: Taker, part: number): void {
+    this.#taken.set(taker, (this.#taken.get(taker) ?? 0) + part)
+    this.#free -= part
+  }
+
+  #retry(): void {
+    for (const each of [...this.#refused]) {
+      if (this.#isPaused) return
+      if (this.#refused.delete(each)) each.retry()
+    }
   }
 }

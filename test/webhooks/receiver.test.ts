@@ -8,15 +8,14 @@ import { Webhook } from 'standardwebhooks'
 import { makeWebhookSecret, type WebhookKeys } from '../../src/domain/webhook.ts'
 import { readWebhookAllow } from '../../src/settings/webhooks.ts'
 import { AddressPolicy } from '../../src/webhooks/address-policy.ts'
-import { type Outcome, Receiver } from '../../src/webhooks/receiver.ts'
-import { resolverOf } from '../../src/webhooks/resolver.ts'
+import { type Outcome, Receiver, resolverOf } from '../../src/webhooks/receiver.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
 import { certificateOf, type Received, startNameServer, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 
 const NEVER = new AbortController().signal
 const KEYS: WebhookKeys = { secret: makeWebhookSecret(), previous: undefined }
-const MESSAGE = { id: 'evt1', type: 'plant.created', body: '{"id":9007199254740993}', keys: KEYS }
+const MESSAGE = { id: 'evt1', type: 'plant.created', body: '{"id":9007199254740993}' }
 
 interface Options {
   readonly allow?: string
@@ -32,7 +31,7 @@ function receiverOf(url: string, { allow = 'loopback', timeout = 15_000, servers
   return receiver
 }
 
-const send = (url: string, options?: Options): Promise<Outcome> => receiverOf(url, options).send(MESSAGE, NEVER)
+const send = (url: string, options?: Options): Promise<Outcome> => receiverOf(url, options).send(MESSAGE, KEYS, NEVER)
 
 /** Verifies a request by the library of Standard Webhooks, which throws where the signature is wrong. */
 const verify = ({ body, headers }: Received, secret: string) =>
@@ -62,7 +61,7 @@ suite('an attempt', () => {
     const [old, fresh] = [makeWebhookSecret(), makeWebhookSecret()]
     const receiver = receiverOf(url)
     for (const until of [Date.now() + 60_000, Date.now() - 1]) {
-      await receiver.send({ ...MESSAGE, keys: { secret: fresh, previous: { secret: old, until } } }, NEVER)
+      await receiver.send(MESSAGE, { secret: fresh, previous: { secret: old, until } }, NEVER)
     }
     const [during, after] = received
     assert.ok(during && after)
@@ -74,7 +73,7 @@ suite('an attempt', () => {
   test('uses the connection of the one before', async (t) => {
     const receiver = await startReceiver(t)
     const from = receiverOf(receiver.url)
-    for (let i = 0; i < 5; i++) assert.equal((await from.send(MESSAGE, NEVER)).failure, undefined)
+    for (let i = 0; i < 5; i++) assert.equal((await from.send(MESSAGE, KEYS, NEVER)).failure, undefined)
     assert.equal(receiver.connections, 1)
   })
 
@@ -174,7 +173,7 @@ suite('an attempt', () => {
   test('ends with its signal', async (t) => {
     const receiver = await startReceiver(t, { respond: () => {} })
     const ending = new AbortController()
-    const sent = receiverOf(receiver.url).send(MESSAGE, ending.signal)
+    const sent = receiverOf(receiver.url).send(MESSAGE, KEYS, ending.signal)
     await until(() => receiver.received.length > 0, 'no request came')
     ending.abort(new Error('stopped'))
     assert.equal((await sent).failure, 'stopped')
@@ -223,10 +222,10 @@ suite('a name', () => {
     const server = await startNameServer(t, (_name, question) => [question === 0 ? PUBLIC : '127.0.0.1'])
     const url = `https://hooks.garden.example:${receiver.port}/`
     const from = receiverOf(url, { allow: 'external', timeout: 1200, servers: [server] })
-    const first = await from.send(MESSAGE, NEVER)
+    const first = await from.send(MESSAGE, KEYS, NEVER)
     assert.doesNotMatch(first.failure ?? '', /--webhook-allow/)
     await until(async () => {
-      const { failure } = await from.send(MESSAGE, NEVER)
+      const { failure } = await from.send(MESSAGE, KEYS, NEVER)
       return failure === 'the URL leads to an address that --webhook-allow does not allow'
     }, 'the second address is not refused')
     assert.equal(receiver.connections, 0)
@@ -268,11 +267,11 @@ suite('a name', () => {
       return isOther ? ['127.0.0.1', '127.0.0.2'] : ['127.0.0.1']
     })
     const from = receiverOf(`http://hooks.garden.example:${receiver.port}/`, { servers: [server] })
-    const first = from.send(MESSAGE, NEVER)
+    const first = from.send(MESSAGE, KEYS, NEVER)
     await until(() => open.length === 1, 'no request came')
     const others: Promise<Outcome>[] = []
     await until(() => {
-      others.push(from.send(MESSAGE, NEVER))
+      others.push(from.send(MESSAGE, KEYS, NEVER))
       return isOther
     }, 'the name is not looked up again')
     await until(() => open.length === others.length + 1, 'a request is missing')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retryDelay } from '../../src/webhooks/retries.ts'
+import { retryDelay } from '../../src/webhooks/delivery.ts'
 
 test('retries follow after 5 s, 30 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h, then daily, give or take a fifth', () => {
   const [minute, hour] = [60, 3600]

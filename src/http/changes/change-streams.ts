@@ -1,4 +1,4 @@
-import { ChangeTail, fitPage, TAIL_PAGE } from '../../domain/change-tail.ts'
+import { ChangeTail, TAIL_PAGE } from '../../domain/change-tail.ts'
 import {
   type ChangeEntry,
   type ChangeLog,
@@ -16,8 +16,6 @@ import type { Metrics } from '../metrics/metrics.ts'
 const BEAT_TIME = 15_000
 /** Milliseconds after which a stream ends by itself, give or take a tenth, so that clients spread over instances. */
 const LIFETIME = 3_600_000
-/** Milliseconds between two looks at all streams: they end within a second of a stop of the service. */
-const INTERVAL = 500
 /** The first line of each stream: milliseconds after which a client connects again. */
 const RETRY = 'retry: 2000\n'
 
@@ -27,28 +25,8 @@ const MAX_UNSENT = 2 ** 18
 const DATA = '\ndata: '
 /** An entry as an event (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 const entryEvent = (entry: ChangeEntry): string => `id: ${entry.position}${DATA}${entryJson(entry)}\n\n`
-const eventsOf = (entries: readonly ChangeEntry[]): Buffer => Buffer.from(entries.map(entryEvent).join(''))
 /** An event that only moves the position of the client. */
 const positionEvent = (position: string): string => `id: ${position}\n\n`
-
-interface OpenStream {
-  beatAt: number
-  readonly endsAt: number
-  isOver: boolean
-  /** `performance.now()` when the stream last had all entries; undefined while it has. */
-  behindSince: number | undefined
-  /** Ends a wait for new entries. */
-  waiting: AbortController
-}
-
-/** What a stream sends at once, or nothing, and the position after it. */
-interface Part {
-  readonly bytes: Buffer
-  readonly events: number
-  readonly next: string
-  /** Whether the log had no more entries. */
-  readonly isEnd: boolean
-}
 
 /** What decides whether a stream wants an event. */
 interface SharedEvent extends Selectable {
@@ -66,7 +44,7 @@ class SharedEvents {
   #each: readonly SharedEvent[] | undefined
 
   constructor(entries: readonly ChangeEntry[]) {
-    this.bytes = eventsOf(entries)
+    this.bytes = Buffer.from(entries.map(entryEvent).join(''))
     this.count = entries.length
   }
 
@@ -79,7 +57,17 @@ class SharedEvents {
   }
 }
 
-const NOTHING = Buffer.alloc(0)
+/** What a stream sends at once, or nothing, and the position after it. */
+interface Part extends Pick<SharedEvents, 'bytes' | 'count'> {
+  readonly next: string
+  /** Whether it is at the end of the log. */
+  readonly isEnd: boolean
+}
+
+interface OpenStream {
+  /** `performance.now()` when the stream last had all entries; undefined while it has. */
+  behindSince: number | undefined
+}
 
 export interface StreamRequest {
   readonly after: string | undefined
@@ -97,14 +85,17 @@ export class ChangeStreams {
   readonly #state: ServiceState
   readonly #open = new Set<OpenStream>()
   #sent = 0
-  #timer: NodeJS.Timeout | undefined
 
   /** @param closing aborts when the service closes */
   constructor(log: ChangeLog, state: ServiceState, closing: AbortSignal) {
     this.#log = log
-    const fits = ({ bytes }: SharedEvents) => bytes.length <= MAX_UNSENT
-    this.#tail = new ChangeTail(log, (entries) => new SharedEvents(entries), closing, { fits })
+    this.#tail = new ChangeTail(
+      log,
+      (entries) => new SharedEvents(entries),
+      ({ bytes }) => bytes.length <= MAX_UNSENT,
+    )
     this.#closing = closing
+    closing.addEventListener('abort', () => this.#tail.wake())
     this.#state = state
   }
 
@@ -141,79 +132,48 @@ export class ChangeStreams {
     read: ReadPage,
     signal: AbortSignal,
   ): AsyncGenerator<string | Buffer, void> {
-    const stream = this.#add()
-    const wake = () => stream.waiting.abort()
+    const stream: OpenStream = { behindSince: performance.now() }
+    this.#open.add(stream)
+    const wake = () => this.#tail.wake()
     signal.addEventListener('abort', wake)
+    const endsAt = performance.now() + LIFETIME * (0.9 + 0.2 * Math.random())
+    let beatAt = performance.now() + BEAT_TIME
     try {
-      let part = await readPart(read, after, tags)
+      let part: Part | undefined = await this.#after(after, false, tags, read)
       // With the position, a client that began at `now` misses nothing if it connects again before the first entry.
       yield RETRY + (after === undefined ? '\n' : positionEvent(after))
       for (;;) {
         const { next, isEnd } = part
-        if (part.events > 0 || performance.now() >= stream.beatAt) {
-          this.#sent += part.events
-          yield part.events > 0 ? part.bytes : positionEvent(next)
-          stream.beatAt = performance.now() + BEAT_TIME
-          // A stream that waits holds no page.
-          part = { bytes: NOTHING, events: 0, next, isEnd }
+        if (part.count > 0 || performance.now() >= beatAt) {
+          this.#sent += part.count
+          yield part.count > 0 ? part.bytes : positionEvent(next)
+          beatAt = performance.now() + BEAT_TIME
         }
-        if (signal.aborted || stream.isOver || this.#closing.aborted) return
-        const isAtEnd = isEnd && !this.#tail.isBehind(next)
-        part = isAtEnd ? await this.#fromTail(stream, next, tags) : await readPart(read, next, tags)
+        // A stream that waits holds no page.
+        part = undefined
+        if (signal.aborted || this.#isClosing || performance.now() >= endsAt) return
+        if (isEnd) stream.behindSince = undefined
+        part = await this.#after(next, isEnd, tags, read)
+        stream.behindSince = performance.now()
       }
     } finally {
       signal.removeEventListener('abort', wake)
-      this.#remove(stream)
+      this.#open.delete(stream)
     }
   }
 
-  /** Waits for the next page at the end of the log, or until the stream has something else to do. */
-  async #fromTail(stream: OpenStream, position: string, tags: readonly string[]): Promise<Part> {
-    if (stream.waiting.signal.aborted) stream.waiting = new AbortController()
-    stream.behindSince = undefined
-    const page = await this.#tail.pageAfter(position, stream.waiting.signal)
-    stream.behindSince = performance.now()
-    if (page === undefined) return { bytes: NOTHING, events: 0, next: position, isEnd: true }
-    const { from, next, content } = page
-    const isWhole = tags.length === 0 && from === position
-    if (isWhole) return { bytes: content.bytes, events: content.count, next, isEnd: true }
-    const wanted = content.each.filter((event) => event.position > position && isSelected({ tags }, event))
-    const bytes = Buffer.from(wanted.map(({ text }) => text).join(''))
-    return { bytes, events: wanted.length, next: next > position ? next : position, isEnd: true }
+  get #isClosing(): boolean {
+    return this.#closing.aborted || this.#state.current !== 'serving'
   }
 
-  #add(): OpenStream {
-    const now = performance.now()
-    const stream: OpenStream = {
-      beatAt: now + BEAT_TIME,
-      endsAt: now + LIFETIME * (0.9 + 0.2 * Math.random()),
-      isOver: false,
-      behindSince: now,
-      waiting: new AbortController(),
+  async #after(position: string | undefined, wasEnd: boolean, tags: readonly string[], read: ReadPage): Promise<Part> {
+    const readAlone = (after: string | undefined) => read({ ...TAIL_PAGE, after, tags })
+    const { from, next: reached, content, isShared: isEnd } = await this.#tail.pageAfter(position, wasEnd, readAlone)
+    const next = position !== undefined && position > reached ? position : reached
+    if (content.count === 0 || (from === position && (tags.length === 0 || !wasEnd))) {
+      return { bytes: content.bytes, count: content.count, next, isEnd }
     }
-    this.#open.add(stream)
-    this.#timer ??= setInterval(() => this.#look(), INTERVAL).unref()
-    return stream
+    const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected({ tags }, event))
+    return { bytes: Buffer.from(wanted.map(({ text }) => text).join('')), count: wanted.length, next, isEnd }
   }
-
-  #remove(stream: OpenStream): void {
-    this.#open.delete(stream)
-    if (this.#open.size > 0) return
-    clearInterval(this.#timer)
-    this.#timer = undefined
-  }
-
-  #look(): void {
-    const now = performance.now()
-    for (const stream of this.#open) {
-      stream.isOver ||= this.#state.current !== 'serving' || now >= stream.endsAt
-      if (stream.isOver || now >= stream.beatAt) stream.waiting.abort()
-    }
-  }
-}
-
-async function readPart(read: ReadPage, after: string | undefined, tags: readonly string[]): Promise<Part> {
-  const page = await read({ ...TAIL_PAGE, after, tags })
-  const { content, entries, next, isEnd } = fitPage(page, eventsOf, ({ length }) => length <= MAX_UNSENT)
-  return { bytes: content, events: entries.length, next, isEnd }
 }

@@ -140,7 +140,8 @@ function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
   metrics.series('plantstore_webhook_attempts_total', () =>
     Object.entries(delivery.outcomes).map(([outcome, count]) => [{ outcome }, count]),
   )
-  metrics.bounds({ webhookRequests: delivery.bounds.requests, webhookBodies: delivery.bounds.bodies })
+  const { requests, bodies } = delivery.bounds
+  metrics.bounds({ webhookRequests: () => requests, webhookBodies: () => bodies })
 }
 
 /** Registers the metrics of the program's version and of the size of its store. */
