@@ -137,27 +137,18 @@ export class GroupCommit<Row, Result> {
     const { stats } = this.#options
     const startedAt = performance.now()
     if (this.#inFlight === 1) this.#progressAt = startedAt
-    const end = (): number => {
-      this.#progressAt = performance.now()
-      this.#lastTook = this.#progressAt - startedAt
-      return this.#lastTook
-    }
-    Promise.try(
-      this.#commit,
-      group.map(({ row }) => row),
-    ).then(
-      (results) => {
-        const took = end()
-        stats?.rows.observe(group.length)
-        stats?.milliseconds.observe(took)
-        this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject))
-      },
-      (error: unknown) => {
-        end()
-        if (stats !== undefined) stats.failures++
-        this.#settle(group, ({ reject }) => reject(error))
-      },
-    )
+    const rows = group.map(({ row }) => row)
+    const commit = () => Promise.try(this.#commit, rows)
+    const results = stats === undefined ? commit() : countCommit(stats, rows.length, commit)
+    results
+      .finally(() => {
+        this.#progressAt = performance.now()
+        this.#lastTook = this.#progressAt - startedAt
+      })
+      .then(
+        (results) => this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject)),
+        (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
+      )
   }
 
   #settle(

@@ -3,10 +3,9 @@ import { count, counted } from '../base/printable.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import type { Store } from '../domain/store.ts'
 import { commandActor } from '../domain/token.ts'
-import type { RefusedRow } from '../import/batch.ts'
 import type { Duplicates } from '../import/duplicates.ts'
 import { readPlants } from '../import/format.ts'
-import { type ImportCounts, type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
+import { type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import { duration } from '../settings/setting.ts'
 import { CommandAudit } from './log.ts'
@@ -87,7 +86,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   if (!quiet && flags.json !== true) reporter.printDuplicates(progress)
   if (flags.json === true) process.stdout.write(`${jsonOf({ dryRun, ...reporter.report })}\n`)
   else if (!quiet) progress.note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${reporter}`)
-  if (reporter.refused === 0) return 0
+  if (reporter.counts.refused === 0) return 0
   if (!dryRun) progress.note(CORRECTION_HINT)
   return 1
 }
@@ -112,28 +111,14 @@ function retryTimeOf(time: string): number {
 }
 
 /** Counts the results of the rows of a file, and prints the first refused rows at once. */
-class ImportReporter {
-  readonly #totals = new ImportTotals()
-  readonly #refusedRows: RefusedRow[] = []
+class ImportReporter extends ImportTotals {
   readonly #startedAt = performance.now()
   /** Undefined unless the command asks for them. */
   duplicates: Duplicates | undefined
 
-  get rows(): number {
-    return this.#totals.rows
-  }
-
-  get counts(): ImportCounts {
-    return this.#totals.counts
-  }
-
-  get refused(): number {
-    return this.#totals.counts.refused
-  }
-
   /** The counts and refused rows, with the members of the service's import report. */
   get report(): ImportSummary & Partial<Duplicates> {
-    return { ...this.#totals.counts, refusedRows: this.#refusedRows, ...this.duplicates }
+    return { ...this.counts, refusedRows: this.refusedRows, ...this.duplicates }
   }
 
   printDuplicates(progress: Progress): void {
@@ -147,21 +132,19 @@ class ImportReporter {
   }
 
   add(summary: ImportSummary, progress: Progress): void {
-    const before = this.refused
-    const listed = this.#totals.add(summary)
-    this.#refusedRows.push(...listed)
-    for (const { line, error, message } of listed) {
+    const before = this.counts.refused
+    for (const { line, error, message } of this.count(summary)) {
       progress.note(`line ${line}: error ${error}: ${message}`)
     }
-    if (before <= LISTED_ROWS && this.refused > LISTED_ROWS) {
+    if (before <= LISTED_ROWS && this.counts.refused > LISTED_ROWS) {
       progress.note('more rows were refused; they are counted but not listed')
     }
   }
 
   /** `10 added, 0 updated, 1 unchanged, 1 refused; 12 rows in 0.1 s, 120/s` */
-  toString(): string {
+  override toString(): string {
     const seconds = (performance.now() - this.#startedAt) / 1000
-    const counts = Object.entries(this.#totals.counts).map(([what, number]) => `${count(number)} ${what}`)
+    const counts = Object.entries(this.counts).map(([what, number]) => `${count(number)} ${what}`)
     return `${counts.join(', ')}; ${counted(this.rows, 'row')} in ${formatTime(seconds)}, ${count(Math.round(this.rows / seconds))}/s`
   }
 }

@@ -45,7 +45,6 @@ export class CsvRows {
   #cells: (string | undefined)[] = []
   /** The start of an unfinished cell. */
   #rest: string[] = []
-  #hasDoubledQuote = false
   #isWellFormed = true
   #line = 1
   #number = 1
@@ -93,9 +92,7 @@ export class CsvRows {
         separator = codeOf(this.separator)
         this.used.clear()
       } else if (c === QUOTE) {
-        if (state === 'start') state = 'quoted'
-        else if (state === 'quote') {
-          this.#hasDoubledQuote = true
+        if (state === 'start' || state === 'quote') {
           state = 'quoted'
         } else {
           this.#isWellFormed = false
@@ -143,10 +140,8 @@ export class CsvRows {
       this.#cells.push(text === '' ? undefined : text)
     } else {
       if (state === 'return' && !isLast) this.#isWellFormed = false
-      const text = raw.slice(1, state === 'return' ? -2 : -1)
-      this.#cells.push(this.#hasDoubledQuote ? text.replaceAll('""', '"') : text)
+      this.#cells.push(raw.slice(1, state === 'return' ? -2 : -1).replaceAll('""', '"'))
     }
-    this.#hasDoubledQuote = false
   }
 
   #takeRow(isEnded: boolean): CsvRow {
@@ -261,9 +256,6 @@ function joined(parts: readonly (string | undefined)[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join(' ')
 }
 
-const INTEGER = /^-?[0-9]+$/
-/** The most characters of an int64. */
-const MAX_ID_LENGTH = 20
 /** A number as spreadsheets show a long one. They have lost its last digits. */
 const ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i
 
@@ -274,11 +266,14 @@ const ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i
 export function integerOf(cell: string | undefined): PlantCandidate['id'] {
   const text = cell?.trim() ?? ''
   if (text === '') return undefined
-  if (!INTEGER.test(text)) {
+  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text) ?? []
+  if (digits === undefined) {
     const cause = ROUNDED.test(text) ? ', to which a spreadsheet program has rounded it' : ''
     return `must be an integer in plain digits, such as 7 or -7, not ${shown(text)}${cause}`
   }
-  const digits = text.length > MAX_ID_LENGTH ? text.replace(/^(-?)0+(?=[0-9])/, '$1') : text
-  const id = digits.length <= MAX_ID_LENGTH ? BigInt(digits) : undefined
+  const id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : undefined
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(text)}`
 }
+
+/** The most digits of an int64. */
+const MAX_DIGITS = 19

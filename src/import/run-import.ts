@@ -121,29 +121,26 @@ export const LISTED_ROWS = 1000
 
 /** Adds up the results of the rows of one file. */
 export class ImportTotals {
-  #counts: ImportCounts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
-  #listed = 0
-
-  get counts(): ImportCounts {
-    return this.#counts
-  }
+  counts: ImportCounts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+  /** The first LISTED_ROWS refused rows. */
+  readonly refusedRows: RefusedRow[] = []
 
   get rows(): number {
-    const { added, updated, unchanged, refused } = this.#counts
+    const { added, updated, unchanged, refused } = this.counts
     return added + updated + unchanged + refused
   }
 
-  /** @returns the refused rows to list */
-  add({ added, updated, unchanged, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
-    const before = this.#counts
-    this.#counts = {
+  /** @returns the refused rows that are listed now */
+  count({ added, updated, unchanged, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
+    const before = this.counts
+    this.counts = {
       added: before.added + added,
       updated: before.updated + updated,
       unchanged: before.unchanged + unchanged,
       refused: before.refused + refused,
     }
-    const listed = refusedRows.slice(0, LISTED_ROWS - this.#listed)
-    this.#listed += listed.length
+    const listed = refusedRows.slice(0, LISTED_ROWS - this.refusedRows.length)
+    this.refusedRows.push(...listed)
     return listed
   }
 }

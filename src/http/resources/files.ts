@@ -1,16 +1,9 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { filterOf } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
-import type { RefusedRow } from '../../import/batch.ts'
 import type { Duplicates } from '../../import/duplicates.ts'
 import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, readPlants, writeFile } from '../../import/format.ts'
-import {
-  type ImportCounts,
-  type ImportSummary,
-  ImportTotals,
-  runImport,
-  type TakeSummary,
-} from '../../import/run-import.ts'
+import { type ImportSummary, ImportTotals, runImport, type TakeSummary } from '../../import/run-import.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
 import { HttpError } from '../answer/refusal.ts'
@@ -91,27 +84,22 @@ function reportJson({ duplicateRows, ...report }: ImportReport): string {
 }
 
 /** Collects the results of the rows of a file: for the answer, or for the refusal of an import that stops early. */
-class ImportReporter {
+class ImportReporter extends ImportTotals {
   readonly #dryRun: boolean
-  readonly #totals = new ImportTotals()
-  readonly #refusedRows: RefusedRow[] = []
   /** The line in which the last imported row begins. */
   #line = 0
 
   constructor(dryRun: boolean) {
+    super()
     this.#dryRun = dryRun
   }
 
-  get counts(): ImportCounts {
-    return this.#totals.counts
-  }
-
   get report(): ImportReport {
-    return { dryRun: this.#dryRun, ...this.#totals.counts, refusedRows: this.#refusedRows }
+    return { dryRun: this.#dryRun, ...this.counts, refusedRows: this.refusedRows }
   }
 
   add(summary: ImportSummary, lastLine: number): void {
-    this.#refusedRows.push(...this.#totals.add(summary))
+    this.count(summary)
     this.#line = lastLine
   }
 
@@ -125,7 +113,7 @@ class ImportReporter {
   }
 
   #reached(): string {
-    const { added, updated, unchanged, refused } = this.#totals.counts
+    const { added, updated, unchanged, refused } = this.counts
     if (this.#line === 0) return 'no row was processed'
     const counts = `${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused`
     return `all rows up to line ${this.#line} were processed (${counts})`
