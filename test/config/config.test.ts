@@ -25,10 +25,14 @@ const NEEDED: Readonly<Partial<Record<keyof SettingValues, Readonly<Record<strin
 suite('the configuration', () => {
   test('prefers a flag to the environment, and the environment to the default', () => {
     for (const key of KEYS) {
-      const [[first, one], [second, two]] = CASES[key].right as readonly [[string, unknown], [string, unknown]]
-      const environment = { ...NEEDED[key], [environmentName(SETTINGS[key].flag)]: second }
-      assert.deepEqual(readConfig({ [key]: first }, environment)[key], one, `--${SETTINGS[key].flag}`)
-      assert.deepEqual(readConfig({}, environment)[key], two, environmentName(SETTINGS[key].flag))
+      const right = Object.entries(CASES[key].right)
+      right.forEach(([text, value], i) => {
+        const [other] = right[i - 1] ?? right.at(-1) ?? []
+        const environment = { ...NEEDED[key], [environmentName(SETTINGS[key].flag)]: other }
+        assert.deepEqual(readConfig({ [key]: text }, environment)[key], value, `--${SETTINGS[key].flag} ${text}`)
+        const own = { ...NEEDED[key], [environmentName(SETTINGS[key].flag)]: text }
+        assert.deepEqual(readConfig({}, own)[key], value, `${environmentName(SETTINGS[key].flag)}=${text}`)
+      })
     }
   })
 
