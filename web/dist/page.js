@@ -2456,6 +2456,13 @@ function Sentence({ text }) {
     return kind === "english" ? /* @__PURE__ */ a3("span", { lang: "en", children: part }, i5) : part;
   }) });
 }
+var Fault = ({ text, onRetry }) => text === "" ? null : /* @__PURE__ */ a3("p", { role: "alert", children: [
+  /* @__PURE__ */ a3(Sentence, { text }),
+  onRetry !== void 0 && /* @__PURE__ */ a3($, { children: [
+    " ",
+    /* @__PURE__ */ a3("button", { type: "button", onClick: onRetry, children: say("page.tryAgain") })
+  ] })
+] });
 
 // web/src/notices.tsx
 var MOST = 4;
@@ -3989,7 +3996,6 @@ var CsvRows = class {
   #cells = [];
   /** The start of an unfinished cell. */
   #rest = [];
-  #hasDoubledQuote = false;
   #isWellFormed = true;
   #line = 1;
   #number = 1;
@@ -4035,9 +4041,7 @@ var CsvRows = class {
         separator = codeOf(this.separator);
         this.used.clear();
       } else if (c5 === QUOTE) {
-        if (state === "start") state = "quoted";
-        else if (state === "quote") {
-          this.#hasDoubledQuote = true;
+        if (state === "start" || state === "quote") {
           state = "quoted";
         } else {
           this.#isWellFormed = false;
@@ -4083,10 +4087,8 @@ var CsvRows = class {
       this.#cells.push(text === "" ? void 0 : text);
     } else {
       if (state === "return" && !isLast) this.#isWellFormed = false;
-      const text = raw.slice(1, state === "return" ? -2 : -1);
-      this.#cells.push(this.#hasDoubledQuote ? text.replaceAll('""', '"') : text);
+      this.#cells.push(raw.slice(1, state === "return" ? -2 : -1).replaceAll('""', '"'));
     }
-    this.#hasDoubledQuote = false;
   }
   #takeRow(isEnded) {
     const row = {
@@ -4155,20 +4157,19 @@ function joined2(parts) {
   const texts = parts.map((part) => part?.trim() ?? "").filter((part) => part !== "");
   return texts.length === 0 ? void 0 : texts.join(" ");
 }
-var INTEGER = /^-?[0-9]+$/;
-var MAX_ID_LENGTH = 20;
 var ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i;
 function integerOf(cell) {
   const text = cell?.trim() ?? "";
   if (text === "") return void 0;
-  if (!INTEGER.test(text)) {
+  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text) ?? [];
+  if (digits === void 0) {
     const cause = ROUNDED.test(text) ? ", to which a spreadsheet program has rounded it" : "";
     return `must be an integer in plain digits, such as 7 or -7, not ${shown2(text)}${cause}`;
   }
-  const digits = text.length > MAX_ID_LENGTH ? text.replace(/^(-?)0+(?=[0-9])/, "$1") : text;
-  const id = digits.length <= MAX_ID_LENGTH ? BigInt(digits) : void 0;
+  const id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : void 0;
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown2(text)}`;
 }
+var MAX_DIGITS = 19;
 
 // web/src/import/guess.ts
 var NAMES = {
@@ -4910,7 +4911,7 @@ function SignIn({ why }) {
             say("signIn.remember")
           ] }),
           /* @__PURE__ */ a3("p", { class: "note", children: say("signIn.rememberNote") }),
-          why !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: why }) }),
+          /* @__PURE__ */ a3(Fault, { text: why }),
           /* @__PURE__ */ a3("button", { type: "submit", class: "primary", children: say("signIn.submit") })
         ]
       }
@@ -4934,7 +4935,7 @@ function WithProvider({ name }) {
   };
   return /* @__PURE__ */ a3("section", { class: "provider", "aria-label": say("signIn.provider"), children: [
     /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isLeaving.value, onClick: () => !isLeaving.value && void leave(), children: say("signIn.with", { name }) }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+    /* @__PURE__ */ a3(Fault, { text: fault.value })
   ] });
 }
 
@@ -5123,7 +5124,7 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
         }
       )
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+    /* @__PURE__ */ a3(Fault, { text: fault.value })
   ] });
 }
 
@@ -5187,7 +5188,7 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
         onReopen
       }
     ),
-    job3.fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: job3.fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: job3.fault.value }),
     kind === "mapping" && /* @__PURE__ */ a3("div", { children: [
       /* @__PURE__ */ a3(
         "button",
@@ -5327,7 +5328,7 @@ function ImportView({ session: session2 }) {
         ]
       }
     ),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
     current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a3("div", { class: "field", children: [
       /* @__PURE__ */ a3("label", { for: "sheet", children: say("import.sheet") }),
       /* @__PURE__ */ a3(
@@ -5350,10 +5351,10 @@ function replaceJob(next) {
 }
 
 // web/src/plants/by-id.ts
-var INTEGER2 = /^\s*([-−]?\d{1,19})\s*$/;
+var INTEGER = /^\s*([-−]?\d{1,19})\s*$/;
 var MOST3 = 2n ** 63n;
 function idIn(text) {
-  const digits = INTEGER2.exec(text)?.[1];
+  const digits = INTEGER.exec(text)?.[1];
   if (digits === void 0) return null;
   const id = BigInt(digits.replace("−", "-"));
   return id >= -MOST3 && id < MOST3 ? id : null;
@@ -5480,7 +5481,7 @@ function ChoosePlants({ client, id, tags, text }) {
       )
     ] }),
     tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a3("bdi", { children: tags.join(", ") }) }) }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
     /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
       /* @__PURE__ */ a3(
         "input",
@@ -6424,7 +6425,7 @@ function Preview2({ job: job3 }) {
       /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => void save(), children: say("labels.savePdf") }),
       /* @__PURE__ */ a3("p", { role: "status", children: written.value !== void 0 && say("labels.writing", { page: written.value + 1, pages }) })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
     /* @__PURE__ */ a3("p", { class: "note", children: say("labels.realSize") }),
     /* @__PURE__ */ a3("div", { class: "preview", children: /* @__PURE__ */ a3(
       SheetPage,
@@ -6753,7 +6754,7 @@ function AddPlant({ client, list: list2 }) {
           /* @__PURE__ */ a3(TagSuggestions, { id: "new-tags", tags })
         ] }),
         /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
-        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+        /* @__PURE__ */ a3(Fault, { text: fault.value })
       ]
     }
   );
@@ -7285,7 +7286,7 @@ function DuplicatesView({ session: { client, may } }) {
       read.value === void 0 && groups.value.length === 0 && fault.value === "" && say("duplicates.none"),
       isFull.value && say("duplicates.first", { most: MOST_GROUPS })
     ] }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
     groups.value.map((group) => /* @__PURE__ */ a3(
       Duplicates,
       {
@@ -7367,7 +7368,7 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
     group.plants.length > shown6.length && /* @__PURE__ */ a3("p", { class: "note", children: say("duplicates.more", { plants: plantsIn(group.plants.length - shown6.length) }) }),
     mayWrite && !isDone.value && /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isWorking.value, onClick: () => void run(), children: isWorking.value ? say("duplicates.deleting") : say("duplicates.keep", { id: String(kept4.value?.id), plants: plantsIn(others.length) }) }),
     /* @__PURE__ */ a3("p", { role: "status", children: isDone.value && say("duplicates.kept", { id: String(kept4.value?.id) }) }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
     /* @__PURE__ */ a3(Conflicts, { conflicts: conflicts.value })
   ] });
 }
@@ -7660,7 +7661,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
           )
         ] }),
         /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
-        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+        /* @__PURE__ */ a3(Fault, { text: fault.value })
       ]
     }
   );
@@ -7732,11 +7733,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
       )
     ] }, position)) }),
     next.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(next.value), children: say("history.earlier") }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-      /* @__PURE__ */ a3(Sentence, { text: fault.value }),
-      " ",
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(), children: say("page.tryAgain") })
-    ] })
+    /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() })
   ] });
 }
 function State({ plant, isOld }) {
@@ -8112,20 +8109,15 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
   const plants2 = list2.chunks.value.flatMap((chunk) => chunk.plants);
   return /* @__PURE__ */ a3($, { children: [
     outcome.value === "reading" && /* @__PURE__ */ a3("p", { role: "status", children: say("plant.reading") }),
-    outcome.value === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-      /* @__PURE__ */ a3(Sentence, { text: fault.value }),
-      " ",
-      /* @__PURE__ */ a3(
-        "button",
-        {
-          type: "button",
-          onClick: () => {
-            tries.value += 1;
-          },
-          children: say("page.tryAgain")
+    outcome.value === "failed" && /* @__PURE__ */ a3(
+      Fault,
+      {
+        text: fault.value,
+        onRetry: () => {
+          tries.value += 1;
         }
-      )
-    ] }),
+      }
+    ),
     outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a3(
       EnterPlant,
       {
@@ -8719,7 +8711,7 @@ function ExportPlants({ client, filter }) {
         /* @__PURE__ */ a3(Warning, { ...pitfalls.value })
       ] }),
       read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
-      fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+      /* @__PURE__ */ a3(Fault, { text: fault.value })
     ] })
   ] });
 }
@@ -9234,7 +9226,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               }
             ),
-            fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }),
+            /* @__PURE__ */ a3(Fault, { text: fault.value }),
             /* @__PURE__ */ a3("ul", { children: found.value.slice(0, MOST_SHOWN4).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a3("li", { children: [
               /* @__PURE__ */ a3("label", { class: "check", children: [
                 /* @__PURE__ */ a3(
@@ -9460,11 +9452,7 @@ function Foot({ list: list2, filter }) {
   }, [list2, state]);
   const isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
   return /* @__PURE__ */ a3("div", { ref: place2, class: isEmpty ? "foot nothing" : "foot", tabIndex: -1, children: [
-    state === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-      /* @__PURE__ */ a3(Sentence, { text: list2.fault.value }),
-      " ",
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => list2.retry(), children: say("page.tryAgain") })
-    ] }),
+    state === "failed" && /* @__PURE__ */ a3(Fault, { text: list2.fault.value, onRetry: () => list2.retry() }),
     /* @__PURE__ */ a3("p", { role: "status", children: [
       state === "searching" && isEmpty && say("plants.searching"),
       state === "loading" && say("plants.readingMore"),
@@ -9921,7 +9909,7 @@ function ChooseSet({ client }) {
       read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
     ] }),
     /* @__PURE__ */ a3("p", { role: "status", children: read.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read.value) }) }),
-    fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+    /* @__PURE__ */ a3(Fault, { text: fault.value })
   ] });
 }
 
@@ -10184,11 +10172,7 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
       /* @__PURE__ */ a3("div", { children: [
         /* @__PURE__ */ a3(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
         /* @__PURE__ */ a3("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a3(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
-        fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-          /* @__PURE__ */ a3(Sentence, { text: fault.value }),
-          " ",
-          /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(stocktake2.unread), children: say("page.tryAgain") })
-        ] })
+        /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read(stocktake2.unread) })
       ] }),
       /* @__PURE__ */ a3(
         PlantsFound,
@@ -10456,7 +10440,7 @@ function NewTokenForm({ client, own, onMade }) {
             )
           ] }),
           /* @__PURE__ */ a3("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: say(isMaking.value ? "tokens.creating" : "tokens.create") }),
-          fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+          /* @__PURE__ */ a3(Fault, { text: fault.value })
         ]
       }
     ),
@@ -10600,11 +10584,7 @@ function TokensView({ session: session2 }) {
       /* @__PURE__ */ a3("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due.has(id)).map(itemOf) })
     ] }),
     /* @__PURE__ */ a3("h2", { id: "tokens", children: say(due.size > 0 ? "tokens.others" : "tokens.all") }),
-    state.value === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-      /* @__PURE__ */ a3(Sentence, { text: fault.value }),
-      " ",
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(), children: say("page.tryAgain") })
-    ] }),
+    state.value === "failed" && /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
     state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a3("p", { class: "empty", children: say("tokens.none") }),
     /* @__PURE__ */ a3("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
     others.length > shown6.value && /* @__PURE__ */ a3(
@@ -10695,11 +10675,7 @@ function WebhooksView({ session: { client } }) {
   }, []);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("h1", { children: say("view.webhooks") }),
-    state.value === "failed" && /* @__PURE__ */ a3("p", { role: "alert", children: [
-      /* @__PURE__ */ a3(Sentence, { text: fault.value }),
-      " ",
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(), children: say("page.tryAgain") })
-    ] }),
+    state.value === "failed" && /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
     state.value === "read" && webhooks.value.length === 0 && /* @__PURE__ */ a3("p", { class: "empty", children: say("webhooks.none") }),
     /* @__PURE__ */ a3("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a3(WebhookItem, { client, webhook, onTested: () => void read() }, webhook.id)) })
   ] });

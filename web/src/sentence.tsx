@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { say } from './language/language.ts'
 import { dividedByMarks } from './named.ts'
 
 /** Shows a sentence, each marked name in its own direction, and what is in English as English. */
@@ -18,3 +19,25 @@ export function Sentence({ text }: { readonly text: string }): JSX.Element {
     </span>
   )
 }
+
+interface FaultProps {
+  /** Empty: there is no fault. */
+  readonly text: string
+  readonly onRetry?: () => void
+}
+
+/** Tells the person of a fault. */
+export const Fault = ({ text, onRetry }: FaultProps): JSX.Element | null =>
+  text === '' ? null : (
+    <p role="alert">
+      <Sentence text={text} />
+      {onRetry !== undefined && (
+        <>
+          {' '}
+          <button type="button" onClick={onRetry}>
+            {say('page.tryAgain')}
+          </button>
+        </>
+      )}
+    </p>
+  )

@@ -6,7 +6,7 @@ import { LanguageMenu } from './language/language-menu.tsx'
 import { sayWith } from './language/say-with.ts'
 import { leaveToSignIn, provider } from './provider.ts'
 import { said } from './said.ts'
-import { Sentence } from './sentence.tsx'
+import { Fault } from './sentence.tsx'
 import { signIn } from './session.ts'
 
 export function SignIn({ why }: { readonly why: string }): JSX.Element {
@@ -52,11 +52,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           {say('signIn.remember')}
         </label>
         <p class="note">{say('signIn.rememberNote')}</p>
-        {why !== '' && (
-          <p role="alert">
-            <Sentence text={why} />
-          </p>
-        )}
+        <Fault text={why} />
         <button type="submit" class="primary">
           {say('signIn.submit')}
         </button>
@@ -85,11 +81,7 @@ function WithProvider({ name }: { readonly name: string }): JSX.Element {
       <button type="button" aria-disabled={isLeaving.value} onClick={() => !isLeaving.value && void leave()}>
         {say('signIn.with', { name })}
       </button>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
     </section>
   )
 }

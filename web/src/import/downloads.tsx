@@ -4,7 +4,7 @@ import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { ImportJob } from './import-job.ts'
 import { reportOf } from './report.ts'
 import type { Outcome } from './run.ts'
@@ -52,11 +52,7 @@ export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX
           </button>
         )}
       </p>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
     </>
   )
 }

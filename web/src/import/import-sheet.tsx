@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isFocusLost } from '../focus.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault, Sentence } from '../sentence.tsx'
 import type { Session } from '../session.ts'
 import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
@@ -58,11 +58,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
         onMode={(next) => job.change({ mode: next })}
         onReopen={onReopen}
       />
-      {job.fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={job.fault.value} />
-        </p>
-      )}
+      <Fault text={job.fault.value} />
       {kind === 'mapping' && (
         <div key="check">
           <button

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { PageError, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
@@ -87,11 +87,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           {say(isUnfinished ? 'import.another' : 'import.note')}
         </p>
       </section>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
       {current !== undefined && sheets.value.length > 1 && (
         <div class="field">
           <label for="sheet">{say('import.sheet')}</label>

@@ -7,7 +7,7 @@ import { sayWith } from '../language/say-with.ts'
 import { tell } from '../notices.tsx'
 import { findById, withFirst } from '../plants/by-id.ts'
 import { isAbort, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { add, addAll, chosen, isChosen, labelOf, MOST_LABELS, remove } from './chosen.ts'
 
 const SHOWN = 20
@@ -95,11 +95,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
       {tags.length > 0 && (
         <p class="note">{sayWith('labels.onlyTags', { count: tags.length, tags: <bdi>{tags.join(', ')}</bdi> })}</p>
       )}
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
       <ul class="found">
         {found.value.map((plant) => (
           <li key={String(plant.id)}>

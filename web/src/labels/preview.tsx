@@ -4,7 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, pdfOf } from './document.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
@@ -70,11 +70,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         </button>
         <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
       </div>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
       <p class="note">{say('labels.realSize')}</p>
       <div class="preview">
         <SheetPage

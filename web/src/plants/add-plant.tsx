@@ -7,7 +7,7 @@ import { say } from '../language/language.ts'
 import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { idIn } from './by-id.ts'
 import { create, NOTHING, typed } from './new-plant.ts'
 import type { PlantList } from './plant-list.ts'
@@ -123,11 +123,7 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
       <button type="submit" class="primary" aria-disabled={isSaving.value}>
         {say(isSaving.value ? 'plants.adding' : 'plants.add')}
       </button>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
     </form>
   )
 }

@@ -7,7 +7,7 @@ import { say } from '../language/language.ts'
 import { named } from '../named.ts'
 import { linkTo } from '../route.ts'
 import { isAbort, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { apply, type Change, type Conflict } from './bulk/apply.ts'
 import { Conflicts, keepDone, plantsIn } from './bulk/done.tsx'
@@ -71,11 +71,7 @@ export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Ele
         {read.value === undefined && groups.value.length === 0 && fault.value === '' && say('duplicates.none')}
         {isFull.value && say('duplicates.first', { most: MOST_GROUPS })}
       </p>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
       {groups.value.map((group) => (
         <Duplicates
           key={String(group.plants[0]?.id)}
@@ -181,11 +177,7 @@ function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): JSX.Ele
         </button>
       )}
       <p role="status">{isDone.value && say('duplicates.kept', { id: String(kept.value?.id) })}</p>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
       <Conflicts conflicts={conflicts.value} />
     </fieldset>
   )

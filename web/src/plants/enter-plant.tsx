@@ -9,7 +9,7 @@ import { askBeforeLosing } from '../leaving.ts'
 import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { putDraft } from './drafts.ts'
 
 interface Typed {
@@ -106,11 +106,7 @@ export function EnterPlant({ client, id, isFocused, onEntered }: EnterProps): JS
       <button type="submit" class="primary" aria-disabled={isSaving.value}>
         {say(isSaving.value ? 'plants.adding' : 'plants.add')}
       </button>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
     </form>
   )
 }

@@ -6,7 +6,7 @@ import { megabytesOf, say } from '../language/language.ts'
 import { closeOnEscape } from '../panel.ts'
 import { isAbort, said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { forSpreadsheets, type Pitfalls } from '../spreadsheet.ts'
 import { idSought } from './by-id.ts'
 import { type Filter, isAll, wantedBy } from './filter.ts'
@@ -72,11 +72,7 @@ export function ExportPlants({ client, filter }: ExportProps): JSX.Element {
             {say('import.stop')}
           </button>
         )}
-        {fault.value !== '' && (
-          <p role="alert">
-            <Sentence text={fault.value} />
-          </p>
-        )}
+        <Fault text={fault.value} />
       </div>
     </details>
   )

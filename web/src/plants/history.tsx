@@ -7,7 +7,7 @@ import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { tell } from '../notices.tsx'
 import { isAbort, isRefusal, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 
 interface HistoryProps {
   readonly client: PlantstoreClient
@@ -91,14 +91,7 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
           {say('history.earlier')}
         </button>
       )}
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />{' '}
-          <button type="button" onClick={() => void read()}>
-            {say('page.tryAgain')}
-          </button>
-        </p>
-      )}
+      <Fault text={fault.value} onRetry={() => void read()} />
     </section>
   )
 }

@@ -5,7 +5,7 @@ import type { StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { linkTo, route } from '../route.ts'
 import { isAbort, isRefusal, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { CopiesDialog } from './bulk/copies-dialog.tsx'
 import { idIn } from './by-id.ts'
@@ -69,17 +69,12 @@ export function OnePlant({ session: { client, may, own }, id, isScanned = false 
     <>
       {outcome.value === 'reading' && <p role="status">{say('plant.reading')}</p>}
       {outcome.value === 'failed' && (
-        <p role="alert">
-          <Sentence text={fault.value} />{' '}
-          <button
-            type="button"
-            onClick={() => {
-              tries.value += 1
-            }}
-          >
-            {say('page.tryAgain')}
-          </button>
-        </p>
+        <Fault
+          text={fault.value}
+          onRetry={() => {
+            tries.value += 1
+          }}
+        />
       )}
       {outcome.value === 'absent' &&
         (may('plants:write') ? (

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../icon.tsx'
 import { say } from '../language/language.ts'
 import { linkTo, replaceQuery, route } from '../route.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { stocktake } from '../stocktake/kept-stocktake.ts'
 import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
@@ -168,14 +168,7 @@ function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Fil
   const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
   return (
     <div ref={place} class={isEmpty ? 'foot nothing' : 'foot'} tabIndex={-1}>
-      {state === 'failed' && (
-        <p role="alert">
-          <Sentence text={list.fault.value} />{' '}
-          <button type="button" onClick={() => list.retry()}>
-            {say('page.tryAgain')}
-          </button>
-        </p>
-      )}
+      {state === 'failed' && <Fault text={list.fault.value} onRetry={() => list.retry()} />}
       <p role="status">
         {state === 'searching' && isEmpty && say('plants.searching')}
         {state === 'loading' && say('plants.readingMore')}

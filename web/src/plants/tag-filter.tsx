@@ -5,7 +5,7 @@ import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
 import { numberOf, say } from '../language/language.ts'
 import { closeOnEscape } from '../panel.ts'
 import { said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
 import type { PlantList } from './plant-list.ts'
 
@@ -67,11 +67,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
               sought.value = event.currentTarget.value
             }}
           />
-          {fault.value !== '' && (
-            <p role="alert">
-              <Sentence text={fault.value} />
-            </p>
-          )}
+          <Fault text={fault.value} />
           <ul>
             {found.value.slice(0, MOST_SHOWN).map(({ tag, plants }) => (
               <li key={tag}>

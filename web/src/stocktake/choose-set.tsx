@@ -10,7 +10,7 @@ import { SearchField } from '../plants/search-field.tsx'
 import { TagFilter } from '../plants/tag-filter.tsx'
 import { replaceQuery, route } from '../route.ts'
 import { isAbort, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import { begin } from './kept-stocktake.ts'
 import { readSet } from './read-plants.ts'
 import { MOST_PLANTS, Stocktake } from './stocktake.ts'
@@ -77,11 +77,7 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
         )}
       </p>
       <p role="status">{read.value !== undefined && say('bulk.readingSoFar', { plants: plantsIn(read.value) })}</p>
-      {fault.value !== '' && (
-        <p role="alert">
-          <Sentence text={fault.value} />
-        </p>
-      )}
+      <Fault text={fault.value} />
     </>
   )
 }

@@ -9,7 +9,7 @@ import { named } from '../named.ts'
 import { DoneActions, plantsIn } from '../plants/bulk/done.tsx'
 import { isAbort, said } from '../said.ts'
 import { ReadCode } from '../scan/read-code.tsx'
-import { Sentence } from '../sentence.tsx'
+import { Fault, Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { end, isKept } from './kept-stocktake.ts'
 import { PlantsFound } from './plants-found.tsx'
@@ -99,14 +99,7 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
               <Sentence text={sentenceOf(last.value.finding, last.value.id, stocktake.plant(last.value.id))} />
             )}
           </p>
-          {fault.value !== '' && (
-            <p role="alert">
-              <Sentence text={fault.value} />{' '}
-              <button type="button" onClick={() => void read(stocktake.unread)}>
-                {say('page.tryAgain')}
-              </button>
-            </p>
-          )}
+          <Fault text={fault.value} onRetry={() => void read(stocktake.unread)} />
         </div>
         <PlantsFound
           client={client}

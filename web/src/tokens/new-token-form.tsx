@@ -4,7 +4,7 @@ import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { Scope } from '../session.ts'
 import { created, NOTHING, typed } from './new-token.ts'
 import { Secrets } from './secrets.tsx'
@@ -100,11 +100,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
         <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isMaking.value}>
           {say(isMaking.value ? 'tokens.creating' : 'tokens.create')}
         </button>
-        {fault.value !== '' && (
-          <p role="alert">
-            <Sentence text={fault.value} />
-          </p>
-        )}
+        <Fault text={fault.value} />
       </form>
       <Secrets />
     </>

@@ -7,7 +7,7 @@ import { sayWith } from '../language/say-with.ts'
 import { named } from '../named.ts'
 import { tell } from '../notices.tsx'
 import { said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
@@ -111,14 +111,7 @@ export function TokensView({ session }: ViewProps): JSX.Element {
         </>
       )}
       <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
-      {state.value === 'failed' && (
-        <p role="alert">
-          <Sentence text={fault.value} />{' '}
-          <button type="button" onClick={() => void read()}>
-            {say('page.tryAgain')}
-          </button>
-        </p>
-      )}
+      {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
       {state.value === 'read' && tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
       <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
         {others.slice(0, shown.value).map(itemOf)}

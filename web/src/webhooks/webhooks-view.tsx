@@ -7,7 +7,7 @@ import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { tell } from '../notices.tsx'
 import { foreign, said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
+import { Fault, Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 
 const shown = (text: string): string => timeOf(text, 'medium')
@@ -47,14 +47,7 @@ export function WebhooksView({ session: { client } }: ViewProps): JSX.Element {
   return (
     <>
       <h1>{say('view.webhooks')}</h1>
-      {state.value === 'failed' && (
-        <p role="alert">
-          <Sentence text={fault.value} />{' '}
-          <button type="button" onClick={() => void read()}>
-            {say('page.tryAgain')}
-          </button>
-        </p>
-      )}
+      {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
       {state.value === 'read' && webhooks.value.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
       <ul class="tokens webhooks" aria-busy={state.value === 'reading'}>
         {webhooks.value.map((webhook) => (
