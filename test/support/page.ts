@@ -228,10 +228,15 @@ export async function assertAccessible(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: null })
 }
 
-/** Fails if the page is wider than the window. */
+/** Fails if the page stays wider than the window: after a change of the window, some parts follow in the next frames. */
 export async function assertFits(page: Page): Promise<void> {
-  const [wide, window] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
-  assert.ok(wide <= window, `the page is ${wide} pixels wide in a window of ${window}`)
+  let found: readonly number[] = []
+  const fits = async () => {
+    found = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]')
+    const [wide = 0, window = 0] = found
+    return wide <= window
+  }
+  await untilHolds(fits, () => `the page is ${found.join(' pixels wide in a window of ')}`)
 }
 
 /** The least height and width of what a finger hits, in CSS pixels. */
