@@ -7,7 +7,7 @@ import { budgetOf } from './pool/client.ts'
 import { type PoolShare, sessionOf } from './pool/pool-share.ts'
 import { plantsAt } from './read/long-reads.ts'
 import { MARKER_QUERY } from './search-terms.ts'
-import { updatePlants } from './write/write-plants.ts'
+import { insertColumns, writePlants } from './write/write-plants.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The key of the advisory lock of migrations: the bytes "PLNT" twice. */
@@ -151,7 +151,10 @@ async function refold(run: Run): Promise<void> {
   await run({ text, values: [MARKER_QUERY, FOLDED_ANEW] })
   for await (const plants of plantsAt(run, 'stale')) {
     // A sharded store can update only a single row in a transaction like this.
-    for (const plant of plants) await updatePlants(sessionOf(run), [{ before: plant, after: plant }])
+    for (const plant of plants) {
+      const swap = { id: plant.id, before: plant, after: plant, changes: [] }
+      await writePlants(sessionOf(run), 'update', [swap], insertColumns)
+    }
   }
   await run({ text: 'CLOSE stale' })
 }

@@ -18,10 +18,15 @@ export function rowOf({ id, name, tag }: NewPlant): PlantRow {
 /** Encodes plants as one binary array for each column, which costs both sides a fraction of arrays as text. */
 export const columnsOf = (rows: readonly PlantRow[]): Buffer[] => [
   bigintArray(rows.map(({ id }) => id)),
-  textArray(rows.map(({ name }) => name)),
-  textArray(rows.map(({ tag }) => tag)),
+  ...textsOf(rows),
   textArray(rows.map(({ key }) => key)),
   tsvectorArray(rows.map(({ words }) => words)),
+]
+
+/** Encodes the names and the tags of plants; NULL where there is no plant. */
+export const textsOf = (plants: readonly (NewPlant | undefined)[]): Buffer[] => [
+  textArray(plants.map((plant) => plant?.name)),
+  textArray(plants.map((plant) => plant?.tag)),
 ]
 
 /** Returns the values of a plant for one row. */

@@ -37,10 +37,9 @@ import { listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { Sharding } from './sharding/sharding.ts'
 import type { ShardState } from './sharding/shards.ts'
-import { SearchUpkeep, TagCounts } from './table-upkeep.ts'
+import { TableUpkeep } from './table-upkeep.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { PostgresWebhookStore } from './webhook-store.ts'
-import { changePlants } from './write/compare-and-swap.ts'
 import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
@@ -78,8 +77,7 @@ export class PostgresStore implements Store {
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
-  readonly #searchUpkeep: SearchUpkeep
-  readonly #tagCounts: TagCounts
+  readonly #upkeep: TableUpkeep
   readonly #statistics = new StatisticsCache()
   readonly #sharding: Sharding
   readonly #points: PointReader
@@ -130,8 +128,7 @@ export class PostgresStore implements Store {
     this.tokens = new PostgresTokenStore(main)
     this.ids = new PostgresIdStore(searches, reservations)
     this.webhooks = new PostgresWebhookStore(main)
-    this.#searchUpkeep = new SearchUpkeep(this.#counts)
-    this.#tagCounts = new TagCounts(this.#dedicated)
+    this.#upkeep = new TableUpkeep(this.#counts, this.#dedicated)
     const { makeGroups } = this.#sharding
     this.#points = new PointReader(groups, makeGroups, options)
     this.#queue = new WriteQueue(
@@ -174,7 +171,7 @@ export class PostgresStore implements Store {
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    return this.#tagCounts.list(searches.within(searches.budget(signal)), after, limit)
+    return this.#upkeep.listTags(searches.within(searches.budget(signal)), after, limit)
   }
 
   async importPlants(
@@ -186,12 +183,12 @@ export class PostgresStore implements Store {
     const commit = () => this.#sharding.importPlants(plants, write)
     const results = await countCommit(this.#queue.commits.import, plants.length, commit)
     this.#wrote(plants.length, sum(plants, textLength))
-    this.#searchUpkeep.imported(plants.length)
+    this.#upkeep.imported(plants.length)
     return results
   }
 
   async afterImport(): Promise<void> {
-    if (await this.#searchUpkeep.afterImport()) this.#statistics.forget()
+    if (await this.#upkeep.afterImport()) this.#statistics.forget()
   }
 
   startDryRun(mode: ImportMode): Promise<DryRun> {
@@ -283,9 +280,7 @@ export class PostgresStore implements Store {
   }
 
   async #change(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    const session = this.#shares.groups.session(budget)
-    const isLogging = this.changes !== undefined
-    const results = await changePlants(session, changes, budget, this.#sharding.insert, isLogging)
+    const results = await this.#writer.changePlants(changes, budget)
     this.#wrote(
       changes.length,
       sum(changes, ({ change }) => weightOf(change)),
@@ -296,8 +291,7 @@ export class PostgresStore implements Store {
   /** @param text their UTF-16 units */
   #wrote(plants: number, text: number): void {
     this.changes?.wrote()
-    this.#searchUpkeep.wrote(plants, text)
-    this.#tagCounts.wrote(plants)
+    this.#upkeep.wrote(plants, text)
     this.#sharding.refreshIfOld()
   }
 

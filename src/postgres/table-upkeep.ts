@@ -1,49 +1,44 @@
 import type { TagCount } from '../domain/store.ts'
 import { sqlState } from './errors.ts'
-import type { Client, Run, Statement } from './pool/client.ts'
-import { budgetOf } from './pool/client.ts'
+import { budgetOf, type Client, type Run, type Statement } from './pool/client.ts'
 import type { DedicatedClients } from './pool/pool-share.ts'
 import { storable, TAG_KEY } from './read/search-conditions.ts'
 
 /** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
 const TEXT_BATCH = 2 ** 20
 const EACH = 32
+/** Written plants between two additions of counts of tags. */
+const PLANT_BATCH = 20_000
 /** Imported plants, and their share of all plants, from which the table is vacuumed: as for autovacuum, but at once. */
 const MANY = 10_000
 const SHARE = 0.2
-const STATEMENT_TIMEOUT = 10 * 60_000
+const TIMEOUT = 10 * 60_000
+const UNDEFINED_TABLE = '42P01'
 
-/** Keeps the table of plants in the state in which searches are fast, in the background. */
-export class SearchUpkeep {
+/** Keeps the tables in the state in which searches and counts of tags are fast, in the background. */
+export class TableUpkeep {
   readonly #clients: DedicatedClients
-  #written = 0
-  #isCleaning = false
+  readonly #cleanup: Background
+  readonly #addition: Background
+  /** Whether the database has both tables of counts. They may be removed while the store is served. */
+  #hasCounts = true
   #imported = 0
   #isVacuuming = false
 
-  /** @param clients not those of exports, whose place the work must not take */
-  constructor(clients: DedicatedClients) {
+  /**
+   * @param clients for work on the table of plants: not those of exports, whose place it must not take
+   * @param others for the additions
+   */
+  constructor(clients: DedicatedClients, others: DedicatedClients) {
     this.#clients = clients
+    this.#cleanup = new Background(clients, TEXT_BATCH, cleanPendingList)
+    this.#addition = new Background(others, PLANT_BATCH, addCounts)
   }
 
-  /**
-   * Cleans up the pending list of the GIN index plants_by_word
-   * (https://www.postgresql.org/docs/current/gin-implementation.html#GIN-FAST-UPDATE). PostgreSQL appends new words to
-   * the list, and searches read it. Without this, the statement that fills the list cleans it up, which delayed every
-   * 2,000th group by 130 ms. Call it after each commit that wrote plants, with their UTF-16 units.
-   */
+  /** Call it after each commit that wrote plants, with their UTF-16 units. */
   wrote(plants: number, text: number): void {
-    this.#written += plants * EACH + text
-    if (this.#written < TEXT_BATCH || this.#isCleaning) return
-    this.#written = 0
-    this.#isCleaning = true
-    this.#clients
-      .use(cleanPendingList)
-      // The next cleanup, or autovacuum, moves these words too.
-      .catch(() => {})
-      .finally(() => {
-        this.#isCleaning = false
-      })
+    this.#cleanup.count(plants * EACH + text)
+    if (this.#hasCounts) this.#addition.count(plants)
   }
 
   /** Call it after each commit of an import. */
@@ -68,82 +63,87 @@ export class SearchUpkeep {
     if (isVacuumed) this.#imported -= imported
     return isVacuumed
   }
-}
-
-async function cleanPendingList(client: Client): Promise<void> {
-  await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
-  await client.run({ text: "SELECT gin_clean_pending_list('plants_by_word')" }, budgetOf(STATEMENT_TIMEOUT))
-}
-
-async function vacuum(client: Client, imported: number): Promise<boolean> {
-  const text = "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass AND pg_relation_size(oid) > 0"
-  const { rows } = await client.run({ text })
-  if (rows.length === 0 || imported < SHARE * Number(rows[0]?.[0])) return false
-  await client.run({ text: `SET statement_timeout = ${STATEMENT_TIMEOUT}` })
-  await client.run({ text: 'VACUUM (ANALYZE) plants' }, budgetOf(STATEMENT_TIMEOUT))
-  return true
-}
-
-/** Written plants between two runs of `add`. */
-const BATCH = 20_000
-const UNDEFINED_TABLE = '42P01'
-
-/**
- * Adds the rows of tag_changes to tag_counts, in the background. Triggers append the changes (sql/postgres/000005.sql).
- * Readers sum both tables, so their counts are always current.
- */
-export class TagCounts {
-  readonly #clients: DedicatedClients
-  /** Whether the database has both tables. They may be removed while the store is served. */
-  #areKept = true
-  #written = 0
-  #isAdding = false
-
-  constructor(clients: DedicatedClients) {
-    this.#clients = clients
-  }
-
-  /** Call it after each commit that wrote plants. */
-  wrote(plants: number): void {
-    this.#written += plants
-    if (this.#written < BATCH || this.#isAdding || !this.#areKept) return
-    this.#written = 0
-    this.#isAdding = true
-    this.#clients
-      .use(add)
-      // The next run adds these changes too.
-      .catch(() => {})
-      .finally(() => {
-        this.#isAdding = false
-      })
-  }
 
   /** See Store.listTags. Counts the plants where no counts are kept: the triggers count only in a table on one server. */
-  async list(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
+  async listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
     const values = after === undefined ? [limit] : [limit, storable(after)]
-    if (this.#areKept) {
+    if (this.#hasCounts) {
       try {
         return await tags(run, { text: kept(after), values })
       } catch (error) {
         if (sqlState(error) !== UNDEFINED_TABLE) throw error
-        this.#areKept = false
+        this.#hasCounts = false
       }
     }
     return tags(run, { text: counted(after), values })
   }
 }
 
-async function add(client: Client): Promise<void> {
-  const run = (text: string) => client.run({ text }, budgetOf(STATEMENT_TIMEOUT))
-  await run(`SET statement_timeout = ${STATEMENT_TIMEOUT}`)
-  await run('BEGIN')
-  // Two concurrent runs could add one change twice. The lock blocks neither readers nor writers of plants.
-  await run('LOCK TABLE tag_counts IN EXCLUSIVE MODE')
-  await run(ADD)
-  await run('DELETE FROM tag_counts WHERE plants = 0')
-  await run('COMMIT')
-  await run('VACUUM tag_changes')
+/** Runs work once enough has been counted, one run at a time. What a run that fails has left, the next one does. */
+class Background {
+  readonly #clients: DedicatedClients
+  readonly #batch: number
+  readonly #work: (client: Client) => Promise<void>
+  #counted = 0
+  #isRunning = false
+
+  constructor(clients: DedicatedClients, batch: number, work: (client: Client) => Promise<void>) {
+    this.#clients = clients
+    this.#batch = batch
+    this.#work = work
+  }
+
+  count(amount: number): void {
+    this.#counted += amount
+    if (this.#counted < this.#batch || this.#isRunning) return
+    this.#counted = 0
+    this.#isRunning = true
+    this.#clients
+      .use(this.#work)
+      .catch(() => {})
+      .finally(() => {
+        this.#isRunning = false
+      })
+  }
 }
+
+async function runFor(client: Client, ...texts: readonly string[]): Promise<void> {
+  await client.run({ text: `SET statement_timeout = ${TIMEOUT}` })
+  for (const text of texts) await client.run({ text }, budgetOf(TIMEOUT))
+}
+
+/**
+ * Cleans up the pending list of the GIN index plants_by_word
+ * (https://www.postgresql.org/docs/current/gin-implementation.html#GIN-FAST-UPDATE). PostgreSQL appends new words to the
+ * list, and searches read it. Without this, the statement that fills the list cleans it up, which delayed every 2,000th
+ * group by 130 ms.
+ */
+const cleanPendingList = (client: Client): Promise<void> =>
+  runFor(client, "SELECT gin_clean_pending_list('plants_by_word')")
+
+async function vacuum(client: Client, imported: number): Promise<boolean> {
+  const text = "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass AND pg_relation_size(oid) > 0"
+  const { rows } = await client.run({ text })
+  if (rows.length === 0 || imported < SHARE * Number(rows[0]?.[0])) return false
+  await runFor(client, 'VACUUM (ANALYZE) plants')
+  return true
+}
+
+/**
+ * Adds the rows of tag_changes to tag_counts. Triggers append the changes (sql/postgres/000005.sql). Readers sum both
+ * tables, so their counts are always current.
+ */
+const addCounts = (client: Client): Promise<void> =>
+  runFor(
+    client,
+    'BEGIN',
+    // Two concurrent runs could add one change twice. The lock blocks neither readers nor writers of plants.
+    'LOCK TABLE tag_counts IN EXCLUSIVE MODE',
+    ADD,
+    'DELETE FROM tag_counts WHERE plants = 0',
+    'COMMIT',
+    'VACUUM tag_changes',
+  )
 
 const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
     sums AS (SELECT tag, sum(plants) AS plants FROM taken GROUP BY tag),

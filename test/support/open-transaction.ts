@@ -2,7 +2,7 @@ import { Client as PgClient } from 'pg'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Run } from '../../src/postgres/pool/client.ts'
 import { sessionOf } from '../../src/postgres/pool/pool-share.ts'
-import { insertColumns, insertPlants, updatePlants } from '../../src/postgres/write/write-plants.ts'
+import { insertColumns, writePlants } from '../../src/postgres/write/write-plants.ts'
 import { TESTER } from './actor.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
 
@@ -38,13 +38,16 @@ export class OpenTransaction {
     await this.#client.query(text)
   }
 
-  async create(plant: NewPlant): Promise<void> {
-    const log = new Map([[plant.id, [{ before: undefined, after: plant, token: TESTER.id }]]])
-    await insertPlants(sessionOf(this.#run), [plant], insertColumns, log)
+  create(plant: NewPlant): Promise<void> {
+    return this.#swap('insert', undefined, plant)
   }
 
-  async update(before: NewPlant, after: NewPlant): Promise<void> {
-    const log = new Map([[after.id, [{ before, after, token: TESTER.id }]]])
-    await updatePlants(sessionOf(this.#run), [{ before, after }], log)
+  update(before: NewPlant, after: NewPlant): Promise<void> {
+    return this.#swap('update', before, after)
+  }
+
+  async #swap(write: 'insert' | 'update', before: NewPlant | undefined, after: NewPlant): Promise<void> {
+    const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id }] }
+    await writePlants(sessionOf(this.#run), write, [swap], insertColumns)
   }
 }

@@ -1,7 +1,7 @@
 import { changeText } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { Outcome } from '../pool/client.ts'
-import { bigintArray, textArray } from '../rows.ts'
+import { bigintArray, textArray, textsOf } from '../rows.ts'
 
 /** A change of one plant, for the log; undefined where no plant has the id. */
 export interface LoggedChange {
@@ -11,11 +11,14 @@ export interface LoggedChange {
   readonly token: string
 }
 
-/**
- * The changes that statements are to log: for each plant that they write, all changes up to the state that they write,
- * in their order.
- */
-export type ChangesById = ReadonlyMap<bigint, readonly LoggedChange[]>
+/** A plant before and after changes of it; undefined where no plant has the id. */
+export interface Swap {
+  readonly id: bigint
+  readonly before: NewPlant | undefined
+  readonly after: NewPlant | undefined
+  /** The changes between the two, in their order; none while the log is switched off. */
+  readonly changes: readonly LoggedChange[]
+}
 
 /**
  * Maximum number of UTF-16 units, and of changes, in one row of the log, unless those of a single plant are more. A reader
@@ -24,50 +27,36 @@ export type ChangesById = ReadonlyMap<bigint, readonly LoggedChange[]>
 export const MAX_ROW_TEXT = 2 ** 18
 const MAX_ROW_CHANGES = 1000
 
-/** Divides writes of plants so that each part makes one row of the log. Without a log, all are one part. */
-export function* logParts<Write>(
-  writes: readonly Write[],
-  idOf: (write: Write) => bigint,
-  log: ChangesById | undefined,
-): Iterable<readonly Write[]> {
-  let begin = 0
+export const loggedText = ({ before, after }: LoggedChange): number => changeText({ before, plant: after })
+
+/** Divides swaps so that each part makes one row of the log. Without a log, all are one part. */
+export function* logParts(swaps: readonly Swap[]): Iterable<readonly Swap[]> {
+  let part: Swap[] = []
   let count = 0
   let text = 0
-  for (const [i, write] of writes.entries()) {
-    const changes = log?.get(idOf(write)) ?? []
-    const more = changes.reduce((sum, { before, after }) => sum + changeText({ before, plant: after }), 0)
-    if (i > begin && (text + more > MAX_ROW_TEXT || count + changes.length > MAX_ROW_CHANGES)) {
-      yield writes.slice(begin, i)
-      begin = i
+  for (const swap of swaps) {
+    const { changes } = swap
+    const more = changes.reduce((sum, change) => sum + loggedText(change), 0)
+    if (part.length > 0 && (text + more > MAX_ROW_TEXT || count + changes.length > MAX_ROW_CHANGES)) {
+      yield part
+      part = []
       count = 0
       text = 0
     }
+    part.push(swap)
     count += changes.length
     text += more
   }
-  if (begin < writes.length) yield begin === 0 ? writes : writes.slice(begin)
+  if (part.length > 0) yield part
 }
 
 /** The values for the parameters of `logged`. */
-export function logValues(ids: readonly bigint[], log: ChangesById): Buffer[] {
-  const changes = ids.flatMap((id) => log.get(id) ?? [])
-  return [
-    bigintArray(changes.map(({ before, after }) => (after ?? before)?.id ?? 0n)),
-    textArray(changes.map(({ after }) => after?.name)),
-    textArray(changes.map(({ after }) => after?.tag)),
-    textArray(changes.map(({ before }) => before?.name)),
-    textArray(changes.map(({ before }) => before?.tag)),
-    tokensOf(changes),
-  ]
-}
-
-/** Whether each plant has one change: the plants that the statement writes are then those of the log. */
-export const isEachOnce = (ids: readonly bigint[], log: ChangesById): boolean =>
-  ids.every((id) => log.get(id)?.length === 1)
-
-/** The value for the last parameter of `logged` and of `loggedCreates`. */
-export const tokenValue = (ids: readonly bigint[], log: ChangesById): Buffer =>
-  tokensOf(ids.flatMap((id) => log.get(id) ?? []))
+export const logValues = (changes: readonly LoggedChange[]): Buffer[] => [
+  bigintArray(changes.map(({ before, after }) => (after ?? before)?.id ?? 0n)),
+  ...textsOf(changes.map(({ after }) => after)),
+  ...textsOf(changes.map(({ before }) => before)),
+  tokensOf(changes),
+]
 
 /** Ends a statement with `logged` or `loggedCreates`. */
 export const RETURN_WRITTEN = `SELECT CASE WHEN plants < cardinality($1::bigint[])
@@ -85,7 +74,8 @@ export function writtenIn({ rows }: Outcome, all: readonly bigint[]): readonly b
   return list === '{}' ? [] : list.slice(1, -1).split(',').map(BigInt)
 }
 
-function tokensOf(changes: readonly LoggedChange[]): Buffer {
+/** The value for the last parameter of `logged` and of `loggedCreates`. */
+export function tokensOf(changes: readonly LoggedChange[]): Buffer {
   const [first] = changes
   const isOne = changes.every(({ token }) => token === first?.token)
   return textArray((isOne ? changes.slice(0, 1) : changes).map(({ token }) => token))

@@ -1,143 +1,152 @@
-import { type ChangeEntry, changeText } from '../../domain/changes.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ChangeEntry, changeText, otherHistory, positionGone } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import { PAGE_TEXT } from '../../domain/plant-query.ts'
+import { outOfReach } from '../errors.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
-import { type Place, positionOf, type Tick } from './place.ts'
+import { endOf, isEndOfTick, type Place, placeOf, positionOf, type Tick } from './place.ts'
 
-/** A row of the log in its tick, without its entries. */
-export interface LogRow extends Tick {
-  readonly number: bigint
-  readonly xid: string
-  readonly changes: number
-  /** Bytes, at least as many as UTF-16 units. */
-  readonly size: number
+/** Milliseconds between two ticks: each takes a row, and a statement of every reader at the end of the log. */
+export const REST = 50
+
+/** Resolves when the last tick has every change that was committed before the call. */
+export async function makeTick(run: Run, signal?: AbortSignal): Promise<void> {
+  const tick = async () => (await run({ name: 'tick', text: TICK })).rows[0]?.[0] ?? undefined
+  if ((await tick()) !== undefined) return
+  await sleep(REST * 1.1, undefined, { signal })
+  // If the last tick is too young again, another reader has made it during the pause.
+  await tick()
 }
 
-/** The entries of a row; undefined where a filter leaves all of them out. */
-interface RowEntries {
-  readonly time: number
-  readonly ids: readonly string[]
-  readonly names: Texts
-  readonly tags: Texts
-  readonly namesBefore: Texts
-  readonly tagsBefore: Texts
-  readonly tokens: readonly string[]
+export const TICK = `SELECT tick_changes('${REST} ms', NULL)`
+
+/** The log between a position and the last tick. */
+export interface Head {
+  readonly history: string
+  readonly oldest: Place
+  readonly place: Place
+  /** The tick up to which to read. */
+  readonly upTo: Tick
+  readonly isLast: boolean
 }
-type Texts = readonly (string | null)[]
+
+/** Ticks that one statement looks at. */
+const MAX_TICKS = 1000
 
 /**
- * Returns rows from a place on, in the order of the log, until they have enough changes or text.
+ * @param after undefined for the oldest entry
+ * @throws AppError 40003 when the position is malformed, 41001 when it is of another history
+ */
+export async function headOf(run: Run, after: string | undefined): Promise<Head> {
+  const given = after === undefined ? undefined : placeOf(after)
+  const [row] = (await run({ name: 'change-head', text: HEAD, values: [tickIn(given)] })).rows
+  return headIn(row, given)
+}
+
+type Given = ReturnType<typeof placeOf> | undefined
+
+const tickIn = (given: Given): string | null => (given?.place === undefined ? null : String(given.place.tick))
+
+function headIn(row: Row | undefined, given: Given): Head {
+  if (row === undefined) throw outOfReach(new Error('another instance has switched the log of changes off'))
+  const tickAt = (at: number): Tick => ({ tick: BigInt(row[at] ?? 0), mark: BigInt(row[at + 1] ?? 0) })
+  const [history, last, upTo, oldest] = [row[0] ?? '', tickAt(3), tickAt(5), endOf(tickAt(1))]
+  const place = given?.place ?? oldest
+  // Another past of this database may have had this tick, before a restore.
+  const isOther = row[7] !== null && BigInt(row[7] ?? 0) !== place.mark
+  if (
+    given !== undefined &&
+    (given.history !== history || given.place === undefined || isOther || place.tick > last.tick)
+  )
+    throw otherHistory(positionOf(history, oldest))
+  return { history, oldest, place, upTo, isLast: upTo.tick === last.tick }
+}
+
+const HEAD = `SELECT identity, base.tick AS base, base.mark, last.tick, last.mark, up_to.tick AS up_to, up_to.mark, here.mark
+  FROM change_history
+  CROSS JOIN (SELECT tick, mark FROM change_ticks ORDER BY tick LIMIT 1) AS base
+  CROSS JOIN (SELECT tick, mark FROM change_ticks ORDER BY tick DESC LIMIT 1) AS last
+  LEFT JOIN change_ticks AS here ON here.tick = $1::bigint
+  LEFT JOIN change_ticks AS up_to ON up_to.tick = least(last.tick, coalesce($1::bigint, base.tick) + ${MAX_TICKS})`
+
+/** A row of the log in its tick. */
+interface LogRow extends Tick {
+  readonly number: bigint
+  readonly changes: number
+  /** The entries of the row from a place on; empty where a filter leaves all of them out. */
+  readonly entries: readonly ChangeEntry[]
+}
+
+/**
+ * Returns rows of the log from a position on, in order, until they have enough rows, changes or text.
  *
- * @returns `isAll` when there are no more rows up to the tick
+ * @param tags an array of tags, one of which a row must have to come with its entries; null for any row
+ * @returns `isAll` when there are no more rows up to the tick of the head
+ * @throws AppError 40003 and 41001, as ChangeLog.read
  */
 export async function rowsAfter(
   run: Run,
-  { place, upTo }: { readonly place: Place; readonly upTo: Tick },
-  limit: number,
-  enough: { readonly changes: number; readonly text: number },
-): Promise<{ rows: LogRow[]; isAll: boolean }> {
-  const values = [place.tick, upTo.tick, place.number].map(String)
-  const found = (await run({ name: 'changes-after', text: ROWS, values: [...values, limit] })).rows.map(logRowOf)
-  const rows: LogRow[] = []
-  let changes = 0
-  let text = 0
-  for (const row of found) {
-    rows.push(row)
-    const rest = row.changes - firstElement(place, row)
-    changes += rest
-    // The text of a row that was read to its end must not end the page before the next row.
-    if (rest > 0) text += row.size
-    if (changes >= enough.changes || text >= enough.text) break
-  }
-  return { rows, isAll: rows.length === found.length && found.length < limit }
+  after: string | undefined,
+  enough: { readonly rows: number; readonly changes: number; readonly text: number },
+  tags: Buffer | null,
+): Promise<{ head: Head; rows: LogRow[]; isAll: boolean }> {
+  const given = after === undefined ? undefined : placeOf(after)
+  const { number, element } = given?.place ?? endOf({ tick: 0n, mark: 0n })
+  const values = [tickIn(given), String(number), element + 1, enough.rows, enough.changes, enough.text, tags]
+  const found = (await run({ name: 'changes-after', text: ROWS, values })).rows
+  const head = headIn(found[0], given)
+  const { place, oldest } = head
+  const isGone = place.tick < oldest.tick || (place.tick === oldest.tick && !isEndOfTick(place))
+  if (given !== undefined && isGone) throw positionGone(positionOf(head.history, oldest))
+  const rows = found.map((row) => row.slice(8)).filter(([total]) => total !== null)
+  const total = Number(rows[0]?.[0] ?? 0)
+  return { head, rows: rows.map((row) => logRowOf(head, row)), isAll: rows.length === total && total < enough.rows }
 }
 
-/** The first element of a row after a place. */
-const firstElement = ({ tick, number, element }: Place, row: LogRow): number =>
-  row.tick === tick && row.number === number ? element + 1 : 0
-
-const logRowOf = ([tick, mark, number, xid, changes, size]: Row): LogRow => ({
-  tick: BigInt(tick ?? 0),
-  mark: BigInt(mark ?? 0),
-  number: BigInt(number ?? 0),
-  xid: xid ?? '',
-  changes: Number(changes),
-  size: Number(size),
-})
-
-/** A nested loop over the ticks $1 to $2, in their order: OFFSET 0 and LATERAL leave the planner no other. */
-const ROWS = `SELECT tick.tick, tick.mark, row.* FROM
-    (SELECT * FROM change_ticks WHERE tick BETWEEN $1::bigint AND $2::bigint ORDER BY tick OFFSET 0) AS tick
-    CROSS JOIN LATERAL (SELECT snapshot FROM change_ticks WHERE tick = tick.tick - 1 OFFSET 0) AS base
-    CROSS JOIN LATERAL (SELECT number, xid, cardinality(ids), size FROM changes_between(base.snapshot, tick.snapshot)
-      WHERE tick.tick > $1::bigint OR number >= $3::bigint ORDER BY number LIMIT $4) AS row
-  LIMIT $4`
+/** Makes a row of the log, and its entries from the place on, of a row of `ROWS` without the head. */
+function logRowOf({ history, place }: Head, [, tick, mark, number, changes, time, ...arrays]: Row): LogRow {
+  const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
+  const [ids = [], names = [], tags = [], namesBefore = [], tagsBefore = [], tokens = []] = arrays.map((json) =>
+    json === null ? [] : (JSON.parse(json) as (string | null)[]),
+  )
+  const entries: ChangeEntry[] = []
+  const first = at.tick === place.tick && at.number === place.number ? place.element + 1 : 0
+  for (let element = first; element < ids.length; element++) {
+    const id = BigInt(ids[element] ?? 0)
+    const plant = plantOf(id, names[element], tags[element])
+    const before = plantOf(id, namesBefore[element], tagsBefore[element])
+    const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
+    entries.push(entryOf(positionOf(history, { ...at, element }), Number(time), plant, before, token))
+  }
+  return { ...at, changes: Number(changes), entries }
+}
 
 /**
- * Returns the entries of rows, by the numbers of the rows; undefined if one of the rows was removed.
- *
- * @param tags an array of tags, one of which a row must have; null for any row
+ * A nested loop over the ticks, in their order: OFFSET 0 and LATERAL leave the planner no other. JSON is the form of an
+ * array of texts that JavaScript reads fastest.
  */
-export async function selectEntries(
-  run: Run,
-  rows: readonly LogRow[],
-  tags: Buffer | null,
-): Promise<Map<bigint, RowEntries | undefined> | undefined> {
-  if (rows.length === 0) return new Map()
-  const values = [...keysOf(rows), tags]
-  const found = (await run({ name: 'change-entries', text: ENTRIES, values })).rows
-  if (found.length < rows.length) return undefined
-  return new Map(found.map((row) => [BigInt(row[0] ?? 0), rowEntriesOf(row)]))
-}
-
-/** The values for unnest($1::bigint[], $2::xid8[]), which are keys of rows. */
-const keysOf = (rows: readonly Pick<LogRow, 'number' | 'xid'>[]): (Buffer | string)[] => [
-  bigintArray(rows.map(({ number }) => number)),
-  `{${rows.map(({ xid }) => xid).join()}}`,
-]
-const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
-
-/** JSON is the form of an array of texts that JavaScript reads fastest. */
-const ENTRIES = `SELECT number, round(extract(epoch FROM at) * 1000), entries.* FROM ${KEYS}
+const ROWS = `WITH head AS MATERIALIZED (${HEAD}),
+    found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM head
+      CROSS JOIN LATERAL (SELECT * FROM change_ticks WHERE tick BETWEEN coalesce($1::bigint, base) AND up_to
+        ORDER BY tick OFFSET 0) AS tick
+      CROSS JOIN LATERAL (SELECT snapshot FROM change_ticks WHERE tick = tick.tick - 1 OFFSET 0) AS earlier
+      CROSS JOIN LATERAL (SELECT number, xid, cardinality(ids) AS changes, size
+        FROM changes_between(earlier.snapshot, tick.snapshot)
+        WHERE tick.tick > coalesce($1::bigint, base) OR number > $2::bigint OR number = $2 AND cardinality(ids) > $3
+        ORDER BY number LIMIT $4) AS row
+      LIMIT $4),
+    measured AS (SELECT *, count(*) OVER () AS total, sum(changes) OVER before AS changes_before,
+        sum(size) OVER before AS size_before FROM found
+      WINDOW before AS (ORDER BY tick, number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+  SELECT head.*, total, taken.tick, taken.mark, taken.number, changes, round(extract(epoch FROM at) * 1000), entries.*
+  FROM head
+  LEFT JOIN (SELECT * FROM measured JOIN changes AS log USING (number, xid)
+    WHERE coalesce(changes_before, 0) < $5 AND coalesce(size_before, 0) < $6) AS taken ON true
   LEFT JOIN LATERAL (SELECT array_to_json(ids::text[]), array_to_json(names), array_to_json(tags),
       array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens)
-    WHERE $3::text[] IS NULL OR tags && $3::text[] OR tags_before && $3::text[]) AS entries ON true`
-
-function rowEntriesOf([, time, ids, names, tags, namesBefore, tagsBefore, tokens]: Row): RowEntries | undefined {
-  if (ids == null) return undefined
-  const parse = (json: string | null | undefined) => (json == null ? [] : JSON.parse(json))
-  return {
-    time: Number(time),
-    ids: parse(ids),
-    names: parse(names),
-    tags: parse(tags),
-    namesBefore: parse(namesBefore),
-    tagsBefore: parse(tagsBefore),
-    tokens: parse(tokens),
-  }
-}
-
-/** Makes entries of rows, from a place on. */
-export function* entriesOf(
-  history: string,
-  place: Place,
-  rows: readonly LogRow[],
-  found: ReadonlyMap<bigint, RowEntries | undefined>,
-): Iterable<ChangeEntry> {
-  for (const row of rows) {
-    const entries = found.get(row.number)
-    if (entries === undefined) continue
-    const { time, ids, names, tags, namesBefore, tagsBefore, tokens } = entries
-    for (let element = firstElement(place, row); element < ids.length; element++) {
-      const id = BigInt(ids[element] ?? 0)
-      const plant = plantOf(id, names[element], tags[element])
-      const before = plantOf(id, namesBefore[element], tagsBefore[element])
-      const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
-      yield entryOf(positionOf(history, { ...row, element }), time, plant, before, token)
-    }
-  }
-}
+    WHERE $7::text[] IS NULL OR tags && $7::text[] OR tags_before && $7::text[]) AS entries ON true
+  ORDER BY taken.tick, taken.number`
 
 const plantOf = (id: bigint, name: string | null | undefined, tag: string | null | undefined): NewPlant | undefined =>
   name == null ? undefined : { id, name, tag: tag ?? undefined }
@@ -153,36 +162,39 @@ function entryOf(
   return { position, type, time, plant, before, token }
 }
 
+/** The values for unnest($1::bigint[], $2::xid8[]), which are keys of rows. */
+const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
+  bigintArray(rows.map(([number]) => BigInt(number ?? 0))),
+  `{${rows.map(([, xid]) => xid).join()}}`,
+]
+const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
+
 /** Rows in the first statement; the others have as many as their text allows. */
 const FIRST_ROWS = 4
 
 /**
  * Returns the entries of one plant, newest first.
  *
- * @param makeTick resolves when every entry has a tick
+ * @param before the place before which to begin; undefined for the newest entry
  */
 export async function plantHistory(
   run: Run,
-  request: {
-    readonly history: string
-    readonly id: bigint
-    readonly before: Place | undefined
-    readonly limit: number
-  },
-  makeTick: () => Promise<void>,
+  history: string,
+  id: bigint,
+  before: Place | undefined,
+  limit: number,
+  signal: AbortSignal | undefined,
 ): Promise<ChangeEntry[]> {
-  const { history, id, before, limit } = request
   // The row of the position may have older entries of the plant, and may tell which transaction created it.
   const values = [String(id), String(before?.number ?? MAX_NUMBER), limit + 1]
-  const { rows: found } = await run({ name: 'history', text: HISTORY, values })
-  const keys = found.map(([number, xid]) => ({ number: BigInt(number ?? 0), xid: xid ?? '' }))
+  const { rows: keys } = await run({ name: 'history', text: HISTORY, values })
   const entries: ChangeEntry[] = []
   let text = 0
   for (let at = 0, size = FIRST_ROWS; at < keys.length; ) {
     const some = [...keysOf(keys.slice(at, at + size)), String(id)]
     const { rows } = await run({ name: 'history-entries', text: HISTORY_ENTRIES, values: some })
     if (rows.some(([tick]) => tick === null)) {
-      await makeTick()
+      await makeTick(run, signal)
       continue
     }
     for (const row of rows) {

@@ -14,8 +14,7 @@ import { Shards } from './shards.ts'
 export class Sharding extends Shards {
   readonly makeGroups: MakeGroups = (commit, options) => new ShardGroups(this, commit, options)
 
-  readonly insert: Insert = (run, rows, log) =>
-    this.map === undefined ? insertColumns(run, rows, log) : insertValues(run, rows)
+  readonly insert: Insert = (run, rows) => (this.map === undefined ? insertColumns : insertValues)(run, rows)
 
   /**
    * Imports the plants of each shard by themselves, several shards at once, because a transaction over several shards

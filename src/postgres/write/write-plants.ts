@@ -1,42 +1,32 @@
-import type { NewPlant } from '../../domain/plant.ts'
+import { isEqual, type NewPlant } from '../../domain/plant.ts'
 import {
-  type ChangesById,
-  isEachOnce,
   logged,
   loggedCreates,
   logParts,
   logValues,
   RETURN_WRITTEN,
-  tokenValue,
+  type Swap,
+  tokensOf,
   writtenIn,
 } from '../changes/log-rows.ts'
 import type { Run, Statement } from '../pool/client.ts'
 import type { Session } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { bigintArray, COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, textArray } from '../rows.ts'
+import { bigintArray, COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, textArray, textsOf } from '../rows.ts'
 import { mayBeWide } from '../search-terms.ts'
 
-/** Inserts in the order of ids, so that two groups with the same ids can not deadlock. */
-const INSERT = `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
-  ON CONFLICT (id) DO NOTHING RETURNING id`
-const INSERT_LOGGED = `INSERT INTO plants (id, name, tag, sort_key, words, created_by)
-  SELECT *, pg_current_xact_id() FROM unnest(${COLUMNS}) ORDER BY 1 ON CONFLICT (id) DO NOTHING RETURNING id, created_by`
-const CREATE_AND_LOG = `WITH done AS (${INSERT_LOGGED}), ${loggedCreates('$6')} ${RETURN_WRITTEN}`
-const INSERT_AND_LOG = `WITH done AS (${INSERT_LOGGED}), ${logged([6, 7, 8, 9, 10, 11])} ${RETURN_WRITTEN}`
-
-/** Inserts rows whose ids are free, and logs it. Returns the ids of the inserted rows; the other ids exist. */
-export type Insert = (run: Run, rows: readonly PlantRow[], log: ChangesById | undefined) => Promise<readonly bigint[]>
+/** Inserts rows whose ids are free, without a log. Returns the ids of the inserted rows; the other ids exist. */
+export type Insert = (run: Run, rows: readonly PlantRow[]) => Promise<readonly bigint[]>
 
 /** Inserts the plants whose ids are free. @returns the present plants of all other ids */
 export async function putPlants(
   session: Session,
-  plants: readonly NewPlant[],
+  swaps: readonly Swap[],
   insert: Insert,
-  log?: ChangesById,
 ): Promise<Map<bigint, NewPlant>> {
   const there = new Map<bigint, NewPlant>()
-  for (let rest = plants; rest.length > 0; ) {
-    const created = new Set(await insertPlants(session, rest, insert, log))
+  for (let rest = swaps; rest.length > 0; ) {
+    const created = new Set(await writePlants(session, 'insert', rest, insert))
     rest = rest.filter(({ id }) => !created.has(id))
     for (const plant of await selectPlants(session.run, rest)) there.set(plant.id, plant)
     // A concurrent write deleted the plants of the remaining ids. Retry.
@@ -45,172 +35,137 @@ export async function putPlants(
   return there
 }
 
-/**
- * @param log the changes to log of the plants that it inserts; undefined while the log is switched off
- * @returns the ids of the plants that it inserted; the other ids exist
- */
-export async function insertPlants(
+/** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
+export async function swapPlants(session: Session, swaps: readonly Swap[], insert: Insert): Promise<Set<bigint>> {
+  const done = new Set<bigint>()
+  const writes: Record<Write, Swap[]> = { insert: [], update: [], delete: [] }
+  for (const swap of swaps) {
+    const { id, before, after, changes } = swap
+    // The row that was read is committed, so an unchanged plant needs no write, unless changes cancel each other out.
+    if (isEqual(before, after) && changes.length === 0) done.add(id)
+    else writes[before === undefined ? 'insert' : after === undefined ? 'delete' : 'update'].push(swap)
+  }
+  for (const write of ['update', 'insert', 'delete'] as const) {
+    for (const id of await writePlants(session, write, writes[write], insert)) done.add(id)
+  }
+  return done
+}
+
+type Write = 'insert' | 'update' | 'delete'
+
+/** @returns the ids of the plants that it has written; the others were not as `before` */
+export async function writePlants(
   session: Session,
-  plants: readonly NewPlant[],
+  write: Write,
+  swaps: readonly Swap[],
   insert: Insert,
-  log?: ChangesById,
 ): Promise<bigint[]> {
   const ids: bigint[] = []
-  for (const part of logParts(plants, ({ id }) => id, log)) ids.push(...(await insertPart(session, part, insert, log)))
+  // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself.
+  const inOrder = write === 'insert' ? swaps : swaps.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  for (const part of logParts(inOrder)) {
+    const rows = part.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)]))
+    const isWide =
+      rows.some(({ blocks }) => blocks.length > 0) ||
+      part.some(({ before }) => before !== undefined && mayBeWide(before))
+    const work = (run: Run) => writePart(run, write, part, rows, insert)
+    const written = isWide
+      ? session.atomically(async (run) => replaceWideWords(run, await work(run), rows))
+      : work(session.run)
+    ids.push(...(await written))
+  }
   return ids
 }
 
-async function insertPart(
-  session: Session,
-  plants: readonly NewPlant[],
+async function writePart(
+  run: Run,
+  write: Write,
+  swaps: readonly Swap[],
+  rows: readonly PlantRow[],
   insert: Insert,
-  log: ChangesById | undefined,
 ): Promise<readonly bigint[]> {
-  const rows = plants.map(rowOf)
-  const wide = rows.filter(({ blocks }) => blocks.length > 0)
-  if (wide.length === 0) return insert(session.run, rows, log)
-  return session.atomically(async (run) => {
-    const ids = await insert(run, rows, log)
-    await replaceWideWords(run, ids, wide)
-    return ids
-  })
+  const changes = swaps.flatMap((swap) => swap.changes)
+  if (write === 'insert' && changes.length === 0) return insert(run, rows)
+  const ids = swaps.map(({ id }) => id)
+  const values = [
+    ...(write === 'delete' ? [bigintArray(ids)] : columnsOf(rows)),
+    ...(write === 'insert' ? [] : textsOf(swaps.map(({ before }) => before))),
+  ]
+  if (changes.length === 0) return idsIn(await run({ name: write, text: TEXTS[write], values }))
+  const isOnce = write !== 'delete' && swaps.every((swap) => swap.changes.length === 1)
+  const statement = isOnce
+    ? { name: `${write}-once-and-log`, text: ONCE_AND_LOG[write], values: [...values, tokensOf(changes)] }
+    : { name: `${write}-and-log`, text: AND_LOG[write], values: [...values, ...logValues(changes)] }
+  return writtenIn(await run(statement), ids)
 }
 
 /** Inserts the rows with one array for each column. */
-export const insertColumns: Insert = async (run, rows, log) => {
-  const values = columnsOf(rows)
-  if (log === undefined) return insertGroup(run, rows, { name: 'insert', text: INSERT, values })
-  const ids = rows.map(({ id }) => id)
-  const statement = isEachOnce(ids, log)
-    ? { name: 'create-and-log', text: CREATE_AND_LOG, values: [...values, tokenValue(ids, log)] }
-    : { name: 'insert-and-log', text: INSERT_AND_LOG, values: [...values, ...logValues(ids, log)] }
-  return writtenIn(await run(statement), ids)
-}
+export const insertColumns: Insert = (run, rows) =>
+  insertGroup(run, rows, { name: 'insert', text: TEXTS.insert, values: columnsOf(rows) })
 
 export async function insertGroup(run: Run, rows: readonly PlantRow[], statement: Statement): Promise<bigint[]> {
   const outcome = await run(statement)
   return outcome.count === rows.length ? rows.map(({ id }) => id) : idsIn(outcome)
 }
 
-/** A plant before and after a change; both have the same id. */
-export interface Update {
-  readonly before: NewPlant
-  readonly after: NewPlant
-}
-
 /** `plants.id = ANY` lets Citus find the shards of the rows (docs/guides/scale-out.md). */
-const UPDATE = `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
-  FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
-  WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id
-    AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
-  RETURNING plants.id`
-const DELETE = `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name_before, tag_before)
-  WHERE plants.id = ANY ($1::bigint[]) AND plants.id = v.id
-    AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before
-  RETURNING plants.id`
-const UPDATE_AND_LOG = `WITH done AS (${UPDATE}, plants.created_by), ${logged([8, 9, 10, 11, 12, 13])} ${RETURN_WRITTEN}`
-/** The log takes the parameters of the update: to send and read them again took a twentieth of it. */
-const UPDATE_ONCE_AND_LOG = `WITH done AS (${UPDATE}, plants.created_by), ${logged([1, 2, 3, 6, 7, 8])} ${RETURN_WRITTEN}`
-const DELETE_AND_LOG = `WITH done AS (${DELETE}, plants.created_by), ${logged([4, 5, 6, 7, 8, 9])} ${RETURN_WRITTEN}`
-
-/**
- * @param log the changes to log of the plants that it updates; undefined while the log is switched off
- * @returns the ids of the plants that were equal to `before`, and now are equal to `after`
- */
-export async function updatePlants(session: Session, updates: readonly Update[], log?: ChangesById): Promise<bigint[]> {
-  const ids: bigint[] = []
-  for (const part of logParts(updates, ({ after }) => after.id, log))
-    ids.push(...(await updatePart(session, part, log)))
-  return ids
+const IS_BEFORE = `plants.id = ANY ($1::bigint[]) AND plants.id = v.id
+    AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before`
+const TEXTS = {
+  insert: `INSERT INTO plants (id, name, tag, sort_key, words) SELECT * FROM unnest(${COLUMNS}) ORDER BY 1
+    ON CONFLICT (id) DO NOTHING RETURNING id`,
+  update: `UPDATE plants SET name = v.name, tag = v.tag, sort_key = v.sort_key, words = v.words
+    FROM unnest(${COLUMNS}, $6::text[], $7::text[]) AS v (id, name, tag, sort_key, words, name_before, tag_before)
+    WHERE ${IS_BEFORE} RETURNING plants.id`,
+  delete: `DELETE FROM plants USING unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name_before, tag_before)
+    WHERE ${IS_BEFORE} RETURNING plants.id`,
 }
-
-async function updatePart(
-  session: Session,
-  updates: readonly Update[],
-  log: ChangesById | undefined,
-): Promise<readonly bigint[]> {
-  const inOrder = updates.toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1))
-  const rows = inOrder.map(({ after }) => rowOf(after))
-  const values = [...columnsOf(rows), ...textsOf(inOrder.map(({ before }) => before))]
-  const changed = inOrder.map(({ after }) => after.id)
-  const update = async (run: Run) => {
-    if (log === undefined) return idsIn(await run({ name: 'update', text: UPDATE, values }))
-    const statement = isEachOnce(changed, log)
-      ? { name: 'update-once-and-log', text: UPDATE_ONCE_AND_LOG, values: [...values, tokenValue(changed, log)] }
-      : { name: 'update-and-log', text: UPDATE_AND_LOG, values: [...values, ...logValues(changed, log)] }
-    return writtenIn(await run(statement), changed)
-  }
-  const wide = rows.filter(({ blocks }) => blocks.length > 0)
-  if (wide.length === 0 && !updates.some(({ before }) => mayBeWide(before))) return update(session.run)
-  return session.atomically(async (run) => {
-    const ids = await update(run)
-    await replaceWideWords(run, ids, wide)
-    return ids
-  })
+const LOGGED = {
+  insert: `INSERT INTO plants (id, name, tag, sort_key, words, created_by)
+    SELECT *, pg_current_xact_id() FROM unnest(${COLUMNS}) ORDER BY 1
+    ON CONFLICT (id) DO NOTHING RETURNING id, created_by`,
+  update: `${TEXTS.update}, plants.created_by`,
+  delete: `${TEXTS.delete}, plants.created_by`,
 }
-
-/**
- * @param log the changes to log of the plants that it deletes; undefined while the log is switched off
- * @returns the ids of the plants that were equal to these, and are now deleted
- */
-export async function deletePlants(
-  session: Session,
-  plants: readonly NewPlant[],
-  log?: ChangesById,
-): Promise<readonly bigint[]> {
-  const ids: bigint[] = []
-  for (const part of logParts(plants, ({ id }) => id, log)) ids.push(...(await deletePart(session, part, log)))
-  return ids
+const AND_LOG = {
+  insert: `WITH done AS (${LOGGED.insert}), ${logged([6, 7, 8, 9, 10, 11])} ${RETURN_WRITTEN}`,
+  update: `WITH done AS (${LOGGED.update}), ${logged([8, 9, 10, 11, 12, 13])} ${RETURN_WRITTEN}`,
+  delete: `WITH done AS (${LOGGED.delete}), ${logged([4, 5, 6, 7, 8, 9])} ${RETURN_WRITTEN}`,
 }
-
-async function deletePart(
-  session: Session,
-  plants: readonly NewPlant[],
-  log: ChangesById | undefined,
-): Promise<readonly bigint[]> {
-  const ids = plants.map(({ id }) => id)
-  const values = [bigintArray(ids), ...textsOf(plants)]
-  const remove = async (run: Run) => {
-    if (log === undefined) return idsIn(await run({ name: 'delete', text: DELETE, values }))
-    const all = [...values, ...logValues(ids, log)]
-    return writtenIn(await run({ name: 'delete-and-log', text: DELETE_AND_LOG, values: all }), ids)
-  }
-  if (!plants.some(mayBeWide)) return remove(session.run)
-  return session.atomically(async (run) => {
-    const ids = await remove(run)
-    await replaceWideWords(run, ids, [])
-    return ids
-  })
+/** For one change of each plant, the log takes the parameters of the write: to send them again took a twentieth of it. */
+const ONCE_AND_LOG = {
+  insert: `WITH done AS (${LOGGED.insert}), ${loggedCreates('$6')} ${RETURN_WRITTEN}`,
+  update: `WITH done AS (${LOGGED.update}), ${logged([1, 2, 3, 6, 7, 8])} ${RETURN_WRITTEN}`,
 }
-
-const textsOf = (plants: readonly NewPlant[]): Buffer[] => [
-  textArray(plants.map(({ name }) => name)),
-  textArray(plants.map(({ tag }) => tag)),
-]
 
 /**
  * Replaces the rows of plants in wide_words. Call it in the transaction that has written the plants: it holds their
  * locks.
  *
  * @param ids the plants that the transaction has written
- * @param wide rows of plants with blocks, whether written or not
+ * @param rows the plants that it wanted to write
+ * @returns the ids
  */
-async function replaceWideWords(run: Run, ids: readonly bigint[], wide: readonly PlantRow[]): Promise<void> {
-  if (ids.length === 0) return
+async function replaceWideWords(
+  run: Run,
+  ids: readonly bigint[],
+  rows: readonly PlantRow[],
+): Promise<readonly bigint[]> {
   // An instance of an earlier version leaves the rows of a plant that it deletes.
   await run({ name: 'remove-wide', text: DELETE_WIDE, values: [bigintArray(ids)] })
   const written = new Set(ids)
-  const rows = wide
-    .filter(({ id }) => written.has(id))
-    .flatMap(({ id, blocks }) => blocks.map((block) => ({ id, ...block })))
-  if (rows.length === 0) return
+  const blocks = rows.flatMap((row) =>
+    written.has(row.id) ? row.blocks.map((block) => ({ id: row.id, ...block })) : [],
+  )
+  if (blocks.length === 0) return ids
   const values = [
-    bigintArray(rows.map(({ id }) => id)),
-    textArray(rows.map(({ first }) => first)),
-    textArray(rows.map(({ until }) => until)),
-    textArray(rows.map(({ words }) => words)),
+    bigintArray(blocks.map(({ id }) => id)),
+    textArray(blocks.map(({ first }) => first)),
+    textArray(blocks.map(({ until }) => until)),
+    textArray(blocks.map(({ words }) => words)),
   ]
   await run({ name: 'insert-wide', text: INSERT_WIDE, values })
+  return ids
 }
 
 const DELETE_WIDE = 'DELETE FROM wide_words WHERE plant = ANY ($1::bigint[])'

@@ -1,27 +1,31 @@
-import type { AppError } from '../../domain/errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import {
+  type ChangeOutcome,
   type CreateResult,
   createResult,
+  decideChange,
   decidePut,
   type ImportedPlant,
   type ImportMode,
   type ImportResult,
+  idOf,
   importResult,
+  isEqual,
   type NewPlant,
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
-import type { LoggedChange } from '../changes/log-rows.ts'
-import { WriteConflict } from '../errors.ts'
-import type { CreateRow } from '../groups.ts'
-import type { Budget, Client, Statement } from '../pool/client.ts'
-import { type DedicatedClients, type PoolShare, sessionOf } from '../pool/pool-share.ts'
+import { type LoggedChange, loggedText, MAX_ROW_TEXT, type Swap } from '../changes/log-rows.ts'
+import { outOfReach, WriteConflict } from '../errors.ts'
+import type { ActorChange, CreateRow } from '../groups.ts'
+import { type Budget, type Client, type Statement, timeLeft } from '../pool/client.ts'
+import { type DedicatedClients, type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
-import { type Insert, insertPlants, putPlants, type Update, updatePlants } from './write-plants.ts'
+import { type Insert, putPlants, swapPlants } from './write-plants.ts'
 
-/** Creates and imports plants. Each method resolves after the commit. */
+/** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */
 export class PostgresWriter {
   readonly #share: PoolShare
   readonly #longWrites: PoolShare
@@ -45,14 +49,14 @@ export class PostgresWriter {
    */
   async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
     const refusals = rows.map(({ plant }) => refusalOf(plant))
-    const firsts = new Map<bigint, NewPlant>()
-    const log = this.#isLogging() ? new Map<bigint, LoggedChange[]>() : undefined
+    const isLogging = this.#isLogging()
+    const swaps = new Map<bigint, Swap>()
     for (const [i, { plant, token }] of rows.entries()) {
-      if (refusals[i] !== undefined || firsts.has(plant.id)) continue
-      firsts.set(plant.id, plant)
-      log?.set(plant.id, [{ before: undefined, after: plant, token }])
+      if (refusals[i] !== undefined || swaps.has(plant.id)) continue
+      const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
+      swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
     }
-    const present = await putPlants(this.#share.session(budget), [...firsts.values()], this.#insert, log)
+    const present = await putPlants(this.#share.session(budget), [...swaps.values()], this.#insert)
     return rows.map(({ plant, mustBeNew }, i) => {
       const refusal = refusals[i]
       if (refusal !== undefined) return refusal
@@ -63,60 +67,141 @@ export class PostgresWriter {
   }
 
   /**
-   * Imports plants in one transaction, and decides them in their order. The reads lock no rows: after a concurrent
-   * write of the same plants, the transaction starts again.
+   * Reads the plants, decides each change, and writes the plants that no other transaction has changed since the read.
+   * Holds no lock between read and write, and retries the other plants. Writes only the last state of several changes of
+   * one plant, and each change to the log.
+   */
+  async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
+    const results: (ChangeOutcome | AppError)[] = []
+    const writes = changes.map(({ change, token }): Write<ChangeOutcome | AppError> => {
+      const id = idOf(change)
+      const decide = (before: Plant) => {
+        const result = orRefusal(() => decideChange(change, before))
+        if (result instanceof AppError) return { result, after: before }
+        const after = result.result === 'deleted' ? undefined : result.plant
+        const refusal = after === undefined ? undefined : refusalOf(after)
+        return refusal === undefined ? { result, after } : { result: refusal, after: before }
+      }
+      return { id, token, refusal: refusalOf({ id, name: '', tag: undefined }), decide }
+    })
+    const session = this.#share.session(budget)
+    let rest = open(writes, results)
+    while (rest.length > 0 && timeLeft(budget) > 0) rest = (await this.#round(session, writes, rest, results)).rest
+    for (const i of rest) results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
+    return results
+  }
+
+  /**
+   * Imports plants in one transaction. The reads lock no rows: after a concurrent write of the same plants, the
+   * transaction starts again.
    */
   importPlants(plants: readonly ImportedPlant[], mode: ImportMode, token: string): Promise<ImportResult[]> {
+    const writes = plants.map((plant) => importWrite(plant, mode, token))
     return this.#longWrites.transaction('BEGIN', async (run) => {
-      const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
-      const present = byId(await selectPlants(run, wanted))
-      const { results, changed, log: changes } = decideImport(plants, mode, present, token)
-      const log = this.#isLogging() ? changes : undefined
-      const added: NewPlant[] = []
-      const updated: Update[] = []
-      for (const after of changed) {
-        const before = present.get(after.id)
-        if (before === undefined) added.push(after)
-        else updated.push({ before, after })
+      const results: ImportResult[] = []
+      for (let indexes = open(writes, results); indexes.length > 0; ) {
+        const { rest, hasConflict } = await this.#round(sessionOf(run), writes, indexes, results)
+        if (hasConflict) throw new WriteConflict('a concurrent write changed one of the plants')
+        indexes = rest
       }
-      const session = sessionOf(run)
-      const written = await updatePlants(session, updated, log)
-      const done = [...written, ...(await insertPlants(session, added, this.#insert, log))]
-      if (done.length < changed.length) throw new WriteConflict('a concurrent write changed one of the plants')
       return results
     })
   }
+
+  /** Reads the plants of writes, decides the writes and makes them. @returns `rest`: those that another round decides */
+  async #round<Result>(
+    session: Session,
+    writes: readonly Write<Result>[],
+    indexes: readonly number[],
+    results: Result[],
+  ): Promise<{ rest: number[]; hasConflict: boolean }> {
+    const present = byId(await selectPlants(session.run, plantsOf(writes, indexes)))
+    const { swaps, later } = decideAll(writes, indexes, present, results, this.#isLogging())
+    const done = await swapPlants(session, swaps, this.#insert)
+    const rest = indexes.filter((i) => later.has(i) || !done.has((writes[i] as Write<Result>).id))
+    return { rest, hasConflict: done.size < swaps.length }
+  }
 }
 
-/**
- * Decides an import, given the plants that exist.
- *
- * @param token the id of the actor
- * @returns one result for each plant, and for those that it changes the new state and the changes
- */
-export function decideImport(
-  plants: readonly ImportedPlant[],
-  mode: ImportMode,
-  present: ReadonlyMap<bigint, NewPlant>,
-  token = '',
-): { results: ImportResult[]; changed: NewPlant[]; log: Map<bigint, LoggedChange[]> } {
-  const log = new Map<bigint, LoggedChange[]>()
-  const changed = new Map<bigint, NewPlant>()
-  const results = plants.map((plant) => {
-    const refusal = refusalOf(plant)
-    if (refusal !== undefined) return refusal
-    const before = changed.get(plant.id) ?? present.get(plant.id)
+type Plant = NewPlant | undefined
+
+/** A write of one plant, which depends on the present plant. */
+interface Write<Result> {
+  readonly id: bigint
+  /** The id of the actor. */
+  readonly token: string
+  /** The refusal of a plant that no table takes. */
+  readonly refusal: Result | undefined
+  decide(before: Plant): { readonly result: Result; readonly after: Plant }
+}
+
+function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Write<ImportResult> {
+  const decide = (before: Plant) => {
     const outcome = decidePut(mode, plant, before)
-    if (outcome === 'created' || outcome === 'updated') {
-      changed.set(plant.id, plant)
-      const change = { before, after: plant, token }
-      const changes = log.get(plant.id)
-      if (changes === undefined) log.set(plant.id, [change])
-      else changes.push(change)
-    }
-    return importResult(outcome, plant.id)
+    const after = outcome === 'created' || outcome === 'updated' ? plant : before
+    return { result: importResult(outcome, plant.id), after }
+  }
+  return { id: plant.id, token, refusal: refusalOf(plant), decide }
+}
+
+function orRefusal<T>(decide: () => T): T | AppError {
+  try {
+    return decide()
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** Settles the writes of plants that no table takes. @returns the indexes of the others */
+function open<Result>(writes: readonly Write<Result>[], results: Result[]): number[] {
+  return [...writes.keys()].filter((i) => {
+    const refusal = writes[i]?.refusal
+    if (refusal !== undefined) results[i] = refusal
+    return refusal === undefined
   })
-  return { results, changed: [...changed.values()], log }
+}
+
+const plantsOf = <Result>(writes: readonly Write<Result>[], indexes: readonly number[]): { readonly id: bigint }[] =>
+  Array.from(new Set(indexes.map((i) => (writes[i] as Write<Result>).id)), (id) => ({ id }))
+
+/**
+ * Decides writes in their order, given the plants that exist: a later write of a plant finds the plant of an earlier one.
+ *
+ * @returns `later`: the writes to decide after the swaps are made
+ */
+function decideAll<Result>(
+  writes: readonly Write<Result>[],
+  indexes: readonly number[],
+  present: ReadonlyMap<bigint, NewPlant>,
+  results: Result[],
+  isLogging: boolean,
+): { swaps: Swap[]; later: Set<number> } {
+  const swaps = new Map<bigint, { id: bigint; before: Plant; after: Plant; changes: LoggedChange[]; text: number }>()
+  const later = new Set<number>()
+  for (const i of indexes) {
+    const { id, token, decide } = writes[i] as Write<Result>
+    const known = present.get(id)
+    const swap = swaps.get(id) ?? { id, before: known, after: known, changes: [], text: 0 }
+    swaps.set(id, swap)
+    const before = swap.after
+    const { result, after } = decide(before)
+    // A plant that is created and deleted again has no row whose lock gives the changes their place in the log.
+    const isVain = swap.before === undefined && before !== undefined && after === undefined
+    if (isLogging && (isVain || swap.text > MAX_ROW_TEXT)) {
+      swap.text = Number.POSITIVE_INFINITY
+      later.add(i)
+      continue
+    }
+    results[i] = result
+    if (isEqual(before, after)) continue
+    swap.after = after
+    if (!isLogging) continue
+    const change = { before, after, token }
+    swap.changes.push(change)
+    swap.text += loggedText(change)
+  }
+  return { swaps: [...swaps.values()], later }
 }
 
 /**
@@ -161,9 +246,13 @@ export class PostgresDryRun implements DryRun {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
       this.#hasTable = true
     }
-    const wanted = plants.filter((plant) => refusalOf(plant) === undefined)
+    const writes = plants.map((plant) => importWrite(plant, this.#mode, ''))
+    const results: ImportResult[] = []
+    const indexes = open(writes, results)
+    const wanted = plantsOf(writes, indexes)
     const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
-    const { results, changed } = decideImport(plants, this.#mode, present)
+    const { swaps } = decideAll(writes, indexes, present, results, false)
+    const changed = swaps.flatMap(({ before, after }) => (after === undefined || isEqual(before, after) ? [] : [after]))
     if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed.map(rowOf)) })
     return results
   }
