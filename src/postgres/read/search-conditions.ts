@@ -139,111 +139,77 @@ function rangeOf(word: string): { start: string; end: string } {
   return { start, end: start.slice(0, start.length - last.length) + next }
 }
 
-/** A SELECT of plants whose column `hit` marks the plants of a query. A LIMIT may follow its text. */
-export interface Source {
-  /** Whether the plants come in any order. Other sources follow the order of the query, from its position on. */
-  readonly isSet: boolean
-  /** Whether all plants are hits, so that one page is enough. */
-  readonly isExact: boolean
-  text(parameter: Parameter): string
-}
-
-/** A source in the order of the query, from its position on. */
-export interface Walk extends Source {
-  readonly isSet: false
-  /** Selects the ids of the plants that the walk reads. An OFFSET may follow it. */
-  path(parameter: Parameter): string
-}
-
 /** Maximum number of words for which one statement asks whether any plant has a longer word. */
 const MAX_FREQUENT = 4
 
-/** Makes the sources for the plants of a query. */
+/** The plants that statements of a query read, as SELECTs with a column `hit`, which marks the plants of the query. */
 export class Sources {
-  readonly #query: PlantQuery
+  /** The query without words that are prefixes of others. */
+  readonly query: PlantQuery
   readonly #tags: readonly string[]
   /** Words that many plants have. */
   readonly #frequent: ReadonlySet<string>
 
   constructor(query: PlantQuery, statistics: SearchStatistics) {
-    this.#query = { ...query, words: withoutImplied(query.words) }
-    this.#frequent = new Set(this.#query.words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
+    const words = withoutImplied(query.words)
+    this.query = { ...query, words }
+    this.#frequent = new Set(words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
     this.#tags = storableTags(query.tags)
   }
 
   /** Whether no plant can have any of the tags. */
   get isEmpty(): boolean {
-    return this.#query.tags.length > 0 && this.#tags.length === 0
+    return this.query.tags.length > 0 && this.#tags.length === 0
   }
 
-  /** The query without words that are prefixes of others. */
-  get query(): PlantQuery {
-    return this.#query
+  /** Plants from the position on, in the order of the query's only tag, or else of all plants. */
+  walk(parameter: Parameter): string {
+    const { words } = this.query
+    const conditions = this.#path(parameter)
+    const hits = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
+    if (this.#tags.length > 1) hits.push(`tag = ANY (${parameter(this.#tags)}::text[])`)
+    return `${select(conditions, hits)} ORDER BY ${ordering(this.query.order)}`
   }
 
-  /** A walk in the order of the query's only tag, or else in the order of all plants. */
-  get walk(): Walk {
-    const { words } = this.#query
-    return this.#walk(wordQuery(words))
+  /** The ids of the plants of `walk`. */
+  path(parameter: Parameter): string {
+    return `SELECT id FROM plants ${where(this.#path(parameter))} ORDER BY ${ordering(this.query.order)}`
   }
 
-  /** Sources that together find all plants of the query. */
-  get all(): readonly Source[] {
-    const { order, words } = this.#query
-    if (words.length === 0) return this.#tags.length > 1 ? [this.#byTags()] : []
-    const [word = ''] = words
-    if (!isByName(order) || words.length > 1) return [this.#byWords()]
-    // The names that begin with the only word are a range of the order. The other plants are a set.
-    return [this.#byWords(word), this.#walk('', word)]
+  /** All plants of the query, apart from those in `range`, in any order. */
+  set(parameter: Parameter): string {
+    const { words } = this.query
+    const word = this.#firstWord
+    const hits = this.#position(parameter)
+    if (words.length === 0) return select(tagIsOneOf(this.#tags, parameter), hits)
+    const conditions = [hasWords(words, this.#frequent, parameter, { first: word === undefined })]
+    // PostgreSQL intersects both indexes before it reads plants.
+    if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
+    if (word !== undefined) hits.push(`NOT ${beginsWith(word, parameter)}`)
+    return select(conditions, hits)
   }
 
-  /**
-   * @param filter a tsquery that all hits match
-   * @param beginning a word with which all names begin
-   */
-  #walk(filter: string, beginning?: string): Walk {
-    const conditionsOf = (parameter: Parameter): string[] => [
-      ...(this.#tags.length === 1 ? tagIs(this.#tags[0] ?? '', parameter) : []),
-      ...(beginning === undefined ? [] : [beginsWith(beginning, parameter)]),
-      ...this.#position(parameter),
-    ]
-    const order = ` ORDER BY ${ordering(this.#query.order)}`
-    const text = (parameter: Parameter) => {
-      const conditions = conditionsOf(parameter)
-      const hits = filter === '' ? [] : [`words @@ ${parameter(filter)}::tsquery`]
-      if (this.#tags.length > 1) hits.push(`tag = ANY (${parameter(this.#tags)}::text[])`)
-      return `${select(conditions, hits)}${order}`
-    }
-    const path = (parameter: Parameter) => `SELECT id FROM plants ${where(conditionsOf(parameter))}${order}`
-    return { isSet: false, isExact: filter === '' && this.#tags.length < 2, text, path }
+  /** The plants whose names begin with the only word: a range of the order by name. All of them are hits. */
+  range(parameter: Parameter): string | undefined {
+    const word = this.#firstWord
+    if (word === undefined) return undefined
+    const conditions = [...this.#path(parameter), beginsWith(word, parameter)]
+    return `${select(conditions, [])} ORDER BY ${ordering(this.query.order)}`
   }
 
-  /** @param beginning a word: leaves out the plants whose names begin with it */
-  #byWords(beginning?: string): Source {
-    const text = (parameter: Parameter) => {
-      const isRest = beginning !== undefined
-      const conditions = [hasWords(this.#query.words, this.#frequent, parameter, { first: !isRest })]
-      // PostgreSQL intersects both indexes before it reads plants.
-      if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
-      const hits = this.#position(parameter)
-      if (isRest) hits.push(`NOT ${beginsWith(beginning, parameter)}`)
-      return select(conditions, hits)
-    }
-    return { isSet: true, isExact: false, text }
+  get #firstWord(): string | undefined {
+    const { order, words } = this.query
+    return isByName(order) && words.length === 1 && this.#tags.length < 2 ? words[0] : undefined
   }
 
-  #byTags(): Source {
-    const { words } = this.#query
-    const text = (parameter: Parameter) => {
-      const hits = this.#position(parameter)
-      if (words.length > 0) hits.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
-      return select(tagIsOneOf(this.#tags, parameter), hits)
-    }
-    return { isSet: true, isExact: false, text }
+  #path(parameter: Parameter): string[] {
+    const [tag] = this.#tags
+    const isTag = tag === undefined || this.#tags.length > 1 ? [] : tagIs(tag, parameter)
+    return [...isTag, ...this.#position(parameter)]
   }
 
   #position(parameter: Parameter): string[] {
-    const { order, after } = this.#query
+    const { order, after } = this.query
     return after === undefined ? [] : [isAfter(order, after, parameter)]
   }
 }

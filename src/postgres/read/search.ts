@@ -2,18 +2,8 @@ import type { NewPlant } from '../../domain/plant.ts'
 import { isByName, matches, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { Budget, Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { plantOf } from '../rows.ts'
 import { Sources } from './search-conditions.ts'
-import {
-  everything,
-  PAGE_BYTES,
-  resultOf,
-  type Step,
-  type StepResult,
-  statementOf,
-  walkResultOf,
-  walkStatement,
-} from './search-statement.ts'
+import { PAGE_BYTES, set, walk } from './search-statement.ts'
 import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
 /** See Store.listPlants. */
@@ -58,18 +48,14 @@ function isFull(plants: readonly NewPlant[], limit: number): boolean {
 
 /** Plants in the first walk, which counts words. By id plants lie together on disk, by name and by tag anywhere. */
 const FIRST = { id: 2000, name: 1000, tag: 500 }
-/** Maximum number of names that begin with a word, in a step by estimates. */
-const RANGE = 6000
-/** Maximum numbers of names that begin with a word, and of plants in a set, in the last step with bounds. */
-const LAST = { walk: 200_000, set: 200_000 }
 
 /**
  * Finds the first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
  *
  * The best index depends on the number of plants with the words and tags, and on their positions in the order. The
  * planner would have to guess both. So the search counts the hits among the first plants, and estimates the costs of
- * each way by this count and the statistics. It tries the cheapest way with a bound, then the others, and at last all
- * sources with growing bounds. The settings of the session (src/postgres/pool/client.ts) leave each statement one plan.
+ * each way by this count and the statistics. It tries the cheapest way with a bound, then the other, and at last the set
+ * without a bound. The settings of the session (src/postgres/pool/client.ts) leave each statement one plan.
  */
 export async function search(
   run: Run,
@@ -79,30 +65,22 @@ export async function search(
 ): Promise<readonly NewPlant[]> {
   const sources = new Sources(query, statistics)
   if (sources.isEmpty) return []
-  const take = async (step: Step): Promise<StepResult> => resultOf(await run(statementOf(query, step)), step)
   const first = FIRST[query.tags.length === 1 ? 'tag' : isByName(query.order) ? 'name' : 'id']
-  const start = await take({ sources: [sources.walk], walk: Math.max(first, limit), page: limit })
-  if (start.isRight) return start.rows
-  let facts: Facts = { ...start, limit, statistics }
+  let walked = await walk(run, sources, Math.max(first, limit), limit)
   const tried = new Set<string>()
-  for (;;) {
-    const way = waysOf(sources.query, facts).find(({ kind }) => !tried.has(kind))
-    if (way === undefined || (tried.has('set') && way.cost > MAX_WALK_COST && sources.all.length > 0)) break
+  while (!walked.isRight) {
+    const ways = waysOf(sources.query, { ...walked, limit, statistics })
+    const way = ways.find(({ kind }) => !tried.has(kind))
+    if (way === undefined || (tried.has('set') && way.cost > MAX_WALK_COST)) break
     tried.add(way.kind)
     if (way.kind === 'walk') {
-      const result = walkResultOf(await run(walkStatement(query, sources.walk, way.bound, limit)), way.bound, limit)
-      if (result.isRight) return result.rows
-      facts = { ...facts, seen: result.seen, hits: result.hits }
-    } else if (sources.all.length > 0) {
-      const result = await take({ sources: sources.all, page: limit, walk: RANGE, set: way.bound })
-      if (result.isRight) return result.rows
+      walked = await walk(run, sources, way.bound, limit)
+    } else {
+      const { rows, isRight } = await set(run, sources, way.bound, limit)
+      if (isRight) return rows
     }
   }
-  if (sources.all.length > 0) {
-    const result = await take({ sources: sources.all, page: limit, ...LAST })
-    if (result.isRight) return result.rows
-  }
-  return (await run(everything(query, limit))).rows.map(plantOf)
+  return walked.isRight ? walked.rows : (await set(run, sources, undefined, limit)).rows
 }
 
 /**
