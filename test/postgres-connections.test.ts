@@ -124,7 +124,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
 suite('the pool divides its connections', () => {
   test('so that searches leave some for tokens, readiness and writes', async (t) => {
     const url = await database(t)
-    const store = await openStore(t, url, { connections: 6, searchConnections: 3, timeout: 60_000 })
+    const store = await openStore(t, url, { connections: 9, timeout: 60_000 })
     const unlock = await lockPlants(url)
     const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
     await until(async () => (await waiting(url)) >= 3, 'three searches do not wait for the lock')
@@ -142,7 +142,7 @@ suite('the pool divides its connections', () => {
   })
 
   test('so that exports and dry runs leave some for all other work', async (t) => {
-    const store = await openStore(t, await database(t), { connections: 6, longConnections: 2, timeout: 2000 })
+    const store = await openStore(t, await database(t), { connections: 6, timeout: 2000 })
     await store.importPlants([plant(1n)], 'add', TESTER)
     const held = [await store.startDryRun('add'), await store.startDryRun('add')]
     await assert.rejects(store.startDryRun('add'), refusal(50302))

@@ -43,11 +43,11 @@ suite('PostgreSQL: exports and dry runs', () => {
     assert.equal((await service.send('GET', '/plants/export?tag=none')).status, 200)
   })
 
-  test('get the configured number of connections, and each token keeps its bounds', async (t) => {
-    const service = await withMuch(t, { storeConnections: '6', storeLongConnections: 1, storeSearchConnections: 2 })
+  test('get a third of the configured number of connections', async (t) => {
+    const service = await withMuch(t, { storeConnections: '4' })
     assert.equal((await connectionsOf(service, 'long')).limit, 1)
-    assert.equal((await connectionsOf(service, 'search')).limit, 2)
-    assert.deepEqual((await connectionsOf(service, 'all')).limit, 6)
+    assert.equal((await connectionsOf(service, 'search')).limit, 1)
+    assert.deepEqual((await connectionsOf(service, 'all')).limit, 4)
     const only = unreadExport(service)
     await untilRunning(service, 'export', 1)
     assert.equal(errorOf(await service.send('GET', '/plants/export')), 50302)

@@ -18,8 +18,6 @@ interface OpenOptions {
   readonly maxWaiting: number
   readonly maxDelay?: number
   readonly connections: number
-  readonly searchConnections?: number | undefined
-  readonly longConnections?: number | undefined
   /** Milliseconds that a request may take. */
   readonly timeout: number
   /** Milliseconds to wait for a database that can not be reached. */
@@ -53,8 +51,7 @@ export interface OpenStore extends Store {
  */
 export async function openStore(address: StoreAddress, options: OpenOptions): Promise<OpenStore> {
   const { serving, create, maxWaiting, connections, timeout, wait, onFatal, onMade, onNotice } = options
-  const { searchConnections, longConnections, changesKeep, changesKeepSize } = options
-  const { maxDelay = Number.POSITIVE_INFINITY } = options
+  const { changesKeep, changesKeepSize, maxDelay = Number.POSITIVE_INFINITY } = options
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     return PostgresStore.open(address, {
@@ -62,8 +59,6 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
       maxWaiting,
       maxDelay,
       connections,
-      searchConnections,
-      longConnections,
       timeout,
       retryTime: wait,
       ...(changesKeep === undefined ? {} : postgresLog(changesKeep, changesKeepSize)),

@@ -66,8 +66,6 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       maxWaiting: config.maxWaiting,
       maxDelay: config.maxDelay,
       connections: config.storeConnections,
-      searchConnections: config.storeSearchConnections,
-      longConnections: config.storeLongConnections,
       timeout: config.storeTimeout,
       wait: config.storeWait,
       changesKeep: config.changesKeep,

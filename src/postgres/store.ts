@@ -30,7 +30,7 @@ import { PostgresIdStore } from './id-store.ts'
 import { migrate, preflight, waitForDatabase } from './migrate.ts'
 import type { Budget } from './pool/client.ts'
 import { Pool } from './pool/pool.ts'
-import { DedicatedClients, dividePool, type PoolShareOptions, type PoolShares, storePool } from './pool/pool-share.ts'
+import { DedicatedClients, dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader } from './read/point-reader.ts'
 import { listPlants } from './read/search.ts'
@@ -42,7 +42,8 @@ import { PostgresTokenStore } from './token-store.ts'
 import { PostgresWebhookStore } from './webhook-store.ts'
 import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
-export interface PostgresStoreOptions extends GroupOptions, PoolShareOptions {
+export interface PostgresStoreOptions extends GroupOptions {
+  readonly connections: number
   /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
   readonly retryTime: number
   /** Whether to create the tables of a new store. */
@@ -114,7 +115,6 @@ export class PostgresStore implements Store {
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
     this.#shares = dividePool(
       this.#pool,
-      options,
       (error) => this.#sharding.suspect(error) ?? appErrorOf(error),
       () => (this.#closing === undefined ? undefined : shuttingDown()),
       () => this.#sharding.refusalOfAll,

@@ -49,10 +49,6 @@ export interface DerivedLimits {
   readonly maxImportsPerToken: number
   readonly maxDryRuns: number
   readonly maxDryRunsPerToken: number
-  /** Of the connections to a PostgreSQL database, those that searches may use. */
-  readonly storeSearchConnections: number
-  /** Of the connections to a PostgreSQL database, those that exports and dry runs may use. */
-  readonly storeLongConnections: number
 }
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
@@ -310,7 +306,7 @@ function conflictsIn(given: Readonly<Record<string, string | undefined>>, values
 }
 
 function derivedFrom(values: SettingValues): DerivedLimits {
-  const { requestTimeout, maxSearches, maxExports, maxImports, storeConnections } = values
+  const { requestTimeout, maxSearches, maxExports, maxImports } = values
   const maxDryRuns = Math.ceil(maxImports / 2)
   return {
     headersTimeout: Math.ceil(requestTimeout / 3),
@@ -319,8 +315,6 @@ function derivedFrom(values: SettingValues): DerivedLimits {
     maxImportsPerToken: Math.ceil(maxImports / 2),
     maxDryRuns,
     maxDryRunsPerToken: Math.ceil(maxDryRuns / 2),
-    storeSearchConnections: Math.floor(storeConnections / 3),
-    storeLongConnections: Math.floor(storeConnections / 3),
   }
 }
 

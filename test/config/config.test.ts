@@ -46,8 +46,6 @@ suite('the configuration', () => {
       tlsKey: undefined,
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
       storeConnections: 10,
-      storeSearchConnections: 3,
-      storeLongConnections: 3,
       storeTimeout: 10_000,
       storeWait: 60_000,
       changesKeep: 'auto',
@@ -136,8 +134,6 @@ suite('the configuration', () => {
     const few = readConfig({ maxSearches: '1', maxExports: '3', maxImports: '5', requestTimeout: '0s' }, {})
     assert.deepEqual([few.maxSearchesPerToken, few.maxExportsPerToken, few.maxImportsPerToken], [1, 2, 3])
     assert.deepEqual([few.maxDryRuns, few.maxDryRunsPerToken, few.headersTimeout], [3, 2, 0])
-    const { storeSearchConnections, storeLongConnections } = readConfig({ storeConnections: '4' }, {})
-    assert.deepEqual([storeSearchConnections, storeLongConnections], [1, 1], 'two are left for all else')
   })
 
   test('has at most 30 settings, where those of one optional part count as one', () => {

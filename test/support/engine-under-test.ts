@@ -151,8 +151,6 @@ function open(address: string, config: Config): Promise<OpenStore> {
     create: true,
     maxWaiting: config.maxWaiting,
     connections: config.storeConnections,
-    searchConnections: config.storeSearchConnections,
-    longConnections: config.storeLongConnections,
     timeout: config.storeTimeout,
     wait: 0,
     changesKeep: config.changesKeep,

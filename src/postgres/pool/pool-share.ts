@@ -263,33 +263,23 @@ export interface PoolShares {
   readonly reservations: PoolShare
 }
 
-export interface PoolShareOptions {
-  readonly connections: number
-  /** Maximum number of connections for searches; a third of all by default. */
-  readonly searchConnections?: number | undefined
-  /** Maximum number of connections for exports and dry runs; a third of all by default. */
-  readonly longConnections?: number | undefined
-}
-
 /**
- * Divides the pool. Imports get half of the clients that searches and long work leave, and single plants the rest.
+ * Divides the pool. Searches get a third of the clients, long work too; imports get half of the others, and single plants
+ * the rest.
  *
  * @param isClosing returns the refusal while the store closes
  * @param isLost returns the refusal of work that needs a lost shard: it would hold a connection until its deadline
  */
 export function dividePool(
   pool: Pool,
-  options: PoolShareOptions,
   faultOf: (error: unknown) => unknown,
   isClosing: () => AppError | undefined,
   isLost: () => AppError | undefined,
 ): PoolShares {
-  const { connections } = options
-  const third = Math.max(1, Math.floor(connections / 3))
-  const searches = options.searchConnections ?? third
-  const long = options.longConnections ?? third
-  const imports = Math.max(1, Math.floor((connections - searches - long) / 2))
-  const reserved = Math.max(1, connections - searches - long - imports)
+  const { max } = pool.options
+  const third = Math.max(1, Math.floor(max / 3))
+  const imports = Math.max(1, Math.floor((max - 2 * third) / 2))
+  const reserved = Math.max(1, max - 2 * third - imports)
   const all = Number.POSITIVE_INFINITY
   const open = { faultOf, refusal: isClosing }
   const whole = { reserved, faultOf, refusal: () => isClosing() ?? isLost() }
@@ -297,9 +287,9 @@ export function dividePool(
     server: new PoolShare(pool, all),
     groups: new PoolShare(pool, all, { faultOf }),
     main: new PoolShare(pool, all, open),
-    searches: new PoolShare(pool, searches, { ...whole, work: 'searches' }),
+    searches: new PoolShare(pool, third, { ...whole, work: 'searches' }),
     imports: new PoolShare(pool, imports, { ...open, reserved, work: 'imports' }),
-    long: new PoolShare(pool, long, { ...whole, work: 'exports and dry runs' }),
+    long: new PoolShare(pool, third, { ...whole, work: 'exports and dry runs' }),
     counts: new PoolShare(pool, 1, { ...whole, work: 'counts' }),
     reservations: new PoolShare(pool, 1, { ...whole, reserved: 0, work: 'reservations of ids' }),
   }
