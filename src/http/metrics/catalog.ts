@@ -16,152 +16,100 @@ const SQLITE = 'SQLite'
 const POSTGRES = 'PostgreSQL'
 const CHANGES = '`--changes-keep` above 0s'
 
+const metric =
+  <Type extends MetricInfo['type']>(type: Type) =>
+  (help: string, more: Pick<MetricInfo, 'labels' | 'only'> = {}) => ({ type, help, ...more })
+const counter = metric('counter')
+const gauge = metric('gauge')
+const histogram = metric('histogram')
+
 /**
  * Every metric of the service besides those of Node.js. The program registers no other names, and `npm run generate`
  * writes docs/reference/metrics.md from this list.
  */
 export const METRICS = {
-  plantstore_build_info: {
-    type: 'gauge',
-    help: 'Always 1. The labels name the versions of the program and of Node.js, and the engine of the store.',
-    labels: { version: 'of the program', node: 'of its Node.js', engine: 'sqlite or postgres' },
-  },
-  plantstore_http_requests_total: {
-    type: 'counter',
-    help: 'Requests answered. Status 499: the client left before the end of its answer.',
-    labels: { operation: OPERATION, status: 'of the answer' },
-  },
-  plantstore_http_request_seconds: {
-    type: 'histogram',
-    help: 'Time from the end of the headers to the answer, in seconds.',
+  plantstore_build_info: gauge(
+    'Always 1. The labels name the versions of the program and of Node.js, and the engine of the store.',
+    { labels: { version: 'of the program', node: 'of its Node.js', engine: 'sqlite or postgres' } },
+  ),
+  plantstore_http_requests_total: counter(
+    'Requests answered. Status 499: the client left before the end of its answer.',
+    { labels: { operation: OPERATION, status: 'of the answer' } },
+  ),
+  plantstore_http_request_seconds: histogram('Time from the end of the headers to the answer, in seconds.', {
     labels: { operation: OPERATION },
-  },
-  plantstore_refusals_total: {
-    type: 'counter',
-    help: 'Refusals by their error number, answers that were cut off included.',
+  }),
+  plantstore_refusals_total: counter('Refusals by their error number, answers that were cut off included.', {
     labels: { error: 'a number of the [errors](errors.md)' },
-  },
-  plantstore_creates_waiting: {
-    type: 'gauge',
-    help: 'Creates and changes of single plants that wait for their commit.',
-  },
-  plantstore_commit_rows: {
-    type: 'histogram',
-    help: 'Writes that share one commit.',
+  }),
+  plantstore_creates_waiting: gauge('Creates and changes of single plants that wait for their commit.'),
+  plantstore_commit_rows: histogram('Writes that share one commit.', { labels: { work: COMMIT } }),
+  plantstore_commit_seconds: histogram(
+    'Time from handing a group of writes to the store until its commit, in seconds.',
+    { labels: { work: COMMIT } },
+  ),
+  plantstore_commit_failures_total: counter('Groups of writes that the store failed to commit.', {
     labels: { work: COMMIT },
-  },
-  plantstore_commit_seconds: {
-    type: 'histogram',
-    help: 'Time from handing a group of writes to the store until its commit, in seconds.',
-    labels: { work: COMMIT },
-  },
-  plantstore_commit_failures_total: {
-    type: 'counter',
-    help: 'Groups of writes that the store failed to commit.',
-    labels: { work: COMMIT },
-  },
-  plantstore_plants: {
-    type: 'gauge',
-    help: 'Plants in the store, counted in the background at most once a minute; NaN before the first count.',
-  },
-  plantstore_store_bytes: { type: 'gauge', help: "Bytes of the store's file.", only: SQLITE },
-  plantstore_store_log_bytes: { type: 'gauge', help: 'Bytes of the log of SQLite (-wal).', only: SQLITE },
-  plantstore_search_index_behind: { type: 'gauge', help: 'Changes that the search index lacks.', only: SQLITE },
-  plantstore_store_connections: {
-    type: 'gauge',
-    help: 'Connections to the store in use.',
+  }),
+  plantstore_plants: gauge(
+    'Plants in the store, counted in the background at most once a minute; NaN before the first count.',
+  ),
+  plantstore_store_bytes: gauge("Bytes of the store's file.", { only: SQLITE }),
+  plantstore_store_log_bytes: gauge('Bytes of the log of SQLite (-wal).', { only: SQLITE }),
+  plantstore_search_index_behind: gauge('Changes that the search index lacks.', { only: SQLITE }),
+  plantstore_store_connections: gauge('Connections to the store in use.', { labels: { work: POOL }, only: POSTGRES }),
+  plantstore_store_connections_limit: gauge('Connections to the store that may be in use.', {
     labels: { work: POOL },
     only: POSTGRES,
-  },
-  plantstore_store_connections_limit: {
-    type: 'gauge',
-    help: 'Connections to the store that may be in use.',
+  }),
+  plantstore_store_connections_waiting: gauge('Work that waits for a connection.', {
     labels: { work: POOL },
     only: POSTGRES,
-  },
-  plantstore_store_connections_waiting: {
-    type: 'gauge',
-    help: 'Work that waits for a connection.',
-    labels: { work: POOL },
-    only: POSTGRES,
-  },
-  plantstore_shards: { type: 'gauge', help: 'Shards of the store; 0 if it is not sharded.', only: POSTGRES },
-  plantstore_shards_out_of_reach: { type: 'gauge', help: 'Shards that do not take requests.', only: POSTGRES },
-  plantstore_shed_total: {
-    type: 'counter',
-    help: 'Requests refused because too many came at once or because memory was short.',
+  }),
+  plantstore_shards: gauge('Shards of the store; 0 if it is not sharded.', { only: POSTGRES }),
+  plantstore_shards_out_of_reach: gauge('Shards that do not take requests.', { only: POSTGRES }),
+  plantstore_shed_total: counter('Requests refused because too many came at once or because memory was short.', {
     labels: { reason: 'delay or memory' },
-  },
-  plantstore_bound_used: {
-    type: 'gauge',
-    help: 'Use of a bound that all clients share.',
-    labels: { bound: BOUND },
-  },
-  plantstore_bound_limit: {
-    type: 'gauge',
-    help: 'Limit of a bound that all clients share.',
-    labels: { bound: BOUND },
-  },
-  plantstore_bound_refused_total: {
-    type: 'counter',
-    help: 'Requests, connections, answers or lines that a bound refused, cut off, dropped, or left uncompressed.',
-    labels: { bound: BOUND },
-  },
-  plantstore_changes: { type: 'gauge', help: 'Entries in the log of changes.', only: CHANGES },
-  plantstore_changes_bytes: { type: 'gauge', help: 'Bytes of the log of changes, estimated.', only: CHANGES },
-  plantstore_changes_age_seconds: {
-    type: 'gauge',
-    help: 'Age of the oldest entry of the log of changes.',
-    only: CHANGES,
-  },
-  plantstore_change_streams: { type: 'gauge', help: 'Open streams of changes.', only: CHANGES },
-  plantstore_change_events_total: { type: 'counter', help: 'Entries sent by streams of changes.', only: CHANGES },
-  plantstore_change_streams_lag_seconds: {
-    type: 'gauge',
-    help: 'Time since the slowest stream last had all entries; 0 while all have them.',
-    only: CHANGES,
-  },
-  plantstore_backup_newest_timestamp_seconds: {
-    type: 'gauge',
-    help: 'When the newest scheduled backup was made, in seconds since 1970; 0 when there is none.',
-    only: '`--backup-every`',
-  },
-  plantstore_backup_failures_total: {
-    type: 'counter',
-    help: 'Scheduled backups that failed.',
-    only: '`--backup-every`',
-  },
-  plantstore_tls_certificate_expiry_seconds: {
-    type: 'gauge',
-    help: 'Seconds until the certificate expires; negative after that.',
+  }),
+  plantstore_bound_used: gauge('Use of a bound that all clients share.', { labels: { bound: BOUND } }),
+  plantstore_bound_limit: gauge('Limit of a bound that all clients share.', { labels: { bound: BOUND } }),
+  plantstore_bound_refused_total: counter(
+    'Requests, connections, answers or lines that a bound refused, cut off, dropped, or left uncompressed.',
+    { labels: { bound: BOUND } },
+  ),
+  plantstore_changes: gauge('Entries in the log of changes.', { only: CHANGES }),
+  plantstore_changes_bytes: gauge('Bytes of the log of changes, estimated.', { only: CHANGES }),
+  plantstore_changes_age_seconds: gauge('Age of the oldest entry of the log of changes.', { only: CHANGES }),
+  plantstore_change_streams: gauge('Open streams of changes.', { only: CHANGES }),
+  plantstore_change_events_total: counter('Entries sent by streams of changes.', { only: CHANGES }),
+  plantstore_change_streams_lag_seconds: gauge(
+    'Time since the slowest stream last had all entries; 0 while all have them.',
+    { only: CHANGES },
+  ),
+  plantstore_backup_newest_timestamp_seconds: gauge(
+    'When the newest scheduled backup was made, in seconds since 1970; 0 when there is none.',
+    { only: '`--backup-every`' },
+  ),
+  plantstore_backup_failures_total: counter('Scheduled backups that failed.', { only: '`--backup-every`' }),
+  plantstore_tls_certificate_expiry_seconds: gauge('Seconds until the certificate expires; negative after that.', {
     only: '`--tls-cert`',
-  },
-  plantstore_tls_certificate_failures_total: {
-    type: 'counter',
-    help: 'Times that the files of the certificate could not be read again, or did not fit each other.',
-    only: '`--tls-cert`',
-  },
-  plantstore_webhooks: {
-    type: 'gauge',
-    help: 'Webhooks by their state.',
-    labels: { state: 'active, paused or failed' },
-  },
-  plantstore_webhook_pending: {
-    type: 'gauge',
-    help: 'Events that wait for a webhook; 1000 stands for that many or more.',
+  }),
+  plantstore_tls_certificate_failures_total: counter(
+    'Times that the files of the certificate could not be read again, or did not fit each other.',
+    { only: '`--tls-cert`' },
+  ),
+  plantstore_webhooks: gauge('Webhooks by their state.', { labels: { state: 'active, paused or failed' } }),
+  plantstore_webhook_pending: gauge('Events that wait for a webhook; 1000 stands for that many or more.', {
     labels: { webhook: 'the id of a webhook' },
-  },
-  plantstore_webhook_oldest_seconds: {
-    type: 'gauge',
-    help: 'Age of the first event that waits for a webhook, in seconds; 0 when none waits.',
-    labels: { webhook: 'the id of a webhook' },
-  },
-  plantstore_webhook_attempts_total: {
-    type: 'counter',
-    help: 'Attempts to deliver an event.',
+  }),
+  plantstore_webhook_oldest_seconds: gauge(
+    'Age of the first event that waits for a webhook, in seconds; 0 when none waits.',
+    { labels: { webhook: 'the id of a webhook' } },
+  ),
+  plantstore_webhook_attempts_total: counter('Attempts to deliver an event.', {
     labels: { outcome: 'delivered, refused by a status, or unanswered' },
-  },
-} as const satisfies Readonly<Record<string, MetricInfo>>
+  }),
+} satisfies Readonly<Record<string, MetricInfo>>
 
 export type MetricName = keyof typeof METRICS
 export type MetricOf<T extends MetricInfo['type']> = {

@@ -1,18 +1,19 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client'
+import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
 import type { BoundUse, Histogram } from '../../base/counts.ts'
-import { type BoundName, METRICS, type MetricInfo, type MetricOf } from './catalog.ts'
+import { type BoundName, METRICS, type MetricName, type MetricOf } from './catalog.ts'
 
 export type Labels = Readonly<Record<string, string | number>>
+/** A value of each set of labels. The values of labels need no escapes. */
+export type Series<Value> = Iterable<readonly [Labels, Value]>
 
-/** Registers and writes the metrics of the service. It writes histograms itself: those of the library count on their own. */
+/** Registers and writes the metrics of the service. The library has those of Node.js alone, because it counts by itself. */
 export class Metrics {
-  readonly #registry = new Registry()
-  readonly #histograms: (() => string)[] = []
+  readonly #ofNode = nodeMetrics()
+  readonly #writers: (() => string)[] = []
   readonly #bounds = new Map<BoundName, () => BoundUse>()
   #collecting: Promise<string> | undefined
 
   constructor() {
-    nodeMetrics(this.#registry)
     this.series('plantstore_bound_used', () => this.#uses(({ used }) => used))
     this.series('plantstore_bound_limit', () => this.#uses(({ max }) => max))
     this.series('plantstore_bound_refused_total', () => this.#uses(({ refused }) => refused))
@@ -23,32 +24,14 @@ export class Metrics {
     this.series(name, () => [[{}, read()]])
   }
 
-  /** @param read called for each scrape; returns the value of each set of labels */
-  series(name: MetricOf<'gauge' | 'counter'>, read: () => Iterable<readonly [Labels, number]>): void {
-    const { type, help, labels = {} }: MetricInfo = METRICS[name]
-    const options = { name, help, labelNames: Object.keys(labels), registers: [this.#registry] }
-    if (type === 'counter') {
-      new Counter({
-        ...options,
-        collect() {
-          this.reset()
-          for (const [labels, value] of read()) this.inc(labels, value)
-        },
-      })
-    } else {
-      new Gauge({
-        ...options,
-        collect() {
-          this.reset()
-          for (const [labels, value] of read()) this.set(labels, value)
-        },
-      })
-    }
+  /** @param read called for each scrape */
+  series(name: MetricOf<'gauge' | 'counter'>, read: () => Series<number>): void {
+    this.#writers.push(() => textOf(name, read(), ([labels, value]) => [sample(name, labels, value)]))
   }
 
   /** @param unit the observed values are divided by this */
-  histogram(name: MetricOf<'histogram'>, unit: number, read: () => Iterable<readonly [Labels, Histogram]>): void {
-    this.#histograms.push(() => histogramText(name, METRICS[name].help, unit, read()))
+  histogram(name: MetricOf<'histogram'>, unit: number, read: () => Series<Histogram>): void {
+    this.#writers.push(() => textOf(name, read(), ([labels, one]) => samplesOf(name, labels, one, unit)))
   }
 
   /** Registers bounds. @param read called for each scrape */
@@ -57,7 +40,7 @@ export class Metrics {
   }
 
   get contentType(): string {
-    return this.#registry.contentType
+    return this.#ofNode.contentType
   }
 
   /**
@@ -65,15 +48,13 @@ export class Metrics {
    * scrapes share one text.
    */
   text(): Promise<string> {
-    this.#collecting ??= this.#collect().finally(() => {
-      this.#collecting = undefined
-    })
+    this.#collecting ??= this.#ofNode
+      .metrics()
+      .then((ofNode) => [ofNode.trimEnd(), ...this.#writers.map((write) => write()), ''].join('\n'))
+      .finally(() => {
+        this.#collecting = undefined
+      })
     return this.#collecting
-  }
-
-  async #collect(): Promise<string> {
-    const others = await this.#registry.metrics()
-    return `${others}\n${this.#histograms.map((write) => write()).join('\n')}`
   }
 
   *#uses(read: (use: BoundUse) => number | undefined): Generator<readonly [Labels, number]> {
@@ -87,28 +68,31 @@ export class Metrics {
 /** Returns the flag of a setting without its dashes: `max-waiting` for `maxWaiting`. */
 const flagOf = (setting: string): string => setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
-type Series = readonly [labels: Readonly<Record<string, string | number>>, histogram: Histogram]
+function textOf<Value>(
+  name: MetricName,
+  series: Series<Value>,
+  samplesOf: (one: readonly [Labels, Value]) => readonly string[],
+): string {
+  const { help, type } = METRICS[name]
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...[...series].flatMap(samplesOf)].join('\n')
+}
 
-/**
- * Writes a histogram in the text format (https://prometheus.io/docs/instrumenting/exposition_formats/).
- *
- * @param unit the observed values are divided by this
- * @param series with label values that need no escapes
- */
-function histogramText(name: string, help: string, unit: number, series: Iterable<Series>): string {
-  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]
-  for (const [labels, histogram] of series) {
-    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
-    let count = 0
-    for (const [i, values] of histogram.counts.entries()) {
-      count += values
-      const bound = histogram.bounds[i]
-      const le = `le="${bound === undefined ? '+Inf' : bound / unit}"`
-      lines.push(`${name}_bucket{${[le, ...pairs].join()}} ${count}`)
-    }
-    lines.push(`${name}_sum{${pairs.join()}} ${histogram.sum / unit}`, `${name}_count{${pairs.join()}} ${count}`)
-  }
-  return `${lines.join('\n')}\n`
+function sample(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${text}"`)
+  // As the library writes it. Readers take every spelling.
+  const number = Number.isNaN(value) ? 'Nan' : value
+  return pairs.length === 0 ? `${name} ${number}` : `${name}{${pairs.join()}} ${number}`
+}
+
+/** The samples of a histogram: the number of values up to each bound, their sum and their number. */
+function samplesOf(name: string, labels: Labels, { counts, bounds, sum }: Histogram, unit: number): string[] {
+  let count = 0
+  const buckets = Array.from(counts, (values, i) => {
+    count += values
+    const bound = bounds[i]
+    return sample(`${name}_bucket`, { le: bound === undefined ? '+Inf' : bound / unit, ...labels }, count)
+  })
+  return [...buckets, sample(`${name}_sum`, labels, sum / unit), sample(`${name}_count`, labels, count)]
 }
 
 /**
@@ -132,8 +116,10 @@ const WINDOWED = ['nodejs_eventloop_utilization_summary', 'nodejs_eventloop_util
 /** Milliseconds, the most that a timer takes: the library has no other switch for the timer of these metrics. */
 const NEVER = 2 ** 31 - 1
 
-/** Registers the usual metrics of a Node.js process: memory, processor time, event loop, garbage collection. */
-function nodeMetrics(registry: Registry): void {
+/** The usual metrics of a Node.js process: memory, processor time, event loop, garbage collection. */
+function nodeMetrics(): Registry {
+  const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER })
   for (const name of [...EXPENSIVE, ...WINDOWED]) registry.removeSingleMetric(name)
+  return registry
 }

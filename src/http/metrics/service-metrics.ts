@@ -1,10 +1,10 @@
 import type { BoundUse } from '../../base/counts.ts'
-import type { CommitStats, WriteStats } from '../../base/group-commit.ts'
-import type { PoolUse, Store, StorePool } from '../../domain/store.ts'
+import type { WriteStats } from '../../base/group-commit.ts'
+import type { Store, StorePool } from '../../domain/store.ts'
 import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
-import type { WebhookBacklog, WebhookDelivery } from '../../domain/webhook.ts'
+import type { WebhookDelivery, WebhookState } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
-import { Metrics } from './metrics.ts'
+import { Metrics, type Series } from './metrics.ts'
 
 /** The numbers of all shards and of those out of reach. */
 export interface ShardState {
@@ -58,14 +58,22 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
   new PlantCount(store).describe(metrics)
   if (indexBehind?.() !== undefined) metrics.value('plantstore_search_index_behind', () => indexBehind() ?? 0)
   if (pool !== undefined) observePool(metrics, pool)
-  if (backups !== undefined) observeBackups(metrics, backups)
+  if (delivery !== undefined) observeWebhooks(metrics, delivery)
+  if (backups !== undefined) {
+    metrics.value('plantstore_backup_newest_timestamp_seconds', () => backups.newest)
+    metrics.value('plantstore_backup_failures_total', () => backups.failures)
+  }
   if (certificate !== undefined) {
     const left = () => (certificate.expiresAt.getTime() - Date.now()) / 1000
     metrics.value('plantstore_tls_certificate_expiry_seconds', left)
     metrics.value('plantstore_tls_certificate_failures_total', () => certificate.failures)
   }
-  if (delivery !== undefined) observeWebhooks(metrics, delivery)
-  if (facts !== undefined) observeFacts(metrics, facts)
+  if (facts !== undefined) {
+    const { version, engine, bytes } = facts
+    metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
+    if (bytes !== undefined) metrics.value('plantstore_store_bytes', () => bytes().store)
+    if (bytes !== undefined) metrics.value('plantstore_store_log_bytes', () => bytes().log)
+  }
   if (shards !== undefined) {
     metrics.value('plantstore_shards', () => shards()?.shards ?? 0)
     metrics.value('plantstore_shards_out_of_reach', () => shards()?.outOfReach ?? 0)
@@ -75,14 +83,19 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
   return metrics
 }
 
+/** Reads the same of each part, under the name of the part as a label. */
+const each = <Part, Value>(
+  label: string,
+  parts: Iterable<readonly [string, Part]>,
+  read: (part: Part) => Value,
+): Series<Value> => Array.from(parts, ([name, part]) => [{ [label]: name }, read(part)] as const)
+
 /** Registers the metrics of groups of writes, of their commits, and of waiting writes. */
-function observeWrites(metrics: Metrics, writes: WriteStats): void {
-  const each = <T>(read: (stats: CommitStats) => T) =>
-    Object.entries(writes.commits).map(([work, stats]) => [{ work }, read(stats)] as const)
-  metrics.histogram('plantstore_commit_rows', 1, () => each(({ rows }) => rows))
-  metrics.histogram('plantstore_commit_seconds', 1000, () => each(({ milliseconds }) => milliseconds))
-  metrics.series('plantstore_commit_failures_total', () => each(({ failures }) => failures))
-  const [creates, changes] = writes.queues
+function observeWrites(metrics: Metrics, { commits, queues: [creates, changes] }: WriteStats): void {
+  const works = Object.entries(commits)
+  metrics.histogram('plantstore_commit_rows', 1, () => each('work', works, ({ rows }) => rows))
+  metrics.histogram('plantstore_commit_seconds', 1000, () => each('work', works, (stats) => stats.milliseconds))
+  metrics.series('plantstore_commit_failures_total', () => each('work', works, ({ failures }) => failures))
   metrics.value('plantstore_creates_waiting', () => creates.rows.used + changes.rows.used)
   metrics.bounds({
     maxWaiting: () => fuller(creates.rows, changes.rows),
@@ -98,58 +111,29 @@ const fuller = (one: BoundUse, two: BoundUse): BoundUse => ({
 
 /** Registers the metrics of the connections to the store. */
 function observePool(metrics: Metrics, { uses }: StorePool): void {
-  const each = (read: (use: PoolUse) => number) => () =>
-    Object.entries(uses).map(([work, use]) => [{ work }, read(use)] as const)
-  metrics.series(
-    'plantstore_store_connections',
-    each(({ used }) => used),
-  )
-  metrics.series(
-    'plantstore_store_connections_limit',
-    each(({ max }) => max),
-  )
-  metrics.series(
-    'plantstore_store_connections_waiting',
-    each(({ waiting }) => waiting),
-  )
+  const works = () => Object.entries(uses)
+  metrics.series('plantstore_store_connections', () => each('work', works(), ({ used }) => used))
+  metrics.series('plantstore_store_connections_limit', () => each('work', works(), ({ max }) => max))
+  metrics.series('plantstore_store_connections_waiting', () => each('work', works(), ({ waiting }) => waiting))
   metrics.bounds({ storeConnections: () => uses.all })
-}
-
-/** Registers the metrics of scheduled backups. Alert when the newest backup is older than twice the interval. */
-function observeBackups(metrics: Metrics, backups: BackupsMade): void {
-  metrics.value('plantstore_backup_newest_timestamp_seconds', () => backups.newest)
-  metrics.value('plantstore_backup_failures_total', () => backups.failures)
 }
 
 /** Registers the metrics of webhooks. Alert when one has failed, or when its oldest event is old. */
 function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
-  const each = (read: (backlog: WebhookBacklog) => number) => () =>
-    [...delivery.backlogs()].map(([webhook, backlog]) => [{ webhook }, read(backlog)] as const)
-  const states = ['active', 'paused', 'failed'] as const
+  const count = (state: WebhookState) => delivery.webhooks.filter((webhook) => webhook.state === state).length
+  const age = (since = Date.now()) => (Date.now() - since) / 1000
   metrics.series('plantstore_webhooks', () =>
-    states.map((state) => [{ state }, delivery.webhooks.filter((webhook) => webhook.state === state).length]),
+    (['active', 'paused', 'failed'] as const).map((state) => [{ state }, count(state)]),
   )
-  metrics.series(
-    'plantstore_webhook_pending',
-    each(({ pending }) => pending),
-  )
-  metrics.series(
-    'plantstore_webhook_oldest_seconds',
-    each(({ oldest }) => (oldest === undefined ? 0 : (Date.now() - oldest) / 1000)),
+  metrics.series('plantstore_webhook_pending', () => each('webhook', delivery.backlogs(), ({ pending }) => pending))
+  metrics.series('plantstore_webhook_oldest_seconds', () =>
+    each('webhook', delivery.backlogs(), ({ oldest }) => age(oldest)),
   )
   metrics.series('plantstore_webhook_attempts_total', () =>
-    Object.entries(delivery.outcomes).map(([outcome, count]) => [{ outcome }, count]),
+    each('outcome', Object.entries(delivery.outcomes), (attempts) => attempts),
   )
   const { requests, bodies } = delivery.bounds
   metrics.bounds({ webhookRequests: () => requests, webhookBodies: () => bodies })
-}
-
-/** Registers the metrics of the program's version and of the size of its store. */
-function observeFacts(metrics: Metrics, { version, engine, bytes }: ServiceFacts): void {
-  metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
-  if (bytes === undefined) return
-  metrics.value('plantstore_store_bytes', () => bytes().store)
-  metrics.value('plantstore_store_log_bytes', () => bytes().log)
 }
 
 /** The least milliseconds between a count and the next one. */
