@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
-import type { Actor, Identity } from '../../domain/token.ts'
+import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { closing, HttpError } from '../answer/refusal.ts'
 import type { Method, Operation } from '../operations.ts'
@@ -321,32 +321,44 @@ const tokenOf = ({ identity }: Exchange): string => identity?.actor.id ?? ''
 /** Bytes. No such body needs more, and JSON.parse takes long for a body of many members. */
 const MAX_SMALL = 16 * 1024
 
-interface SmallBody<Member extends string> {
-  readonly members: Readonly<Partial<Record<Member, unknown>>>
-  /** The faults so far. The caller adds those of the members. */
-  readonly faults: string[]
-}
-
 /**
  * Reads the body of an operation that takes a short object. An unknown member is a fault: to ignore a mistyped name
  * would change the meaning of the request.
  *
- * @throws AppError 40001 for invalid JSON, 40002 where the body is no object, 41301 when it exceeds MAX_SMALL
+ * @param read reads the members, and adds their faults
+ * @throws AppError 40001 for invalid JSON, 40002 that names every fault, 41301 when the body exceeds MAX_SMALL
  */
-export function readSmallBody<Member extends string>(
+export function readSmallBody<Member extends string, Result>(
   body: Buffer,
   nestingLimit: number,
   known: readonly Member[],
-): SmallBody<Member> {
+  read: (members: Readonly<Partial<Record<Member, unknown>>>, faults: string[]) => Result,
+): Result {
   if (body.length > MAX_SMALL) {
     throw new AppError(41301, 'the body is larger than the 16 KiB that this operation takes')
   }
   if (!readJsonBody(body, nestingLimit).isObject) throw new AppError(40002, 'the body must be an object')
   const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
   const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
-  if (unknown.length === 0) return { members, faults: [] }
   // A long or strange name may be a misplaced secret, so the message leaves it out.
   const shown = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
   const names = shown.length === 0 ? '' : ` ${shown.join(', ')}`
-  return { members, faults: [`unknown member${names}; this operation has ${known.join(', ')}`] }
+  const faults = unknown.length === 0 ? [] : [`unknown member${names}; this operation has ${known.join(', ')}`]
+  const result = read(members, faults)
+  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
+  return result
+}
+
+/** Reads a member of a small body. Adds a fault unless it is an integer within the bounds. */
+export function integerIn(name: string, value: unknown, min: number, max: number, faults: string[]): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  faults.push(`${name} ${value === undefined ? 'is required' : `must be an integer from ${min} to ${max}`}`)
+  return min
+}
+
+/** Reads a member of a small body that follows the rules for the name of a token. */
+export function nameIn(name: string, value: unknown, faults: string[]): string {
+  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
+  if (fault !== undefined) faults.push(`${name} ${value === undefined ? 'is required' : fault}`)
+  return String(value)
 }

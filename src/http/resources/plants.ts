@@ -7,7 +7,7 @@ import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { OperationBodies } from '../operations.generated.ts'
-import { type Change, type Exchange, readSmallBody } from '../request/exchange.ts'
+import { type Change, type Exchange, integerIn, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
 import type { Handlers } from '../router.ts'
 
@@ -125,7 +125,9 @@ export function idHandlers(
     },
 
     async reserveIds(exchange, parameters, body) {
-      const count = parseCount(body, nestingLimit)
+      const count = readSmallBody(body, nestingLimit, MEMBERS, ({ count }, faults) =>
+        integerIn('count', count, 1, MAX_COUNT, faults),
+      )
       const { actor } = exchange
       const key = keyIn(parameters)
       const hash = key === undefined ? undefined : createHash('sha256').update(`${actor.id}\n${key}`).digest()
@@ -148,15 +150,3 @@ export function idHandlers(
 
 const noFreeRange = (): AppError =>
   new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range after those in use; choose ids yourself`)
-
-/** @throws AppError as readSmallBody does, and 40002 that names every fault */
-function parseCount(body: Buffer, nestingLimit: number): number {
-  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
-  const { count } = members
-  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MAX_COUNT) {
-    if (faults.length === 0) return count
-  } else {
-    faults.push(`count ${count === undefined ? 'is required' : `must be an integer from 1 to ${MAX_COUNT}`}`)
-  }
-  throw new AppError(40002, faults.join('; '))
-}

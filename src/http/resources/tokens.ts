@@ -5,7 +5,6 @@ import {
   DEFAULT_OVERLAP,
   derivedToken,
   excessOf,
-  faultOfTokenName,
   hashSecret,
   type Identity,
   LAST_TIME,
@@ -26,7 +25,7 @@ import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
 import type { OperationBodies } from '../operations.generated.ts'
-import { type Change, type Exchange, readSmallBody } from '../request/exchange.ts'
+import { type Change, type Exchange, integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
 import type { Handlers } from '../router.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
@@ -196,25 +195,13 @@ function readPosition(cursor: string): TokenPosition {
 
 const MEMBERS = ['name', 'scopes', 'expiresAt'] as const satisfies readonly (keyof OperationBodies['createToken'])[]
 
-/**
- * Reads the body of createToken.
- *
- * @throws AppError as readSmallBody does, and 40002 that names every fault
- */
-export function parseTokenRequest(body: Buffer, nestingLimit: number): TokenRequest {
-  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
-  const name = nameIn(members.name, faults)
-  const scopes = scopesOf(members.scopes, faults)
-  const expiresAt = expiryIn(members.expiresAt, faults)
-  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return { name, scopes, expiresAt }
-}
-
-function nameIn(value: unknown, faults: string[]): string {
-  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
-  if (fault !== undefined) faults.push(`name ${value === undefined ? 'is required' : fault}`)
-  return String(value)
-}
+/** Reads the body of createToken. @throws AppError as readSmallBody does */
+export const parseTokenRequest = (body: Buffer, nestingLimit: number): TokenRequest =>
+  readSmallBody(body, nestingLimit, MEMBERS, ({ name, scopes, expiresAt }, faults) => ({
+    name: nameIn('name', name, faults),
+    scopes: scopesOf(scopes, faults),
+    expiresAt: expiryIn(expiresAt, faults),
+  }))
 
 function scopesOf(value: unknown, faults: string[]): readonly Scope[] {
   const texts = Array.isArray(value) ? value.map((each: unknown) => (typeof each === 'string' ? each : '')) : []
@@ -235,18 +222,9 @@ function expiryIn(value: unknown, faults: string[]): Date | undefined {
   return time
 }
 
-/**
- * Reads the body of a rotation.
- *
- * @returns milliseconds
- * @throws AppError as readSmallBody does, and 40002
- */
-export function parseOverlap(body: Buffer, nestingLimit: number): number {
-  const { members, faults } = readSmallBody(body, nestingLimit, ['overlapSeconds'])
-  const { overlapSeconds: seconds = DEFAULT_OVERLAP / 1000 } = members
-  if (typeof seconds !== 'number' || !Number.isInteger(seconds) || seconds < 0 || seconds > MAX_OVERLAP / 1000) {
-    faults.push(`overlapSeconds must be an integer from 0 to ${MAX_OVERLAP / 1000}`)
-  }
-  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return 1000 * Number(seconds)
-}
+/** Reads the body of a rotation, in milliseconds. @throws AppError as readSmallBody does */
+export const parseOverlap = (body: Buffer, nestingLimit: number): number =>
+  readSmallBody(body, nestingLimit, ['overlapSeconds'], (members, faults) => {
+    const { overlapSeconds = DEFAULT_OVERLAP / 1000 } = members
+    return 1000 * integerIn('overlapSeconds', overlapSeconds, 0, MAX_OVERLAP / 1000, faults)
+  })

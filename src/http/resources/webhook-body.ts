@@ -1,9 +1,8 @@
 import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
-import { faultOfTokenName } from '../../domain/token.ts'
 import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
 import type { OperationBodies } from '../operations.generated.ts'
-import { readSmallBody } from '../request/exchange.ts'
+import { integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
 
 const MEMBERS = [
   'url',
@@ -24,49 +23,44 @@ export type WebhookPatch = Partial<WebhookRequest> & { readonly state?: 'active'
 /** @param checkUrl throws AppError 40002 for a URL that the operator does not allow */
 export type CheckUrl = (url: URL) => void
 
-/** Reads the body of createWebhook. @throws AppError as readSmallBody does, and 40002 that names every fault */
-export function parseWebhook(body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookRequest {
-  const { members, faults } = readSmallBody(body, nestingLimit, MEMBERS)
-  if (members.url === undefined) faults.push('url is required')
-  const patch = patchIn(members, faults, checkUrl)
-  return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
-}
+/** Reads the body of createWebhook. @throws AppError as readSmallBody does */
+export const parseWebhook = (body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookRequest =>
+  readSmallBody(body, nestingLimit, MEMBERS, (members, faults) => {
+    if (members.url === undefined) faults.push('url is required')
+    const patch = patchIn(members, faults, checkUrl)
+    return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
+  })
 
-/** Reads the body of updateWebhook. @throws AppError as parseWebhook does */
-export function parseWebhookPatch(body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookPatch {
-  const { members, faults } = readSmallBody(body, nestingLimit, PATCH_MEMBERS)
-  const state = oneOf(['active', 'paused'], 'state', members.state, faults)
-  return { ...patchIn(members, faults, checkUrl), ...(state === undefined ? {} : { state }) }
-}
+/** Reads the body of updateWebhook. @throws AppError as readSmallBody does */
+export const parseWebhookPatch = (body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookPatch =>
+  readSmallBody(body, nestingLimit, PATCH_MEMBERS, (members, faults) => {
+    const state = oneOf(['active', 'paused'], 'state', members.state, faults)
+    return { ...patchIn(members, faults, checkUrl), ...(state === undefined ? {} : { state }) }
+  })
 
-/** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does, and 40002 */
-export function parseRange(body: Buffer, nestingLimit: number): { after: string; until: string | undefined } {
-  const { members, faults } = readSmallBody(body, nestingLimit, ['after', 'until'])
-  const { after, until } = members
-  if (after === undefined) faults.push('after is required')
-  else if (typeof after !== 'string') faults.push('after must be a position, or now')
-  if (until !== undefined && typeof until !== 'string') faults.push('until must be a position')
-  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return { after: String(after), until: until === undefined ? undefined : String(until) }
-}
+/** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */
+export const parseRange = (body: Buffer, nestingLimit: number): { after: string; until: string | undefined } =>
+  readSmallBody(body, nestingLimit, ['after', 'until'], ({ after, until }, faults) => {
+    if (after === undefined) faults.push('after is required')
+    else if (typeof after !== 'string') faults.push('after must be a position, or now')
+    if (until !== undefined && typeof until !== 'string') faults.push('until must be a position')
+    return { after: String(after), until: until === undefined ? undefined : String(until) }
+  })
 
 type Members = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>
 
-/** @throws AppError 40002 that names every fault, those of before among them */
 function patchIn(members: Members, faults: string[], checkUrl: CheckUrl): Partial<WebhookRequest> {
   const readers: { readonly [Member in keyof WebhookRequest]: (value: unknown) => WebhookRequest[Member] | undefined } =
     {
       url: (value) => urlIn(value, faults, checkUrl),
       types: (value) => typesIn(value, faults),
       tags: (value) => tagsIn(value, faults),
-      description: (value) => descriptionIn(value, faults),
+      description: (value) => nameIn('description', value, faults),
       body: (value) => oneOf(WEBHOOK_BODIES, 'body', value, faults),
-      concurrency: (value) => concurrencyIn(value, faults),
+      concurrency: (value) => integerIn('concurrency', value, 1, MAX_CONCURRENCY, faults),
     }
   const given = MEMBERS.filter((member) => members[member] !== undefined)
-  const patch = Object.fromEntries(given.map((member) => [member, readers[member](members[member])]))
-  if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return patch
+  return Object.fromEntries(given.map((member) => [member, readers[member](members[member])]))
 }
 
 /** Returns the URL in the spelling of the URL standard, which a browser would use. */
@@ -101,22 +95,8 @@ function tagsIn(value: unknown, faults: string[]): readonly string[] {
   return []
 }
 
-function descriptionIn(value: unknown, faults: string[]): string {
-  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
-  if (fault !== undefined) faults.push(`description ${fault}`)
-  return String(value)
-}
-
 function oneOf<T extends string>(values: readonly T[], name: string, value: unknown, faults: string[]): T | undefined {
   const found = values.find((each) => each === value)
   if (value !== undefined && found === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
   return found
-}
-
-function concurrencyIn(value: unknown, faults: string[]): number {
-  const concurrency = Number.isInteger(value) ? Number(value) : 0
-  if (concurrency < 1 || concurrency > MAX_CONCURRENCY) {
-    faults.push(`concurrency must be an integer from 1 to ${MAX_CONCURRENCY}`)
-  }
-  return concurrency
 }

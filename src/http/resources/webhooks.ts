@@ -16,24 +16,14 @@ import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import { secretOf } from '../auth/bearer.ts'
+import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
 import type { Handlers } from '../router.ts'
 import { parseOverlap } from './tokens.ts'
 import { parseRange, parseWebhook, parseWebhookPatch, type WebhookPatch } from './webhook-body.ts'
 
-type WebhookHandlers = Pick<
-  Handlers,
-  | 'createWebhook'
-  | 'listWebhooks'
-  | 'getWebhook'
-  | 'updateWebhook'
-  | 'deleteWebhook'
-  | 'testWebhook'
-  | 'rotateWebhookSecret'
-  | 'redeliverWebhook'
-  | 'listWebhookDeliveries'
->
+type WebhookHandlers = Pick<Handlers, Extract<keyof Handlers, `${string}Webhook${string}`>>
 
 const NO_STORE = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 const READ = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
@@ -60,26 +50,8 @@ export function webhookHandlers(
   /** @throws AppError 40402 */
   async function find(id: string): Promise<StoredWebhook> {
     const [found] = await webhooks.list(id)
-    if (found === undefined) throw new AppError(40402, `there is no webhook with the id ${id}`)
+    if (found === undefined) throw noWebhook(id)
     return found
-  }
-
-  /** Changes a webhook as it is now, and again where another change came between. */
-  async function change(
-    id: string,
-    decide: (stored: StoredWebhook) => Changed | Promise<Changed>,
-  ): Promise<StoredWebhook> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const stored = await find(id)
-      const changed = await decide(stored)
-      if (changed === 'same') return stored
-      const { webhook, progress } = changed
-      if (await webhooks.change(id, stored.version, webhook, progress)) {
-        parts().delivery.changed()
-        return { ...stored, webhook, progress: progress ?? stored.progress }
-      }
-    }
-    throw new AppError(50302, 'others change the webhook at the same time; nothing was done, send it again')
   }
 
   const jsonOf = (stored: StoredWebhook, secret?: string): object =>
@@ -88,134 +60,138 @@ export function webhookHandlers(
   const reply = (exchange: Exchange, headers: readonly string[], content: unknown): void =>
     responder.reply(exchange, 200, [...headers], JSON.stringify(content))
 
+  /** Changes a webhook as it is now, and again where another change came between. Answers with the changed webhook. */
+  async function answerChanged(
+    exchange: Exchange,
+    id: string,
+    decide: (stored: StoredWebhook, signal: AbortSignal) => Changed | Promise<Changed>,
+    secret?: string,
+  ): Promise<void> {
+    const changed = await admission.during('change', exchange, async (signal) => {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const stored = await find(id)
+        const decided = await decide(stored, signal)
+        if (decided === 'same') return stored
+        const { webhook, progress = stored.progress } = decided
+        if (await webhooks.change(id, stored.version, webhook, decided.progress)) {
+          parts().delivery.changed()
+          return { ...stored, webhook, progress }
+        }
+      }
+      throw new AppError(50302, 'others change the webhook at the same time; nothing was done, send it again')
+    })
+    reply(exchange, NO_STORE, jsonOf(changed, secret))
+  }
+
   return {
-    createWebhook(exchange, parameters, body) {
+    async createWebhook(exchange, parameters, body) {
       const { delivery, changes } = parts()
       const request = parseWebhook(body, nestingLimit, (url) => delivery.checkUrl(url))
-      const key = keyIn(parameters)
-      const bitsOf = (what: string) =>
-        key === undefined ? undefined : derivedBits(secretOf(exchange.request), what, key)
-      const id = makeWebhookId(bitsOf('id'))
-      const secret = makeWebhookSecret(bitsOf('secret'))
+      const id = makeWebhookId(bitsOf(exchange, parameters, 'id'))
+      const secret = makeWebhookSecret(bitsOf(exchange, parameters, 'secret'))
       exchange.change = { outcome: 'created', details: () => ({ webhook: id }) }
-      const create = async (): Promise<StoredWebhook> => {
+      const created = await admission.during('change', exchange, async () => {
         const now = Date.now()
-        const wanted: Webhook = {
-          ...request,
-          id,
-          createdAt: now,
-          ...creatorOf(exchange),
-          state: 'active',
-          reason: undefined,
-          since: now,
-          keys: { secret, previous: undefined },
-        }
-        const progress = startingAt(await changes.end())
-        const created = await webhooks.create(wanted, progress, MAX_WEBHOOKS)
-        if (created === 'too many') throw new AppError(40906, `there are ${MAX_WEBHOOKS} webhooks; delete one first`)
-        if (contentOf(created) !== contentOf(wanted)) {
+        const begun = { createdAt: now, state: 'active', reason: undefined, since: now } as const
+        const wanted = { ...request, id, ...creatorOf(exchange), ...begun, keys: { secret, previous: undefined } }
+        const made = await webhooks.create(wanted, startingAt(await changes.end()), MAX_WEBHOOKS)
+        if (made === 'too many') throw new AppError(40906, `there are ${MAX_WEBHOOKS} webhooks; delete one first`)
+        if (contentOf(made) !== contentOf(wanted)) {
           throw new AppError(40902, 'the Idempotency-Key belongs to a webhook with another content')
         }
         delivery.changed()
         return find(id)
-      }
-      return admission.during('change', exchange, create).then((created) => {
-        const headers = [...NO_STORE, 'Location', `/webhooks/${id}`]
-        responder.reply(exchange, 201, headers, JSON.stringify(jsonOf(created, secret)))
       })
+      const headers = [...NO_STORE, 'Location', `/webhooks/${id}`]
+      responder.reply(exchange, 201, headers, JSON.stringify(jsonOf(created, secret)))
     },
 
-    listWebhooks(exchange) {
+    async listWebhooks(exchange) {
       parts()
-      return webhooks.list().then((all) =>
-        reply(
-          exchange,
-          READ,
-          all.map((stored) => jsonOf(stored)),
-        ),
+      const all = await webhooks.list()
+      reply(
+        exchange,
+        READ,
+        all.map((stored) => jsonOf(stored)),
       )
     },
 
-    getWebhook(exchange, { id }) {
+    async getWebhook(exchange, { id }) {
       parts()
-      return find(id).then((stored) => reply(exchange, READ, jsonOf(stored)))
+      reply(exchange, READ, jsonOf(await find(id)))
     },
 
-    updateWebhook(exchange, { id }, body) {
+    async updateWebhook(exchange, { id }, body) {
       const { delivery } = parts()
       const patch = parseWebhookPatch(body, nestingLimit, (url) => delivery.checkUrl(url))
       exchange.change = { outcome: 'updated', details: () => ({ webhook: id, members: Object.keys(patch) }) }
       const creator = creatorOf(exchange)
-      return admission
-        .during('change', exchange, () =>
-          change(id, ({ webhook, progress }) => ({
-            webhook: patched({ ...webhook, ...creator }, patch),
-            progress: progressAfter(progress, patch),
-          })),
-        )
-        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored)))
+      await answerChanged(exchange, id, ({ webhook, progress }) => ({
+        webhook: patched({ ...webhook, ...creator }, patch),
+        progress: progressAfter(progress, patch),
+      }))
     },
 
-    deleteWebhook(exchange, { id }) {
+    async deleteWebhook(exchange, { id }) {
       const { delivery } = parts()
       exchange.change = { outcome: 'deleted', details: () => ({ webhook: id }) }
-      return admission
-        .during('change', exchange, () => webhooks.delete(id))
-        .then((isDeleted) => {
-          if (!isDeleted) throw new AppError(40402, `there is no webhook with the id ${id}`)
-          delivery.changed()
-          responder.reply(exchange, 204, [])
-        })
+      const isDeleted = await admission.during('change', exchange, () => webhooks.delete(id))
+      if (!isDeleted) throw noWebhook(id)
+      delivery.changed()
+      responder.reply(exchange, 204, [])
     },
 
-    testWebhook(exchange, { id }) {
+    async testWebhook(exchange, { id }) {
       const { delivery } = parts()
       exchange.change = { outcome: 'tested', details: () => ({ webhook: id }) }
-      return find(id)
-        .then(({ webhook }) => delivery.test(webhook))
-        .then((result) => reply(exchange, NO_STORE, result))
+      const { webhook } = await find(id)
+      reply(exchange, NO_STORE, await delivery.test(webhook))
     },
 
-    rotateWebhookSecret(exchange, parameters, body) {
+    async rotateWebhookSecret(exchange, parameters, body) {
       parts()
       const { id } = parameters
       const overlap = parseOverlap(body, nestingLimit)
-      const key = keyIn(parameters)
-      const bits = key === undefined ? undefined : derivedBits(secretOf(exchange.request), `rotation ${id}`, key)
-      const secret = makeWebhookSecret(bits)
+      const secret = makeWebhookSecret(bitsOf(exchange, parameters, `rotation ${id}`))
       exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
       const rotate = ({ webhook }: StoredWebhook): Changed => {
         if (webhook.keys.secret === secret) return 'same'
         const previous = overlap === 0 ? undefined : { secret: webhook.keys.secret, until: Date.now() + overlap }
         return { webhook: { ...webhook, keys: { secret, previous } } }
       }
-      return admission
-        .during('change', exchange, () => change(id, rotate))
-        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored, secret)))
+      await answerChanged(exchange, id, rotate, secret)
     },
 
-    redeliverWebhook(exchange, { id }, body) {
+    async redeliverWebhook(exchange, { id }, body) {
       const { changes } = parts()
       const { after, until } = parseRange(body, nestingLimit)
       exchange.change = { outcome: 'redelivered', details: () => ({ webhook: id, after, until }) }
-      return admission
-        .during('change', exchange, (signal) =>
-          change(id, async ({ webhook, progress }) => ({
-            webhook,
-            progress: await redelivery(changes, progress, after, until, signal),
-          })),
-        )
-        .then((stored) => reply(exchange, NO_STORE, jsonOf(stored)))
+      await answerChanged(exchange, id, async ({ webhook, progress }, signal) => ({
+        webhook,
+        progress: await redelivery(changes, progress, after, until, signal),
+      }))
     },
 
-    listWebhookDeliveries(exchange, { id, limit }) {
+    async listWebhookDeliveries(exchange, { id, limit }) {
       parts()
       // A turn of its own, because 1,000 attempts take a few milliseconds.
       const read = () => nextTurn().then(() => find(id).then(() => webhooks.attempts(id, limit)))
-      return admission.during('search', exchange, read).then((attempts) => reply(exchange, READ, attempts))
+      reply(exchange, READ, await admission.during('search', exchange, read))
     },
   }
 }
+
+/** The bits of an id or of a secret that are the same each time under the key of the client; undefined without a key. */
+function bitsOf(
+  { request }: Exchange,
+  parameters: OperationParameters['createWebhook'],
+  what: string,
+): Buffer | undefined {
+  const key = keyIn(parameters)
+  return key === undefined ? undefined : derivedBits(secretOf(request), what, key)
+}
+
+const noWebhook = (id: string): AppError => new AppError(40402, `there is no webhook with the id ${id}`)
 
 /** `same`: there is nothing to change. */
 type Changed = 'same' | { readonly webhook: Webhook; readonly progress?: WebhookProgress | undefined }
