@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { rmSync, statSync, truncateSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openWriter } from '../../src/sqlite/connection.ts'
 import { errorOfFault, isFatal, sqliteFault } from '../../src/sqlite/errors.ts'
+import { createStoreFile, openingError } from '../../src/sqlite/open/prepare-file.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { transaction } from '../../src/sqlite/wal/transactions.ts'
 import { cleanUp } from '../support/clean-up.ts'
@@ -104,6 +105,30 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
     after.assertAllIn(storePath)
   })
 }
+
+test('a new store is whole or not there, however little space there is for it', (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a store made on a disk that is full, ${NO_DISK}`)
+  const path = join(disk, 'plants.db')
+  createStoreFile(path)
+  const { size } = statSync(path)
+  rmSync(path)
+  fillDisk(disk)
+  const ballast = join(disk, 'ballast')
+  for (let made = 0, spared = 0; made < 10; spared += 12 * 1024) {
+    truncateSync(ballast, statSync(ballast).size - 12 * 1024)
+    try {
+      createStoreFile(path)
+      made++
+    } catch (error) {
+      assert.match((openingError(path, error) as Error).message, /no space is left/, `${spared} bytes`)
+    }
+    const found: readonly string[] = readdirSync(disk).filter((name) => name !== 'ballast')
+    assert.deepEqual(found, found.length === 0 ? [] : ['plants.db'], `${spared} bytes`)
+    if (found.length > 0) assert.equal(statSync(path).size, size, `${spared} bytes`)
+    rmSync(path, { force: true })
+  }
+})
 
 /** Creates plants until one is refused for lack of space. The search index may free some space meanwhile. */
 async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {

@@ -103,10 +103,15 @@ export function createStoreFile(path: string): void {
   const draft = makeDraft(path)
   try {
     const db = openWriter(draft.path)
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
-    migrate(db)
-    transaction(db, () => advanceEpoch(db))
-    db.close()
+    try {
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      migrate(db)
+      transaction(db, () => advanceEpoch(db))
+      // The link takes the file without its WAL, and a close reports no checkpoint that failed.
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      db.close()
+    }
     linkUnlessThere(draft.path, path)
   } finally {
     draft.remove()
