@@ -6,8 +6,9 @@ import { LIMITS, type Limits, RETIRED } from './limits.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
   atLeast,
-  duration,
+  count,
   integer,
+  kind,
   longDuration,
   memorySize,
   named,
@@ -19,10 +20,12 @@ import {
   publicUrl,
   readConfiguredToken,
   type Setting,
+  SIZE,
   setting,
-  size,
+  TIME,
+  TIMEOUT,
   type TokenUse,
-  timeout,
+  text,
   type ValuesOf,
 } from './setting.ts'
 import { WEBHOOKS } from './webhooks.ts'
@@ -53,170 +56,140 @@ export interface DerivedLimits {
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
-const count = (fallback: string, help: string) => setting('COUNT', fallback, help, integer(1, 1e5))
+/** How much of one kind of work runs at once. */
+const AT_ONCE = count(1, 1e5)
 
 /**
  * Every setting, that is all that an operator sets. The flags, the environment variables, the help text, the reference
  * page and the type Config follow from it. Times are milliseconds, sizes are bytes; undefined stands for `off`.
  */
 export const SETTINGS = named({
-  host: setting('ADDRESS', '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine', nonEmpty),
-  port: setting('PORT', '8080', 'TCP port to listen on; 0 picks a free one', integer(0, 65535)),
+  host: setting(text('ADDRESS'), '127.0.0.1', 'address to listen on; 0.0.0.0 for every address of the machine'),
+  port: setting(kind('PORT', integer(0, 65535)), '8080', 'TCP port to listen on; 0 picks a free one'),
   /** Undefined: the port for clients serves metrics and health checks. */
   metricsPort: setting(
-    '[HOST:]PORT',
+    kind('[HOST:]PORT', offOr(listenAddress)),
     'off',
     'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
-    offOr(listenAddress),
   ),
   /** The origin that clients use; undefined: it follows from the address to listen on (`publicUrlOf`). */
   publicUrl: optional(
-    'URL',
+    kind('URL', publicUrl),
     'the address that clients use, such as https://plants.example, for links, labels and the contract; by default it follows from host and port',
-    publicUrl,
   ),
   /** Undefined: clients use HTTP without TLS. */
   tlsCert: optional(
-    'FILE',
+    text('FILE'),
     'a certificate in PEM, with its chain behind it: clients then use HTTPS; needs --tls-key',
-    nonEmpty,
   ),
   tlsKey: optional(
-    'FILE',
+    text('FILE'),
     'the private key of the certificate, in PEM; only the user of the service may read it',
-    nonEmpty,
   ),
   trustedProxies: setting(
-    'NETWORKS',
+    kind('NETWORKS', (given) => (given === 'none' ? [] : readNetworks(given))),
     'none',
     'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
-    (given) => (given === 'none' ? [] : readNetworks(given)),
   ),
   store: setting(
-    'URL',
+    kind('URL', storeAddress),
     DEFAULT_STORE,
     'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
-    storeAddress,
   ),
-  storeConnections: setting('COUNT', '10', 'connections to a PostgreSQL store', integer(4, 1000)),
+  storeConnections: setting(count(4, 1000), '10', 'connections to a PostgreSQL store'),
   storeTimeout: setting(
-    'TIME',
+    TIMEOUT,
     '10s',
     'deadline of a request on a PostgreSQL store, for connecting, statements and retries together; at least 100ms. A step of an export or a dry run has its own deadline',
-    timeout,
   ),
-  storeWait: setting('TIME', '60s', 'how long the start waits for an unreachable PostgreSQL store', duration),
+  storeWait: setting(TIME, '60s', 'how long the start waits for an unreachable PostgreSQL store'),
   changesKeep: setting(
-    'TIME',
+    kind('TIME', (given) => (given === 'auto' ? given : longDuration(given))),
     'auto',
     'how long the store keeps its log of changes, such as 7d, for programs that follow it and for the history of each plant; 0s switches both off; auto is 30d, or 0s for a distributed store, which can keep none',
-    (given) => (given === 'auto' ? given : longDuration(given)),
   ),
   changesKeepSize: setting(
-    'SIZE',
+    kind('SIZE', memorySize),
     '1GiB',
     'maximum size of the log of changes; beyond it, the oldest changes are removed, however young they are',
-    memorySize,
   ),
   backupEvery: setting(
-    'TIME',
+    kind('TIME', offOr(atLeast('1m', longDuration))),
     'off',
     'how often to back up a SQLite store to the backup folder, such as 24h; at least 1m; or off',
-    offOr(atLeast('1m', longDuration)),
   ),
   backupKeep: setting(
-    'COUNT',
+    count(1, 10_000),
     '7',
     'backups of --backup-every to keep; the oldest ones beyond are removed after each new one',
-    integer(1, 10_000),
   ),
   backupFolder: optional(
-    'FOLDER',
+    text('FOLDER'),
     'an existing folder for the backups of --backup-every, best on another disk than the store',
-    nonEmpty,
   ),
   token: optional(
-    'SECRET',
+    kind('SECRET', (given, _environment, use) => readConfiguredToken(given, use)),
     'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
-    (given, _environment, use) => readConfiguredToken(given, use),
   ),
   corsOrigins: setting(
-    'ORIGINS',
+    kind('ORIGINS', offOr(origins)),
     'off',
     'origins whose scripts may use the service in a browser, such as https://garden.example, with commas between; or off',
-    offOr(origins),
   ),
   page: setting(
-    'SWITCH',
+    kind('SWITCH', (given) => oneOf('on', 'off')(given) === 'on'),
     'on',
     'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
-    (given) => oneOf('on', 'off')(given) === 'on',
   ),
   /** A token may save up one second's worth. */
-  rateLimit: setting('COUNT', 'off', 'requests per second and token, or off', offOr(integer(1, 1e6))),
+  rateLimit: setting(kind('COUNT', offOr(integer(1, 1e6))), 'off', 'requests per second and token, or off'),
   ...IDENTITY_PROVIDER,
   logLevel: setting(
-    'LEVEL',
+    kind('LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent')),
     'info',
     'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
-    oneOf('debug', 'info', 'warn', 'error', 'silent'),
   ),
   /** `auto` is text on a terminal, and JSON elsewhere. */
   logFormat: setting(
-    'FORMAT',
+    kind('FORMAT', oneOf('auto', 'json', 'text')),
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
-    oneOf('auto', 'json', 'text'),
   ),
   /** A path, `-` for standard error, or undefined for none. */
   auditLog: setting(
-    'FILE',
+    kind('FILE', offOr(nonEmpty)),
     '-',
     'file for a line about each change and each event of an access token; - is standard error, from the log level info on; or off',
-    offOr(nonEmpty),
   ),
   maxConnections: setting(
-    'COUNT',
+    count(1, 1e6),
     '10000',
     'open client connections, in total; fewer where the process may open fewer files',
-    integer(1, 1e6),
   ),
   maxAddressConnections: setting(
-    'COUNT',
+    count(1, 1e6),
     '1000',
     'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
-    integer(1, 1e6),
   ),
-  keepAliveTimeout: setting('TIME', '65s', 'how long a connection may be idle before the service closes it', duration),
-  bodyLimit: setting('SIZE', '1MiB', 'maximum size of a request body', size),
+  keepAliveTimeout: setting(TIME, '65s', 'how long a connection may be idle before the service closes it'),
+  bodyLimit: setting(SIZE, '1MiB', 'maximum size of a request body'),
   /** 0: no deadline. */
-  requestTimeout: setting(
-    'TIME',
-    '30s',
-    'deadline for a whole request to arrive; its headers have a third of it',
-    duration,
-  ),
+  requestTimeout: setting(TIME, '30s', 'deadline for a whole request to arrive; its headers have a third of it'),
   stallTimeout: setting(
-    'TIME',
+    TIME,
     '30s',
     'how long the client of an import may send nothing, or any client may read nothing of its answer; imports have no request timeout',
-    duration,
   ),
-  drainWindow: setting(
-    'TIME',
-    '1s',
-    'how long to keep answering after the signal to stop, while a client is connected',
-    duration,
-  ),
-  maxSearches: count('8', 'searches that run at once, half of them of one token; others are queued'),
+  drainWindow: setting(TIME, '1s', 'how long to keep answering after the signal to stop, while a client is connected'),
+  maxSearches: setting(AT_ONCE, '8', 'searches that run at once, half of them of one token; others are queued'),
   searchTimeout: setting(
-    'TIME',
+    TIMEOUT,
     '10s',
     'deadline of a search, its time in the queue included; then it is answered 503; at least 100ms',
-    timeout,
   ),
-  maxExports: count('4', 'exports at once, half of them of one token; more are answered 503 or 429'),
-  maxImports: count(
+  maxExports: setting(AT_ONCE, '4', 'exports at once, half of them of one token; more are answered 503 or 429'),
+  maxImports: setting(
+    AT_ONCE,
     '8',
     'imports at once, half of them of one token, and half as many dry runs; more are answered 503 or 429',
   ),

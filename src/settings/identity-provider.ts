@@ -1,50 +1,40 @@
 import { isScope, SCOPES, type Scope } from '../domain/token.ts'
-import { atLeast, longDuration, nonEmpty, oneOf, optional, setting, type ValuesOf } from './setting.ts'
+import { atLeast, kind, longDuration, oneOf, optional, setting, text, type ValuesOf } from './setting.ts'
 
 /** The identity provider whose access tokens the service accepts besides its own. */
 export const IDENTITY_PROVIDER = {
   /** Exactly as the tokens name it; undefined: the service accepts its own tokens only. */
   oidcIssuer: optional(
-    'URL',
+    kind('URL', issuer),
     'an identity provider (OpenID Connect) whose access tokens (JWT) the service accepts besides its own, exactly as they name it in iss; https, or http on this machine',
-    issuer,
   ),
   oidcAudience: optional(
-    'TEXTS',
+    kind('TEXTS', audiences),
     'names of this service at the identity provider, 1 to 5 with commas between; a token must have one of them in aud',
-    audiences,
   ),
   oidcScopeClaim: setting(
-    'CLAIM',
+    text('CLAIM'),
     'scope',
     'the claim with the scopes, a text with blanks or an array; dots lead into objects, such as realm_access.roles',
-    nonEmpty,
   ),
   oidcScopeMap: setting(
-    'FROM=TO,...',
+    kind('FROM=TO,...', scopeMap),
     SCOPES.map((scope) => `${scope}=${scope}`).join(','),
     'the scope of the service that each value of that claim gives; all other values give none. FROM may have an audience and a slash in front, for providers that want it in requests',
-    scopeMap,
   ),
   oidcTokenType: setting(
-    'TYPE',
+    kind('TYPE', oneOf('at+jwt', 'any')),
     'at+jwt',
     'the type that the header of a token must have: at+jwt (RFC 9068); or any, which also takes JWT or none, but no ID token',
-    oneOf('at+jwt', 'any'),
   ),
   /** Milliseconds from the issue of a token to its expiry. */
   oidcMaxLifetime: setting(
-    'TIME',
+    kind('TIME', atLeast('1m', longDuration)),
     '24h',
     'the longest time from the issue of a token to its expiry, at least 1m: nobody can revoke such a token here',
-    atLeast('1m', longDuration),
   ),
   /** Undefined: the page offers no sign-in by the provider. */
-  oidcClientId: optional(
-    'ID',
-    'the public client at the identity provider as which the page signs people in',
-    nonEmpty,
-  ),
+  oidcClientId: optional(text('ID'), 'the public client at the identity provider as which the page signs people in'),
 }
 
 export type IdentityProvider = ValuesOf<typeof IDENTITY_PROVIDER>

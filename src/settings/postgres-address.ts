@@ -1,13 +1,8 @@
 import { userInfo } from 'node:os'
 
-/**
- * The check of a server's certificate. `none`: no check. `authority`: a known authority has signed it. `full`: it also
- * names the host.
- */
-type CertificateCheck = 'none' | 'authority' | 'full'
-
 export interface PostgresTls {
-  readonly check: CertificateCheck
+  /** `none`: no check. `authority`: a known authority has signed it. `full`: it also names the host. */
+  readonly check: 'none' | 'authority' | 'full'
   /** The path of a PEM file; undefined: the authorities that Node.js knows. */
   readonly authorities: string | undefined
   /** The paths of PEM files. */
@@ -54,8 +49,6 @@ const VARIABLES = {
 type Parameter = keyof typeof VARIABLES
 type Parameters = Partial<Record<Parameter, string>>
 
-type TlsFiles = { readonly [K in 'sslrootcert' | 'sslcert' | 'sslkey']?: string | undefined }
-
 /** The value of sslrootcert that selects the system's authorities instead of a file. */
 const SYSTEM = 'system'
 /** In seconds. */
@@ -83,7 +76,7 @@ export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv
   const [user, password] = cut(userInfoText ?? '', ':').map(decoded)
   const [hosts, ports] = hostsIn(authority)
   const given: Parameters = {
-    ...environmentParameters(environment),
+    ...present(Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, environment[variable]]))),
     ...present({ user, password, host: hosts, port: ports, dbname: decoded(path ?? '') }),
     ...searchParameters(search ?? ''),
   }
@@ -123,22 +116,19 @@ function pairHosts(hosts: string, ports: string): { host: string; port: number }
   return names.map((host, i) => ({ host: host === '' ? 'localhost' : host, port: list[i] ?? list[0] ?? 5432 }))
 }
 
-function tlsOf({ sslmode, ...files }: Parameters): PostgresTls | undefined {
+function tlsOf({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): PostgresTls | undefined {
   // As in PostgreSQL's own clients: public authorities sign for anyone, so the certificate must also name the host.
-  if (files.sslrootcert !== SYSTEM) return tlsWith(sslmode ?? 'disable', files)
-  mustBeOneOf('sslmode', sslmode ?? 'verify-full', ['verify-full'])
-  return tlsWith('verify-full', { ...files, sslrootcert: undefined })
-}
-
-function tlsWith(sslmode: string, { sslrootcert, sslcert, sslkey }: TlsFiles): PostgresTls | undefined {
+  const isSystem = sslrootcert === SYSTEM
+  const mode = sslmode ?? (isSystem ? 'verify-full' : 'disable')
   // `allow` and `prefer` fall back to no TLS when the other end offers none, so they protect from no attacker.
-  mustBeOneOf('sslmode', sslmode, ['disable', 'require', 'verify-ca', 'verify-full'])
-  if (sslmode === 'disable') return undefined
+  mustBeOneOf('sslmode', mode, isSystem ? ['verify-full'] : ['disable', 'require', 'verify-ca', 'verify-full'])
+  if (mode === 'disable') return undefined
   if ((sslcert === undefined) !== (sslkey === undefined)) throw new Error('has only one of sslcert and sslkey')
+  const authorities = isSystem ? undefined : sslrootcert
   // As in PostgreSQL's own clients: a file of authorities turns on the check of the certificate.
-  const asked = sslmode === 'require' && sslrootcert !== undefined ? 'verify-ca' : sslmode
-  const check = asked === 'verify-full' ? 'full' : asked === 'verify-ca' ? 'authority' : 'none'
-  return { check, authorities: sslrootcert, certificate: sslcert, key: sslkey }
+  const isChecked = mode === 'verify-ca' || authorities !== undefined
+  const check = mode === 'verify-full' ? 'full' : isChecked ? 'authority' : 'none'
+  return { check, authorities, certificate: sslcert, key: sslkey }
 }
 
 function searchParameters(search: string): Parameters {
@@ -151,11 +141,6 @@ function searchParameters(search: string): Parameters {
     found[name] = value
   }
   return found
-}
-
-function environmentParameters(environment: NodeJS.ProcessEnv): Parameters {
-  const names = Object.entries(VARIABLES).map(([name, variable]) => [name, environment[variable]] as const)
-  return present(Object.fromEntries(names))
 }
 
 /** An empty value counts as absent. */

@@ -33,20 +33,20 @@ export type ValuesOf<Settings extends Readonly<Record<string, Unnamed<unknown>>>
   readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']>
 }
 
-/** A setting with a default. @param parse throws an Error that says what the text must be */
-export const setting = <T>(value: string, fallback: string, help: string, parse: Setting<T>['parse']): Unnamed<T> => ({
-  value,
-  fallback,
-  help,
-  parse,
-})
+/** A kind of value: its name in the help, and how to read it. */
+type Kind<T> = Pick<Setting<T>, 'value' | 'parse'>
+
+/** @param parse throws an Error that says what the text must be */
+export const kind = <T>(value: string, parse: Setting<T>['parse']): Kind<T> => ({ value, parse })
+
+/** A setting with a default. */
+export const setting = <T>(each: Kind<T>, fallback: string, help: string): Unnamed<T> => ({ ...each, fallback, help })
 
 /** A setting without a default. */
-export const optional = <T>(value: string, help: string, parse: Setting<T>['parse']): Unnamed<T | undefined> => ({
-  value,
+export const optional = <T>(each: Kind<T>, help: string): Unnamed<T | undefined> => ({
+  ...each,
   fallback: undefined,
   help,
-  parse,
 })
 
 /** Any text but the empty one. */
@@ -90,12 +90,7 @@ export const longDuration = quantity(
   'time like 90s, 12h or 7d, up to 3650d',
 )
 /** Bytes. */
-export const size = quantity(
-  { '': 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20 },
-  1,
-  2 ** 29,
-  'size like 64KiB or 1MiB, up to 512MiB',
-)
+const size = quantity({ '': 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }, 1, 2 ** 29, 'size like 64KiB or 1MiB, up to 512MiB')
 /** Bytes. */
 export const memorySize = quantity(
   { MiB: 2 ** 20, GiB: 2 ** 30 },
@@ -103,6 +98,12 @@ export const memorySize = quantity(
   2 ** 40,
   'size like 512MiB or 4GiB, from 1MiB to 1024GiB',
 )
+
+export const text = (value: string): Kind<string> => kind(value, nonEmpty)
+export const count = (min: number, max: number): Kind<number> => kind('COUNT', integer(min, max))
+export const TIME = kind('TIME', duration)
+export const LONG_TIME = kind('TIME', longDuration)
+export const SIZE = kind('SIZE', size)
 
 /** Origins, separated by commas. Requires the spelling of browsers, so that origins compare as strings. */
 export function origins(given: string): readonly string[] {
@@ -133,8 +134,8 @@ export const atLeast =
     return parsed
   }
 
-/** Milliseconds. PostgreSQL takes 0 for no limit. */
-export const timeout = atLeast('100ms', duration)
+/** PostgreSQL takes 0 for no limit. */
+export const TIMEOUT = kind('TIME', atLeast('100ms', duration))
 
 /** Reads the address that clients use. It has no path, because the pages and the labels use the paths below `/`. */
 export function publicUrl(given: string): string {

@@ -1,5 +1,5 @@
 import { type Network, readNetworks } from '../base/network.ts'
-import { longDuration, setting } from './setting.ts'
+import { kind, LONG_TIME, setting } from './setting.ts'
 
 /** Where webhooks may connect. */
 export interface WebhookAllow {
@@ -41,16 +41,14 @@ export function readWebhookAllow(given: string): WebhookAllow {
 
 export const WEBHOOKS = {
   webhookAllow: setting(
-    'LIST',
+    kind('LIST', readWebhookAllow),
     'external',
     'where webhooks may connect, with commas between: external for public addresses, private, loopback, networks like 10.1.0.0/16, host names, and *.DOMAIN for the names below a domain; http:// needs a private or loopback address',
-    readWebhookAllow,
   ),
   /** Milliseconds without a delivery, since the first failure, after which a webhook fails. */
   webhookGiveUp: setting(
-    'TIME',
+    LONG_TIME,
     '5d',
     'how long a webhook retries while nothing can be delivered; then it has failed, until somebody makes it active',
-    longDuration,
   ),
 }
