@@ -3,11 +3,13 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readdirSync,
   readlinkSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -53,6 +55,22 @@ export function makeDraft(path: string): Draft {
   return { path: draft, remove }
 }
 
+/** Links a draft to its name. @throws Error with the code EEXIST when the name exists already */
+export function nameUnlessThere(draft: string, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Some file systems have no hard links, such as FAT.
+    if (code === 'EEXIST' || existsSync(path)) throw Object.assign(new Error('it exists'), { code: 'EEXIST' })
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
+    renameSync(draft, path)
+  }
+}
+
+/** Whether a name exists already, by the error of the attempt to make it. */
+export const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
+
 /** Removes the drafts in a folder whose processes have ended, such as by a power cut. */
 export function removeAbandonedDrafts(folder: string): void {
   for (const name of namesIn(folder)) {
@@ -96,12 +114,12 @@ const BUSY = 5
 const TIMEOUT = 50
 
 export interface FileLock {
-  /** Whether `takeLock` has created the file. */
-  readonly isNew: boolean
   /** Releases the lock. Calling it again does nothing. */
   release(): void
   /** Removes the file, and releases the lock. Calling it again does nothing. */
   remove(): void
+  /** Releases the lock, and removes the file if `takeLock` has created it. */
+  undo(): void
 }
 
 /**
@@ -131,7 +149,7 @@ export function takeLock(path: string): FileLock | undefined {
       release()
     }
     if (before !== undefined && statSync(file, { throwIfNoEntry: false })?.ino === before.ino) {
-      return { isNew, release, remove }
+      return { release, remove, undo: isNew ? remove : release }
     }
     // The previous holder has removed the file, so no other process would find this lock. Retry.
     release()

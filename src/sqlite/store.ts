@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { storePath } from '../base/files.ts'
+import { type FileLock, storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
-import { OperatorError } from '../base/operator-error.ts'
 import { AppError } from '../domain/errors.ts'
 import {
   type CreateOptions,
@@ -23,7 +22,7 @@ import { SqliteChangeLog } from './change-log/change-log.ts'
 import { errorOfFault, isFatal, outOfReach, shuttingDown } from './errors.ts'
 import { SqliteIdStore } from './ids.ts'
 import { preflight } from './open/preflight.ts'
-import { FileWatch, isServed, openingError, prepareFile, takeServeLock, undoServeLock } from './open/prepare-file.ts'
+import { FileWatch, isServed, openingError, prepareFile, takeServeLock } from './open/prepare-file.ts'
 import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
@@ -33,10 +32,8 @@ import { mendReplacement } from './upkeep/copies.ts'
 import { keepReserve, openWithReserve } from './wal/transactions.ts'
 import { WalReaders } from './wal/wal-readers.ts'
 import { SqliteWebhookStore } from './webhook-store.ts'
-import type { Remote } from './worker/protocol.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
-import type { SqliteWriter } from './write/writer.ts'
 
 /** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
@@ -46,7 +43,7 @@ export class SqliteStore implements Store {
   readonly webhooks: SqliteWebhookStore
   readonly #path: string
   readonly #isServing: boolean
-  readonly #unlock: () => void
+  readonly #lock: FileLock | undefined
   readonly #reader: PointReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
@@ -71,19 +68,15 @@ export class SqliteStore implements Store {
     const path = storePath(link)
     try {
       mendReplacement(path)
-      const present = preflight(path) === 'present'
-      if (!present && !options.create) throw new OperatorError(`store ${path}: it does not exist`)
+      const present = preflight(path, options.create)
       const lock = options.serving ? takeServeLock(path) : undefined
-      let unlock = () => lock && undoServeLock(lock)
       try {
         prepareFile(path, present, options.onNotice)
-        const open = () => SqliteStore.#openPresent(path, () => unlock(), options)
-        const store = await openWithReserve(path, open)
-        unlock = () => lock?.release()
+        const store = await openWithReserve(path, () => SqliteStore.#openPresent(path, lock, options))
         if (!present) options.onMade?.()
         return store
       } catch (error) {
-        unlock()
+        lock?.undo()
         throw error
       }
     } catch (error) {
@@ -91,31 +84,38 @@ export class SqliteStore implements Store {
     }
   }
 
-  static async #openPresent(path: string, unlock: () => void, options: SqliteStoreOptions): Promise<SqliteStore> {
-    const store = new SqliteStore(path, unlock, options)
+  static async #openPresent(
+    path: string,
+    lock: FileLock | undefined,
+    options: SqliteStoreOptions,
+  ): Promise<SqliteStore> {
+    const store = new SqliteStore(path, lock, options)
     try {
       await store.#begin(options)
       return store
     } catch (error) {
-      await store.close()
+      await store.#close()
       throw error
     }
   }
 
-  private constructor(path: string, unlock: () => void, options: SqliteStoreOptions) {
+  private constructor(path: string, lock: FileLock | undefined, options: SqliteStoreOptions) {
     const fail = (error: Error) => this.#fail(error)
     const { maxDelay = Number.POSITIVE_INFINITY } = options
     this.#path = path
     this.#isServing = options.serving
-    this.#unlock = unlock
+    this.#lock = lock
     this.#onFatal = options.onFatal
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead((ids, sizes) => this.#open.plants(ids, sizes), maxDelay)
-    this.#pages = new GroupRead((pages, sizes) => this.#open.pages(pages, sizes), maxDelay)
+    this.#lookups = new GroupRead((ids, sizes) => this.#opened(this.#reader).plants(ids, sizes), maxDelay)
+    this.#pages = new GroupRead((pages, sizes) => this.#opened(this.#reader).pages(pages, sizes), maxDelay)
     this.#writer =
       options.startWriter?.(path, fail) ??
       new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
-    const open: Connections = { reader: () => this.#open, writer: () => this.#openWriter }
+    const open: Connections = {
+      reader: () => this.#opened(this.#reader),
+      writer: () => this.#opened(this.#writer.thread),
+    }
     this.tokens = new SqliteTokenStore(open)
     this.ids = new SqliteIdStore(open)
     this.webhooks = new SqliteWebhookStore(open)
@@ -145,8 +145,7 @@ export class SqliteStore implements Store {
     })
     const { maxWaiting, maxGroup = 1000 } = options
     this.#queue = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
-    this.changes =
-      changesKeep > 0 ? new SqliteChangeLog(this.#queries, this.#queue.onCommit, () => this.#mustBeOpen()) : undefined
+    this.changes = changesKeep > 0 ? new SqliteChangeLog(() => this.#reads, this.#queue.onCommit) : undefined
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
@@ -213,7 +212,7 @@ export class SqliteStore implements Store {
   async checkWritable(): Promise<void> {
     this.#mustBeOpen()
     this.#watch?.check()
-    await this.#openWriter.checkWritable(Date.now())
+    await this.#opened(this.#writer.thread).checkWritable(Date.now())
   }
 
   async checkSearchable(): Promise<void> {
@@ -221,7 +220,7 @@ export class SqliteStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#close().finally(() => this.#lock?.release())
     return this.#closing
   }
 
@@ -240,24 +239,18 @@ export class SqliteStore implements Store {
     return this.#reads.listPlants(query, limit, caller?.signal)
   }
 
-  get #open(): PointReader {
-    this.#mustBeOpen()
-    return this.#reader
-  }
-
-  get #openWriter(): Remote<SqliteWriter> {
-    this.#mustBeOpen()
-    return this.#writer.thread
-  }
-
   get #reads(): QueryClient {
-    this.#mustBeOpen()
-    return this.#queries
+    return this.#opened(this.#queries)
   }
 
   get #writes(): WriteQueue {
+    return this.#opened(this.#queue)
+  }
+
+  /** @throws AppError while the store is closing or out of reach */
+  #opened<T>(part: T): T {
     this.#mustBeOpen()
-    return this.#queue
+    return part
   }
 
   #mustBeOpen(): void {
@@ -277,11 +270,15 @@ export class SqliteStore implements Store {
     await this.#writer.close()
     // The checkpoint may have freed enough space on a full disk.
     if (this.#isServing && this.#watch !== undefined) keepReserve(this.#path)
-    this.#unlock()
   }
 
   async #begin({ onNotice }: SqliteStoreOptions): Promise<void> {
-    await beginWal(this.#writer, onNotice)
+    try {
+      await this.#writer.thread.beginWal()
+    } catch (error) {
+      if (!(error instanceof AppError) || error.number !== 50304) throw error
+      onNotice?.('the store has no space left; reads continue, and writes resume once there is space')
+    }
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
     if (!this.#isServing) return
@@ -325,14 +322,4 @@ export interface SqliteStoreOptions {
   readonly onMade?: () => void
   /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice?: (text: string) => void
-}
-
-/** Begins the store's WAL. Without space for the WAL, it calls `onNotice`, and the store stays readable. */
-async function beginWal({ thread }: Writer, onNotice?: (text: string) => void): Promise<void> {
-  try {
-    await thread.beginWal()
-  } catch (error) {
-    if (!(error instanceof AppError) || error.number !== 50304) throw error
-    onNotice?.('the store has no space left; reads continue, and writes resume once there is space')
-  }
 }

@@ -7,40 +7,32 @@ const OTHER_WRITES_INTERVAL = 1000
 
 /** The log of changes for clients. The thread for queries reads it. */
 export class SqliteChangeLog implements ChangeLog {
-  readonly #reads: QueryClient
-  readonly #mustBeOpen: () => void
+  readonly #reads: () => QueryClient
   readonly #onCommit: Set<() => void>
 
-  /** @param onCommit what this process calls after each of its commits */
-  constructor(reads: QueryClient, onCommit: Set<() => void>, mustBeOpen: () => void) {
+  /**
+   * @param reads throws the AppError of a store that is closing or out of reach
+   * @param onCommit what this process calls after each of its commits
+   */
+  constructor(reads: () => QueryClient, onCommit: Set<() => void>) {
     this.#reads = reads
     this.#onCommit = onCommit
-    this.#mustBeOpen = mustBeOpen
   }
 
   async end(): Promise<string> {
-    this.#mustBeOpen()
-    return this.#reads.readChanges((reader) => reader.endOfChanges())
+    return this.#reads().readChanges((reader) => reader.endOfChanges())
   }
 
   async read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
-    this.#mustBeOpen()
-    return changesOf(await this.#reads.readChanges((reader) => reader.readChanges(request), signal))
+    return changesOf(await this.#reads().readChanges((reader) => reader.readChanges(request), signal))
   }
 
-  async history(
-    id: bigint,
-    before: string | undefined,
-    limit: number,
-    signal?: AbortSignal,
-  ): Promise<readonly ChangeEntry[]> {
-    this.#mustBeOpen()
-    return this.#reads.readChanges((reader) => reader.history(id, before, limit), signal)
+  async history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<ChangeEntry[]> {
+    return this.#reads().readChanges((reader) => reader.history(id, before, limit), signal)
   }
 
   async usage(): Promise<ChangeLogUse> {
-    this.#mustBeOpen()
-    return this.#reads.readChanges((reader) => reader.usageOfChanges())
+    return this.#reads().readChanges((reader) => reader.usageOfChanges())
   }
 
   grown(signal: AbortSignal): Promise<void> {

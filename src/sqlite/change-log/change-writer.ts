@@ -34,15 +34,15 @@ export class ChangeWriter {
   readonly #deleteUpTo: StatementSync
   /** Ids of created plants without a row yet, by the ids of their actors. */
   readonly #created = new Map<string, bigint[]>()
-  /** A reused buffer for the ids of one row: a new array for each row takes longer than its INSERT. */
-  readonly #ids = new BigInt64Array(MAX_IDS)
-  readonly #packedBytes = new Uint8Array(this.#ids.buffer)
   #count = 0
-  /** UTF-16 units in the names and tags of the created plants without a row. */
+  /** UTF-16 units in the names and tags of those plants. */
   #text = 0
   #position = 0
   #bytes = 0
-  #base = 0
+  /** The newest position before this transaction, for `plants.created`. */
+  base = 0
+  /** The error of a row that SQLite refused. */
+  #fault: unknown
 
   constructor(db: DatabaseSync) {
     this.#newest = db.prepare('SELECT position, bytes FROM changes ORDER BY position DESC LIMIT 1')
@@ -54,17 +54,13 @@ export class ChangeWriter {
     this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
   }
 
-  /** Begins a transaction, and discards the creates that a rolled-back one has left. */
+  /** Begins a transaction, and discards what a rolled-back one has left. */
   begin(): void {
     this.#discard()
+    this.#fault = undefined
     const newest = this.#newest.get()
-    this.#base = this.#position = Number(newest?.['position'] ?? 0)
+    this.base = this.#position = Number(newest?.['position'] ?? 0)
     this.#bytes = Number(newest?.['bytes'] ?? 0)
-  }
-
-  /** The newest position before this transaction, for `plants.created`. */
-  get base(): number {
-    return this.#base
   }
 
   /**
@@ -74,12 +70,12 @@ export class ChangeWriter {
    * @param text UTF-16 units of the name and the tag
    */
   created(id: bigint, text: number, actor: string): void {
-    if (this.#count > 0 && this.#text + text > MAX_TEXT) this.flush()
+    if (this.#count > 0 && this.#text + text > MAX_TEXT) this.#flush()
     const ids = this.#created.get(actor)
     if (ids === undefined) this.#created.set(actor, [id])
     else ids.push(id)
     this.#text += text
-    if (++this.#count === MAX_IDS) this.flush()
+    if (++this.#count === MAX_IDS) this.#flush()
   }
 
   /**
@@ -89,16 +85,18 @@ export class ChangeWriter {
    * @param created its `plants.created`, for a delete
    */
   changed(kind: ChangeKind, before: NewPlant, actor: string, created: bigint | null = null): void {
-    this.flush()
+    this.#flush()
     this.#add([before.id], Date.now(), kind, before, actor, created)
   }
 
-  /** Writes the rows of the last creates, one for each actor. Call it before the commit. */
-  flush(): void {
-    if (this.#count === 0) return
-    const at = Date.now()
-    for (const [actor, ids] of this.#created) this.#add(ids, at, 'create', undefined, actor, null)
-    this.#discard()
+  /**
+   * Writes the rows of the last creates. Call it before the commit.
+   *
+   * @throws the error of any row of this transaction, so that no change is stored without its row
+   */
+  end(): void {
+    this.#flush()
+    if (this.#fault !== undefined) throw this.#fault
   }
 
   /**
@@ -122,6 +120,14 @@ export class ChangeWriter {
     return true
   }
 
+  /** Writes the rows of the last creates, one for each actor. */
+  #flush(): void {
+    if (this.#count === 0) return
+    const at = Date.now()
+    for (const [actor, ids] of this.#created) this.#add(ids, at, 'create', undefined, actor, null)
+    this.#discard()
+  }
+
   #add(
     ids: readonly bigint[],
     at: number,
@@ -131,20 +137,20 @@ export class ChangeWriter {
     created: bigint | null,
   ): void {
     const [name, tag] = [before?.name ?? null, before?.tag ?? null]
+    const packed = new Uint8Array(new BigInt64Array(ids).buffer)
     this.#position += ids.length
     this.#bytes += bytesOf(ids.length, name, tag)
-    this.#insert.run(this.#position, this.#bytes, at, kind, this.#packed(ids), name, tag, actor, created)
+    try {
+      this.#insert.run(this.#position, this.#bytes, at, kind, packed, name, tag, actor, created)
+    } catch (error) {
+      this.#fault ??= error
+      throw error
+    }
   }
 
   #discard(): void {
     this.#created.clear()
     this.#count = 0
     this.#text = 0
-  }
-
-  /** Returns a view of the reused buffer, valid until the next call. SQLite copies it. */
-  #packed(ids: readonly bigint[]): Uint8Array {
-    this.#ids.set(ids)
-    return this.#packedBytes.subarray(0, ids.length * this.#ids.BYTES_PER_ELEMENT)
   }
 }

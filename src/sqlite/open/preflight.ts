@@ -14,18 +14,20 @@ const HEADER = 100
  * It reads the file itself, which is safe only before SQLite opens the file: closing any descriptor of an open database
  * drops SQLite's locks (https://sqlite.org/howtocorrupt.html section 2.2).
  *
+ * @param mayBeAbsent whether the store need not exist
  * @returns whether the store exists
  * @throws OperatorError when the path can't hold a store, or holds another file, a damaged store, or a store beside the
  *   WAL of another one
  */
-export function preflight(path: string): 'absent' | 'present' {
+export function preflight(path: string, mayBeAbsent = false): boolean {
   const directory = dirname(path)
   if (!existsSync(directory)) throw refusal(path, `the folder ${directory} does not exist; create it first`)
   mustBeWritable(path, directory)
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) {
     mustBeAlone(path)
-    return 'absent'
+    if (!mayBeAbsent) throw refusal(path, 'it does not exist')
+    return false
   }
   if (!stat.isFile()) throw refusal(path, 'it is not a file')
   mustBeWritable(path, path)
@@ -34,7 +36,7 @@ export function preflight(path: string): 'absent' | 'present' {
     throw refusal(path, 'the file is empty, so it lost its content or never was a store; move it away')
   checkHeader(path, stat.size)
   checkWal(path)
-  return 'present'
+  return true
 }
 
 function mustBeWritable(path: string, what: string): void {
@@ -50,27 +52,22 @@ function mustBeAlone(path: string): void {
   const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   // Another process may have created the store and its WAL between the two checks.
   if (left.length === 0 || existsSync(path)) return
-  throw refusal(
-    path,
-    `the file is missing, but ${left.join(' and ')} may hold its newest plants; put the file back, or move ${left.length === 1 ? 'it' : 'them'} away`,
-  )
+  const them = left.length === 1 ? 'it' : 'them'
+  const why = `the file is missing, but ${left.join(' and ')} may hold its newest plants`
+  throw refusal(path, `${why}; put the file back, or move ${them} away`)
 }
 
 /** Refuses hard links: under another name, the store would have another WAL and another lock, and lose writes. */
 function mustHaveOneName(path: string): void {
-  // During a creation, and after a crash in it, the store has the name of its draft too.
-  const drafts = () => {
-    const { ino } = statSync(path)
-    const isDraft = (name: string) => name.startsWith(basename(path) + DRAFT_SUFFIX)
-    const names = readdirSync(dirname(path)).filter(isDraft)
-    return names.filter((name) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino).length
-  }
-  // A draft may disappear between the two counts, but no new one appears.
-  const before = drafts()
+  // During a creation, and after a crash in it, the store has the name of its draft too. A draft may disappear between
+  // the two counts, but no new one appears.
+  const isOwn = (name: string) => name === basename(path) || name.startsWith(basename(path) + DRAFT_SUFFIX)
+  const isSame = (name: string) => statSync(join(dirname(path), name), { throwIfNoEntry: false })?.ino === ino
+  const { ino } = statSync(path)
+  const known = readdirSync(dirname(path)).filter((name) => isOwn(name) && isSame(name))
   const { nlink } = statSync(path)
-  if (nlink > 1 + before) {
-    throw refusal(path, `the file has ${nlink} names (hard links); keep only one, or replace them with a copy`)
-  }
+  if (nlink <= known.length) return
+  throw refusal(path, `the file has ${nlink} names (hard links); keep only one, or replace them with a copy`)
 }
 
 /**

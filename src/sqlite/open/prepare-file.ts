@@ -1,8 +1,16 @@
-import { existsSync, linkSync, type Stats, statSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { type FileLock, isLocked, makeDraft, syncDirectory, takeLock } from '../../base/files.ts'
-import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../../base/migrations.ts'
+import {
+  type FileLock,
+  isLocked,
+  isThere,
+  makeDraft,
+  nameUnlessThere,
+  syncDirectory,
+  takeLock,
+} from '../../base/files.ts'
+import { type AppliedMigration, pendingMigrations, readMigrations } from '../../base/migrations.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
@@ -27,8 +35,15 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
   const exclusive = tryExclusive(path)
   const db = exclusive ?? openWriter(path)
   try {
-    if (exclusive === undefined && !isUpToDate(db)) throw new OperatorError(IN_USE)
-    migrateWithNotices(db, present ? onNotice : () => {})
+    const { applied, known } = schemaOf(db)
+    if (applied < known) {
+      if (exclusive === undefined) throw new OperatorError(IN_USE)
+      // The start of the service waits for the migration.
+      onNotice(`migrating the store from schema ${applied} to ${known}; older programs will refuse it`)
+      const startedAt = performance.now()
+      migrate(db)
+      onNotice(`migrated the store in ${Math.ceil(performance.now() - startedAt)} ms`)
+    }
     if (exclusive !== undefined) newEpoch(db)
   } catch (error) {
     throw error instanceof OperatorError
@@ -42,15 +57,6 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
 const IN_USE =
   'this version must migrate it, but another process has it open, perhaps a service of an older version; ' +
   'stop that process first'
-
-/** Announces a migration before it begins, because the start of the service waits for it. */
-function migrateWithNotices(db: DatabaseSync, onNotice: (text: string) => void): void {
-  const { applied, known } = schemaOf(db)
-  if (applied < known) onNotice(`migrating the store from schema ${applied} to ${known}; older programs will refuse it`)
-  const startedAt = performance.now()
-  migrate(db)
-  if (applied < known) onNotice(`migrated the store in ${Math.ceil(performance.now() - startedAt)} ms`)
-}
 
 /**
  * Opens the file exclusively. A WAL-index beside the file shows that another process has it open under this name. Under
@@ -86,13 +92,10 @@ const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedA
 export function openingError(path: string, error: unknown): unknown {
   const reason = error instanceof AppError ? error.cause : error
   const fault = sqliteFault(reason)
-  if (hasNoRoomToOpen(reason))
-    return new OperatorError(`store ${path}: no space is left on its disk; free some`, { cause: error })
-  if (fault !== undefined)
-    return new OperatorError(`store ${path}: ${fault.message} (SQLite ${fault.errcode})`, { cause: error })
-  if (error instanceof AppError && reason instanceof Error)
-    return new OperatorError(`store ${path}: ${reason.message}`, { cause: error })
-  return error
+  const refusal = (why: string) => new OperatorError(`store ${path}: ${why}`, { cause: error })
+  if (hasNoRoomToOpen(reason)) return refusal('no space is left on its disk; free some')
+  if (fault !== undefined) return refusal(`${fault.message} (SQLite ${fault.errcode})`)
+  return error instanceof AppError && reason instanceof Error ? refusal(reason.message) : error
 }
 
 /**
@@ -112,19 +115,13 @@ export function createStoreFile(path: string): void {
     } finally {
       db.close()
     }
-    linkUnlessThere(draft.path, path)
+    nameUnlessThere(draft.path, path)
+  } catch (error) {
+    if (!isThere(error)) throw error
   } finally {
     draft.remove()
   }
   syncDirectory(dirname(path))
-}
-
-function linkUnlessThere(draft: string, path: string): void {
-  try {
-    linkSync(draft, path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
 }
 
 export const lockOf = (path: string): string => `${path}.lock`
@@ -141,21 +138,13 @@ export function takeServeLock(path: string): FileLock {
   throw new OperatorError(`store ${path}: another service already serves it; stop that service first`)
 }
 
-/** Releases the lock, and removes its file if `takeServeLock` has created it. */
-export function undoServeLock(lock: FileLock): void {
-  if (lock.isNew) lock.remove()
-  lock.release()
-}
-
 /** Whether another process serves the store now. */
 export const isServed = (path: string): boolean => isLocked(lockOf(path))
 
-/** The suffixes of the store's file, its WAL and its WAL-index. */
-const SUFFIXES = ['', '-wal', '-shm']
 /** Milliseconds between two checks. Writes to a removed file are lost. */
 const INTERVAL = 1000
 
-/** Reports when a file of an open store is removed or replaced. SQLite itself never replaces one. */
+/** Reports when the file of an open store, its WAL or its WAL-index is removed or replaced, which SQLite never does. */
 export class FileWatch {
   readonly #files: ReadonlyMap<string, Stats>
   readonly #onGone: (error: Error) => void
@@ -163,7 +152,7 @@ export class FileWatch {
 
   /** @param onGone called at each check that finds a file removed or replaced */
   constructor(path: string, onGone: (error: Error) => void) {
-    this.#files = new Map(SUFFIXES.map((suffix) => [path + suffix, statSync(path + suffix)]))
+    this.#files = new Map(['', '-wal', '-shm'].map((suffix) => [path + suffix, statSync(path + suffix)]))
     this.#onGone = onGone
     this.#timer = setInterval(() => this.check(), INTERVAL).unref()
   }
@@ -175,10 +164,9 @@ export class FileWatch {
 
   /** Names the first file that is removed or replaced now, or whose path leads nowhere. */
   get fault(): Error | undefined {
-    for (const [path, { ino, dev }] of this.#files) {
+    for (const [path, before] of this.#files) {
       try {
-        const now = statSync(path, { throwIfNoEntry: false })
-        if (now?.ino === ino && now.dev === dev) continue
+        if (isSameFile(before, statSync(path, { throwIfNoEntry: false }))) continue
       } catch (cause) {
         return new Error(`the file ${path} cannot be reached any more`, { cause })
       }
@@ -192,29 +180,25 @@ export class FileWatch {
   }
 }
 
-const DIRECTORY = new URL('../../../sql/sqlite/', import.meta.url)
+export const isSameFile = (one: Stats, other: Stats | undefined): boolean =>
+  one.ino === other?.ino && one.dev === other.dev
 
-/** @throws OperatorError under the conditions of `migrate` */
-const isUpToDate = (db: DatabaseSync): boolean => pendingMigrations(readMigrations(DIRECTORY), applied(db)).length === 0
+const DIRECTORY = new URL('../../../sql/sqlite/', import.meta.url)
 
 /**
  * Applies the pending migrations in one transaction. Several processes may call it at once: each takes the write lock,
- * and then looks again which migrations are pending.
+ * and then looks which migrations are pending.
  *
  * @throws OperatorError when a newer program, or migrations other than this program's, made the schema
  */
 export function migrate(db: DatabaseSync): void {
-  const known = readMigrations(DIRECTORY)
-  if (pendingMigrations(known, applied(db)).length === 0) return
   transaction(db, () => {
     db.exec('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
-    for (const migration of pendingMigrations(known, applied(db))) apply(db, migration)
+    for (const { number, sql, checksum } of pendingMigrations(readMigrations(DIRECTORY), appliedTo(db))) {
+      db.prepare('INSERT INTO migrations (number, checksum) VALUES (?, ?)').run(number, checksum)
+      db.exec(sql)
+    }
   })
-}
-
-function apply(db: DatabaseSync, { number, sql, checksum }: Migration): void {
-  db.prepare('INSERT INTO migrations (number, checksum) VALUES (?, ?)').run(number, checksum)
-  db.exec(sql)
 }
 
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
@@ -227,14 +211,11 @@ export const hasTable = (db: DatabaseSync, name: string): boolean =>
  */
 export function schemaOf(db: DatabaseSync): { readonly applied: number; readonly known: number } {
   const known = readMigrations(DIRECTORY)
-  const pending = pendingMigrations(known, applied(db))
-  return { applied: known.length - pending.length, known: known.length }
+  return { applied: known.length - pendingMigrations(known, appliedTo(db)).length, known: known.length }
 }
 
-function applied(db: DatabaseSync): AppliedMigration[] {
+function appliedTo(db: DatabaseSync): AppliedMigration[] {
   if (!hasTable(db, 'migrations')) return []
-  return db
-    .prepare('SELECT number, checksum FROM migrations ORDER BY number')
-    .all()
-    .map((row) => ({ number: Number(row['number']), checksum: String(row['checksum']) }))
+  const rows = db.prepare('SELECT number, checksum FROM migrations ORDER BY number').all()
+  return rows.map((row) => ({ number: Number(row['number']), checksum: String(row['checksum']) }))
 }

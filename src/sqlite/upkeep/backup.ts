@@ -2,18 +2,19 @@ import { accessSync, constants, createReadStream, createWriteStream, existsSync,
 import { dirname } from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
-import { storePath } from '../../base/files.ts'
+import { isThere, nameUnlessThere, storePath } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import type { BackupReport, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { isFull } from '../errors.ts'
 import { checkHeader, preflight } from '../open/preflight.ts'
-import { openingError, schemaOf, takeServeLock, undoServeLock } from '../open/prepare-file.ts'
+import { isSameFile, openingError, schemaOf, takeServeLock } from '../open/prepare-file.ts'
 import { judgeWal } from '../wal/wal-ownership.ts'
 import {
   backupTarget,
   type Counts,
   countsIn,
+  existing,
   firstFault,
   giveOwnEpoch,
   giveOwnIdentity,
@@ -22,9 +23,9 @@ import {
   mustBeEmpty,
   mustBeUnused,
   mustHaveRoom,
-  nameUnlessThere,
   replaceStore,
   throughDraft,
+  usageError,
 } from './copies.ts'
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
@@ -35,7 +36,7 @@ export async function makeBackup(link: string, file: string, work: LongWork = {}
   const path = storePath(link)
   try {
     mendReplacement(path)
-    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    preflight(path)
     const target = backupTarget(file, path)
     const counts = await throughDraft(
       target,
@@ -44,7 +45,7 @@ export async function makeBackup(link: string, file: string, work: LongWork = {}
     )
     return { file, bytes: statSync(target).size, ...counts }
   } catch (error) {
-    throw faultOf(path, file, error)
+    throw faultOf(error, path, file, usageError(file, 'it already exists; a backup replaces no file'))
   }
 }
 
@@ -98,16 +99,6 @@ const sizeOf = (db: DatabaseSync): number =>
   Number(db.prepare('PRAGMA page_count').get()?.['page_count']) *
   Number(db.prepare('PRAGMA page_size').get()?.['page_size'])
 
-function faultOf(path: string, file: string, error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-    return new OperatorError(`${file}: it already exists; a backup replaces no file`, { cause: error, exitCode: 2 })
-  }
-  if (isFull(error)) {
-    return new OperatorError(`${file}: no space is left on the device`, { cause: error })
-  }
-  return openingError(path, error)
-}
-
 /** Makes the store in the file `link` from a backup (Upkeep.restore in src/domain/upkeep.ts). */
 export async function restoreBackup(link: string, file: string, options: RestoreOptions): Promise<RestoreReport> {
   const path = storePath(link)
@@ -135,11 +126,11 @@ export async function restoreBackup(link: string, file: string, options: Restore
       lock.release()
       return { store: path, ...counts, kept }
     } catch (error) {
-      undoServeLock(lock)
+      lock.undo()
       throw error
     }
   } catch (error) {
-    throw faultOfRestore(path, error)
+    throw faultOf(error, path, `store ${path}`, existing(path))
   }
 }
 
@@ -148,8 +139,8 @@ function backupFile(file: string, path: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) throw new OperatorError(`${file}: there is no such file`)
   if (!stat.isFile()) throw new OperatorError(`${file}: it is not a file`)
-  const store = statSync(path, { throwIfNoEntry: false })
-  if (store?.ino === stat.ino && store.dev === stat.dev) throw new OperatorError(`${file}: it is the store itself`)
+  if (isSameFile(stat, statSync(path, { throwIfNoEntry: false })))
+    throw new OperatorError(`${file}: it is the store itself`)
   try {
     accessSync(file, constants.R_OK)
   } catch (cause) {
@@ -193,14 +184,9 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
   })
 }
 
-function faultOfRestore(path: string, error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-    return new OperatorError(`store ${path}: it exists; --replace replaces it, and keeps it under another name`, {
-      cause: error,
-    })
-  }
-  if (isFull(error)) {
-    return new OperatorError(`store ${path}: no space is left on the device`, { cause: error })
-  }
+/** @param made the file that was to be made, and the error to throw when it exists */
+function faultOf(error: unknown, path: string, made: string, ifThere: OperatorError): unknown {
+  if (isThere(error)) return ifThere
+  if (isFull(error)) return new OperatorError(`${made}: no space is left on the device`, { cause: error })
   return openingError(path, error)
 }

@@ -30,7 +30,7 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
     work.signal?.throwIfAborted()
   }
   try {
-    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    preflight(path)
     db = openReader(path)
     const schema = checkSchema(db)
     const isReadable = schema.faults.length === 0 && hasTable(db, 'store_identity')
@@ -106,32 +106,24 @@ async function renewIndex(path: string, { reindex = false, ...work }: CheckOptio
   }
 }
 
-/** Bytes of an id in a row of the log. */
-const ID = 8
-
 /** Checks the log of changes: each position equals the position before it plus the changes of its row. */
 function checkChanges(statements: StatementCache): CheckedPart {
-  const faults: string[] = []
-  let rows = 0
-  let last: number | undefined
-  const sql = 'SELECT position, kind, length(ids), name IS NULL FROM changes ORDER BY position'
-  for (const { 0: at, 1: kind, 2: bytes, 3: isNameless } of statements.iterate(sql)) {
-    const position = Number(at)
-    const ids = Number(bytes) / ID
-    const isCreate = kind === 'create'
-    // Only a row of creates has no state before the change.
-    const isWhole = Number.isInteger(ids) && (isCreate ? ids > 0 : ids === 1) && (isNameless === 1n) === isCreate
-    if (!isWhole) faults.push(`position ${position}: its row does not have the form of a ${kind}`)
-    else if (last !== undefined && position !== last + ids) {
-      faults.push(`position ${position}: expected ${last + ids} after ${last}`)
-    }
-    last = position
-    rows++
-    if (faults.length === MAX_NAMED) break
-  }
-  return {
-    part: 'changes',
-    found: last === undefined ? 'none yet' : `${counted(rows, 'row')}, up to position ${last}`,
-    faults,
-  }
+  const faults = statements
+    .all(FAULTS_OF_CHANGES)
+    .map(({ 0: position, 1: kind, 2: isWhole, 3: last, 4: ids }) =>
+      isWhole === 0n
+        ? `position ${position}: its row does not have the form of a ${kind}`
+        : `position ${position}: expected ${(last as bigint) + (ids as bigint)} after ${last}`,
+    )
+  const [rows, newest] = Object.values(statements.get('SELECT count(*), max(position) FROM changes') ?? {})
+  const found = newest === null ? 'none yet' : `${counted(Number(rows), 'row')}, up to position ${newest}`
+  return { part: 'changes', found, faults }
 }
+
+// Only a row of creates has no state before the change.
+const FAULTS_OF_CHANGES = `SELECT position, kind, isWhole, last, ids FROM (
+    SELECT position, kind, length(ids) % 8 = 0 AND length(ids) > 0
+        AND iif(kind = 'create', name IS NULL, length(ids) = 8 AND name IS NOT NULL) AS isWhole,
+      lag(position) OVER (ORDER BY position) AS last, length(ids) / 8 AS ids
+    FROM changes
+  ) WHERE NOT isWhole OR position <> last + ids ORDER BY position LIMIT ${MAX_NAMED}`

@@ -18,7 +18,7 @@ import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLoc
 import { OperatorError } from '../../base/operator-error.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
-import { hasTable, lockOf, undoServeLock } from '../open/prepare-file.ts'
+import { hasTable, isSameFile, lockOf } from '../open/prepare-file.ts'
 import { indexPath } from '../search-index/index-file.ts'
 import { transaction } from '../wal/transactions.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
@@ -45,19 +45,6 @@ export async function throughDraft<T>(
     return made
   } finally {
     draft.remove()
-  }
-}
-
-/** @throws Error with the code EEXIST when the name exists already */
-export function nameUnlessThere(draft: string, path: string): void {
-  try {
-    linkSync(draft, path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    // Some file systems have no hard links, such as FAT.
-    if (code === 'EEXIST' || existsSync(path)) throw Object.assign(new Error('it exists'), { code: 'EEXIST' })
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP') throw error
-    renameSync(draft, path)
   }
 }
 
@@ -111,9 +98,8 @@ export function firstFault(db: DatabaseSync): string | undefined {
 
 export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plants'), tokens: count(db, 'tokens') })
 
-function count(db: DatabaseSync, table: 'plants' | 'tokens'): number {
-  return hasTable(db, table) ? Number(db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'] ?? 0) : 0
-}
+const count = (db: DatabaseSync, table: 'plants' | 'tokens'): number =>
+  Number(db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'])
 
 /**
  * Returns the path of a new backup.
@@ -152,7 +138,8 @@ export function mustHaveRoom(target: string, bytes: number): void {
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-const usageError = (file: string, why: string): OperatorError => new OperatorError(`${file}: ${why}`, { exitCode: 2 })
+export const usageError = (file: string, why: string): OperatorError =>
+  new OperatorError(`${file}: ${why}`, { exitCode: 2 })
 
 /** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']
@@ -164,12 +151,13 @@ const REPLACED = '.replaced-'
 export function mustBeEmpty(path: string): void {
   const found = [...DATA, '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   if (found.length === 0) return
-  throw new OperatorError(
-    found[0] === path
-      ? `store ${path}: it exists; --replace replaces it, and keeps it under another name`
-      : `store ${path}: the file is missing, but ${found.join(' and ')} may hold its newest plants; --replace keeps them under another name`,
-  )
+  if (found[0] === path) throw existing(path)
+  const why = `the file is missing, but ${found.join(' and ')} may hold its newest plants`
+  throw new OperatorError(`store ${path}: ${why}; --replace keeps them under another name`)
 }
+
+export const existing = (path: string): OperatorError =>
+  new OperatorError(`store ${path}: it exists; --replace replaces it, and keeps it under another name`)
 
 /**
  * Checkpoints the WAL of a store before its replacement. It leaves a WAL of another store alone.
@@ -228,7 +216,7 @@ export function mendReplacement(path: string): void {
     }
     syncDirectory(folder)
   } finally {
-    undoServeLock(lock)
+    lock.undo()
   }
 }
 
@@ -250,7 +238,7 @@ function replacedNames(path: string): string[] {
 /** Whether two stores share the file with a suffix. */
 function isSame(path: string, other: string, suffix: string): boolean {
   const [one, two] = [path, other].map((name) => statSync(name + suffix, { throwIfNoEntry: false }))
-  return one !== undefined && one.ino === two?.ino && one.dev === two.dev
+  return one !== undefined && isSameFile(one, two)
 }
 
 function nameForReplaced(path: string): string {

@@ -2,7 +2,6 @@ import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { storePath } from '../../base/files.ts'
-import { OperatorError } from '../../base/operator-error.ts'
 import type { IndexStatus, StoreBytes, StoreStatus, Upkeep } from '../../domain/upkeep.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
@@ -51,16 +50,12 @@ function identityIn(db: DatabaseSync): string | undefined {
 export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {
-    if (preflight(path) === 'absent') throw new OperatorError(`store ${path}: it does not exist`)
+    preflight(path)
     const db = openReader(path)
     try {
       const { applied, known } = schemaOf(db)
-      const now = Date.now()
-      const active = `SELECT count(*) AS count FROM tokens WHERE (expires_at IS NULL OR expires_at > ?)`
-      const isRevocable = hasTable(db, 'tokens') && applied >= REVOKED_AT_MIGRATION
-      const tokens = hasTable(db, 'tokens')
-        ? Number(db.prepare(`${active}${isRevocable ? ' AND revoked_at IS NULL' : ''}`).get(now)?.['count'])
-        : 0
+      const isActive = `(expires_at IS NULL OR expires_at > ?)${applied < 4 ? '' : ' AND revoked_at IS NULL'}`
+      const active = db.prepare(`SELECT count(*) AS count FROM tokens WHERE ${isActive}`).get(Date.now())
       return {
         store: path,
         engine: 'sqlite',
@@ -69,7 +64,7 @@ export function statusOf(link: string): StoreStatus {
         nextSchema: applied < known ? known : undefined,
         identity: identityIn(db),
         plants: countsIn(db).plants,
-        tokens,
+        tokens: Number(active?.['count']),
         index: hasTable(db, 'store_identity') ? indexOf(path, new StatementCache(db)) : undefined,
         isServed: isServed(path),
       }
@@ -80,9 +75,6 @@ export function statusOf(link: string): StoreStatus {
     throw openingError(path, error)
   }
 }
-
-/** The migration that adds the column `revoked_at` (sql/sqlite/000004.sql). */
-const REVOKED_AT_MIGRATION = 4
 
 function indexOf(path: string, statements: StatementCache): IndexStatus {
   const changes = new ChangeReader(statements)

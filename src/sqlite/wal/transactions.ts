@@ -1,12 +1,12 @@
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   openSync,
   rmSync,
   statfsSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { constants } from 'node:os'
@@ -48,9 +48,9 @@ export class WalCheckpointer {
    * @param checkpoints whether transactions also checkpoint a long WAL, which can take tens of milliseconds, and free
    *   space on a full disk
    */
-  constructor(db: DatabaseSync, { checkpoints }: { checkpoints: boolean }) {
+  constructor(db: DatabaseSync, path: string, { checkpoints }: { checkpoints: boolean }) {
     this.#db = db
-    this.#path = location(db)
+    this.#path = path
     this.#checkpoints = checkpoints
     this.#storeSize = db.prepare('PRAGMA page_count')
     this.#walSize = db.prepare('PRAGMA wal_checkpoint(NOOP)')
@@ -189,12 +189,6 @@ export class WalCheckpointer {
   }
 }
 
-function location(db: DatabaseSync): string {
-  const path = db.location()
-  if (path === null) throw new Error('the store is not in a file')
-  return path
-}
-
 const { errno } = constants
 
 /** Bytes of a page of the store. */
@@ -222,28 +216,22 @@ const fileOf = (path: string): string => `${path}.reserve`
  */
 export function keepReserve(path: string): void {
   const file = fileOf(path)
-  const wanted = hasRoomToGrow(path, 2 * PAGES) ? PAGES : OPENING_PAGES
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) >= wanted * PAGE) return
-  rmSync(file, { force: true })
-  let pages = 0
+  const wanted = (hasRoomToGrow(path, 2 * PAGES) ? PAGES : OPENING_PAGES) * PAGE
+  if (sizeOf(file) >= wanted) return
   try {
-    const fd = openSync(file, 'wx', 0o600)
-    try {
-      // A file system may store zeros without space. On a nearly full disk, a part of the reserve still helps.
-      for (const page = Buffer.alloc(PAGE, 'reserve\n'); pages < wanted && writeSync(fd, page) === PAGE; ) pages++
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
+    rmSync(file, { force: true })
+    // A file system may store zeros without space. On a nearly full disk, a part of the reserve still helps.
+    writeFileSync(file, Buffer.alloc(wanted, 'reserve\n'), { mode: 0o600, flush: true })
   } catch {
-    if (pages < MIN_PAGES) rmSync(file, { force: true })
+    if (sizeOf(file) < MIN_PAGES * PAGE) rmSync(file, { force: true })
   }
 }
 
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
 /** Frees the reserve, except for the part that opens the store. */
 function giveReserve(path: string): void {
-  const size = statSync(fileOf(path), { throwIfNoEntry: false })?.size ?? 0
-  if (size > OPENING_PAGES * PAGE) truncateSync(fileOf(path), OPENING_PAGES * PAGE)
+  if (sizeOf(fileOf(path)) > OPENING_PAGES * PAGE) truncateSync(fileOf(path), OPENING_PAGES * PAGE)
 }
 
 /**
@@ -277,13 +265,13 @@ function asFull(db: DatabaseSync, error: unknown): unknown {
 
 /** Whether a new file beside the store can't become longer than the store and its WAL. */
 function hasNoSpace(path: string): boolean {
-  const sizes = ['', '-wal'].map((suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0)
+  const length = Math.max(sizeOf(path), sizeOf(`${path}-wal`))
   const probe = `${path}.probe`
   try {
     const file = openSync(probe, 'w', 0o600)
     try {
       rmSync(probe)
-      return writeSync(file, Buffer.alloc(PROBE), 0, PROBE, Math.max(...sizes)) < PROBE
+      return writeSync(file, Buffer.alloc(PROBE), 0, PROBE, length) < PROBE
     } finally {
       closeSync(file)
     }

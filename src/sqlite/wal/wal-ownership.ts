@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 /** Offsets in the header on the first page (https://sqlite.org/fileformat2.html section 1.3). */
@@ -21,15 +21,12 @@ const ATTEMPTS = 5
 export function judgeWal(path: string): 'own' | 'foreign' | 'truncated' {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const page = firstPageOf(path)
-    const log = readWal(`${path}-wal`, page)
-    const isInUse = log !== undefined && log.transactions > 0
+    const wal = readWal(`${path}-wal`, page)
     // During a checkpoint, the WAL may have the pages that the file lacks. No process shortens the file.
-    const isCheckpointing = isInUse && log.hasFirstPage
-    if (!isCheckpointing && statSync(path).size < sizeIn(page)) return 'truncated'
-    if (!isInUse || belongs(page, log)) return 'own'
+    if (wal?.hasPage !== true && statSync(path).size < sizeIn(page)) return 'truncated'
+    if (wal === undefined || belongs(page, wal)) return 'own'
     // Another process may have checkpointed the WAL between the two reads.
-    const isStill = firstPageOf(path).equals(page) && readWal(`${path}-wal`, page)?.salts === log.salts
-    if (isStill) return 'foreign'
+    if (firstPageOf(path).equals(page) && readWal(`${path}-wal`, page)?.salts === wal.salts) return 'foreign'
   }
   return 'own'
 }
@@ -39,15 +36,13 @@ const pageSizeIn = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 
 /** Bytes of the whole file. */
 const sizeIn = (header: Buffer): number => header.readUInt32BE(28) * pageSizeIn(header)
 
-function belongs(page: Buffer, { firstPage, hasFirstPage }: WalFile): boolean {
-  if (firstPage === undefined || hasFirstPage) return true
-  const { bytes, isAlone } = firstPage
+function belongs(page: Buffer, { oldest, isAlone, hasPage }: Wal): boolean {
+  if (oldest === undefined || hasPage) return true
   const epoch = page.readUInt32BE(USER_VERSION)
-  const oldest = bytes.readUInt32BE(USER_VERSION)
-  if (follows(oldest, epoch)) return true
-  if (oldest !== epoch) return false
-  // The oldest first page in the WAL has the epoch of the file. SQLite's own backup sets another schema cookie.
-  const changes = bytes.readUInt32BE(SCHEMA_COOKIE) - page.readUInt32BE(SCHEMA_COOKIE)
+  const first = oldest.readUInt32BE(USER_VERSION)
+  if (first !== epoch) return follows(first, epoch)
+  // SQLite's own backup sets another schema cookie.
+  const changes = oldest.readUInt32BE(SCHEMA_COOKIE) - page.readUInt32BE(SCHEMA_COOKIE)
   return isAlone ? changes === 0 || changes === 1 : changes >= 0
 }
 
@@ -72,8 +67,7 @@ function firstPageOf(path: string): Buffer {
  * that the WAL continues (docs/decisions/0022-logs-and-their-stores.md).
  */
 export function advanceEpoch(db: DatabaseSync): void {
-  const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: bigint }
-  db.exec(`PRAGMA user_version = ${epochAfter(Number(user_version))}`)
+  db.exec(`PRAGMA user_version = ${epochAfter(epochIn(db))}`)
 }
 
 /** An epoch has 31 bits. It is never 0: that is the user_version of a store without epochs. */
@@ -83,25 +77,24 @@ const STRIDE = 2 ** 16
 
 const firstEpoch = (): number => randomInt(1, 2 ** 15) * STRIDE
 
-const epochAfter = (epoch: number): number => {
-  if (epoch === 0) return firstEpoch()
-  return epoch === LAST ? 1 : epoch + 1
-}
+const epochAfter = (epoch: number): number => (epoch === 0 ? firstEpoch() : epoch === LAST ? 1 : epoch + 1)
 
 /**
  * Gives a copy of a store a first epoch, far from the epoch of its original. Call it inside a transaction of the copy.
  */
 export function renewEpoch(db: DatabaseSync): void {
-  const { user_version } = db.prepare('PRAGMA user_version').get() as { user_version: bigint }
+  const original = epochIn(db)
   let epoch: number
   do epoch = firstEpoch()
-  while (Math.abs(epoch - Number(user_version)) < 2 * STRIDE)
+  while (Math.abs(epoch - original) < 2 * STRIDE)
   db.exec(`PRAGMA user_version = ${epoch}`)
 }
 
+const epochIn = (db: DatabaseSync): number => Number(db.prepare('PRAGMA user_version').get()?.['user_version'])
+
 /** Whether `epoch` may be the one that followed `before`. */
-export const follows = (epoch: number, before: number): boolean =>
-  before === 0 ? epoch !== 0 && epoch % STRIDE === 0 : epochAfter(before) === epoch
+const follows = (epoch: number, before: number): boolean =>
+  before === 0 ? epoch % STRIDE === 0 : epochAfter(before) === epoch
 
 const HEADER = 32
 const FRAME_HEADER = 24
@@ -109,23 +102,16 @@ const MAGIC = 0x377f0682
 const VERSION = 3007000
 const PAGE_SIZES: ReadonlySet<number> = new Set(Array.from({ length: 8 }, (_, i) => 512 << i))
 
-/** A version of the database's first page that a transaction has written to the WAL. */
-interface FirstPage {
-  readonly bytes: Buffer
-  /** Whether the transaction wrote no other page. */
-  readonly isAlone: boolean
-}
-
 /** The committed transactions of a write-ahead log. */
-interface WalFile {
+interface Wal {
   /** SQLite changes the salts when it restarts the WAL. */
   readonly salts: string
-  /** The number of transactions. */
-  readonly transactions: number
-  /** The oldest version of the first page. */
-  readonly firstPage: FirstPage | undefined
-  /** Whether some version of the first page has exactly these bytes. */
-  readonly hasFirstPage: boolean
+  /** The oldest version of the database's first page. */
+  readonly oldest: Buffer | undefined
+  /** Whether the transaction of that version wrote no other page. */
+  readonly isAlone: boolean
+  /** Whether some version of the first page has exactly the bytes of the given one. */
+  readonly hasPage: boolean
 }
 
 /**
@@ -133,89 +119,67 @@ interface WalFile {
  * the first incomplete frame. SQLite holds no locks on a WAL, so this is safe at any time.
  *
  * @param page the version of the first page to look for
- * @returns undefined when there is no WAL or SQLite would ignore it
+ * @returns undefined when there is no WAL, or none of which SQLite would recover a transaction
  */
-function readWal(path: string, page: Buffer): WalFile | undefined {
-  let file: number
+function readWal(path: string, page: Buffer): Wal | undefined {
+  let file: number | undefined
   try {
     file = openSync(path, 'r')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-  try {
     return readFrames(file, page)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return undefined
   } finally {
-    closeSync(file)
+    if (file !== undefined) closeSync(file)
   }
 }
 
-function readFrames(file: number, page: Buffer): WalFile | undefined {
+function readFrames(file: number, page: Buffer): Wal | undefined {
   const header = Buffer.alloc(HEADER)
   if (readSync(file, header, 0, HEADER, 0) < HEADER) return undefined
   const magic = header.readUInt32BE(0)
-  if ((magic & ~1) >>> 0 !== MAGIC || header.readUInt32BE(4) !== VERSION) return undefined
-  const sum = new Checksum((magic & 1) === 0)
-  sum.add(header, 0, 24)
-  if (!sum.equals(header, 24)) return undefined
-
-  const salts = header.toString('hex', 16, 24)
   const pageSize = header.readUInt32BE(8)
-  if (!PAGE_SIZES.has(pageSize)) return undefined
+  if ((magic & ~1) >>> 0 !== MAGIC || header.readUInt32BE(4) !== VERSION || !PAGE_SIZES.has(pageSize)) return undefined
+  const isLittleEndian = (magic & 1) === 0
+  let sum = sumAfter([0, 0], header.subarray(0, 24), isLittleEndian)
+  if (!hasSum(header, 24, sum)) return undefined
+
   const frame = Buffer.alloc(FRAME_HEADER + pageSize)
-  const { size } = fstatSync(file)
-  let transactions = 0
-  let firstPage: FirstPage | undefined
-  let hasFirstPage = false
-  /** The versions of the first page in the current transaction. */
-  let written: Buffer[] = []
+  let found: Wal | undefined
+  /** The last version of the first page in the current transaction, and the frames of the transaction. */
+  let first: Buffer | undefined
   let frames = 0
-  for (let at = HEADER; at + frame.length <= size; at += frame.length) {
-    if (readSync(file, frame, 0, frame.length, at) < frame.length) break
-    if (frame.toString('hex', 8, 16) !== salts) break
-    sum.add(frame, 0, 8)
-    sum.add(frame, FRAME_HEADER, frame.length)
-    if (!sum.equals(frame, 16)) break
+  for (let at = HEADER; readSync(file, frame, 0, frame.length, at) === frame.length; at += frame.length) {
+    sum = sumAfter(sum, frame.subarray(0, 8), isLittleEndian)
+    sum = sumAfter(sum, frame.subarray(FRAME_HEADER), isLittleEndian)
+    if (!hasSum(frame, 16, sum)) break
     frames++
-    if (frame.readUInt32BE(0) === 1) written.push(Buffer.from(frame.subarray(FRAME_HEADER)))
+    if (frame.readUInt32BE(0) === 1) first = Buffer.from(frame.subarray(FRAME_HEADER))
+    // Only the last frame of a transaction has the size of the database after it.
     if (frame.readUInt32BE(4) === 0) continue
-    transactions++
-    const first = written.at(-1)
-    if (first !== undefined) {
-      firstPage ??= { bytes: first, isAlone: frames === 1 }
-      hasFirstPage ||= first.equals(page)
+    found = {
+      salts: header.toString('hex', 16, 24),
+      oldest: found?.oldest ?? first,
+      isAlone: found?.oldest === undefined ? frames === 1 : found.isAlone,
+      hasPage: found?.hasPage === true || first?.equals(page) === true,
     }
-    written = []
+    first = undefined
     frames = 0
   }
-  return { salts, transactions, firstPage, hasFirstPage }
+  return found
 }
 
-/**
- * The cumulative checksum in every frame, over all frames before it (https://sqlite.org/fileformat2.html section 4.2).
- */
-class Checksum {
-  readonly #isLittleEndian: boolean
-  #first = 0
-  #second = 0
+type Sum = readonly [number, number]
 
-  constructor(isLittleEndian: boolean) {
-    this.#isLittleEndian = isLittleEndian
+/** The checksum in every frame is over all frames before it (https://sqlite.org/fileformat2.html section 4.2). */
+function sumAfter([first, second]: Sum, bytes: Buffer, isLittleEndian: boolean): Sum {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let i = 0; i < bytes.length; i += 8) {
+    first = (first + view.getUint32(i, isLittleEndian) + second) | 0
+    second = (second + view.getUint32(i + 4, isLittleEndian) + first) | 0
   }
-
-  add(bytes: Buffer, start: number, end: number): void {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    let first = this.#first
-    let second = this.#second
-    for (let i = start; i < end; i += 8) {
-      first = (first + view.getUint32(i, this.#isLittleEndian) + second) | 0
-      second = (second + view.getUint32(i + 4, this.#isLittleEndian) + first) | 0
-    }
-    this.#first = first
-    this.#second = second
-  }
-
-  equals(bytes: Buffer, at: number): boolean {
-    return bytes.readInt32BE(at) === this.#first && bytes.readInt32BE(at + 4) === this.#second
-  }
+  return [first, second]
 }
+
+const hasSum = (bytes: Buffer, at: number, [first, second]: Sum): boolean =>
+  bytes.readInt32BE(at) === first && bytes.readInt32BE(at + 4) === second

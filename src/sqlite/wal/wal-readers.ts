@@ -35,13 +35,13 @@ export class WalReaders {
   /** In the order of their beginnings. */
   readonly #readers = new Set<AbortController>()
   readonly #timer: NodeJS.Timeout
-  /** Whether the WALs are beyond the bound, from then on until SQLite has restarted them. */
-  #isBeyond = false
+  /** Reads that wait until SQLite has restarted the WALs; undefined while these are within the bound. */
+  #waiting: PromiseWithResolvers<void> | undefined
   #isRestarting = false
+  /** Restarts that failed, one after the other. */
   #failures = 0
   /** Grows while another process keeps a WAL long. */
   #tolerated = 0
-  #waiting = Promise.withResolvers<void>()
 
   /** @param restartWals has both WALs restarted, if no read needs them */
   constructor(path: string, restartWals: () => Promise<unknown>) {
@@ -52,13 +52,13 @@ export class WalReaders {
 
   /** @throws AppError 50302 while the WALs are too long for an export */
   beginExport(signal: AbortSignal | undefined): WalReader {
-    if (this.#isBeyond) throw new AppError(50302, 'long reads keep the log of the store from ending; retry later')
+    if (this.#waiting) throw new AppError(50302, 'long reads keep the log of the store from ending; retry later')
     return this.#begin(signal)
   }
 
   /** Waits while the WALs are too long. */
   async begin(signal: AbortSignal | undefined): Promise<WalReader> {
-    while (this.#isBeyond) await abortable(this.#waiting.promise, signal)
+    while (this.#waiting) await abortable(this.#waiting.promise, signal)
     return this.#begin(signal)
   }
 
@@ -73,13 +73,11 @@ export class WalReaders {
     this.#readers.add(reader)
     const abort = () => reader.abort(signal?.reason)
     signal?.addEventListener('abort', abort)
-    return {
-      signal: reader.signal,
-      end: () => {
-        signal?.removeEventListener('abort', abort)
-        this.#readers.delete(reader)
-      },
+    const end = () => {
+      signal?.removeEventListener('abort', abort)
+      this.#readers.delete(reader)
     }
+    return { signal: reader.signal, end }
   }
 
   async #look(): Promise<void> {
@@ -87,11 +85,8 @@ export class WalReaders {
     const bound = Math.min(MAX_BOUND, Math.max(MIN_BOUND, sizeOf(this.#path)))
     const length = this.#length()
     if (length <= bound) this.#tolerated = 0
-    if (length <= Math.max(bound, this.#tolerated)) {
-      this.#endWait()
-      return
-    }
-    this.#isBeyond = true
+    if (length <= Math.max(bound, this.#tolerated)) return this.#endWait()
+    this.#waiting ??= Promise.withResolvers()
     const [oldest] = this.#readers
     if (oldest !== undefined) {
       this.#readers.delete(oldest)
@@ -112,11 +107,9 @@ export class WalReaders {
   }
 
   #endWait(): void {
-    if (!this.#isBeyond) return
-    this.#isBeyond = false
     this.#failures = 0
-    this.#waiting.resolve()
-    this.#waiting = Promise.withResolvers()
+    this.#waiting?.resolve()
+    this.#waiting = undefined
   }
 }
 

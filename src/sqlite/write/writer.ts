@@ -31,7 +31,7 @@ const ROWS_PER_INSERT = 8
 
 /** A create, or a plant of an import, with the id of its actor. */
 export interface Put {
-  readonly plant: NewPlant
+  readonly plant: ImportedPlant
   readonly mode: PutMode
   readonly actor: string
 }
@@ -53,50 +53,38 @@ export class SqliteWriter implements Served {
   readonly #insertMany: StatementSync
   readonly #insertPlant: StatementSync
   readonly #statements: StatementCache
-  readonly #updatePlant: StatementSync
-  readonly #deletePlant: StatementSync
   readonly #changeLog: ChangeWriter
-  readonly #checkWrite: StatementSync
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
     this.#db = db
-    this.#wal = new WalCheckpointer(db, { checkpoints: options.forEventLoop !== true })
+    this.#wal = new WalCheckpointer(db, path, { checkpoints: options.forEventLoop !== true })
     const rows = Array.from({ length: ROWS_PER_INSERT }, (_, i) => `(?${3 * i + 2}, ?${3 * i + 3}, ?${3 * i + 4}, ?1)`)
     this.#insertMany = db.prepare(`INSERT INTO plants (id, name, tag, created) VALUES ${rows.join(', ')}`)
     this.#insertPlant = db.prepare(
       'INSERT INTO plants (id, name, tag, created) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
     )
     this.#statements = new StatementCache(db)
-    this.#updatePlant = db.prepare('UPDATE plants SET name = ?, tag = ? WHERE id = ?')
-    this.#deletePlant = db.prepare('DELETE FROM plants WHERE id = ?')
     this.#changeLog = new ChangeWriter(db)
-    this.#checkWrite = db.prepare('UPDATE write_check SET checked_at = ?')
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
     return this.#writePlants(() => {
-      const inserted = this.#insertFirst(puts.map(({ plant }) => plant))
-      return puts.map(({ plant, mode, actor }, i) =>
-        i < inserted ? this.#created(plant, actor) : this.#put(plant, mode, actor),
+      const inserted = this.#insertFirst(puts)
+      return puts.map((put, i) =>
+        i < inserted ? this.#created(put.plant, put.actor) : orRefusal(() => this.#put(put)),
       )
     })
   }
 
   importPlants(columns: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
-    return this.#writePlants(() => {
-      const plants = plantsOf(columns)
-      // A plant that must find another one is not inserted.
-      const isFree = mode === 'add' || columns.befores === undefined
-      const inserted = isFree ? this.#insertFirst(plants) : 0
-      return plants.map((plant, i) => (i < inserted ? this.#created(plant, actor) : this.#put(plant, mode, actor)))
-    })
+    return this.createPlants(plantsOf(columns).map((plant) => ({ plant, mode, actor })))
   }
 
   /** Applies the changes in their order. A refused change leaves the others alone. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
     const areDeletes = requests.every(({ change }) => change.kind === 'delete')
-    return this.#writePlants(() => requests.map((request) => this.#change(request)), areDeletes)
+    return this.#writePlants(() => requests.map((request) => orRefusal(() => this.#change(request))), areDeletes)
   }
 
   /**
@@ -115,7 +103,7 @@ export class SqliteWriter implements Served {
 
   checkWritable(now: number): void {
     this.#wal.transaction(() => {
-      this.#checkWrite.run(now)
+      this.#statements.run('UPDATE write_check SET checked_at = ?', now)
       this.#wal.mustHaveRoom()
     })
   }
@@ -168,7 +156,7 @@ export class SqliteWriter implements Served {
     return this.#wal.transaction(() => {
       this.#changeLog.begin()
       const result = work()
-      this.#changeLog.flush()
+      this.#changeLog.end()
       return result
     }, isDelete)
   }
@@ -179,11 +167,14 @@ export class SqliteWriter implements Served {
    *
    * @returns the number of inserted plants
    */
-  #insertFirst(plants: readonly NewPlant[]): number {
+  #insertFirst(puts: readonly Put[]): number {
     let count = 0
-    while (count + ROWS_PER_INSERT <= plants.length) {
+    while (count + ROWS_PER_INSERT <= puts.length) {
+      const part = puts.slice(count, count + ROWS_PER_INSERT)
+      // A plant that must find another one is not inserted.
+      if (part.some(({ mode, plant }) => expectedBy(mode, plant) !== undefined)) break
       const values: (number | bigint | string | null)[] = [this.#changeLog.base]
-      for (const { id, name, tag } of plants.slice(count, count + ROWS_PER_INSERT)) values.push(id, name, tag ?? null)
+      for (const { plant } of part) values.push(plant.id, plant.name, plant.tag ?? null)
       if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
       count += ROWS_PER_INSERT
     }
@@ -191,36 +182,23 @@ export class SqliteWriter implements Served {
   }
 
   /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
-  #put(plant: ImportedPlant, mode: PutMode, actor: string): PutResponse {
-    const { id, name, tag } = plant
-    const isNew =
-      expectedBy(mode, plant) === undefined &&
-      orRefusal(() => this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base).changes === 1n)
-    if (isNew === true) return this.#created(plant, actor)
-    if (isNew !== false) return isNew
-    const present = this.#plant(id)
+  #put({ plant, mode, actor }: Put): PutOutcome {
+    if (expectedBy(mode, plant) === undefined && this.#insert(plant)) return this.#created(plant, actor)
+    const present = this.#plant(plant.id)
     const outcome = decidePut(mode, plant, present)
-    if (outcome === 'created') throw new Error(`SQLite has not inserted the plant ${id}, and has none with its id`)
-    return outcome === 'updated' ? (this.#replace(plant, present, 'replace', actor) ?? outcome) : outcome
+    if (outcome === 'created')
+      throw new Error(`SQLite has not inserted the plant ${plant.id}, and has none with its id`)
+    if (outcome === 'updated') this.#replace(plant, present, 'replace', actor)
+    return outcome
   }
 
-  #created(plant: NewPlant, actor: string): 'created' {
-    this.#changeLog.created(plant.id, textLength(plant), actor)
-    return 'created'
-  }
-
-  #change({ change, actor }: ChangeRequest): ChangeResponse {
-    // node:sqlite refuses to bind an id beyond int64.
-    const decided = orRefusal(() => {
-      const present = this.#plant(idOf(change))
-      return { present, outcome: decideChange(change, present) }
-    })
-    if ('failure' in decided) return decided
-    const { present, outcome } = decided
-    if (outcome.result === 'deleted') return this.#delete(present, actor) ?? outcome
-    if (isEqual(present, outcome.plant)) return outcome
-    const kind = change.kind === 'update' ? 'update' : 'replace'
-    return this.#replace(outcome.plant, present, kind, actor) ?? outcome
+  #change({ change, actor }: ChangeRequest): ChangeOutcome {
+    const present = this.#plant(idOf(change))
+    const outcome = decideChange(change, present)
+    if (outcome.result === 'deleted') this.#delete(present, actor)
+    else if (!isEqual(present, outcome.plant))
+      this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
+    return outcome
   }
 
   #plant(id: bigint): NewPlant | undefined {
@@ -228,27 +206,31 @@ export class SqliteWriter implements Served {
     return row === undefined ? undefined : plantOf(row)
   }
 
-  /** @returns the refusal of this plant. Throws a fault of the log of changes, which rolls the whole group back */
-  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): Refusal | undefined {
-    const { id, name, tag } = plant
-    const refusal = orRefusal(() => {
-      if (present !== undefined) this.#updatePlant.run(name, tag ?? null, id)
-      else this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base)
-    })
-    if (refusal !== undefined) return refusal
-    if (present !== undefined) this.#changeLog.changed(kind, present, actor)
-    else this.#changeLog.created(id, textLength(plant), actor)
-    return undefined
+  /** @returns whether there was no plant with this id */
+  #insert({ id, name, tag }: NewPlant): boolean {
+    return this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base).changes === 1n
   }
 
-  /** @returns the refusal of this plant; see `#replace` */
-  #delete(plant: NewPlant | undefined, actor: string): Refusal | undefined {
-    if (plant === undefined) return undefined
-    const created = this.#statements.get('SELECT created FROM plants WHERE id = ?', plant.id)?.[0]
-    const refusal = orRefusal(() => void this.#deletePlant.run(plant.id))
-    if (refusal === undefined)
-      this.#changeLog.changed('delete', plant, actor, typeof created === 'bigint' ? created : null)
-    return refusal
+  #created(plant: NewPlant, actor: string): 'created' {
+    this.#changeLog.created(plant.id, textLength(plant), actor)
+    return 'created'
+  }
+
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): void {
+    const { id, name, tag } = plant
+    if (present === undefined) {
+      this.#insert(plant)
+      this.#created(plant, actor)
+    } else {
+      this.#statements.run('UPDATE plants SET name = ?, tag = ? WHERE id = ?', name, tag ?? null, id)
+      this.#changeLog.changed(kind, present, actor)
+    }
+  }
+
+  #delete(plant: NewPlant | undefined, actor: string): void {
+    if (plant === undefined) return
+    const [created = null] = this.#statements.all('DELETE FROM plants WHERE id = ? RETURNING created', plant.id)
+    this.#changeLog.changed('delete', plant, actor, created?.[0] as bigint | null)
   }
 }
 
