@@ -15,10 +15,7 @@ export interface WriterOptions {
   readonly forEventLoop?: boolean
 }
 
-/**
- * Opens a read-only connection. It sees every committed write, and never waits for a writer
- * (https://sqlite.org/wal.html).
- */
+/** Opens a connection that reads. It sees every commit, and never waits for a writer (https://sqlite.org/wal.html). */
 export function openReader(path: string): DatabaseSync {
   return open(path, { readOnly: true }, () => {})
 }

@@ -69,11 +69,7 @@ export function errorOfFault(fault: SqliteFault): AppError {
   return outOfReach(cause)
 }
 
-/**
- * Returns the AppError for an error of SQLite, and every other error unchanged.
- *
- * @param onFatal called when the file can't be trusted any more
- */
+/** Returns the AppError of a fault, and every other error unchanged. Calls `onFatal` where `isFatal`. */
 export function appErrorOf(error: unknown, onFatal: (error: Error) => void): unknown {
   const fault = sqliteFault(error)
   if (fault === undefined) return error

@@ -1,9 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { type ImportedPlant, type NewPlant, type Plant, textLength } from '../domain/plant.ts'
 
-/**
- * A row as an array of its columns. Node.js declares such rows as objects, so this type has only an index signature.
- */
+/** A row as an array of its columns, which Node.js declares as an object. */
 export interface Row {
   readonly [column: number]: SQLOutputValue
 }

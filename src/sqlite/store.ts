@@ -59,11 +59,7 @@ export class SqliteStore implements Store {
   #fatal: Error | undefined
   #closing: Promise<void> | undefined
 
-  /**
-   * Opens the store, or creates it.
-   *
-   * @throws OperatorError with a message of one line when the path can't hold a store, or holds a damaged one
-   */
+  /** @throws OperatorError with a message of one line when the path can't hold a store, or holds a damaged one */
   static async open(link: string, options: SqliteStoreOptions): Promise<SqliteStore> {
     const path = storePath(link)
     try {

@@ -10,10 +10,7 @@ export class SqliteChangeLog implements ChangeLog {
   readonly #reads: () => QueryClient
   readonly #onCommit: Set<() => void>
 
-  /**
-   * @param reads throws the AppError of a store that is closing or out of reach
-   * @param onCommit what this process calls after each of its commits
-   */
+  /** @param onCommit what this process calls after each of its commits */
   constructor(reads: () => QueryClient, onCommit: Set<() => void>) {
     this.#reads = reads
     this.#onCommit = onCommit

@@ -28,11 +28,7 @@ export class ChangeReader {
     return Number(this.#statements.get('SELECT max(position) FROM changes')?.[0] ?? 0)
   }
 
-  /**
-   * Whether the log has every change after a position that was read earlier.
-   *
-   * @param mark the mark of the row at that position then
-   */
+  /** Whether the log has every change after a position. @param mark the mark of the row there when it was read */
   continuesFrom(position: number, mark: string): boolean {
     if (position > 0) return this.mark(position) === mark
     const first = this.#statements.get('SELECT position, ids FROM changes ORDER BY position LIMIT 1')
@@ -56,11 +52,7 @@ export class ChangeReader {
     for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
   }
 
-  /**
-   * Returns the states at a position of those plants that changed after it; undefined for a plant that did not exist.
-   *
-   * @param ids the plants to return
-   */
+  /** Returns the states at a position of those of the plants that changed after it; undefined for no plant. */
   statesAt(position: number, ids: ReadonlyMap<bigint, unknown>): Map<bigint, NewPlant | undefined> {
     const states = new Map<bigint, NewPlant | undefined>()
     for (const change of this.after(position)) {
@@ -69,10 +61,7 @@ export class ChangeReader {
     return states
   }
 
-  /**
-   * Returns the plants that changed after a position, each with its tag at the position; undefined for no tag or no
-   * plant.
-   */
+  /** Returns the plants that changed after a position, with their tags at it; undefined for no tag or no plant. */
   tagsAt(position: number): Map<bigint, string | undefined> {
     const tags = new Map<bigint, string | undefined>()
     const sql = 'SELECT ids, tag FROM changes WHERE position > ? ORDER BY position'

@@ -1,9 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../../domain/plant.ts'
 
-/**
- * Bounds of one row of creates, in plants and in UTF-16 units. A reader of the log reads all plants of a row at once.
- */
+/** Bounds of a row of creates, in plants and in UTF-16 units. A reader of the log reads all its plants at once. */
 const MAX_IDS = 1000
 const MAX_TEXT = 2 ** 18
 /** Bytes of a row apart from its ids and texts, with its place in the index. */
@@ -65,9 +63,7 @@ export class ChangeWriter {
 
   /**
    * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
-   * harmless: each creates another plant.
-   *
-   * @param text UTF-16 units of the name and the tag
+   * harmless: each creates another plant. `text` are the UTF-16 units of its name and tag.
    */
   created(id: bigint, text: number, actor: string): void {
     if (this.#count > 0 && this.#text + text > MAX_TEXT) this.#flush()
@@ -78,32 +74,19 @@ export class ChangeWriter {
     if (++this.#count === MAX_IDS) this.#flush()
   }
 
-  /**
-   * Adds a row.
-   *
-   * @param before the plant before the change
-   * @param created its `plants.created`, for a delete
-   */
+  /** Adds a row. @param created `plants.created` of a deleted plant */
   changed(kind: ChangeKind, before: NewPlant, actor: string, created: bigint | null = null): void {
     this.#flush()
     this.#add([before.id], Date.now(), kind, before, actor, created)
   }
 
-  /**
-   * Writes the rows of the last creates. Call it before the commit.
-   *
-   * @throws the error of any row of this transaction, so that no change is stored without its row
-   */
+  /** Ends a transaction before its commit. @throws the error of any row, so that no change is stored without its row */
   end(): void {
     this.#flush()
     if (this.#fault !== undefined) throw this.#fault
   }
 
-  /**
-   * Removes the oldest rows that lie before a position and are not kept. It leaves no gap.
-   *
-   * @returns whether more such rows may remain
-   */
+  /** Removes the oldest rows that lie before a position and are not kept. @returns whether more may remain */
   trim(position: number, keep: Keep): boolean {
     const newest = Number(this.#newest.get()?.['bytes'] ?? 0)
     const since = Date.now() - keep.time

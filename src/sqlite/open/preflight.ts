@@ -70,11 +70,7 @@ function mustHaveOneName(path: string): void {
   throw refusal(path, `the file has ${nlink} names (hard links); keep only one, or replace them with a copy`)
 }
 
-/**
- * Checks the header, the first 100 bytes (https://sqlite.org/fileformat2.html section 1.3).
- *
- * @throws OperatorError when it is not the header of a store
- */
+/** Refuses a file without the header of a store (https://sqlite.org/fileformat2.html section 1.3). */
 export function checkHeader(path: string, size: number): void {
   const header = Buffer.alloc(HEADER)
   const file = openSync(path, 'r')

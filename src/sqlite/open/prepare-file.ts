@@ -26,9 +26,7 @@ const PAUSE = 20
  * checkpoints the WAL of a crash. It never migrates a store that another process has open: an older program would
  * continue with statements for the old schema.
  *
- * @param onNotice called before and after a migration
- * @throws OperatorError when this program does not know the schema, when another process has the store open under
- *   another name, or when it has a store open that must be migrated
+ * @throws OperatorError when this program does not know the schema, or another process is in the way
  */
 export function prepareFile(path: string, present: boolean, onNotice: (text: string) => void = () => {}): void {
   if (!present) createStoreFile(path)
@@ -63,7 +61,6 @@ const IN_USE =
  * another name, such as that of another mount, the two processes would have different WALs, and lose writes.
  *
  * @returns undefined when another process has the file open under this name
- * @throws OperatorError when another process has it open under another name
  */
 function tryExclusive(path: string): DatabaseSync | undefined {
   for (const until = performance.now() + BUSY_TIMEOUT; performance.now() < until; sleep(PAUSE)) {
@@ -126,12 +123,7 @@ export function createStoreFile(path: string): void {
 
 export const lockOf = (path: string): string => `${path}.lock`
 
-/**
- * Keeps a second service away from a store. Commands do not take the lock, so they work beside a service, except for a
- * restore.
- *
- * @throws OperatorError when another service holds the lock
- */
+/** Keeps a second service away from a store. Of the commands, which work beside a service, only a restore takes it. */
 export function takeServeLock(path: string): FileLock {
   const lock = takeLock(lockOf(path))
   if (lock !== undefined) return lock
@@ -204,11 +196,7 @@ export function migrate(db: DatabaseSync): void {
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
 
-/**
- * Counts the migrations that a store has applied, and those that this program knows.
- *
- * @throws OperatorError under the conditions of `migrate`
- */
+/** Counts the migrations that a store has applied, and those that this program knows. It throws like `migrate`. */
 export function schemaOf(db: DatabaseSync): { readonly applied: number; readonly known: number } {
   const known = readMigrations(DIRECTORY)
   return { applied: known.length - pendingMigrations(known, appliedTo(db)).length, known: known.length }

@@ -63,10 +63,7 @@ function checkSchema(db: DatabaseSync): CheckedPart {
   }
 }
 
-/**
- * Checks every page, and compares every index of the file with its table
- * (https://sqlite.org/pragma.html#pragma_integrity_check).
- */
+/** Checks every page, and compares every index of the file with its table. */
 function checkFile(db: DatabaseSync): CheckedPart {
   try {
     const rows = db.prepare(`PRAGMA integrity_check(${MAX_NAMED})`).all()

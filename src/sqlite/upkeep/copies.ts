@@ -24,11 +24,8 @@ import { transaction } from '../wal/transactions.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
 
 /**
- * Writes a database file as a draft beside `path`. Only its owner may read the file (mode 0600). Removes the draft when
- * `make` throws, and when the process exits meanwhile.
- *
- * @param make writes the draft
- * @param name renames the draft, which is then complete and on stable storage
+ * Writes a database file as a draft beside `path`, which only its owner may read (mode 0600). `name` gives it its name
+ * once it is complete and on stable storage. Nothing of it is left when `make` throws or the process exits.
  */
 export async function throughDraft<T>(
   path: string,
@@ -76,16 +73,10 @@ export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
-/**
- * Gives a copy its own epoch, so that the program refuses the WAL of the original beside the copy
- * (docs/decisions/0022-logs-and-their-stores.md).
- */
+/** Gives a copy its own epoch, so that the program refuses the WAL of the original beside the copy. */
 export const giveOwnEpoch = (db: DatabaseSync): void => transaction(db, () => renewEpoch(db))
 
-/**
- * Gives a restored store its own identity. A store and its restored copy, which may share a folder for backups, then
- * count their backups apart.
- */
+/** Gives a restored store its own identity: it may share a folder for backups with the store of the backup. */
 export function giveOwnIdentity(db: DatabaseSync): void {
   if (hasTable(db, 'store_identity')) db.exec('UPDATE store_identity SET identity = randomblob(16)')
 }
@@ -101,11 +92,7 @@ export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plan
 const count = (db: DatabaseSync, table: 'plants' | 'tokens'): number =>
   Number(db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.['count'])
 
-/**
- * Returns the path of a new backup.
- *
- * @throws OperatorError (exit code 2) when the store can't be backed up there
- */
+/** Returns the path of a new backup. @throws OperatorError (exit code 2) when the store can't be backed up there */
 export function backupTarget(file: string, storePath: string): string {
   if (file === '-') throw usageError(file, 'a backup can not go to standard output; name a file')
   const folder = dirname(file)
@@ -123,11 +110,7 @@ export function backupTarget(file: string, storePath: string): string {
   return target
 }
 
-/**
- * Checks whether a copy fits on its disk. A copy that fails half-way would take the last space of a store on that disk.
- *
- * @throws OperatorError when the copy does not fit
- */
+/** Refuses a copy that does not fit on its disk: it would take the last space of a store there. */
 export function mustHaveRoom(target: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(dirname(target))
   if (bavail * bsize >= bytes) return
@@ -159,11 +142,7 @@ export function mustBeEmpty(path: string): void {
 export const existing = (path: string): OperatorError =>
   new OperatorError(`store ${path}: it exists; --replace replaces it, and keeps it under another name`)
 
-/**
- * Checkpoints the WAL of a store before its replacement. It leaves a WAL of another store alone.
- *
- * @throws OperatorError when another process has the store open
- */
+/** Checkpoints the WAL of a store before its replacement. It leaves a WAL of another store alone. */
 export function mustBeUnused(path: string): void {
   if (!existsSync(path)) return
   try {

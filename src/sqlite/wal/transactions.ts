@@ -44,10 +44,7 @@ export class WalCheckpointer {
   #refusal: unknown
   #triedAt = Number.NEGATIVE_INFINITY
 
-  /**
-   * @param checkpoints whether transactions also checkpoint a long WAL, which can take tens of milliseconds, and free
-   *   space on a full disk
-   */
+  /** @param checkpoints whether transactions also checkpoint a long WAL, for tens of milliseconds, and free space */
   constructor(db: DatabaseSync, path: string, { checkpoints }: { checkpoints: boolean }) {
     this.#db = db
     this.#path = path
@@ -132,10 +129,8 @@ export class WalCheckpointer {
   }
 
   /**
-   * Frees the reserve, copies the whole WAL into the file and truncates it. On success, keeps the reserve again if there
-   * is space for it.
-   *
-   * @throws the error of the full disk while there is still no space
+   * Frees the reserve, copies the whole WAL into the file, truncates it, and keeps the reserve again if it can. Throws
+   * the error of the full disk while there is still no space.
    */
   #makeRoom(): void {
     if (!this.#isDue()) throw this.#full
@@ -280,9 +275,7 @@ function hasNoSpace(path: string): boolean {
   }
 }
 
-/**
- * Runs `work` in one write transaction, and rolls back when it throws. Returns once the commit is on stable storage.
- */
+/** Runs `work` in one write transaction. Returns once the commit is on stable storage; rolls back when it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {

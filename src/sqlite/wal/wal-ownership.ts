@@ -79,9 +79,7 @@ const firstEpoch = (): number => randomInt(1, 2 ** 15) * STRIDE
 
 const epochAfter = (epoch: number): number => (epoch === 0 ? firstEpoch() : epoch === LAST ? 1 : epoch + 1)
 
-/**
- * Gives a copy of a store a first epoch, far from the epoch of its original. Call it inside a transaction of the copy.
- */
+/** Gives a copy of a store a first epoch, far from that of its original. Call it inside a transaction of the copy. */
 export function renewEpoch(db: DatabaseSync): void {
   const original = epochIn(db)
   let epoch: number

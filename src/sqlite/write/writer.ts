@@ -87,12 +87,7 @@ export class SqliteWriter implements Served {
     return this.#writePlants(() => requests.map((request) => orRefusal(() => this.#change(request))), areDeletes)
   }
 
-  /**
-   * Moves a part of the log of an older version. Once that is done, removes changes that lie before a position and are
-   * not kept.
-   *
-   * @returns whether more may remain
-   */
+  /** Moves a part of the log of an older version, or else trims the log. @returns whether more may remain */
   trimChanges(position: number, keep: Keep): boolean {
     if (hasOldChanges(this.#statements)) {
       this.#wal.transaction(() => moveOldChanges(this.#statements, keep))
