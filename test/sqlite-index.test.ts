@@ -5,7 +5,7 @@ import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import { matches, PAGE_TEXT, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../src/domain/plant-query.ts'
 import type { Store } from '../src/domain/store.ts'
 import { openReader } from '../src/sqlite/connection.ts'
-import { FirstByName, listsOf } from '../src/sqlite/read/lookup.ts'
+import { firstByName } from '../src/sqlite/read/lookup.ts'
 import { StatementCache } from '../src/sqlite/rows.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import type { StartFollower } from '../src/sqlite/search-index/search-index.ts'
@@ -30,8 +30,8 @@ const SMALL = { batch: 3, mergeFrom: 7 }
 async function openIndexing(t: TestContext, options: { maxWaiting?: number } = {}): Promise<StoreUnderTest> {
   const path = join(tempFolder(t), 'plants.db')
   // Writes wait for an index that makes progress, and the reads of this test make it.
-  const startFollower: StartFollower = (_, { onReport }) => {
-    onReport({ fault: 'the test updates it' })
+  const startFollower: StartFollower = (_, { onProgress }) => {
+    onProgress({ fault: 'the test updates it' })
     return IDLE
   }
   const opened = await openSqlite(t, { ...options, path, startFollower })
@@ -122,8 +122,11 @@ test('SQLite: the first plants by name are found among all that may match, whate
     let query: PlantQuery = { tags: [], words: ['rosa'], order, after: undefined }
     for (const limit of [1, 10, 99, 300, 100, 299, 3, 700, 1000, 99]) {
       const isFound = (found: NewPlant) => !unindexed.has(found.id) && matches(query, found)
-      const search = new FirstByName(statements, query, { plants: limit, text: PAGE_TEXT }, isFound)
-      const task = search.of(() => listsOf(limit % 3 === 0 ? ids : ids.toReversed()), 0)
+      const search = { query, limit: { plants: limit, text: PAGE_TEXT }, isFound }
+      const some = limit % 3 === 0 ? ids : ids.toReversed()
+      const task = firstByName(statements, search, () =>
+        [some.slice(0, 1000), some.slice(1000)].map((part) => `[${part}]`),
+      )
       let step = task.next()
       while (step.done !== true) step = task.next()
       assert.deepEqual(step.value.plants, expectedPlants(rest, query, limit))

@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/domain/errors.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
-import { BehindError, DamagedIndex } from '../src/sqlite/search-index/index-file.ts'
+import { UnreadyIndex } from '../src/sqlite/search-index/index-file.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
 import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
 import { errorOf, failureOf } from '../src/sqlite/worker/protocol.ts'
@@ -26,10 +26,11 @@ test('an error keeps its class and its members when it passes between threads', 
   const full = crossed(Object.assign(new Error('database or disk is full'), { errcode: 13 }))
   assert.ok(full instanceof AppError)
   assert.equal(full.number, 50304)
-  assert.ok(crossed(new BehindError()) instanceof BehindError)
-  const damaged = crossed(new DamagedIndex(7, 'it is damaged'))
-  assert.ok(damaged instanceof DamagedIndex)
-  assert.deepEqual([damaged.inode, damaged.message], [7, 'it is damaged'])
+  for (const inode of [7, undefined]) {
+    const unready = crossed(new UnreadyIndex('it is damaged', inode))
+    assert.ok(unready instanceof UnreadyIndex)
+    assert.deepEqual([unready.inode, unready.message], [inode, 'it is damaged'])
+  }
   const bug = new TypeError('no such member')
   assert.equal(crossed(bug).message, bug.stack)
   assert.equal(crossed('thrown text').message, 'thrown text')

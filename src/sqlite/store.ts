@@ -176,12 +176,13 @@ export class SqliteStore implements Store {
   async importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {
     const writes = this.#writes
     const { milliseconds } = writes.commits.import
-    const isBesideService = !this.#isServing && isServed(this.#path)
-    if (isBesideService) this.#index.watch()
     const before = milliseconds.sum
     const results = await writes.import(plants, mode, actor)
-    // SQLite's write lock is not fair: without a pause, consecutive imports kept a service waiting for seconds.
-    if (isBesideService) await sleep(milliseconds.sum - before)
+    if (!this.#isServing && isServed(this.#path)) {
+      // SQLite's write lock is not fair: without a pause, consecutive imports kept a service waiting for seconds.
+      await sleep(milliseconds.sum - before)
+      await this.#reads.untilIndexIsNear()
+    }
     return results
   }
 

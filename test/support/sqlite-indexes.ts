@@ -35,10 +35,7 @@ export function indexAll(path: string, bounds?: ConstructorParameters<typeof Ind
 
 /** An index that only the test updates. */
 export const IDLE: Follower = {
-  wake: () => {},
-  rebuild: () => {},
-  giveSpace: () => {},
-  restartWal: async () => {},
+  remote: { wake: async () => {}, rebuild: async () => {}, giveSpace: async () => {}, restartWal: async () => {} },
   close: async () => {},
 }
 
@@ -59,7 +56,7 @@ export function steppedIndex(bounds?: ConstructorParameters<typeof Indexer>[1]):
       indexer ??= new Indexer(open.path, bounds)
       const startedAt = performance.now()
       const progress = indexer.step()
-      open.events.onReport({ progress, time: performance.now() - startedAt })
+      open.events.onProgress({ progress, time: performance.now() - startedAt })
       return progress
     },
   }

@@ -3,23 +3,18 @@ import {
   comparePositions,
   isDescending,
   type PlantFilter,
+  type PlantOrder,
   type PlantQuery,
   type Position,
   positionOf,
   SORT_KEY_LENGTH,
 } from '../../domain/plant-query.ts'
 import { type PageLimit, plantOf, ResultPage, type StatementCache } from '../rows.ts'
-import { SQL_WORK } from '../search-index/index-file.ts'
+import { SQL_WORK, UnreadyIndex } from '../search-index/index-file.ts'
 import { STEP, type Task, Turn } from '../worker/cooperative.ts'
 
-/** Plants that a read looks up in the store, because the index lacks them or has an old state of them. */
-export interface Unindexed {
-  readonly ids: ReadonlySet<bigint>
-  /** The tags in the old states; undefined for a state without a tag. */
-  readonly tags: ReadonlyMap<bigint, string | undefined>
-}
-
-export const NONE_UNINDEXED: Unindexed = { ids: new Set(), tags: new Map() }
+/** Plants that may match, and undefined where a task can yield. */
+export type Candidates = Iterable<NewPlant | undefined>
 
 /** Ids that one statement looks up, in 0.7 µs each. A statement for each id takes 3 µs. */
 const IDS_PER_STATEMENT = 500
@@ -28,60 +23,93 @@ const IDS_PER_STATEMENT = 500
  * Has SQLite exclude plants that can't match, so that most of them never reach JavaScript. It excludes by words only
  * short ASCII texts, which `lower` folds. An ASCII text has as many characters as bytes.
  */
-const CANDIDATES = `SELECT plants.id, name, tag FROM json_each(?1) AS wanted CROSS JOIN plants ON plants.id = wanted.value
-  WHERE (?2 IS NULL OR tag IN (SELECT value FROM json_each(?2)))
-    AND (?3 IS NULL OR octet_length(name) > 1000 OR octet_length(tag) > 1000
+const MAY_MATCH = `(?1 IS NULL OR tag IN (SELECT value FROM json_each(?1)))
+    AND (?2 IS NULL OR octet_length(name) > 1000 OR octet_length(tag) > 1000
       OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
-      OR instr(lower(name), ?3) > 0 OR instr(lower(tag), ?3) > 0)`
+      OR instr(lower(name), ?2) > 0 OR instr(lower(tag), ?2) > 0)`
 
-/** Yields the plants with these ids that may match a filter, and undefined after each chunk, where a task can yield. */
+/** The parameters of MAY_MATCH. */
+function filterValues({ tags, words }: PlantFilter): [tags: string | null, longest: string | null] {
+  const [longest = null] = words.toSorted((a, b) => b.length - a.length)
+  return [tags.length === 0 ? null : JSON.stringify(tags), longest]
+}
+
+/** Yields the plants with these ids that may match a filter. @param name tells statements that overlap apart */
 export function* candidates(
   statements: StatementCache,
   ids: Iterable<bigint>,
-  { tags, words }: PlantFilter,
-  perStatement = IDS_PER_STATEMENT,
-): Iterable<NewPlant | undefined> {
-  const [longest] = words.toSorted((a, b) => b.length - a.length)
+  filter: PlantFilter,
+  { perStatement = IDS_PER_STATEMENT, name = '' } = {},
+): Candidates {
+  const sql = `/* ${name} */ SELECT plants.id, name, tag FROM json_each(?3) AS wanted
+    CROSS JOIN plants ON plants.id = wanted.value WHERE ${MAY_MATCH}`
+  const values = filterValues(filter)
   for (const some of chunks(ids, perStatement)) {
-    const values = [`[${some.join()}]`, tags.length === 0 ? null : JSON.stringify(tags), longest ?? null]
-    for (const row of statements.iterate(CANDIDATES, ...values)) yield plantOf(row)
+    for (const row of statements.iterate(sql, ...values, `[${some.join()}]`)) yield plantOf(row)
     yield undefined
   }
 }
 
-/** Yields the work that the plants with these ids are for the index, chunk by chunk. */
-export function* worksOf(statements: StatementCache, ids: Iterable<bigint>): Iterable<number> {
-  const sql = `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`
-  for (const some of chunks(ids)) yield Number(statements.get(sql, `[${some.join()}]`)?.[0] ?? 0)
+/**
+ * Yields the plants that may match a query by id, from all plants behind its position.
+ *
+ * @throws UnreadyIndex when the plants so far are more work for the index than `max`
+ */
+export function* scan(statements: StatementCache, query: PlantQuery, max?: number): Candidates {
+  const { condition, direction, values } = idsAfter(query.after?.id, query.order)
+  const sql = `SELECT id, iif(${MAY_MATCH}, name, NULL), tag${max === undefined ? '' : `, ${SQL_WORK}`} FROM plants
+    WHERE ${condition} ORDER BY id ${direction}`
+  let work = 0
+  let rows = 0
+  for (const row of statements.iterate(sql, ...filterValues(query), ...values)) {
+    work += max === undefined ? 0 : Number(row[3])
+    if (max !== undefined && work > max) throw new UnreadyIndex('a search has to look at too many plants')
+    if (row[1] !== null) yield plantOf(row)
+    if (++rows % STEP === 0) yield undefined
+  }
+}
+
+/** Returns the first of some plants that are found. */
+export function* firstOf(
+  plants: Candidates,
+  limit: PageLimit,
+  isFound: (plant: NewPlant) => boolean,
+): Task<ResultPage> {
+  const found = new ResultPage(limit)
+  const turn = new Turn()
+  for (const plant of plants) {
+    if (plant !== undefined && isFound(plant)) found.add(plant)
+    if (found.isFull) break
+    if (plant === undefined || turn.isOverAfter(plant)) yield
+  }
+  return found
+}
+
+/** Returns the ids behind one in an order, all ids behind none, as parts of an SQL query. */
+export function idsAfter(id: bigint | undefined, order: PlantOrder = 'id') {
+  const [sign, direction] = isDescending(order) ? ['<', 'DESC'] : ['>', 'ASC']
+  return { condition: id === undefined ? 'TRUE' : `id ${sign} ?`, direction, values: id === undefined ? [] : [id] }
 }
 
 /** Yields the tags of the plants with these ids, and undefined after each chunk, where a task can yield. */
 export function* tagsOf(statements: StatementCache, ids: Iterable<bigint>): Iterable<string | undefined> {
   const sql =
     'SELECT tag FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value WHERE tag IS NOT NULL'
-  for (const some of chunks(ids)) {
+  for (const some of chunks(ids, IDS_PER_STATEMENT)) {
     for (const { 0: tag } of statements.iterate(sql, `[${some.join()}]`)) yield tag as string
     yield undefined
   }
 }
 
-function* chunks(ids: Iterable<bigint>, perStatement = IDS_PER_STATEMENT): Iterable<bigint[]> {
+function* chunks(ids: Iterable<bigint>, size: number): Iterable<bigint[]> {
   let some: bigint[] = []
   for (const id of ids) {
-    some.push(id)
-    if (some.length === perStatement) {
-      yield some
-      some = []
-    }
+    if (some.push(id) < size) continue
+    yield some
+    some = []
   }
   if (some.length > 0) yield some
 }
-
-/** Ids in a list, which one step compares in 2 ms. Shorter lists cost more, as each list takes a query. */
-const LISTED = 1000
-
-/** UTF-16 units of such a list of ids. */
-const LIST_LENGTH = 8 * LISTED
 
 /**
  * Selects the plants of a list of ids whose sort keys lie within two bounds, and perhaps others. SQLite compares only
@@ -98,94 +126,64 @@ export interface KeyRange {
 }
 
 /**
- * Finds the first plants in an order by name among all plants that may match. Once the page is full, SQLite compares
- * names with the last name of the page, so that few further plants reach JavaScript.
+ * Yields JSON arrays of the ids of all plants that may match, in any order. It may leave out plants whose keys are
+ * outside of the range at that time.
  */
-export class FirstByName {
-  readonly #statements: StatementCache
-  readonly #query: PlantQuery
-  readonly #limit: PageLimit
-  readonly #isFound: (plant: NewPlant) => boolean
-  readonly #end: Position | undefined
+export type IdLists = (range: () => KeyRange) => Iterable<string>
 
-  /**
-   * @param isFound whether a plant matches the query, and is not to be left out
-   * @param end a position that all plants must precede
-   */
-  constructor(
-    statements: StatementCache,
-    query: PlantQuery,
-    limit: PageLimit,
-    isFound: (plant: NewPlant) => boolean,
-    end?: Position,
-  ) {
-    this.#statements = statements
-    this.#query = query
-    this.#limit = limit
-    this.#isFound = isFound
-    this.#end = end
-  }
+/** What `firstByName` looks for. */
+export interface SearchByName {
+  readonly query: PlantQuery
+  readonly limit: PageLimit
+  /** Whether a plant matches the query, and is not to be left out. */
+  readonly isFound: (plant: NewPlant) => boolean
+  /** A position that all plants must precede. */
+  readonly end?: Position | undefined
+}
 
-  /**
-   * Returns the page. It keeps the positions of at most a few pages.
-   *
-   * @param lists yields JSON arrays of the ids of all plants that may match, in any order; it may leave out plants whose
-   * keys are outside of the range at that time
-   * @param source makes the statement's text unique, as iterations of one text must not overlap
-   */
-  *of(lists: (range: () => KeyRange) => Iterable<string>, source: number): Task<ResultPage> {
-    const { order, after } = this.#query
-    const compare = (a: Position, b: Position) => comparePositions(order, a, b)
-    let first: Position[] = []
-    let last = this.#end
-    const range = () =>
-      isDescending(order) ? { from: last?.key, to: after?.key } : { from: after?.key, to: last?.key }
-    const turn = new Turn()
-    for (const ids of lists(range)) {
-      const { from, to } = range()
-      const sql = `/* ${source} */ ${BETWEEN}`
-      for (const row of this.#statements.iterate(sql, ids, from ?? null, to ?? null)) {
-        const plant = plantOf(row)
-        const position = positionOf(order, plant)
-        const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
-        if (isWanted && this.#isFound(plant)) first.push(position)
-        if (first.length >= this.#limit.plants * 2 + STEP) {
-          first = first.sort(compare).slice(0, this.#limit.plants)
-          last = first.at(-1)
-        }
-        if (turn.isOverAfter(plant)) yield
+/**
+ * Finds the first plants in an order by name among all plants that may match. Once the page is full, SQLite compares
+ * names with the last name of the page, so that few further plants reach JavaScript. It keeps the positions of at most a
+ * few pages.
+ *
+ * @param name tells statements that overlap apart
+ */
+export function* firstByName(
+  statements: StatementCache,
+  { query: { order, after }, limit, isFound, end }: SearchByName,
+  lists: IdLists,
+  name = '',
+): Task<ResultPage> {
+  const compare = (a: Position, b: Position) => comparePositions(order, a, b)
+  let first: Position[] = []
+  let last = end
+  const range = () => (isDescending(order) ? { from: last?.key, to: after?.key } : { from: after?.key, to: last?.key })
+  const turn = new Turn()
+  for (const ids of lists(range)) {
+    const { from = null, to = null } = range()
+    for (const row of statements.iterate(`/* ${name} */ ${BETWEEN}`, ids, from, to)) {
+      const plant = plantOf(row)
+      const position = positionOf(order, plant)
+      const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
+      if (isWanted && isFound(plant)) first.push(position)
+      if (first.length >= limit.plants * 2 + STEP) {
+        first = first.sort(compare).slice(0, limit.plants)
+        last = first.at(-1)
       }
-      yield
+      if (turn.isOverAfter(plant)) yield
     }
-    return this.#page(first.sort(compare))
+    yield
   }
-
-  #page(positions: readonly Position[]): ResultPage {
-    const found = new ResultPage(this.#limit)
-    for (const { id } of positions) {
-      if (found.isFull) break
-      const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-      if (row !== undefined) found.add(plantOf(row))
-    }
-    return found
+  const found = new ResultPage(limit)
+  for (const { id } of first.sort(compare)) {
+    if (found.isFull) break
+    const plant = plantAt(statements, id)
+    if (plant !== undefined) found.add(plant)
   }
+  return found
 }
 
-/** Divides ids into lists. */
-export function* listsOf(ids: Iterable<bigint>): Iterable<string> {
-  const some: bigint[] = []
-  for (const id of ids) {
-    some.push(id)
-    if (some.length === LISTED) yield `[${some.splice(0).join()}]`
-  }
-  yield `[${some.join()}]`
-}
-
-/** Divides a JSON array of ids into lists. */
-export function* partsOf(ids: string): Iterable<string> {
-  for (let start = 1, end = start; end < ids.length - 1; start = end + 1) {
-    const comma = ids.indexOf(',', start + LIST_LENGTH)
-    end = comma < 0 ? ids.length - 1 : comma
-    yield `[${ids.slice(start, end)}]`
-  }
+export function plantAt(statements: StatementCache, id: bigint): NewPlant | undefined {
+  const row = statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+  return row && plantOf(row)
 }

@@ -1,29 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../domain/errors.ts'
 import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
 import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../domain/plant-query.ts'
 import { abortable, type DryRun, type TagCount } from '../../domain/store.ts'
 import { outOfReach, shuttingDown } from '../errors.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
-import { BehindError, DamagedIndex } from '../search-index/index-file.ts'
-import { LOOKED_UP_WORK, type SearchIndex } from '../search-index/search-index.ts'
+import { UnreadyIndex } from '../search-index/index-file.ts'
+import type { SearchIndex } from '../search-index/search-index.ts'
 import type { WalReaders } from '../wal/wal-readers.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import type { QueryReader, ReadLimits } from './query-reader.ts'
+import type { QueryReader } from './query-reader.ts'
 
-/**
- * The limits of a read, in the work of the index: of its first attempts, and of those after PATIENCE. A plant with a
- * short name takes a microsecond.
- */
-const FIRST_LIMITS: ReadLimits = { unindexed: LOOKED_UP_WORK, scanned: 4 * LOOKED_UP_WORK }
-const LIMITS_AFTER_PATIENCE: ReadLimits = { unindexed: 4 * LOOKED_UP_WORK, scanned: 0 }
-/** Milliseconds after which a read looks up more, as the index may be making no progress. */
-const PATIENCE = 2500
 /** Milliseconds that a read waits for the index. Clients of a service would give up sooner than a command. */
 const INDEX_TIMEOUT = 5000
 const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
 /** Milliseconds between two attempts of a read that waits for the index. */
 const RETRY_INTERVAL = 500
+
+/** Milliseconds that an import beside a service waits for its index after each part. */
+const MAX_IMPORT_WAIT = 20_000
+const IMPORT_PAUSE = 20
 
 interface QueryClientParts {
   readonly index: SearchIndex
@@ -54,15 +51,13 @@ export class QueryClient {
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
     return this.#during(signal, async (ending) => {
-      const read = (limits: ReadLimits) => this.#reader(ending).listPlants(limits, query, limit)
+      const read = (isFirst: boolean) => this.#reader(ending).listPlants(query, limit, isFirst)
       return plantsOf(await this.#indexed(read, ending))
     })
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#during(signal, (ending) =>
-      this.#indexed((limits) => this.#reader(ending).listTags(limits, after, limit), ending),
-    )
+    return this.#during(signal, (ending) => this.#indexed(() => this.#reader(ending).listTags(after, limit), ending))
   }
 
   async *exportPlants(
@@ -80,8 +75,7 @@ export class QueryClient {
     // A slow client may not ask for the next chunk for long, and must not keep the snapshot meanwhile.
     ending.addEventListener('abort', () => void close().catch(() => {}))
     try {
-      const open = (limits: ReadLimits) => this.#reader(ending).openExport(handle, limits, filter, order)
-      const position = await this.#indexed(open, ending)
+      const position = await this.#indexed(() => this.#reader(ending).openExport(handle, filter, order), ending)
       onPosition?.(position)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, ending))
@@ -113,6 +107,12 @@ export class QueryClient {
   forgetIndex(): void {
     if (this.#isClosed || this.#client === undefined || this.#client.hasEnded) return
     this.#client.remote.forgetIndex().catch(() => {})
+  }
+
+  /** Waits while the index that a service updates is far behind, for the import of a command. */
+  async untilIndexIsNear(): Promise<void> {
+    const deadline = performance.now() + MAX_IMPORT_WAIT
+    while (!(await this.#reader().isIndexNear()) && performance.now() < deadline) await sleep(IMPORT_PAUSE)
   }
 
   countPlants(): Promise<number> {
@@ -157,8 +157,8 @@ export class QueryClient {
       return await this.#reader(signal).readExport(handle)
     } catch (error) {
       // The chunks so far are right, but the export can't continue.
-      if (!(error instanceof DamagedIndex)) throw error
-      this.#index.reportDamage(error.inode, error.message)
+      if (!(error instanceof UnreadyIndex)) throw error
+      this.#index.reportDamage(error)
       throw outOfReach(error)
     }
   }
@@ -176,21 +176,19 @@ export class QueryClient {
    *
    * @throws AppError 50301 when the index takes too long
    */
-  async #indexed<T>(read: (limits: ReadLimits) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const startedAt = performance.now()
-    let waited = 0
+  async #indexed<T>(read: (isFirst: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const deadline = performance.now() + this.#indexTimeout
     let end: (() => void) | undefined
     try {
       for (;;) {
         try {
-          return await read(waited < PATIENCE ? FIRST_LIMITS : LIMITS_AFTER_PATIENCE)
+          return await read(end === undefined)
         } catch (error) {
-          if (error instanceof DamagedIndex) this.#index.reportDamage(error.inode, error.message)
-          else if (!(error instanceof BehindError)) throw error
+          if (!(error instanceof UnreadyIndex)) throw error
+          this.#index.reportDamage(error)
         }
         if (this.#isClosed) throw shuttingDown()
-        waited = performance.now() - startedAt
-        if (waited > this.#indexTimeout) throw this.#beingBuilt()
+        if (performance.now() > deadline) throw this.#beingBuilt()
         this.#index.ensureStarted()
         end ??= this.#index.beginSearch()
         await abortable(this.#index.changed(RETRY_INTERVAL), signal)

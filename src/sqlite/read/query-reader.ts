@@ -11,32 +11,31 @@ import {
 import type { TagCount } from '../../domain/store.ts'
 import { type ChangeColumns, columnsOfChanges } from '../change-log/change-columns.ts'
 import { columnsOf, type PageLimit, type PlantColumns } from '../rows.ts'
-import { BehindError, IndexFault } from '../search-index/index-file.ts'
+import { IndexFault, UnreadyIndex } from '../search-index/index-file.ts'
+import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from '../write/dry-run.ts'
-import { NONE_UNINDEXED, type Unindexed } from './lookup.ts'
-import { addTo, type Content, needsIndex, Snapshot } from './snapshot.ts'
+import { addTo, type Content, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
 /**
- * Bounds of the plants that a read looks up one by one, in the work that they are for the index (IndexThrottle). A read
- * that needs more throws BehindError.
+ * The work of the index (IndexThrottle) for the plants that a read looks up because the index lacks them: 12,000 plants
+ * with short names, in a microsecond each.
  */
-export interface ReadLimits {
-  /** Plants that the index lacks. */
-  readonly unindexed: number
-  /** Plants in the order of their ids, while a scan fills the index. A chunk of an export has no such bound. */
-  readonly scanned: number
-}
+const LOOKED_UP = LOOKED_UP_WORK
+/** The same of the plants that a search by id looks at while a scan fills the index. */
+const SCANNED = 4 * LOOKED_UP
+/** The same that an import of another process may be ahead of the index. */
+const AHEAD = LOOKED_UP / 3
 
 interface Export {
   readonly snapshot: Snapshot
   readonly query: PlantFilter & { readonly order: PlantOrder }
-  /** Undefined for an export that looks at all plants. */
+  /** Undefined for an export by id, which looks at all plants. */
   readonly unindexed: Unindexed | undefined
   /** The plants so far of an export by name, which the index finds. */
   readonly exported: Content
@@ -55,13 +54,11 @@ export class QueryReader implements Served {
     this.#path = path
   }
 
-  *listPlants(limits: ReadLimits, query: PlantQuery, limit: number): Task<PlantColumns> {
+  /** @param mayScan whether it may look at plants of the store in their order, while a scan fills the index */
+  *listPlants(query: PlantQuery, limit: number, mayScan: boolean): Task<PlantColumns> {
     const snapshot = this.#begin(needsIndex(query, query.order))
     try {
-      const unindexed = unindexedFor(query, query.order, snapshot, limits)
-      const bounds = { plants: limit, text: PAGE_TEXT }
-      const plants = unindexed && snapshot.list(query, bounds, unindexed)
-      return columnsOf(yield* plants ?? snapshot.scan(query, bounds, limits.scanned))
+      return columnsOf(yield* pageOf(snapshot, query, { plants: limit, text: PAGE_TEXT }, mayScan))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
@@ -69,15 +66,30 @@ export class QueryReader implements Served {
     }
   }
 
-  *listTags({ unindexed }: ReadLimits, after: string | undefined, limit: number): Task<TagCount[]> {
+  *listTags(after: string | undefined, limit: number): Task<TagCount[]> {
     const snapshot = this.#begin(true)
     try {
-      return yield* snapshot.tags(after, limit, snapshot.unindexed(unindexed))
+      return yield* snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP))
     } catch (error) {
       throw snapshot.faultOf(error)
     } finally {
       this.#end(snapshot)
     }
+  }
+
+  /**
+   * Whether an import of another process may go on: the index is not far behind. An index that is missing or being built
+   * takes too long to wait for.
+   */
+  isIndexNear(): boolean {
+    return this.#at((snapshot) => {
+      try {
+        return snapshot.isFilling || snapshot.unindexed(AHEAD) !== undefined
+      } catch (error) {
+        if (error instanceof UnreadyIndex) return false
+        throw snapshot.faultOf(error)
+      }
+    }, true)
   }
 
   /**
@@ -89,11 +101,10 @@ export class QueryReader implements Served {
    * @param handle chosen by the caller, for `readExport` and `closeExport`
    * @returns the position of the transaction in the log of changes
    */
-  openExport(handle: number, limits: ReadLimits, filter: PlantFilter, order: PlantOrder): string {
+  openExport(handle: number, filter: PlantFilter, order: PlantOrder): string {
     const snapshot = this.#begin(isByName(order))
     try {
-      const isWhole = filter.tags.length + filter.words.length === 0
-      const unindexed = isByName(order) ? snapshot.unindexed(limits.unindexed) : isWhole ? NONE_UNINDEXED : undefined
+      const unindexed = isByName(order) ? snapshot.unindexed(LOOKED_UP) : undefined
       const exported = { plants: 0, ids: 0n }
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
       return snapshot.feed.end()
@@ -110,8 +121,7 @@ export class QueryReader implements Served {
     const { snapshot, query, after, unindexed } = current
     try {
       const next = { ...query, after }
-      const plants = unindexed && snapshot.list(next, CHUNK, unindexed)
-      const chunk = yield* plants ?? snapshot.scan(next, CHUNK, Number.POSITIVE_INFINITY)
+      const chunk = yield* unindexed ? snapshot.list(next, CHUNK, unindexed) : snapshot.scan(next, CHUNK)
       const last = chunk.at(-1)
       if (last !== undefined) current.after = positionOf(query.order, last)
       if (isByName(query.order)) yield* verify(current, chunk)
@@ -214,19 +224,13 @@ export class QueryReader implements Served {
   }
 }
 
-/** @returns undefined when the read must look at all plants */
-function unindexedFor(
-  filter: PlantFilter,
-  order: PlantOrder,
-  snapshot: Snapshot,
-  { unindexed, scanned }: ReadLimits,
-): Unindexed | undefined {
-  if (!needsIndex(filter, order)) return NONE_UNINDEXED
+function pageOf(snapshot: Snapshot, query: PlantQuery, limit: PageLimit, mayScan: boolean): Task<NewPlant[]> {
+  if (!needsIndex(query, query.order)) return snapshot.scan(query, limit)
   try {
-    return snapshot.unindexed(unindexed)
+    return snapshot.list(query, limit, snapshot.unindexed(LOOKED_UP))
   } catch (error) {
-    if (!(error instanceof BehindError) || isByName(order) || !snapshot.isFilling || scanned === 0) throw error
-    return undefined
+    if (!(error instanceof UnreadyIndex) || isByName(query.order) || !snapshot.isFilling || !mayScan) throw error
+    return snapshot.scan(query, limit, SCANNED)
   }
 }
 

@@ -16,14 +16,22 @@ import { ChangeFeed } from '../change-log/change-feed.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { type PageLimit, ResultPage, StatementCache } from '../rows.ts'
-import { BehindError, type IndexState, IndexView, idsAfter, PLANT_WORK, SQL_WORK } from '../search-index/index-file.ts'
-import { type IdRange, PlantSearch, range } from '../search-index/search.ts'
+import { type IndexState, IndexView, PLANT_WORK, SQL_WORK, UnreadyIndex } from '../search-index/index-file.ts'
+import { PlantSearch } from '../search-index/search.ts'
 import { type Task, Turn } from '../worker/cooperative.ts'
-import { candidates, tagsOf, type Unindexed, worksOf } from './lookup.ts'
+import { candidates, firstOf, idsAfter, plantAt, scan, tagsOf } from './lookup.ts'
+
+const hasFilter = ({ tags, words }: PlantFilter): boolean => tags.length + words.length > 0
 
 /** Whether a query needs the search index. */
-export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean =>
-  isByName(order) || filter.tags.length + filter.words.length > 0
+export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean => isByName(order) || hasFilter(filter)
+
+/** Plants that a read looks up in the store, because the index lacks them or has an old state of them. */
+export interface Unindexed {
+  readonly ids: ReadonlySet<bigint>
+  /** The tags in the old states; undefined for a state without a tag. */
+  readonly tags: ReadonlyMap<bigint, string | undefined>
+}
 
 /** A digest of a set of plants, whatever their order. */
 export interface Content {
@@ -98,41 +106,38 @@ export class Snapshot {
    * Finds the plants that the index lacks: those that changed after its position, and those that its scan has not
    * reached.
    *
-   * @throws BehindError when they are more work for the index than `max`
+   * @throws UnreadyIndex when they are more work for the index than `max`
    */
   unindexed(max: number): Unindexed {
     const index = this.#index
+    const mustBeWithin = (work: number) => {
+      if (work > max) throw new UnreadyIndex('it is too far behind')
+    }
     // Each change is some work, so a long log need not be read.
-    if (index !== undefined && (this.#changes.head() - index.position) * PLANT_WORK > max) throw new BehindError()
+    if (index !== undefined) mustBeWithin((this.#changes.head() - index.position) * PLANT_WORK)
     const tags = index === undefined ? new Map<bigint, string | undefined>() : this.#changes.tagsAt(index.position)
     const ids = new Set(tags.keys())
-    let work = 0
-    for (const some of worksOf(this.#statements, ids)) {
-      work += some
-      if (work > max) throw new BehindError()
-    }
-    if (index === undefined || index.isScanning) {
-      for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
-      for (const id of this.#within(max - work, { direction: 'ASC', ...idsAfter(index?.scannedTo) })) ids.add(id)
+    const changed = this.#statements.get(
+      `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`,
+      `[${Array.from(ids).join()}]`,
+    )
+    let work = Number(changed?.[0] ?? 0)
+    mustBeWithin(work)
+    if (index !== undefined && !index.isScanning) return { ids, tags }
+    for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
+    const { condition, values } = idsAfter(index?.scannedTo)
+    const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id`
+    for (const { 0: id, 1: some } of this.#statements.iterate(sql, ...values)) {
+      work += Number(some)
+      mustBeWithin(work)
+      ids.add(id as bigint)
     }
     return { ids, tags }
   }
 
-  /** Yields ids in their order. @throws BehindError when their plants are more work for the index than `max` */
-  *#within(max: number, { condition, direction, values }: IdRange): Iterable<bigint> {
-    let work = 0
-    const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id ${direction}`
-    for (const { 0: id, 1: some } of this.#statements.iterate(sql, ...values)) {
-      work += Number(some)
-      if (work > max) throw new BehindError()
-      yield id as bigint
-    }
-  }
-
-  /** Returns a page of the query, by the index and the plants that it lacks. */
+  /** Returns a page of a query that needs the index, by the index and the plants that it lacks. */
   *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
-    const isIndexed = this.#index !== undefined || !needsIndex(query, query.order)
-    const indexed = isIndexed ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
+    const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
     // After the last plant of a full page, the index may have plants that precede some of the others.
     const end = indexed.isFull ? indexed.plants.at(-1) : undefined
     const others = yield* this.#positions(query, end, unindexed.ids)
@@ -143,7 +148,7 @@ export class Snapshot {
     const found = new ResultPage(limit)
     for (const { id } of positions.sort((a, b) => comparePositions(order, a, b))) {
       if (found.isFull) break
-      const plant = known.get(id) ?? this.#search.get(id)
+      const plant = known.get(id) ?? plantAt(this.#statements, id)
       if (plant !== undefined) found.add(plant)
       if (id === end?.id) break
     }
@@ -153,27 +158,19 @@ export class Snapshot {
   /**
    * Returns a page of a query by id, without the index: looks at all plants in their order.
    *
-   * @throws BehindError when the page is not full after plants of `max` work for the index
+   * @throws UnreadyIndex when the page is not full after plants of `max` work for the index
    */
-  *scan(query: PlantQuery, limit: PageLimit, max: number): Task<NewPlant[]> {
-    const found = new ResultPage(limit)
-    const turn = new Turn()
-    const ids = this.#within(max, range(query, 'id'))
-    for (const plant of candidates(this.#statements, ids, query)) {
-      if (plant !== undefined && matches(query, plant)) found.add(plant)
-      if (found.isFull) break
-      if (plant === undefined || turn.isOverAfter(plant)) yield
-    }
+  *scan(query: PlantQuery, limit: PageLimit, max?: number): Task<NewPlant[]> {
+    const found = yield* firstOf(scan(this.#statements, query, max), limit, (plant) => matches(query, plant))
     return found.plants
   }
 
   /** Returns the content of a query, without the index. */
   *contentOf(filter: PlantFilter): Task<Content> {
     const content: Content = { plants: 0, ids: 0n }
-    const query: PlantQuery = { ...filter, order: 'id', after: undefined }
     const turn = new Turn()
-    for (const plant of candidates(this.#statements, this.#search.all(query), query)) {
-      if (plant !== undefined && matches(query, plant)) addTo(content, plant.id)
+    for (const plant of scan(this.#statements, { ...filter, order: 'id', after: undefined })) {
+      if (plant !== undefined && matches(filter, plant)) addTo(content, plant.id)
       if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return content
@@ -185,18 +182,12 @@ export class Snapshot {
 
   /** Counts the plants in steps: one statement for ten million plants would keep other reads waiting for 0.3 s. */
   *countPlants(): Task<number> {
-    let count = 0
-    for (let where = '', last: bigint[] = []; ; where = 'WHERE id > ?') {
-      const end = this.#statements.get(
-        `SELECT id FROM plants ${where} ORDER BY id LIMIT 1 OFFSET ${PLANTS_PER_COUNT - 1}`,
-        ...last,
-      )
-      if (end === undefined) {
-        const rest = this.#statements.get(`SELECT count(*) FROM plants ${where}`, ...last)
-        return count + Number(rest?.[0] ?? 0)
-      }
-      count += PLANTS_PER_COUNT
-      last = [end[0] as bigint]
+    for (let count = 0, last: bigint | undefined; ; count += PLANTS_PER_COUNT) {
+      const { condition, values } = idsAfter(last)
+      const sql = `SELECT count(*), max(id) FROM (SELECT id FROM plants WHERE ${condition} ORDER BY id LIMIT ?)`
+      const { 0: some, 1: end } = this.#statements.get(sql, ...values, PLANTS_PER_COUNT) ?? [0n, null]
+      if (Number(some) < PLANTS_PER_COUNT) return count + Number(some)
+      last = end as bigint
       yield
     }
   }
@@ -213,16 +204,23 @@ export class Snapshot {
       if (tag === undefined) yield
     }
     // Each changed tag may have lost all its plants, so the page reads one more tag for each.
-    const counts = this.#indexedTags(after, limit + changed.size)
+    const [condition, values] = after === undefined ? ['TRUE', []] : ['tag > ?', [after]]
+    const counts = this.#tagCounts(`${condition} ORDER BY tag LIMIT ?`, ...values, limit + changed.size)
     for (const [tag, by] of changed) {
       if (after !== undefined && compareCodePoints(tag, after) <= 0) continue
-      const count = (counts.get(tag) ?? this.#count(tag)) + by
+      const count = (counts.get(tag) ?? this.#tagCounts('tag = ?', tag).get(tag) ?? 0) + by
       if (count > 0) counts.set(tag, count)
       else counts.delete(tag)
     }
     return Array.from(counts, ([tag, plants]) => ({ tag, plants }))
       .sort((a, b) => compareCodePoints(a.tag, b.tag))
       .slice(0, limit)
+  }
+
+  #tagCounts(condition: string, ...values: (string | number)[]): Map<string, number> {
+    if (this.#index === undefined) return new Map()
+    const rows = this.#view.statements.all(`SELECT tag, plants FROM tag_counts WHERE ${condition}`, ...values)
+    return new Map(rows.map(({ 0: tag, 1: plants }) => [tag as string, Number(plants)]))
   }
 
   /**
@@ -248,20 +246,5 @@ export class Snapshot {
       if (plant === undefined || turn.isOverAfter(plant)) yield
     }
     return positions
-  }
-
-  #indexedTags(after: string | undefined, limit: number): Map<string, number> {
-    if (this.#index === undefined) return new Map()
-    const rows = this.#view.statements.all(
-      `SELECT tag, plants FROM tag_counts WHERE ${after === undefined ? 'TRUE' : 'tag > ?'} ORDER BY tag LIMIT ?`,
-      ...(after === undefined ? [] : [after]),
-      limit,
-    )
-    return new Map(rows.map(({ 0: tag, 1: plants }) => [tag as string, Number(plants)]))
-  }
-
-  #count(tag: string): number {
-    if (this.#index === undefined) return 0
-    return Number(this.#view.statements.get('SELECT plants FROM tag_counts WHERE tag = ?', tag)?.[0] ?? 0)
   }
 }

@@ -1,7 +1,6 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { readAsset } from '../../base/assets.ts'
-import { ChangeReader } from '../change-log/change-reader.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connection.ts'
 import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, StatementCache } from '../rows.ts'
@@ -28,24 +27,15 @@ export class IndexFault extends Error {
   }
 }
 
-/** An error that a reader found in the index. */
-export class DamagedIndex extends Error {
-  override readonly name = 'DamagedIndex'
-  /** The file that needs a rebuild; -1 when none does. */
-  readonly inode: number
+/** Thrown by a read that needs the index, while the index lacks too many plants or has a fault. */
+export class UnreadyIndex extends Error {
+  override readonly name = 'UnreadyIndex'
+  /** The file that needs a rebuild; undefined when none does. */
+  readonly inode: number | undefined
 
-  constructor(inode: number, message: string) {
+  constructor(message: string, inode?: number) {
     super(message)
     this.inode = inode
-  }
-}
-
-/** Thrown when the search index lacks more plants than a read may look up one by one. */
-export class BehindError extends Error {
-  override readonly name = 'BehindError'
-
-  constructor() {
-    super('the search index is too far behind')
   }
 }
 
@@ -89,9 +79,6 @@ export class IndexStatements extends StatementCache {
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
 const VERSION = `9, Unicode ${process.versions['unicode']}`
-
-/** Maximum number of bytes of an index that `checkFile` checks, in 8 ms for each megabyte. */
-const MAX_CHECKED = 64 * 2 ** 20
 
 /** The path of a store's index. */
 export const indexPath = (storePath: string): string => `${storePath}-index`
@@ -144,13 +131,11 @@ export function readState(statements: StatementCache, identity: Uint8Array): Ind
   }
 }
 
-/** An SQL condition for the plants that a scan has not reached. */
-export const idsAfter = (scannedTo: bigint | undefined): { condition: string; values: bigint[] } =>
-  scannedTo === undefined ? { condition: 'TRUE', values: [] } : { condition: 'id > ?', values: [scannedTo] }
-
-export function writeState(statements: StatementCache, state: IndexState): void {
+export function writeState(statements: StatementCache, identity: Uint8Array, state: IndexState): void {
   statements.run(
-    'UPDATE state SET position = ?, mark = ?, is_scanning = ?, scanned_to = ?, scanned = ?, plants = ?',
+    'INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)',
+    VERSION,
+    identity,
     state.position,
     state.mark,
     state.isScanning ? 1 : 0,
@@ -158,19 +143,6 @@ export function writeState(statements: StatementCache, state: IndexState): void 
     state.scanned,
     state.plants,
   )
-}
-
-/**
- * Checks an index when the indexer opens it. Skips a large index, as its check takes too long: reads find its damage
- * later.
- *
- * @throws IndexFault when SQLite finds damage
- */
-export function checkFile(statements: StatementCache): void {
-  const size = (pragma: string) => Number(statements.get(`PRAGMA ${pragma}`)?.[0])
-  if (size('page_count') * size('page_size') > MAX_CHECKED) return
-  const found = statements.get('PRAGMA quick_check(1)')?.[0]
-  if (found !== 'ok') throw new IndexFault(`it is damaged: ${found}`)
 }
 
 /** Removes an index, also while connections have it open. */
@@ -188,16 +160,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
     transaction(db, () => {
       db.exec(`PRAGMA application_id = ${INDEX_APPLICATION_ID}`)
       db.exec(readAsset(SCHEMA).toString())
-      db.prepare('INSERT INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-        VERSION,
-        identity,
-        state.position,
-        state.mark,
-        state.isScanning ? 1 : 0,
-        state.scannedTo ?? null,
-        state.scanned,
-        state.plants,
-      )
+      writeState(new StatementCache(db), identity, state)
     })
     // Without a checkpoint, a power cut could leave an empty file, beside which SQLite deletes the WAL.
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
@@ -246,10 +209,10 @@ export class IndexView {
     return this.#open.statements
   }
 
-  /** Returns the error to throw for an error of a statement: a DamagedIndex for an IndexFault. */
+  /** Returns the error to throw for an error of a statement: an UnreadyIndex for an IndexFault. */
   faultOf(error: unknown): unknown {
     if (!(error instanceof IndexFault)) return error
-    return new DamagedIndex(error.isPassing ? -1 : (this.#open?.inode ?? -1), error.message)
+    return new UnreadyIndex(error.message, error.isPassing ? undefined : this.#open?.inode)
   }
 
   end(): void {
@@ -282,7 +245,6 @@ export class IndexView {
 
 /** A step of the indexer. */
 export interface IndexProgress {
-  readonly inode: number
   readonly position: number
   /** Changes of the log that the index lacks. */
   readonly behind: number
@@ -306,39 +268,3 @@ export type IndexReport =
   | { readonly fault: string }
   /** The store's file can't be trusted any more. */
   | { readonly storeFault: SqliteFault }
-
-/** Milliseconds between two looks at the index. */
-const POLL_INTERVAL = 20
-
-/**
- * Watches an index that another process updates. An index that is missing or being built counts as complete: its
- * process takes too long to wait for.
- */
-export function watchIndex(storePath: string, onProgress: (progress: IndexProgress) => void) {
-  const store = openReader(storePath)
-  const changes = new ChangeReader(new StatementCache(store))
-  const identity = changes.identity()
-  const view = new IndexView(storePath)
-  let timer: NodeJS.Timeout | undefined
-  const look = () => {
-    const index = view.begin(identity)
-    view.end()
-    const position = index === undefined || index.isScanning ? changes.head() : index.position
-    const behind = changes.head() - position
-    timer = behind > 0 ? setTimeout(look, POLL_INTERVAL) : undefined
-    onProgress({ inode: -1, position, behind, indexed: 0, share: 1, isDone: behind === 0 })
-  }
-  return {
-    wake: () => {
-      timer ??= setTimeout(look, POLL_INTERVAL)
-    },
-    rebuild: () => {},
-    giveSpace: () => {},
-    restartWal: async () => {},
-    close: async () => {
-      clearTimeout(timer)
-      view.close()
-      store.close()
-    },
-  }
-}

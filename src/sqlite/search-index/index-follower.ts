@@ -10,6 +10,8 @@ const SHORT_GATHER_TIME = 50
 export const URGENT_LAG = 4000
 /** Milliseconds between two syncs of the index to stable storage. The log of changes can be trimmed up to a sync. */
 const SYNC_INTERVAL = 2000
+/** Milliseconds between two looks for writes of other processes, which do not call `wake`. */
+const OTHER_WRITES_INTERVAL = 1000
 /** Milliseconds before the retry of a failed step. Each further pause is twice as long. */
 const FIRST_RETRY = 1000
 const LAST_RETRY = 60_000
@@ -97,9 +99,9 @@ export class IndexFollower implements Served {
   /** Milliseconds before the next step. A call of `wake` may shorten them. */
   #pauseAfter({ isDone, behind, share, indexed }: IndexProgress): number {
     if (!isDone) return behind < URGENT_LAG && share === 1 ? GATHER_TIME : 0
-    // Looks again soon: another process may be writing, and can't call `wake`.
+    // Another process that writes now can't call `wake`.
     if (indexed > 0) return indexed < URGENT_LAG ? GATHER_TIME : SHORT_GATHER_TIME
-    return this.#durable < this.#position ? SYNC_INTERVAL : Number.POSITIVE_INFINITY
+    return this.#durable < this.#position ? SYNC_INTERVAL : OTHER_WRITES_INTERVAL
   }
 
   #syncIfDue(indexer: Indexer): void {

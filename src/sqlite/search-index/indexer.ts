@@ -5,15 +5,14 @@ import { syncDirectory } from '../../base/files.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
+import { idsAfter } from '../read/lookup.ts'
 import { plantOf, StatementCache } from '../rows.ts'
 import {
-  checkFile,
   createIndexFile,
   IndexFault,
   type IndexProgress,
   type IndexState,
   IndexStatements,
-  idsAfter,
   indexPath,
   inIndex,
   inodeOf,
@@ -75,7 +74,18 @@ export class Indexer {
    * @throws IndexFault when the step fails. Call it again later
    */
   step(): IndexProgress {
-    return this.#try() ?? this.#try() ?? notOpen()
+    for (let isRetry = false; ; isRetry = true) {
+      try {
+        const rebuilt = this.#open()
+        const progress = this.#advance()
+        return rebuilt === undefined ? progress : { ...progress, rebuilt }
+      } catch (error) {
+        // PlantIndex may count entries of the transaction that is rolled back.
+        this.#closeIndex()
+        if (!(error instanceof IndexFault) || error.isPassing || isRetry) throw error
+        this.#rebuildReason = error.message
+      }
+    }
   }
 
   /**
@@ -114,70 +124,27 @@ export class Indexer {
     this.#store.close()
   }
 
-  /** @returns undefined when the index has a fault, and the next call must rebuild it */
-  #try(): IndexProgress | undefined {
-    let rebuilt: string | undefined
-    try {
-      rebuilt = this.#open()
-      const progress = this.#advance()
-      return rebuilt === undefined ? progress : { ...progress, rebuilt }
-    } catch (error) {
-      // PlantIndex may count entries of the transaction that is rolled back.
-      this.#closeIndex()
-      if (!(error instanceof IndexFault) || error.isPassing || rebuilt !== undefined) throw error
-      this.#rebuildReason = error.message
-      return undefined
-    }
-  }
-
-  /** @returns the reason for a rebuild; undefined when it opened the present index */
+  /** @returns the reason for a rebuild; undefined when it uses the present index */
   #open(): string | undefined {
     const inode = inodeOf(this.#path)
     if (this.#index !== undefined && this.#index.inode !== inode) this.#rebuildReason ??= 'it was removed or replaced'
-    if (this.#index === undefined && this.#rebuildReason === undefined) this.#openPresent(inode)
+    if (inode === undefined) this.#rebuildReason ??= NONE_YET
     const why = this.#rebuildReason
-    if (why === undefined) return undefined
+    if (why === undefined) {
+      if (this.#index === undefined) this.#use(inIndex(() => openDerivedWriter(this.#path)))
+      return undefined
+    }
     this.#closeIndex()
-    this.#use(
-      createIndexFile(
-        this.#path,
-        this.#identity,
-        this.#inStore(() => this.#batches.initialState()),
-      ),
-    )
+    const state = this.#inStore(() => this.#batches.initialState())
+    this.#use(createIndexFile(this.#path, this.#identity, state))
     this.#rebuildReason = undefined
     return why
   }
 
-  #openPresent(inode: number | undefined): void {
-    if (inode === undefined) {
-      this.#rebuildReason = NONE_YET
-      return
-    }
-    try {
-      this.#use(inIndex(() => openDerivedWriter(this.#path)))
-      const index = this.#index ?? notOpen()
-      checkFile(index.statements)
-      this.#inStore(() => this.#state(index))
-    } catch (error) {
-      if (!(error instanceof IndexFault) || error.isPassing) throw error
-      this.#rebuildReason = error.message
-    }
-  }
-
   #use(db: DatabaseSync): void {
-    try {
-      const statements = new IndexStatements(db)
-      this.#index = {
-        db,
-        statements,
-        plants: new PlantIndex(statements, this.#bounds.mergeFrom),
-        inode: inodeOf(this.#path) ?? -1,
-      }
-    } catch (error) {
-      db.close()
-      throw error
-    }
+    const statements = new IndexStatements(db)
+    const plants = new PlantIndex(statements, this.#bounds.mergeFrom)
+    this.#index = { db, statements, plants, inode: inodeOf(this.#path) ?? -1 }
   }
 
   #closeIndex(): void {
@@ -190,15 +157,15 @@ export class Indexer {
     const isIdle = (state: IndexState, head: number) =>
       state.position === head && !state.isScanning && !index.plants.names.isMerging
     const [present, head] = this.#inStore(() => [this.#state(index), this.#changes.head()] as const)
-    if (isIdle(present, head)) return progressOf(index, present, head, 0, true)
+    if (isIdle(present, head)) return progressOf(present, head, 0, true)
     return inTransaction(index.db, () => {
       // The read of the store ends before the writes: an open one keeps SQLite from restarting the store's WAL.
       const batch = this.#inStore(() => this.#batches.read(this.#state(index)))
       index.plants.remove(batch.removed, batch.named)
       index.plants.add(batch.added, batch.named)
       index.plants.names.merge()
-      writeState(index.statements, batch.next)
-      return progressOf(index, batch.next, batch.head, batch.indexed, isIdle(batch.next, batch.head))
+      writeState(index.statements, this.#identity, batch.next)
+      return progressOf(batch.next, batch.head, batch.indexed, isIdle(batch.next, batch.head))
     })
   }
 
@@ -231,10 +198,10 @@ function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   return result
 }
 
-function progressOf({ inode }: Open, state: IndexState, head: number, indexed: number, isDone: boolean): IndexProgress {
+function progressOf(state: IndexState, head: number, indexed: number, isDone: boolean): IndexProgress {
   const behind = head - state.position
   const share = state.isScanning ? Math.min(0.99, state.scanned / Math.max(1, state.plants)) : 1
-  return { inode, position: state.position, behind, indexed, share, isDone }
+  return { position: state.position, behind, indexed, share, isDone }
 }
 
 function notOpen(): never {

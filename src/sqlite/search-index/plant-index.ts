@@ -1,7 +1,6 @@
 import type { NewPlant, Plant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
-  isWord,
   MAX_WORDS_TEXT,
   type PlantFilter,
   plantWords,
@@ -122,8 +121,8 @@ export function idsByName(condition: string, direction: 'ASC' | 'DESC'): string 
 class NameIndex {
   readonly #statements: StatementCache
   readonly #mergeFrom: number
-  /** The number of entries in each run. `remove` and a merge under way do not lower it. */
-  #entries: number[] = []
+  /** The number of entries in each run, once they are counted. `remove` and a merge under way do not lower it. */
+  #entries: number[] | undefined
   /** The last entry that the merge under way has moved; undefined without a merge. */
   #mergedTo: NameEntry | undefined
 
@@ -131,7 +130,6 @@ class NameIndex {
   constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
     this.#mergeFrom = mergeFrom
-    this.#count()
   }
 
   /** Adds the keys of plants that have none. @param inIdOrder the keys with the ids of their plants */
@@ -147,7 +145,7 @@ class NameIndex {
       SELECT ?, value, CAST(key AS INTEGER) FROM json_each(?)`
     for (const json of jsonOf(most)) this.#statements.run(insert, run, json)
     for (const [key, id] of others) this.#statements.run('INSERT INTO recent_names VALUES (?, ?, ?)', run, key, id)
-    this.#entries[run] = this.#of(run) + names.length
+    this.#inRuns[run] = this.#of(run) + names.length
   }
 
   /** Removes the key of a plant in the state in which it was added. @returns whether the key was present */
@@ -163,7 +161,7 @@ class NameIndex {
 
   /** Moves some names to the large table when a merge is due or under way. */
   merge(): void {
-    if (this.#mergedTo === undefined && this.#entries.reduce((sum, n) => sum + n, 0) < this.#mergeFrom) return
+    if (this.#mergedTo === undefined && this.#inRuns.reduce((sum, n) => sum + n, 0) < this.#mergeFrom) return
     const { key, id } = this.#mergedTo ?? BEFORE_ALL
     const end = this.#endOfStep({ key, id })
     const rest = `FROM recent_names WHERE ${IN_RUNS} AND (key, id) > (?, ?)`
@@ -172,7 +170,7 @@ class NameIndex {
     this.#statements.run(`INSERT OR FAIL INTO names (key, id) SELECT key, id ${part} ORDER BY key, id`, ...values)
     this.#statements.run(`DELETE ${part}`, ...values)
     this.#mergedTo = end
-    if (end === undefined) this.#count()
+    if (end === undefined) this.#entries = undefined
   }
 
   /** Whether a merge is under way. */
@@ -198,13 +196,16 @@ class NameIndex {
   }
 
   #of(run: number): number {
-    return this.#entries[run] ?? 0
+    return this.#inRuns[run] ?? 0
   }
 
-  #count(): void {
-    const rows = this.#statements.all('SELECT run, count(*) FROM recent_names GROUP BY run')
-    const counts = new Map(rows.map((row) => [Number(row[0]), Number(row[1])]))
-    this.#entries = RUNS.map((run) => counts.get(run) ?? 0)
+  get #inRuns(): number[] {
+    if (this.#entries === undefined) {
+      const rows = this.#statements.all('SELECT run, count(*) FROM recent_names GROUP BY run')
+      const counts = new Map(rows.map((row) => [Number(row[0]), Number(row[1])]))
+      this.#entries = RUNS.map((run) => counts.get(run) ?? 0)
+    }
+    return this.#entries
   }
 }
 
@@ -296,10 +297,8 @@ export function matchExpression(
   hasNegative: (expression: string) => boolean,
   places: Places = 'anywhere',
 ): string | undefined {
-  // No plant has other words, and an expression must not contain other characters.
-  const asked = unique(filter.words.filter(isWord))
-  if (asked.length === 0) return undefined
-  const terms = narrowest(asked).map((word) => term(word, hasNegative, places))
+  if (filter.words.length === 0) return undefined
+  const terms = narrowest(filter.words).map((word) => term(word, hasNegative, places))
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
@@ -320,11 +319,7 @@ function term(word: string, hasNegative: (expression: string) => boolean, places
   return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : at(prefix, start)
 }
 
-/**
- * Whether every plant that the index finds has all of these words, so that its text need not be read.
- *
- * @param hasNegative as for `matchExpression`
- */
+/** Whether every plant that the index finds has all of these words, so that its text need not be read. */
 export const isExact = (asked: readonly string[], hasNegative: (expression: string) => boolean): boolean =>
   asked.length <= MAX_WORDS &&
   asked.every((word) => {
@@ -339,12 +334,6 @@ const narrowest = (asked: readonly string[]): string[] =>
 
 const either = (one: (text: string) => string, word: string): string => `(${one(word)} OR ${one(FIRST + word)})`
 const prefix = (word: string): string => `${quote(word)} *`
-
-/** Looks in the index for an id below 0 that matches an expression. Reads one row, as FTS5 finds them in order. */
-export const negativeIn =
-  (statements: StatementCache) =>
-  (expression: string): boolean =>
-    statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid < 0 LIMIT 1', expression) !== undefined
 
 /** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
 function isPlain(text: string): boolean {

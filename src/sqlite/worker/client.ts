@@ -15,11 +15,6 @@ interface Roles {
   index: IndexFollower
 }
 
-interface Pending {
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
 interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
@@ -30,8 +25,6 @@ interface ThreadEvents {
   onProgress?(progress: IndexReport): void
 }
 
-type Call = (method: string, args: readonly unknown[]) => Promise<unknown>
-
 /** Starts a thread, and calls the methods of the thread's object by messages. */
 export class ThreadClient<R extends keyof Roles> {
   /**
@@ -40,7 +33,7 @@ export class ThreadClient<R extends keyof Roles> {
   readonly remote: Remote<Roles[R]>
   readonly #worker: Worker
   readonly #events: ThreadEvents
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
   #lastCall = 0
   /** The error with which the client refuses calls; undefined while it accepts them. */
   #refusal: Error | undefined
@@ -52,12 +45,12 @@ export class ThreadClient<R extends keyof Roles> {
     this.#worker.on('message', (reply: Reply) => this.#take(reply))
     this.#worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#end(new Error(`the thread of the ${role} ended`)))
-    this.remote = remote((method, args) => this.#call(method, args))
+    this.remote = this.#remote()
   }
 
   /** The methods of `remote`. When the signal aborts, a call rejects with its reason, and the thread drops the work. */
   unlessAborted(signal: AbortSignal | undefined): Remote<Roles[R]> {
-    return signal === undefined ? this.remote : remote((method, args) => this.#callUntil(signal, method, args))
+    return signal === undefined ? this.remote : this.#remote(signal)
   }
 
   /** The number of unanswered calls. */
@@ -99,35 +92,31 @@ export class ThreadClient<R extends keyof Roles> {
     }
   }
 
-  async #call(method: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.#refusal !== undefined) throw this.#refusal
-    return this.#send(method, args)
-  }
-
-  #send(method: string, args: readonly unknown[]): Promise<unknown> {
-    const call = ++this.#lastCall
-    return new Promise((resolve, reject) => {
-      this.#post({ call, method, args })
-      this.#pending.set(call, { resolve, reject })
+  #remote(signal?: AbortSignal): Remote<Roles[R]> {
+    return new Proxy({} as Remote<Roles[R]> & object, {
+      get:
+        (_, method) =>
+        async (...args: unknown[]) => {
+          signal?.throwIfAborted()
+          if (this.#refusal !== undefined) throw this.#refusal
+          return this.#send(String(method), args, signal)
+        },
     })
   }
 
-  async #callUntil(signal: AbortSignal, method: string, args: readonly unknown[]): Promise<unknown> {
-    signal.throwIfAborted()
-    if (this.#refusal !== undefined) throw this.#refusal
-    const result = this.#send(method, args)
-    const call = this.#lastCall
+  #send(method: string, args: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
+    const call = ++this.#lastCall
+    const pending = Promise.withResolvers<unknown>()
+    this.#post({ call, method, args })
+    this.#pending.set(call, pending)
+    if (signal === undefined) return pending.promise
     const abort = () => {
       this.#post({ abort: call })
-      this.#pending.get(call)?.reject(signal.reason)
       this.#pending.delete(call)
+      pending.reject(signal.reason)
     }
     signal.addEventListener('abort', abort, { once: true })
-    try {
-      return await result
-    } finally {
-      signal.removeEventListener('abort', abort)
-    }
+    return pending.promise.finally(() => signal.removeEventListener('abort', abort))
   }
 
   #post(request: Request): void {
@@ -139,12 +128,11 @@ export class ThreadClient<R extends keyof Roles> {
       this.#events.onProgress?.(reply.progress)
       return
     }
+    // Absent when the caller has aborted or abandoned the call.
     const pending = this.#pending.get(reply.call)
-    // The caller has aborted or abandoned this call.
-    if (pending === undefined) return
     this.#pending.delete(reply.call)
-    if ('value' in reply) pending.resolve(reply.value)
-    else pending.reject(this.#errorOf(reply.failure))
+    if ('value' in reply) pending?.resolve(reply.value)
+    else pending?.reject(this.#errorOf(reply.failure))
   }
 
   #errorOf(failure: Failure): Error {
@@ -161,7 +149,6 @@ export class ThreadClient<R extends keyof Roles> {
     if (this.#hasEnded) return
     this.#hasEnded = true
     const unanswered = this.#pending.size
-    this.refuse(outOfReach(cause))
     this.#abandon(outOfReach(cause))
     this.#events.onEnd?.(cause, unanswered)
   }
@@ -171,14 +158,4 @@ export class ThreadClient<R extends keyof Roles> {
     for (const { reject } of this.#pending.values()) reject(why)
     this.#pending.clear()
   }
-}
-
-/** Makes an object whose methods pass their names and arguments to `call`. */
-function remote<T>(call: Call): T {
-  return new Proxy({} as T & object, {
-    get:
-      (_, method) =>
-      (...args: unknown[]) =>
-        call(String(method), args),
-  })
 }

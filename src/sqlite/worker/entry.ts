@@ -29,18 +29,6 @@ export function serve(open: (report: (progress: IndexReport) => void) => Served)
   }
   const tasks = new TaskRunner({ onResult: (call, value) => post({ call, value }), onError: fail })
 
-  const run = (call: number, method: string, args: readonly unknown[]) => {
-    served ??= open((progress) => post({ progress }))
-    const outcome = invoke(served, method, args)
-    if (isTask(outcome)) tasks.add(call, outcome)
-    else post({ call, value: outcome })
-  }
-  const close = (call: number) => {
-    tasks.close()
-    served?.close()
-    post({ call, value: undefined })
-  }
-
   port.on('message', (request: Request) => {
     if ('abort' in request) {
       tasks.abort(request.abort)
@@ -48,20 +36,23 @@ export function serve(open: (report: (progress: IndexReport) => void) => Served)
     }
     const { call, method, args } = request
     try {
-      if (method === 'close') close(call)
-      else if (broken !== undefined) post({ call, failure: broken })
-      else run(call, method, args)
+      if (method === 'close') {
+        tasks.close()
+        served?.close()
+        post({ call, value: undefined })
+      } else if (broken !== undefined) {
+        post({ call, failure: broken })
+      } else {
+        served ??= open((progress) => post({ progress }))
+        const outcome: unknown = Reflect.apply(Reflect.get(served, method), served, args)
+        if (isTask(outcome)) tasks.add(call, outcome)
+        else post({ call, value: outcome })
+      }
     } catch (error) {
       fail(call, error)
     }
     if (method === 'close') port.close()
   })
-}
-
-function invoke(served: Served, method: string, args: readonly unknown[]): unknown {
-  const run: unknown = Reflect.get(served, method)
-  if (typeof run !== 'function') throw new Error(`the thread has no method ${method}`)
-  return Reflect.apply(run, served, args)
 }
 
 const isTask = (outcome: unknown): outcome is Task<unknown> =>

@@ -1,6 +1,6 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { errorOfFault, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
-import { BehindError, DamagedIndex, type IndexReport } from '../search-index/index-file.ts'
+import { type IndexReport, UnreadyIndex } from '../search-index/index-file.ts'
 import type { Task } from './cooperative.ts'
 
 /** The object whose methods a thread serves. Methods run one after the other. A method may return a task instead. */
@@ -36,8 +36,7 @@ export type Reply =
 /** An error in a message to another thread. The structured clone of an Error loses its class and its own members. */
 export type Failure =
   | Refusal
-  | { readonly failure: 'index behind' }
-  | { readonly failure: 'index damaged'; readonly inode: number; readonly message: string }
+  | { readonly failure: 'index'; readonly message: string; readonly inode: number | undefined }
   | { readonly failure: 'bug'; readonly stack: string }
 
 /** A failure that becomes an AppError. */
@@ -56,8 +55,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
 export function failureOf(error: unknown): Failure {
   const refusal = refusalOf(error)
   if (refusal !== undefined) return refusal
-  if (error instanceof BehindError) return { failure: 'index behind' }
-  if (error instanceof DamagedIndex) return { failure: 'index damaged', inode: error.inode, message: error.message }
+  if (error instanceof UnreadyIndex) return { failure: 'index', message: error.message, inode: error.inode }
   const fault = sqliteFault(error)
   if (fault !== undefined) return { failure: 'sqlite', fault }
   return { failure: 'bug', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) }
@@ -72,10 +70,8 @@ export function errorOf(failure: Failure): Error {
       return new AppError(failure.number, failure.message)
     case 'sqlite':
       return errorOfFault(failure.fault)
-    case 'index behind':
-      return new BehindError()
-    case 'index damaged':
-      return new DamagedIndex(failure.inode, failure.message)
+    case 'index':
+      return new UnreadyIndex(failure.message, failure.inode)
     case 'bug':
       return new Error(failure.stack)
   }

@@ -1,0 +1,209 @@
+import { AppError } from '../../domain/errors.ts'
+
+/**
+ * Work that the index may be behind: 8,000 short names. A search looks these plants up one by one, in 10 ms of processor
+ * time, and in 0.4 s at worst, if folding makes 18 characters of each.
+ */
+const MAX_WORK = 2 ** 19
+const MAX_WORK_OF_ACTOR = MAX_WORK / 2
+/** Work that a search looks up: all that the index may be behind, and one further write that is not large. */
+export const LOOKED_UP_WORK = MAX_WORK + MAX_WORK_OF_ACTOR
+/** The work from which on the index does not wait for more. */
+const URGENT_WORK = MAX_WORK_OF_ACTOR / 2
+
+/** Milliseconds that a write waits. Clients give up later. */
+const MAX_WAIT = 20_000
+/** The pause after a large write: for as many times as long as the index was behind because of it, in milliseconds. */
+const REST_SHARE = 3
+const MAX_REST = MAX_WAIT / 2
+/** Bounds of the waiting writes of one actor. */
+const MAX_WAITING = 5000
+const MAX_WAITING_WORK = 32 * 2 ** 20
+
+/** What one actor wrote with one commit. */
+interface Write {
+  readonly at: number
+  readonly actor: string
+  changes: number
+  work: number
+}
+
+interface Waiting {
+  readonly work: number
+  readonly begin: () => void
+}
+
+/**
+ * Bounds the work that the search index is behind, and charges it to the actors (src/domain/token.ts) whose writes cause it.
+ * A write waits while the index has too much work of its own actor, so that no other actor waits for it. An actor whose
+ * writes are all indexed may always begin one, however large.
+ *
+ * It needs no rate of the index: every step of the index makes room. Searches wait for a large write, one that is more
+ * than the share of an actor, so such writes have pauses between them.
+ */
+export class IndexThrottle {
+  /** The work of each actor that has begun and is not indexed. */
+  readonly #work = new Map<string, number>()
+  readonly #waiting = new Map<string, Waiting[]>()
+  /** Commits that the index may lack, oldest first. */
+  #writes: Write[] = []
+  /** Searches that wait for the index. */
+  #searches = 0
+  #rest: NodeJS.Timeout | undefined
+
+  /** Whether the index should take its next step at once. */
+  get isUrgent(): boolean {
+    return this.#waiting.size + this.#searches > 0 || sum(this.#work.values()) >= URGENT_WORK
+  }
+
+  /**
+   * Begins a write, and charges its work. `wrote` ends it.
+   *
+   * @param isPart whether it is a part of longer work. Such a write begins when it has waited long enough
+   * @returns undefined when it may begin at once
+   * @throws AppError 42901 when it waited too long, or too many writes of this actor wait; nothing is charged
+   */
+  admit(actor: string, work: number, isPart: boolean): Promise<void> | undefined {
+    if (!this.#waiting.has(actor) && this.#fits(actor, work)) {
+      this.#charge(actor, work)
+      return undefined
+    }
+    return this.#wait(actor, work, isPart)
+  }
+
+  /**
+   * Ends a write, after its commit or its failure.
+   *
+   * @param charged the work that `admit` has charged
+   * @param work the work of the plants as they are now
+   * @param changes its changes in the log
+   */
+  wrote(actor: string, charged: number, work: number, changes: number): void {
+    if (changes === 0) {
+      this.#charge(actor, -charged)
+      this.#beginWaiting()
+      return
+    }
+    this.#charge(actor, work - charged)
+    this.#writes.push({ at: performance.now(), actor, changes, work })
+  }
+
+  /**
+   * Call it after each step of the index.
+   *
+   * @param behind changes of the log that the index lacks after the step
+   * @param startedAt the time at which the step began
+   * @returns the changes of commits after that time, which `behind` may not include
+   */
+  indexed(behind: number, startedAt: number): number {
+    const earlier = this.#writes.filter(({ at }) => at < startedAt)
+    const later = sum(this.#writes.slice(earlier.length).map(({ changes }) => changes))
+    // The index takes the log in its order. Changes of other processes are charged to nobody.
+    let done = sum(earlier.map(({ changes }) => changes)) - behind
+    for (const write of earlier) {
+      const changes = Math.min(write.changes, done)
+      if (changes <= 0) break
+      const work = Math.ceil((write.work * changes) / write.changes)
+      this.#charge(write.actor, -work)
+      write.changes -= changes
+      write.work -= work
+      done -= changes
+      if (write.changes > 0) break
+      this.#writes.shift()
+      if (work > MAX_WORK_OF_ACTOR) this.#restAfter(performance.now() - write.at)
+    }
+    this.#beginWaiting()
+    return later
+  }
+
+  /** Begins all waiting writes and forgets all charges, when the index makes no progress or the store closes. */
+  reset(): void {
+    const all = Array.from(this.#waiting.values())
+    this.#waiting.clear()
+    for (const waiting of all) for (const { begin } of waiting.splice(0)) begin()
+    this.#work.clear()
+    this.#writes = []
+  }
+
+  /**
+   * Call it when a search has to wait for the index. Until its end, no large write begins: with one large write after
+   * the other, the index would always lack one.
+   *
+   * @returns a function to call at the end of the search
+   */
+  beginSearch(): () => void {
+    this.#searches++
+    return () => {
+      this.#searches--
+      this.#beginWaiting()
+    }
+  }
+
+  #fits(actor: string, work: number): boolean {
+    if (work > MAX_WORK_OF_ACTOR && (this.#searches > 0 || this.#rest !== undefined)) return false
+    const own = this.#work.get(actor)
+    return own === undefined || own + work <= Math.min(MAX_WORK_OF_ACTOR, MAX_WORK / this.#work.size)
+  }
+
+  #charge(actor: string, work: number): void {
+    const charged = (this.#work.get(actor) ?? 0) + work
+    if (charged > 0) this.#work.set(actor, charged)
+    else this.#work.delete(actor)
+  }
+
+  #wait(actor: string, work: number, isPart: boolean): Promise<void> {
+    const waiting = this.#waiting.get(actor) ?? []
+    const waitingWork = work + sum(waiting.map((one) => one.work))
+    const isFull = waiting.length >= MAX_WAITING || waitingWork > MAX_WAITING_WORK
+    if (isFull && !isPart) return Promise.reject(tooMuch())
+    this.#waiting.set(actor, waiting)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const begin = () => {
+      clearTimeout(timer)
+      this.#charge(actor, work)
+      resolve()
+    }
+    const one = { work, begin }
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(one), 1)
+      if (waiting.length === 0) this.#waiting.delete(actor)
+      if (isPart) begin()
+      else reject(tooMuch())
+    }, MAX_WAIT)
+    waiting.push(one)
+    return promise
+  }
+
+  /** Keeps large writes waiting, so that most searches find none that the index lacks. */
+  #restAfter(time: number): void {
+    clearTimeout(this.#rest)
+    this.#rest = setTimeout(
+      () => {
+        this.#rest = undefined
+        this.#beginWaiting()
+      },
+      Math.min(MAX_REST, REST_SHARE * time),
+    ).unref()
+  }
+
+  #beginWaiting(): void {
+    for (const [actor, waiting] of this.#waiting) {
+      for (let first = waiting[0]; first !== undefined && this.#fits(actor, first.work); first = waiting[0]) {
+        waiting.shift()
+        first.begin()
+      }
+      if (waiting.length === 0) this.#waiting.delete(actor)
+    }
+  }
+}
+
+const sum = (numbers: Iterable<number>): number => Iterator.from(numbers).reduce((all, one) => all + one, 0)
+
+const tooMuch = (): AppError =>
+  new AppError(
+    42901,
+    'the search index has too much text of this token to index first; nothing was done, retry later',
+    {
+      retryAfter: 5,
+    },
+  )
