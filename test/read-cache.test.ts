@@ -1,50 +1,40 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ALL_PLANTS } from '../src/domain/plant-query.ts'
 import { PageCache } from '../src/sqlite/read/point-reader.ts'
 
-/** A cache of pages with one name of as many letters as the key says. Records the keys of all reads. */
-function make(maxText: number) {
-  const cache = new PageCache(maxText)
+/** A cache of pages with one name of as many letters as the limit says. Records the limits of all reads. */
+function make() {
+  const cache = new PageCache()
   const asked: number[] = []
-  const pageOf = (key: number) => [{ id: 1n, name: 'x'.repeat(key), tag: undefined }]
-  const read = (key: number) => {
-    asked.push(key)
-    return pageOf(key)
-  }
-  cache.readAt(1n)
-  return { cache, asked, pageOf, get: (key: number) => cache.get(String(key), () => read(key)) }
+  const pageOf = (limit: number) => [{ id: 1n, name: 'x'.repeat(limit), tag: undefined }]
+  const get = (limit: number, version = 1n) =>
+    cache.get({ query: { ...ALL_PLANTS, order: 'id', after: undefined }, limit }, version, () => {
+      asked.push(limit)
+      return pageOf(limit)
+    })
+  return { asked, pageOf, get }
 }
 
 test('the cache keeps a page from its second read on while the version of the store stays', () => {
-  const { cache, asked, pageOf, get } = make(1000)
-  for (const key of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(key), pageOf(key))
-  cache.readAt(1n)
+  const { asked, pageOf, get } = make()
+  for (const limit of [3, 0, 3, 0, 3, 0]) assert.deepEqual(get(limit), pageOf(limit))
   assert.equal(get(3), get(3))
   assert.deepEqual(asked, [3, 0, 3, 0])
 })
 
 test('after a write the cache keeps frequent pages from their first read on', () => {
-  const { cache, asked, get } = make(1000)
-  get(3)
-  cache.readAt(2n)
-  get(3)
-  get(3)
-  cache.readAt(3n)
-  get(3)
+  const { asked, get } = make()
+  for (const version of [1n, 2n, 2n, 3n]) get(3, version)
   assert.deepEqual(asked, [3, 3, 3])
 })
 
-test('the cache keeps no more text than its bound, and no page larger than the bound', () => {
-  const { asked, get } = make(400)
-  for (const key of [100, 100, 101, 101, 102, 102, 102, 500, 500, 500, 102, 100]) get(key)
-  assert.deepEqual(asked, [100, 100, 101, 101, 102, 102, 500, 500, 500, 100])
-})
-
-test('the cache forgets keys that were read only once', () => {
-  const { asked, get } = make(1000)
-  for (let key = 0; key <= 2000; key++) get(key)
-  get(0)
-  get(0)
-  get(0)
-  assert.deepEqual(asked.slice(2001), [0, 0])
+test('the cache keeps no large page, and forgets pages that were read only once', () => {
+  const { asked, get } = make()
+  for (let i = 0; i < 3; i++) get(8193)
+  assert.deepEqual(asked.splice(0), [8193, 8193, 8193])
+  for (let limit = 0; limit <= 256; limit++) get(limit)
+  asked.splice(0)
+  for (let i = 0; i < 3; i++) get(0)
+  assert.deepEqual(asked, [0, 0])
 })

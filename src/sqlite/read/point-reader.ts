@@ -1,16 +1,18 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
-import { isDescending, PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
+import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
 import type { Row } from '../rows.ts'
 import { plantOf, ResultPage, StatementCache } from '../rows.ts'
 import { LARGE, type Sizes } from './group-read.ts'
+import { idsAfter } from './lookup.ts'
 
 /** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
 const PART = 64
-/** UTF-16 units of the pages that the cache holds. */
-const CACHED_PAGES = 1_000_000
+/** Pages that the cache knows, and UTF-16 units of each that it holds: 2 MB together, or 4 beyond Latin-1. */
+const CACHED_PAGES = 256
+const CACHED_TEXT = 8192
 /** UTF-16 units after which one turn of the event loop reads no more plants: their answers take about 10 ms. */
 const TURN_TEXT = PAGE_TEXT
 /** UTF-16 units that take as long as the work of each answer apart from its text: about 20 µs. */
@@ -25,11 +27,7 @@ export interface PlantPage {
   readonly limit: number
 }
 
-interface PageStatements {
-  readonly first: StatementSync
-  readonly next: StatementSync
-}
-
+const COLUMNS = 'id, name, tag'
 /**
  * The columns of a plant, with null for a longer name and 0 for a longer tag. SQLite takes the lengths from the header of
  * the row, and does not read long texts.
@@ -45,31 +43,22 @@ export class PointReader {
   readonly #plant: StatementSync
   readonly #smallPlant: StatementSync
   readonly #statements: StatementCache
-  readonly #pages: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #smallPages: Readonly<Record<'id' | '-id', PageStatements>>
-  readonly #cachedPages = new PageCache(CACHED_PAGES)
+  readonly #cachedPages = new PageCache()
 
   /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, onFatal: (error: Error) => void) {
     const db = openReader(path)
     this.#db = db
     this.#onFatal = onFatal
-    const prepare = (sql: string, columns = 'id, name, tag') => {
-      const statement = db.prepare(`SELECT ${columns} FROM plants ${sql}`)
+    const prepare = (columns: string) => {
+      const statement = db.prepare(`SELECT ${columns} FROM plants WHERE id = ?`)
       statement.setReturnArrays(true)
       return statement
     }
     this.#version = db.prepare('PRAGMA data_version')
-    this.#plant = prepare('WHERE id = ?')
+    this.#plant = prepare(COLUMNS)
+    this.#smallPlant = prepare(columnsUpTo(SMALL))
     this.#statements = new StatementCache(db)
-    const pages = (sign: string, direction: string, columns?: string) => ({
-      first: prepare(`ORDER BY id ${direction} LIMIT ?`, columns),
-      next: prepare(`WHERE id ${sign} ? ORDER BY id ${direction} LIMIT ?`, columns),
-    })
-    this.#smallPlant = prepare('WHERE id = ?', columnsUpTo(SMALL))
-    this.#pages = { id: pages('>', 'ASC'), '-id': pages('<', 'DESC') }
-    const small = columnsUpTo(SMALL_IN_PAGE)
-    this.#smallPages = { id: pages('>', 'ASC', small), '-id': pages('<', 'DESC', small) }
   }
 
   /** Returns the plants with these ids, in their order, LARGE instead of large ones. Stops after TURN_TEXT. */
@@ -90,9 +79,9 @@ export class PointReader {
   pages(pages: readonly PlantPage[], sizes: Sizes): (readonly NewPlant[] | typeof LARGE)[] {
     return this.#together(() => {
       const lengthOf = (page: readonly NewPlant[] | typeof LARGE) => (page === LARGE ? SMALL : textOfPage(page))
-      if (sizes === 'any') return upToTurnText(pages, lengthOf, (page) => this.#page(page, this.#pages, PAGE_TEXT))
-      this.#cachedPages.readAt(this.#version.get()?.['data_version'])
-      return upToTurnText(pages, lengthOf, (page) => this.#cachedPages.get(keyOf(page), () => this.#smallPage(page)))
+      if (sizes === 'any') return upToTurnText(pages, lengthOf, (page) => this.#page(page, COLUMNS, PAGE_TEXT))
+      const version = this.#version.get()?.['data_version']
+      return upToTurnText(pages, lengthOf, (page) => this.#cachedPages.get(page, version, () => this.#smallPage(page)))
     })
   }
 
@@ -106,20 +95,17 @@ export class PointReader {
   }
 
   #smallPage(page: PlantPage): readonly NewPlant[] | typeof LARGE {
-    const plants = this.#page(page, this.#smallPages, SMALL)
+    const plants = this.#page(page, columnsUpTo(SMALL_IN_PAGE), SMALL)
     return plants !== LARGE && textOfPage(plants) >= SMALL ? LARGE : plants
   }
 
-  #page(
-    { query: { order, after }, limit }: PlantPage,
-    statements: Readonly<Record<'id' | '-id', PageStatements>>,
-    text: number,
-  ): readonly NewPlant[] | typeof LARGE {
-    const { first, next } = statements[isDescending(order) ? '-id' : 'id']
+  #page({ query: { order, after }, limit }: PlantPage, columns: string, text: number): NewPlant[] | typeof LARGE {
     const found = new ResultPage({ plants: limit, text })
     for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
       const count = Math.min(PART, limit - found.plants.length)
-      const rows = last === undefined ? first.all(count) : next.all(last, count)
+      const { condition, direction, values } = idsAfter(last, order)
+      const sql = `SELECT ${columns} FROM plants WHERE ${condition} ORDER BY id ${direction} LIMIT ?`
+      const rows = this.#statements.all(sql, ...values, count)
       for (const row of rows) {
         if (!isWhole(row)) return LARGE
         found.add(plantOf(row))
@@ -153,8 +139,6 @@ export class PointReader {
 /** Whether a row has its texts; see `columnsUpTo`. Numbers are bigints. */
 const isWhole = (row: Row): boolean => row[1] !== null && typeof row[2] !== 'bigint'
 
-const keyOf = ({ query: { order, after }, limit }: PlantPage): string => `${order} ${after?.id} ${limit}`
-
 /** No text of a large plant is read before its size shows. */
 const textOf = (plant: NewPlant | undefined | typeof LARGE): number =>
   plant === undefined || plant === LARGE ? 0 : textLength(plant)
@@ -178,62 +162,29 @@ function upToTurnText<Key, Value>(
 }
 
 /**
- * Caches pages that are read repeatedly, until the next write of any connection. It empties a full cache, which is
- * cheaper than to track the least recently used page.
- *
- * It caches only pages that were read twice. To cache every page slowed non-repeating reads by 25%, as the pages
- * outlived the young generation of the heap. Callers share a cached page, and must not change it.
+ * Caches pages that were read twice, until the next write of any connection. To cache every page slowed reads that do not
+ * repeat by 25%, as the pages outlived the young generation of the heap. Callers share a cached page, and must not change
+ * it.
  */
 export class PageCache {
-  readonly #maxText: number
-  readonly #pages = new Map<string, readonly NewPlant[]>()
-  /** Keys that were read once. A write does not clear them, as clients read the same keys after it. */
-  readonly #readOnce = new Set<string>()
-  #version: unknown
-  #text = 0
+  /** Undefined for a page that was read once. A write does not remove the keys, as clients read the same pages after it. */
+  readonly #pages = new Map<string, { readonly version: unknown; readonly plants: readonly NewPlant[] } | undefined>()
 
-  /** @param maxText UTF-16 units of all pages, an estimate of their memory */
-  constructor(maxText: number) {
-    this.#maxText = maxText
-  }
-
-  /** Call it before `get`, with the version of the store that `read` sees. */
-  readAt(version: unknown): void {
-    if (version === this.#version) return
-    this.#clear()
-    this.#version = version
-  }
-
-  get(key: string, read: () => readonly NewPlant[] | typeof LARGE): readonly NewPlant[] | typeof LARGE {
+  /** @param version the version of the store that `read` sees */
+  get(
+    { query: { order, after }, limit }: PlantPage,
+    version: unknown,
+    read: () => readonly NewPlant[] | typeof LARGE,
+  ): readonly NewPlant[] | typeof LARGE {
+    const key = `${order} ${after?.id} ${limit}`
     const cached = this.#pages.get(key)
-    if (cached !== undefined) return cached
-    const page = read()
-    if (page !== LARGE && this.#isSecondRead(key)) this.#add(key, page)
-    return page
-  }
-
-  #isSecondRead(key: string): boolean {
-    if (this.#readOnce.delete(key)) return true
-    if (this.#readOnce.size === MAX_READ_ONCE) this.#readOnce.clear()
-    this.#readOnce.add(key)
-    return false
-  }
-
-  #add(key: string, page: readonly NewPlant[]): void {
-    const text = OVERHEAD + textOfPage(page)
-    if (text > this.#maxText) return
-    if (this.#text + text > this.#maxText) this.#clear()
-    this.#text += text
-    this.#pages.set(key, page)
-  }
-
-  #clear(): void {
-    this.#pages.clear()
-    this.#text = 0
+    if (cached !== undefined && cached.version === version) return cached.plants
+    const plants = read()
+    const isRepeated = this.#pages.has(key)
+    // Cheaper than to track the least recently used page.
+    if (this.#pages.size === CACHED_PAGES && !isRepeated) this.#pages.clear()
+    const isWorth = isRepeated && plants !== LARGE && textOfPage(plants) <= CACHED_TEXT
+    this.#pages.set(key, isWorth ? { version, plants } : undefined)
+    return plants
   }
 }
-
-/** Maximum number of keys in #readOnce. */
-const MAX_READ_ONCE = 2000
-/** UTF-16 units added to each page, which bounds the number of empty pages too. */
-const OVERHEAD = 50
