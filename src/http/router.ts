@@ -11,10 +11,10 @@ import type { Overload } from './port/turns.ts'
 import {
   acceptedBodies,
   type BodyMemory,
+  checkBodyHeaders,
   type Exchange,
   type Route,
   readBody,
-  refusalByHeaders,
 } from './request/exchange.ts'
 import { PRECONDITIONS, preferredType } from './request/head.ts'
 
@@ -173,8 +173,7 @@ function routeOf<Taken>(
         refuse(error)
       }
     }
-    const refusal = isStreamed ? refusalByHeaders(exchange, operation, Number.POSITIVE_INFINITY) : undefined
-    if (refusal !== undefined) throw refusal
+    if (isStreamed) checkBodyHeaders(exchange, operation, Number.POSITIVE_INFINITY)
     if (isStreamed || mediaTypes.length === 0) return handle(NO_BODY)
     const { identity, startedAt } = exchange
     const handleIfConfirmed = (body: Buffer) => {

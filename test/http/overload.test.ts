@@ -21,7 +21,7 @@ suite('overload', () => {
       return false
     }
   }
-  const plenty: MemoryUse = { heap: 1, maxHeap: 100, external: 1 }
+  const plenty: MemoryUse = { used_heap_size: 1, heap_size_limit: 100, external_memory: 1 }
 
   test('refuses the requests of a turn of the event loop that has taken too long, and only those', async (t) => {
     const overload = new Overload({ maxDelay: 100, maxMemory: undefined }, () => plenty)
@@ -52,9 +52,9 @@ suite('overload', () => {
       use = next
       await until(() => admits(overload) === isAdmitted, `requests are ${isAdmitted ? 'still' : 'not'} refused`)
     }
-    await becomes(false, { heap: 86, maxHeap: 100, external: 0 })
-    await becomes(true, { heap: 84, maxHeap: 100, external: 0 })
-    await becomes(false, { heap: 84, maxHeap: 100, external: 1000 })
+    await becomes(false, { used_heap_size: 86, heap_size_limit: 100, external_memory: 0 })
+    await becomes(true, { used_heap_size: 84, heap_size_limit: 100, external_memory: 0 })
+    await becomes(false, { used_heap_size: 84, heap_size_limit: 100, external_memory: 1000 })
     await becomes(true, plenty)
   })
 

@@ -21,6 +21,10 @@ interface AdmissionParts {
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
 type Work = 'search' | 'export' | 'stream' | 'import' | 'dryRun' | 'patch' | 'change'
 
+/** Work at once, in all and per token. */
+type Places = readonly [inAll: number, perToken: number]
+const NONE: Places = [0, 0]
+
 /**
  * Runs a bounded amount of long work at once, fairly between tokens. Ends work when its client leaves, when its token
  * is revoked or expires, and after its timeout.
@@ -32,37 +36,25 @@ export class Admission {
   readonly #deferred: DeferredTasks
 
   constructor(config: Config, { tokens, deferred, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
-    const atOnce = (noun: string, running: number, runningPerToken: number, shared?: QueueOptions['shared']) =>
-      new FairQueue({ noun, running, runningPerToken, waiting: 0, waitingPerToken: 0, shared })
+    const queue = (
+      noun: string,
+      [running, runningPerToken]: Places,
+      [waiting, waitingPerToken]: Places = NONE,
+      shared?: QueueOptions['shared'],
+    ) => new FairQueue({ noun, running, runningPerToken, waiting, waitingPerToken, shared })
+    const { maxPatches, maxWaiting, changeQueue, changeQueuePerToken } = config
+    const searches: Places = [config.maxSearches, config.maxSearchesPerToken]
     const long = { noun: 'exports and dry runs', running: new Bound(maxLongWork) }
     this.#queues = {
-      search: new FairQueue({
-        noun: 'searches',
-        running: config.maxSearches,
-        runningPerToken: config.maxSearchesPerToken,
-        waiting: config.searchQueue,
-        waitingPerToken: config.searchQueuePerToken,
-      }),
-      export: atOnce('exports', config.maxExports, config.maxExportsPerToken, long),
-      stream: atOnce('streams', config.maxStreams, config.maxStreamsPerToken),
-      import: atOnce('imports', config.maxImports, config.maxImportsPerToken),
+      search: queue('searches', searches, [config.searchQueue, config.searchQueuePerToken]),
+      export: queue('exports', [config.maxExports, config.maxExportsPerToken], NONE, long),
+      dryRun: queue('dry runs', [config.maxDryRuns, config.maxDryRunsPerToken], NONE, long),
+      import: queue('imports', [config.maxImports, config.maxImportsPerToken]),
+      stream: queue('streams', [config.maxStreams, config.maxStreamsPerToken]),
       // A patch of a few bytes may read and answer a plant of two mebibytes.
-      patch: new FairQueue({
-        noun: 'patches',
-        running: config.maxPatches,
-        runningPerToken: config.maxPatches,
-        waiting: config.maxWaiting,
-        waitingPerToken: config.maxWaiting,
-      }),
+      patch: queue('patches', [maxPatches, maxPatches], [maxWaiting, maxWaiting]),
       // One at a time: each is a commit of its own, so a create waits for at most one of them.
-      change: new FairQueue({
-        noun: 'changes of tokens and reservations of ids',
-        running: 1,
-        runningPerToken: 1,
-        waiting: config.changeQueue,
-        waitingPerToken: config.changeQueuePerToken,
-      }),
-      dryRun: atOnce('dry runs', config.maxDryRuns, config.maxDryRunsPerToken, long),
+      change: queue('changes of tokens and reservations of ids', [1, 1], [changeQueue, changeQueuePerToken]),
     }
     this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens

@@ -61,20 +61,16 @@ export class Compressor {
     this.bound = new Bound(limit)
   }
 
-  /** Whether a body of this size may be compressed now. Counts it as uncompressed if not. */
-  hasRoom(size: number): boolean {
-    if (this.bound.used === 0 || this.bound.hasRoom(size)) return true
-    this.bound.refused++
-    return false
-  }
-
-  async compress(body: Buffer, coding: Coding): Promise<Buffer> {
-    this.bound.used += body.length
-    try {
-      return await COMPRESSORS[coding](body)
-    } finally {
-      this.bound.used -= body.length
+  /** @returns undefined without room */
+  compress(body: Buffer, coding: Coding): Promise<Buffer> | undefined {
+    if (this.bound.used > 0 && !this.bound.hasRoom(body.length)) {
+      this.bound.refused++
+      return undefined
     }
+    this.bound.used += body.length
+    return COMPRESSORS[coding](body).finally(() => {
+      this.bound.used -= body.length
+    })
   }
 }
 

@@ -28,7 +28,6 @@ interface Answers {
 export class RequestLog {
   readonly #log: Logger
   readonly #answers = new Map<string, Answers>()
-  readonly #refused = new Map<number, number>()
   readonly #addresses: ClientAddresses
   readonly #refusals: RefusalLog
   /** Unique to this run of the process. */
@@ -40,7 +39,9 @@ export class RequestLog {
     this.#addresses = addresses
     this.#refusals = new RefusalLog(log)
     metrics.series('plantstore_http_requests_total', () => this.#requests())
-    metrics.series('plantstore_refusals_total', () => [...this.#refused].map(([error, count]) => [{ error }, count]))
+    metrics.series('plantstore_refusals_total', () =>
+      [...this.#refusals.counts].map(([error, count]) => [{ error }, count]),
+    )
     metrics.histogram('plantstore_http_request_seconds', 1000, () =>
       [...this.#answers].map(([operation, { milliseconds }]) => [{ operation }, milliseconds]),
     )
@@ -70,13 +71,11 @@ export class RequestLog {
   /** Records a refusal. */
   refused(exchange: Exchange, refusal: AppError): void {
     this.#refusals.write(refusal, () => this.#fieldsOf(exchange))
-    this.#countRefusal(refusal.number)
     this.#observe(exchange, refusal.status)
   }
 
   /** Logs the reason for which the service cut an answer off. `unanswered` then records the request. */
   cutOff(exchange: Exchange, refusal: AppError): void {
-    this.#countRefusal(refusal.number)
     this.#refusals.write(refusal, () => ({ ...this.#fieldsOf(exchange), brokenOff: true }))
   }
 
@@ -88,7 +87,6 @@ export class RequestLog {
   note(refusal: AppError, address: string | undefined): string {
     const req = this.#newId()
     this.#refusals.write(refusal, () => ({ req, address: this.#addresses.of(address, {}) }))
-    this.#countRefusal(refusal.number)
     this.#countAnswer('none', refusal.status, 0)
     return req
   }
@@ -115,11 +113,6 @@ export class RequestLog {
     }
     answers.byStatus[status] = (answers.byStatus[status] ?? 0) + 1
     answers.milliseconds.observe(milliseconds)
-  }
-
-  /** Counts a refusal, also one that the client does not get. */
-  #countRefusal(error: number): void {
-    this.#refused.set(error, (this.#refused.get(error) ?? 0) + 1)
   }
 
   *#requests(): Generator<readonly [Labels, number]> {
@@ -175,6 +168,8 @@ interface RefusalFields {
  * address. The next line about the same number has the number of suppressed lines.
  */
 export class RefusalLog {
+  /** All refusals by their numbers, also those that no client gets. */
+  readonly counts = new Map<number, number>()
   readonly #log: Logger
   readonly #lines = new Windows(WINDOW)
 
@@ -185,6 +180,7 @@ export class RefusalLog {
   /** @param about makes the fields of the line; not called once a second has all its lines of the number */
   write(refusal: AppError, about: () => RefusalFields): void {
     const { status, number, cause } = refusal
+    this.counts.set(number, (this.counts.get(number) ?? 0) + 1)
     const fields = this.#log.levelVal <= DEBUG ? about() : this.#admitted(number, about)
     if (fields === undefined) return
     const all = { ...fields, status, error: number }

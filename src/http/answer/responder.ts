@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { ClientAddresses } from '../../base/network.ts'
 import { AppError, errorJson } from '../../domain/errors.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { endAfterBody } from '../port/refusals.ts'
 import type { SlowClients, Transfer } from '../port/slow-clients.ts'
@@ -26,18 +27,9 @@ interface ResponderOptions {
   /** Undefined: scripts of other origins cannot read any answer. */
   readonly cors: Cors | undefined
   readonly slowClients: SlowClients
-  readonly limits: ResponderLimits
+  readonly limits: Pick<Config, 'publicUrl' | 'keepAliveTimeout' | 'compressionLimit'>
   /** Returns the address that every 401 names (RFC 9728 section 5.1); undefined: none. */
   readonly metadataUrl?: (() => string) | undefined
-}
-
-interface ResponderLimits {
-  /** The address that clients use; undefined where the operator gave none. */
-  readonly publicUrl: string | undefined
-  /** Milliseconds for which a connection may be idle; 0 for no limit. */
-  readonly keepAliveTimeout: number
-  /** Bytes of answers that may be compressed at once. */
-  readonly compressionLimit: number
 }
 
 /**
@@ -86,12 +78,9 @@ export class Responder {
   reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
     if (exchange.change !== undefined) this.audit.answered(exchange)
     const coding = body === undefined ? undefined : codingOf(exchange.request, body)
-    if (body === undefined || coding === undefined || !this.compressor.hasRoom(Buffer.byteLength(body))) {
-      this.#reply(exchange, status, headers, body)
-    } else {
-      const compressing = this.compressor.compress(Buffer.from(body), coding)
-      this.#replyCompressed(exchange, status, withCoding(headers, coding), compressing)
-    }
+    const compressing = body && coding && this.compressor.compress(Buffer.from(body), coding)
+    if (compressing) this.#replyCompressed(exchange, status, withCoding(headers, coding), compressing)
+    else this.#reply(exchange, status, headers, body)
   }
 
   /** Answers 200 with a file that never changes. Compresses it once for each coding. */
@@ -159,7 +148,6 @@ export class Responder {
     const coding = isLive ? undefined : preferredCoding(request.headers['accept-encoding'])
     if (coding !== undefined) withCoding(headers, coding)
     const pieces = coding === undefined ? plain : compressPieces(plain, coding)
-    const writer = new PartWriter(response, signal, isLive ? MAX_WRITE : PART_SIZE)
     try {
       let piece = await pieces.next()
       this.#begin(exchange, 200, headers)
@@ -167,7 +155,7 @@ export class Responder {
       for (; piece.done !== true && request.method !== 'HEAD'; piece = await pieces.next()) {
         const bytes = typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value
         this.#slowClients.resize(watched, bytes.length)
-        await writer.write(bytes)
+        await writeParts(response, bytes, signal, isLive ? MAX_WRITE : PART_SIZE)
         this.#slowClients.resize(watched, 0)
         // A client that reads as fast as the store would otherwise occupy the event loop.
         await nextTurn()
@@ -180,8 +168,6 @@ export class Responder {
     } catch (error) {
       await this.#close(exchange, pieces)
       this.#breakOff(exchange, error)
-    } finally {
-      writer.close()
     }
   }
 
@@ -230,16 +216,13 @@ export class Responder {
     headers.push('Content-Length', String(body.length))
     this.#begin(exchange, status, headers)
     this.#watch(exchange, body.length)
-    const writer = new PartWriter(exchange.response, exchange.signal)
     try {
-      await writer.write(body)
+      await writeParts(exchange.response, body, exchange.signal)
       if (closesEarly(exchange, headers)) endAfterBody(exchange.response)
       else exchange.response.end()
       this.#requests.answered(exchange, status)
     } catch {
       this.#requests.unanswered(exchange)
-    } finally {
-      writer.close()
     }
   }
 
@@ -335,50 +318,34 @@ const AT_ONCE = 1
 
 /**
  * Writes bytes in parts, each once the system has taken the one before: so SlowClients sees how fast the client reads.
+ *
+ * @param signal must abort when the client leaves
+ * @param mostAtOnce bytes of a part for a client that takes each at once: fewer writes take less of the processor
+ * @throws the reason of the signal
  */
-class PartWriter {
-  readonly #response: ServerResponse
-  readonly #signal: AbortSignal
-  readonly #mostAtOnce: number
-  readonly #onAbort = () => this.#reject(this.#signal.reason)
-  #size = PART_SIZE
-  #reject: (reason: unknown) => void = () => {}
-
-  /**
-   * @param signal must abort when the client leaves. Call `close` at the end
-   * @param mostAtOnce bytes of a part for a client that takes each at once: fewer writes take less of the processor
-   */
-  constructor(response: ServerResponse, signal: AbortSignal, mostAtOnce = PART_SIZE) {
-    this.#response = response
-    this.#signal = signal
-    this.#mostAtOnce = mostAtOnce
-    signal.addEventListener('abort', this.#onAbort)
-  }
-
-  /** @throws the reason of the signal */
-  async write(bytes: Buffer): Promise<void> {
-    for (let from = 0; from < bytes.length; ) {
-      this.#signal.throwIfAborted()
-      const startedAt = performance.now()
-      const to = from + this.#size
-      await this.#written(bytes.subarray(from, to))
-      from = to
-      this.#size = performance.now() - startedAt < AT_ONCE ? this.#mostAtOnce : PART_SIZE
-    }
-  }
-
-  close(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort)
-  }
-
-  #written(part: Buffer): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#reject = reject
-      this.#response.write(part, (error) => {
+async function writeParts(
+  response: ServerResponse,
+  bytes: Buffer,
+  signal: AbortSignal,
+  mostAtOnce = PART_SIZE,
+): Promise<void> {
+  let size = PART_SIZE
+  for (let from = 0; from < bytes.length; ) {
+    signal.throwIfAborted()
+    const startedAt = performance.now()
+    const part = bytes.subarray(from, from + size)
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => reject(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      response.write(part, (error) => {
         // After a fault the connection closes, which aborts the signal.
-        if (error == null) resolve()
+        if (error != null) return
+        signal.removeEventListener('abort', onAbort)
+        resolve()
       })
     })
+    from += part.length
+    size = performance.now() - startedAt < AT_ONCE ? mostAtOnce : PART_SIZE
   }
 }
 

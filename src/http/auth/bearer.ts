@@ -251,23 +251,20 @@ export const revokedToken = (): AppError => badToken(40102, 'the access token wa
 export const expiredToken = (): AppError => badToken(40103, EXPIRED)
 
 /** The refusal of a request for a token with more rights than the token of the request. */
-export const tooStrong = (message: string, scopes: readonly Scope[]): AppError =>
-  new HttpError(40302, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
+export const tooStrong = (message: string, scopes: readonly Scope[]): AppError => insufficient(40302, message, scopes)
 
 /** @throws AppError 40301 when the identity lacks one of the scopes, or has none at all, as a JWT may */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {
   if (identity.scopes.length === 0) {
-    const details = challenge(
-      `error="insufficient_scope", scope="${(scopes.length === 0 ? SCOPES : scopes).join(' ')}"`,
-    )
-    throw new HttpError(40301, 'the access token has no scope of this service', details)
+    const needed = scopes.length === 0 ? SCOPES : scopes
+    throw insufficient(40301, 'the access token has no scope of this service', needed)
   }
-  for (const scope of scopes) {
-    if (identity.scopes.includes(scope)) continue
-    const details = challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`)
-    throw new HttpError(40301, `the access token lacks the scope ${scope}`, details)
-  }
+  const missing = scopes.find((scope) => !identity.scopes.includes(scope))
+  if (missing !== undefined) throw insufficient(40301, `the access token lacks the scope ${missing}`, scopes)
 }
+
+const insufficient = (number: 40301 | 40302, message: string, scopes: readonly Scope[]): AppError =>
+  new HttpError(number, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 
 const challenge = (details = ''): { headers: Record<string, string> } => ({
   headers: { 'WWW-Authenticate': details === '' ? REALM : `${REALM}, ${details}` },

@@ -187,7 +187,9 @@ export class Connection {
   /** Stops reading until `read`. */
   pause(): void {
     this.isPaused = true
-    this.#stopReading()
+    this.socket.pause()
+    // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
+    this.socket.emit('pause')
   }
 
   read(): void {
@@ -281,13 +283,7 @@ export class Connection {
   #resumed(): void {
     // Node.js takes a socket back from its parser for a listener that is added while the socket reads.
     if (this.#isDropping) this.socket.removeAllListeners('data').on('data', () => {})
-    else if (this.isPaused) this.#stopReading()
-  }
-
-  #stopReading(): void {
-    this.socket.pause()
-    // After a pause and a resume within one tick, Node.js reads a paused socket, on which `pause` does nothing.
-    this.socket.emit('pause')
+    else if (this.isPaused) this.pause()
   }
 
   #close(): void {

@@ -1,15 +1,10 @@
 import { Bound } from '../../base/counts.ts'
 import type { AppError } from '../../domain/errors.ts'
+import type { Config } from '../../settings/config.ts'
 import { closing } from '../answer/refusal.ts'
 
-interface SlowClientLimits {
-  /** Milliseconds for which a client may keep the service waiting; 0 for no limit, whatever `leastSpeed` is. */
-  readonly stallTimeout: number
-  /** Bytes per second, on average. */
-  readonly leastSpeed: number
-  /** Bytes of answers that may wait for their clients, in total. */
-  readonly unreadLimit: number
-}
+/** No stall timeout (0): no client is too slow, whatever the least speed. */
+type SlowClientLimits = Pick<Config, 'stallTimeout' | 'leastSpeed' | 'unreadLimit'>
 
 /** A body that a client sends, or an answer that it reads. */
 export interface Transfer {

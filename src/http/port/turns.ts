@@ -1,7 +1,8 @@
 import { totalmem } from 'node:os'
-import { getHeapStatistics } from 'node:v8'
+import { getHeapStatistics, type HeapInfo } from 'node:v8'
 import type { BoundUse } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Config } from '../../settings/config.ts'
 
 /** The most consecutive turns of the event loop that other work skips while clients connect. */
 const MAX_SKIPPED = 7
@@ -81,9 +82,10 @@ interface Queue {
  * Node.js parses a chunk of 64 KiB at once: up to 3,600 requests, 7 MB and 20 ms. Chunks of 1,000 connections may be
  * ready in one turn, which would take 15 s and gigabytes.
  *
- * At first every connection reads at any time, at no cost. Past TURN_BYTES, all other connections pause in the middle
- * of the turn: libuv skips a socket that stops reading before its event. From then on, those that the service has read
- * before and new ones read in turns: one of them after a turn with more than TURN_BYTES, else twice as many as before.
+ * While no request waits, every connection reads at any time, at no cost. Past TURN_BYTES, all other connections pause
+ * in the middle of the turn: libuv skips a socket that stops reading before its event. From then on, those that the
+ * service has read before and new ones read in turns: one of them after a turn with more than TURN_BYTES, else twice as
+ * many as before.
  */
 export class ReadScheduler {
   readonly #all: () => Iterable<Reader>
@@ -92,9 +94,9 @@ export class ReadScheduler {
   readonly #fresh: Queue = { connections: [], size: 1 }
   #reading = this.#known
   #takesNewest = false
+  /** Bytes of requests that began to wait since the last turn. */
   #bytes = 0
   #takesTurns = false
-  #isCounting = false
   #skipped = 0
 
   /** @param all returns all open connections */
@@ -105,27 +107,17 @@ export class ReadScheduler {
 
   /** Counts the memory of a request that waits behind others. */
   count(bytes: number): void {
+    const isOver = this.#bytes > TURN_BYTES
     this.#bytes += bytes
-    if (this.#bytes > TURN_BYTES) this.#pauseAll()
-    if (this.#isCounting || this.#takesTurns) return
-    this.#isCounting = true
-    setImmediate(() => {
-      this.#isCounting = false
-      if (!this.#takesTurns) this.#bytes = 0
-    })
+    if (!isOver && this.#bytes > TURN_BYTES) for (const connection of this.#all()) this.#pause(connection)
+    if (!this.#takesTurns) setImmediate(this.#turn)
+    this.#takesTurns = true
   }
 
   /** Adds a new connection. */
   add(connection: Reader): void {
     // Node starts reading the connection after this event.
     if (this.#takesTurns) process.nextTick(() => this.#pause(connection))
-  }
-
-  #pauseAll(): void {
-    for (const connection of this.#all()) this.#pause(connection)
-    if (this.#takesTurns) return
-    this.#takesTurns = true
-    setImmediate(this.#turn)
   }
 
   #pause(connection: Reader): void {
@@ -136,7 +128,8 @@ export class ReadScheduler {
   }
 
   readonly #turn = (): void => {
-    if (!this.#deferred.isAccepting || this.#skipped++ === MAX_SKIPPED) {
+    const arePaused = this.#known.connections.length + this.#fresh.connections.length > 0
+    if (!arePaused || !this.#deferred.isAccepting || this.#skipped++ === MAX_SKIPPED) {
       this.#skipped = 0
       this.#reading.size = this.#bytes > TURN_BYTES ? 1 : Math.min(MAX_READERS, 2 * this.#reading.size)
       this.#bytes = 0
@@ -164,20 +157,8 @@ export class ReadScheduler {
   }
 }
 
-interface OverloadLimits {
-  /** Milliseconds. */
-  readonly maxDelay: number
-  /** Bytes; undefined: MEMORY_SHARE of the memory of the machine or the container. */
-  readonly maxMemory: number | undefined
-}
-
-/** The memory of the process, in bytes. */
-export interface MemoryUse {
-  readonly heap: number
-  readonly maxHeap: number
-  /** Bytes of buffers, which are outside the heap. */
-  readonly external: number
-}
+/** The memory of the process, in bytes. Buffers are outside the heap. */
+export type MemoryUse = Pick<HeapInfo, 'used_heap_size' | 'heap_size_limit' | 'external_memory'>
 
 /** Milliseconds between two checks of the clock and the memory. */
 const INTERVAL = 100
@@ -209,7 +190,10 @@ export class Overload {
   /** The time of this turn's first request after which the timer was late; undefined without one. */
   #delayedSince: number | undefined
 
-  constructor({ maxDelay, maxMemory = memoryShare() }: OverloadLimits, readMemory: () => MemoryUse = memoryUse) {
+  constructor(
+    { maxDelay, maxMemory = memoryShare() }: Pick<Config, 'maxDelay' | 'maxMemory'>,
+    readMemory: () => MemoryUse = getHeapStatistics,
+  ) {
     this.#maxTurn = maxDelay * TURN_SHARE
     this.#maxMemory = maxMemory
     this.#readMemory = readMemory
@@ -219,12 +203,12 @@ export class Overload {
 
   /** The bytes of the heap and of buffers. */
   get memory(): BoundUse {
-    return { max: this.#maxMemory, used: this.#memory.heap + this.#memory.external }
+    return { max: this.#maxMemory, used: this.#memory.used_heap_size + this.#memory.external_memory }
   }
 
   /** The bytes of the heap. */
   get heap(): BoundUse {
-    return { max: HEAP_SHARE * this.#memory.maxHeap, used: this.#memory.heap }
+    return { max: HEAP_SHARE * this.#memory.heap_size_limit, used: this.#memory.used_heap_size }
   }
 
   /**
@@ -257,11 +241,6 @@ export class Overload {
     this.#memory = this.#readMemory()
     this.#isFull = [this.heap, this.memory].some(({ used, max }) => used > max)
   }
-}
-
-function memoryUse(): MemoryUse {
-  const { used_heap_size, heap_size_limit, external_memory } = getHeapStatistics()
-  return { heap: used_heap_size, maxHeap: heap_size_limit, external: external_memory }
 }
 
 function memoryShare(): number {

@@ -3,6 +3,7 @@ import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
+import type { Config } from '../../settings/config.ts'
 import { closing, HttpError } from '../answer/refusal.ts'
 import type { Method, Operation } from '../operations.ts'
 import { type MediaType, readMediaType } from './head.ts'
@@ -113,52 +114,94 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 export type Route = (exchange: Exchange) => void
 
 /**
- * Reads the whole body of a request, or refuses it by its headers.
+ * Reads the whole body of a request.
  *
- * @param memory has the size limit
+ * @param memory has the size limit, and counts the bytes of this body
  * @param use called with the body, unless the client leaves first
- * @param refuse called instead with an AppError: 41301 when the body is too large, 41501 when the operation does not
- *   take its media type, 42901 or 50302 when bodies take too much memory
+ * @param refuse called instead with an AppError: 41301 when the body is too large, 42901 or 50302 when bodies take too
+ *   much memory, and the refusal of a body whose rest can never arrive
+ * @throws AppError 41301 or 41501 where the headers suffice for a refusal
  */
 export function readBody(
   exchange: Exchange,
   operation: Operation,
   memory: BodyMemory,
   use: (body: Buffer) => void,
-  refuse: (refusal: AppError) => void,
+  refuse: (refusal: unknown) => void,
 ): void {
-  const limit = memory.bodyLimit
-  const refusal = refusalByHeaders(exchange, operation, limit)
-  if (refusal === undefined) {
-    readWhole(exchange, memory, (body) => (body === undefined ? refuse(tooLarge(limit)) : use(body)), refuse)
-  } else {
-    refuse(refusal)
+  const { request } = exchange
+  checkBodyHeaders(exchange, operation, memory.bodyLimit)
+  if (request.readableEnded) {
+    use(EMPTY)
+    return
   }
+  let length = 0
+  let isDone = false
+  /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */
+  let kept: Buffer = EMPTY
+  const drop = (reason: unknown) => {
+    if (isDone) return
+    isDone = true
+    kept = EMPTY
+    memory.release(exchange)
+    refuse(reason)
+  }
+  request.on('data', (chunk: Buffer) => {
+    if (isDone) return
+    try {
+      kept = withChunk(exchange, memory, kept, length, chunk)
+      length += chunk.length
+    } catch (error) {
+      drop(error)
+    }
+  })
+  request.on('end', () => {
+    if (isDone) return
+    isDone = true
+    use(kept.length === length ? kept : kept.subarray(0, length))
+    kept = EMPTY
+  })
+  exchange.askForBody(drop)
 }
 
-/** Returns the refusal of a body by its headers; undefined where they are acceptable. */
-export function refusalByHeaders(
-  { request: { headers } }: Exchange,
-  operation: Operation,
-  limit: number,
-): AppError | undefined {
-  if (Number(headers['content-length'] ?? 0) > limit) return tooLarge(limit)
+const EMPTY = Buffer.alloc(0)
+
+/**
+ * Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes.
+ *
+ * @throws AppError as soon as the body exceeds the limit, or the memory has no room for it
+ */
+function withChunk(exchange: Exchange, memory: BodyMemory, kept: Buffer, length: number, chunk: Buffer): Buffer {
+  const needed = length + chunk.length
+  if (needed > memory.bodyLimit) throw tooLarge(memory.bodyLimit)
+  let buffer = kept
+  if (needed > kept.length) {
+    const size = length === 0 ? needed : Math.min(memory.bodyLimit, Math.max(needed, 2 * kept.length))
+    memory.grow(exchange, size)
+    if (length === 0) return chunk
+    buffer = Buffer.allocUnsafeSlow(size)
+    kept.copy(buffer, 0, 0, length)
+  }
+  chunk.copy(buffer, length)
+  return buffer
+}
+
+/** @throws AppError 41301 for a body that is too large, 41501 for one of another type than the operation takes */
+export function checkBodyHeaders({ request: { headers } }: Exchange, operation: Operation, limit: number): void {
+  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   const coding = headers['content-encoding'] ?? 'identity'
-  if (coding.toLowerCase() !== 'identity') return unsupported(operation, 'compressed bodies are not supported')
-  const type = headers['content-type']
+  if (coding.toLowerCase() !== 'identity') throw unsupported(operation, 'compressed bodies are not supported')
+  const header = headers['content-type'] ?? ''
   // Nearly every request has exactly this type. This saves a create 1 µs.
-  return type === operation.mediaTypes[0] ? undefined : refusalByType(operation, type ?? '')
-}
-
-function refusalByType(operation: Operation, header: string): AppError | undefined {
+  if (header === operation.mediaTypes[0]) return
   const mediaType = readMediaType(header)
   if (mediaType === undefined) {
-    return unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
+    throw unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
   }
-  if (!operation.mediaTypes.includes(mediaType.type)) return unsupported(operation, 'the media type is not supported')
+  if (!operation.mediaTypes.includes(mediaType.type)) throw unsupported(operation, 'the media type is not supported')
   const charset = charsetOf(mediaType)
-  if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return undefined
-  return unsupported(operation, 'the charset is not supported')
+  if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return
+  throw unsupported(operation, 'the charset is not supported')
 }
 
 /** The charset of a body, in lower case. */
@@ -182,81 +225,6 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
 /** Closes the connection, because to reuse it the service would have to read the rest of the body. */
 const tooLarge = (limit: number): AppError => closing(41301, `the body is larger than ${limit} bytes`)
 
-/**
- * Collects the whole body of a request.
- *
- * @param memory has the size limit, and counts the bytes of this body
- * @param use called with the body, or with undefined as soon as the body exceeds the limit; never called when the
- *   client leaves first
- * @param fail called instead when the rest of the body cannot arrive, or the memory has no room for it
- */
-function readWhole(
-  exchange: Exchange,
-  memory: BodyMemory,
-  use: (body: Buffer | undefined) => void,
-  fail: (refusal: AppError) => void,
-): void {
-  const { request } = exchange
-  if (request.readableEnded) {
-    use(EMPTY)
-    return
-  }
-  let length = 0
-  let isDone = false
-  /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */
-  let kept: Buffer = EMPTY
-  const drop = (report: () => void) => {
-    if (isDone) return
-    isDone = true
-    kept = EMPTY
-    memory.release(exchange)
-    report()
-  }
-  request.on('data', (chunk: Buffer) => {
-    const from = length
-    length += chunk.length
-    if (isDone) return
-    if (length > memory.bodyLimit) return drop(() => use(undefined))
-    try {
-      kept = withChunk(exchange, memory, kept, from, chunk)
-    } catch (error) {
-      drop(() => fail(error as AppError))
-    }
-  })
-  request.on('end', () => {
-    if (isDone) return
-    isDone = true
-    use(kept.length === length ? kept : kept.subarray(0, length))
-    kept = EMPTY
-  })
-  exchange.askForBody((refusal) => drop(() => fail(refusal)))
-}
-
-const EMPTY = Buffer.alloc(0)
-
-/** Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes. */
-function withChunk(exchange: Exchange, memory: BodyMemory, kept: Buffer, length: number, chunk: Buffer): Buffer {
-  const needed = length + chunk.length
-  if (length > 0 && needed <= kept.length) {
-    chunk.copy(kept, length)
-    return kept
-  }
-  const size = length === 0 ? needed : Math.min(memory.bodyLimit, Math.max(needed, 2 * kept.length))
-  memory.grow(exchange, size)
-  if (length === 0) return chunk
-  const larger = Buffer.allocUnsafeSlow(size)
-  kept.copy(larger, 0, 0, length)
-  chunk.copy(larger, length)
-  return larger
-}
-
-interface BodyLimits {
-  /** Bytes of the largest body. */
-  readonly bodyLimit: number
-  /** Bytes of all bodies in memory. */
-  readonly bodyMemory: number
-}
-
 /** Bytes. A body up to this size does not count, so that nearly every create costs nothing here. */
 const MAX_UNCOUNTED = 4096
 
@@ -269,7 +237,7 @@ export class BodyMemory {
   readonly #byExchange = new Map<Exchange, number>()
 
   /** A token may use half of the memory. A single body always has room. */
-  constructor({ bodyLimit, bodyMemory }: BodyLimits) {
+  constructor({ bodyLimit, bodyMemory }: Pick<Config, 'bodyLimit' | 'bodyMemory'>) {
     this.bodyLimit = bodyLimit
     this.bound = new Bound(Math.max(bodyMemory, bodyLimit))
     this.#maxOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)

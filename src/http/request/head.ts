@@ -33,7 +33,7 @@ export function preferredType<Type extends string>(
 /** The qualities of media ranges; undefined where the header names no range, or is malformed. */
 function readRanges(accept: string): Map<string, number> | undefined {
   const ranges = new Map<string, number>()
-  for (const { type, parameters } of readMediaTypes(accept) ?? []) {
+  for (const { type, parameters } of readMediaTypes(accept)) {
     const quality = readQuality(parameters.get('q'))
     if (quality === undefined) return undefined
     ranges.set(type, Math.max(quality, ranges.get(type) ?? 0))
@@ -83,17 +83,8 @@ function readQuality(text = '1'): number | undefined {
 }
 
 /** The first name with the highest quality; undefined where no quality is above 0. */
-function best<Name extends string>(names: readonly Name[], qualityOf: (name: Name) => number): Name | undefined {
-  let found: Name | undefined
-  let highest = 0
-  for (const name of names) {
-    const quality = qualityOf(name)
-    if (quality <= highest) continue
-    found = name
-    highest = quality
-  }
-  return found
-}
+const best = <Name extends string>(names: readonly Name[], qualityOf: (name: Name) => number): Name | undefined =>
+  names.filter((name) => qualityOf(name) > 0).toSorted((a, b) => qualityOf(b) - qualityOf(a))[0]
 
 /** A media type with its parameters: type and names in lower case, values without their quotes. */
 export interface MediaType {
@@ -103,8 +94,9 @@ export interface MediaType {
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
-const TYPE = new RegExp(`[ \\t]*(${TOKEN}/${TOKEN})[ \\t]*(?=[;,]|$)`, 'y')
-const PARAMETER = new RegExp(`;[ \\t]*(?:(${TOKEN})=(${TOKEN}|${QUOTED}))?[ \\t]*(?=[;,]|$)`, 'y')
+const PARAMETER = `;[ \\t]*(${TOKEN})=(${TOKEN}|${QUOTED})`
+/** A media type, with the blanks and empty elements before it in a list. */
+const MEDIA_TYPE = new RegExp(`[ \\t,]*(${TOKEN}/${TOKEN})((?:[ \\t]*(?:${PARAMETER}|;))*)[ \\t]*(?=,|$)`, 'gy')
 
 /**
  * Reads a Content-Type (RFC 9110 section 8.3.1).
@@ -113,46 +105,24 @@ const PARAMETER = new RegExp(`;[ \\t]*(?:(${TOKEN})=(${TOKEN}|${QUOTED}))?[ \\t]
  */
 export function readMediaType(text: string): MediaType | undefined {
   const list = readMediaTypes(text)
-  return list?.length === 1 ? list[0] : undefined
+  return list.length === 1 ? list[0] : undefined
 }
 
-/**
- * Reads a list of media types, as in Accept (RFC 9110 section 12.5.1). Skips empty elements.
- *
- * @returns undefined where it is malformed, or gives a parameter of one type twice
- */
-function readMediaTypes(text: string): MediaType[] | undefined {
-  const list: MediaType[] = []
-  for (let at = 0; at < text.length; ) {
-    if (/[ \t,]/.test(text.charAt(at))) {
-      at++
-      continue
-    }
-    const found = readOne(text, at)
-    if (found === undefined) return undefined
-    list.push(found.mediaType)
-    at = found.end
-  }
-  return list
+/** Reads a list of media types, as in Accept. Empty where it is malformed, or gives a parameter of one type twice. */
+function readMediaTypes(text: string): MediaType[] {
+  const list = elementsIn(text, MEDIA_TYPE).map(([, type = '', rest = '']) => {
+    const pairs = [...rest.matchAll(new RegExp(PARAMETER, 'g'))]
+    const parameters = new Map(pairs.map(([, name = '', value = '']) => [name.toLowerCase(), unquoted(value)]))
+    return { type: type.toLowerCase(), parameters, isOnce: parameters.size === pairs.length }
+  })
+  return list.every(({ isOnce }) => isOnce) ? list : []
 }
 
-function readOne(text: string, start: number): { mediaType: MediaType; end: number } | undefined {
-  TYPE.lastIndex = start
-  const type = TYPE.exec(text)?.[1]
-  if (type === undefined) return undefined
-  const parameters = new Map<string, string>()
-  let end = TYPE.lastIndex
-  while (text.charAt(end) === ';') {
-    PARAMETER.lastIndex = end
-    const found = PARAMETER.exec(text)
-    if (found === null) return undefined
-    end = PARAMETER.lastIndex
-    const [, name, value = ''] = found
-    if (name === undefined) continue
-    if (parameters.has(name.toLowerCase())) return undefined
-    parameters.set(name.toLowerCase(), unquoted(value))
-  }
-  return { mediaType: { type: type.toLowerCase(), parameters }, end }
+/** The elements of a list in a header (RFC 9110 section 5.6.1), without empty ones; none where it is malformed. */
+function elementsIn(list: string, element: RegExp): RegExpExecArray[] {
+  const elements = [...list.matchAll(element)]
+  const length = elements.reduce((sum, [text]) => sum + text.length, 0)
+  return /^[ \t,]*$/.test(list.slice(length)) ? elements : []
 }
 
 const unquoted = (value: string): string =>
@@ -172,15 +142,12 @@ export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const
 
 /** An entity tag, with the blanks and empty elements before it in a list (RFC 9110 sections 5.6.1, 8.8.3). */
 const ELEMENT = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?=,|$)/gy
-const REST = /^[ \t,]*$/
 
 /** Reads the value of If-Match or If-None-Match; undefined for a malformed one. */
 export function readEntityTags(text: string): EntityTags | undefined {
   if (text === '*') return '*'
-  const elements = [...text.matchAll(ELEMENT)]
-  const length = elements.reduce((sum, [element]) => sum + element.length, 0)
-  if (elements.length === 0 || !REST.test(text.slice(length))) return undefined
-  return elements.map(([, tag = '']) => tag)
+  const elements = elementsIn(text, ELEMENT)
+  return elements.length === 0 ? undefined : elements.map(([, tag = '']) => tag)
 }
 
 /** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
@@ -250,10 +217,9 @@ interface RequestParts {
 export class ParameterReader {
   readonly #path: readonly Parameter[]
   readonly #query: ReadonlyMap<string, Parameter>
-  /** With their names in lower case, as Node.js writes them. */
-  readonly #headers: readonly (readonly [string, Parameter])[]
-  /** Preconditions that the operation does not take: names in lower case, and as the contract writes them. */
-  readonly #unsupported: readonly (readonly [string, string])[]
+  readonly #headers: readonly Parameter[]
+  /** Preconditions that the operation does not take. */
+  readonly #unsupported: readonly string[]
   readonly #defaults: Values
 
   /** @throws Error where the contract has a rule that this class does not enforce */
@@ -264,11 +230,8 @@ export class ParameterReader {
       throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
     this.#path = of('path')
     this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
-    this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])
-    const unsupported = isWrite
-      ? PRECONDITIONS.filter((name) => !of('header').some((taken) => taken.name === name))
-      : []
-    this.#unsupported = unsupported.map((name) => [name.toLowerCase(), name])
+    this.#headers = of('header')
+    this.#unsupported = PRECONDITIONS.filter((name) => isWrite && this.#headers.every((taken) => taken.name !== name))
     const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
     this.#defaults = Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default]))
   }
@@ -277,37 +240,34 @@ export class ParameterReader {
   read({ request: { url = '', headers }, pathParameters }: RequestParts): Values {
     const values: Record<string, unknown> = { ...this.#defaults }
     const faults: string[] = []
-    for (const parameter of this.#path) {
-      take(parameter, pathParameters[parameter.name] ?? '', values, faults)
+    const take = (parameter: Parameter, given: string | readonly string[]) => {
+      const [value, fault] = readValue(parameter, given)
+      values[parameter.name] = value
+      if (fault !== undefined) faults.push(`${parameter.name} ${fault}`)
     }
+    for (const parameter of this.#path) take(parameter, pathParameters[parameter.name] ?? '')
     const mark = url.indexOf('?')
-    if (mark !== -1) this.#readQuery(url.slice(mark + 1), values, faults)
-    for (const [key, parameter] of this.#headers) {
-      const text = headers[key]
-      if (typeof text === 'string') take(parameter, text, values, faults)
+    const query = mark === -1 ? NO_QUERY : readQueryString(url.slice(mark + 1))
+    const unknown: string[] = []
+    for (const [name, texts] of query ?? NO_QUERY) {
+      const parameter = this.#query.get(name)
+      if (parameter === undefined) unknown.push(name)
+      else if (parameter.schema.type === 'array') take(parameter, texts)
+      else if (texts.length > 1) faults.push(`${name} may be given only once`)
+      else take(parameter, texts[0] ?? '')
     }
-    for (const [key, name] of this.#unsupported) {
-      if (headers[key] !== undefined) faults.push(`${name} is not supported by this operation; leave it out`)
+    if (query === undefined) faults.push('the query is not valid percent-encoded UTF-8')
+    if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
+    for (const parameter of this.#headers) {
+      const text = headers[parameter.name.toLowerCase()]
+      if (typeof text === 'string') take(parameter, text)
+    }
+    for (const name of this.#unsupported) {
+      if (headers[name.toLowerCase()] !== undefined)
+        faults.push(`${name} is not supported by this operation; leave it out`)
     }
     if (faults.length > 0) throw new AppError(40003, faults.join('; '))
     return values
-  }
-
-  #readQuery(query: string, values: Record<string, unknown>, faults: string[]): void {
-    const all = readQueryString(query)
-    if (all === undefined) {
-      faults.push('the query is not valid percent-encoded UTF-8')
-      return
-    }
-    const unknown: string[] = []
-    for (const [name, texts] of all) {
-      const parameter = this.#query.get(name)
-      if (parameter === undefined) unknown.push(name)
-      else if (parameter.schema.type === 'array') check(parameter, texts, values, faults)
-      else if (texts.length > 1) faults.push(`${name} may be given only once`)
-      else take(parameter, texts[0] ?? '', values, faults)
-    }
-    if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
   }
 
   /** Leaves out names that may be secrets, and names beyond the fifth. */
@@ -319,23 +279,21 @@ export class ParameterReader {
   }
 }
 
-function take(parameter: Parameter, text: string, values: Record<string, unknown>, faults: string[]): void {
-  const { name, schema } = parameter
-  const exact = schema.format === undefined ? undefined : EXACT_FORMATS[schema.format]
-  if (exact === undefined) {
-    check(parameter, parsed(text, schema), values, faults)
-  } else {
-    const value = exact.read(text)
-    if (value === undefined) faults.push(`${name} must be ${exact.says}`)
-    else values[name] = value
-  }
-}
+const NO_QUERY: ReadonlyMap<string, readonly string[]> = new Map()
 
-function check({ name, faultsOf }: Parameter, value: unknown, values: Record<string, unknown>, faults: string[]): void {
-  values[name] = value
+/** Returns the value of a parameter, and its fault as the rest of a sentence that begins with its name. */
+function readValue(
+  { schema, faultsOf }: Parameter,
+  given: string | readonly string[],
+): [value: unknown, fault: string | undefined] {
+  const exact = EXACT_FORMATS[schema.format ?? '']
+  if (exact !== undefined && typeof given === 'string') {
+    const value = exact.read(given)
+    return value === undefined ? [value, `must be ${exact.says}`] : [value, undefined]
+  }
+  const value = typeof given === 'string' ? parsed(given, schema) : given
   // Reports the first fault only: a parameter with several values may have many.
-  const [fault] = faultsOf(value)
-  if (fault !== undefined) faults.push(`${name} ${fault.message}`)
+  return [value, faultsOf(value)[0]?.message]
 }
 
 /** Returns a text that is no value of the type unchanged; the schema then refuses it. */
