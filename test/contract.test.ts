@@ -15,6 +15,7 @@ import { absolute, type OperationObject, type ResponseObject, readContract, reso
 import { SlowClients } from '../src/http/port/slow-clients.ts'
 import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
 import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
+import { MAX_DEPTH } from '../src/json/scanner.ts'
 import { readConfig } from '../src/settings/config.ts'
 import { checkPlantSchemas } from './support/plant-schemas.ts'
 
@@ -190,9 +191,9 @@ suite('the error numbers', () => {
 })
 
 test('the contract states the default limits of the configuration', () => {
-  const { bodyLimit, nestingLimit } = readConfig({}, {})
+  const { bodyLimit } = readConfig({}, {})
   const [, mebibytes, levels] = /at most (\d+) MiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
-  assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, nestingLimit])
+  assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, MAX_DEPTH])
 })
 
 suite('the service does not start', () => {

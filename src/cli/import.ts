@@ -45,8 +45,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const reporter = new ImportReporter()
   const progress = new Progress(() => ({ rows: reporter.rows, done: input.share }), { quiet })
   const take = (summary: ImportSummary) => reporter.add(summary, progress)
-  const batches = () =>
-    readPlants(format, input.content(), { textLimit: config.bodyLimit, nestingLimit: config.nestingLimit })
+  const batches = () => readPlants(format, input.content(), { textLimit: config.bodyLimit })
   try {
     if (target.kind === 'store') {
       const onNotice = (text: string) => progress.note(text)

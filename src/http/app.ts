@@ -84,15 +84,15 @@ export function buildApp(options: AppOptions): App {
   const streams = store.changes && new ChangeStreams(store.changes, state, stopping.signal)
   streams?.describe(metrics)
   const handlers: Handlers = {
-    ...plantHandlers(store, responder, admission, config.nestingLimit),
+    ...plantHandlers(store, responder, admission),
     ...plantListHandlers(store, responder, admission),
     ...importHandlers(store, responder, admission, slowClients, config, stopping.signal),
     ...exportHandlers(store, responder, admission),
     ...changeHandlers(store, responder, admission, streams),
     ...tagHandlers(store, responder, admission),
-    ...idHandlers(store, responder, admission, config.nestingLimit),
+    ...idHandlers(store, responder, admission),
     ...tokenHandlers(store, responder, admission, config),
-    ...webhookHandlers(store, options.delivery, responder, admission, config),
+    ...webhookHandlers(store, options.delivery, responder, admission),
     ...monitoring,
     ...(config.metricsPort === undefined ? {} : { getMetrics: refuseMetrics }),
     ...resourceMetadataHandlers(responder, config, origin),

@@ -22,8 +22,6 @@ export interface Batch {
 export interface ReadOptions {
   /** The most bytes of a name, and of a tag, as JSON. A row may have twice as many and its id. */
   readonly textLimit: number
-  /** The most levels of arrays and objects in a row of NDJSON. */
-  readonly nestingLimit: number
   /** Whether the sender says that the file is UTF-16. It must then begin with a byte order mark. */
   readonly isUtf16?: boolean
 }

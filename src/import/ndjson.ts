@@ -11,14 +11,11 @@ const BLANK = /^[ \t\r]*$/
  * Reads a plant from each line (https://github.com/ndjson/ndjson-spec), as from the body of a create. Ignores blank
  * lines. The last line needs no end.
  */
-export function readNdjson(
-  text: AsyncIterable<Buffer>,
-  { textLimit, nestingLimit }: ReadOptions,
-): AsyncGenerator<Batch, void> {
+export function readNdjson(text: AsyncIterable<Buffer>, { textLimit }: ReadOptions): AsyncGenerator<Batch, void> {
   const rowLimit = rowLimitOf(textLimit)
   const plantIn = ({ bytes }: Line): ImportedPlant | undefined => {
     if (bytes === undefined) throw new AppError(41301, `the row is larger than ${rowLimit} bytes`)
-    return isBlank(bytes) ? undefined : parseRow(bytes, nestingLimit, textLimit)
+    return isBlank(bytes) ? undefined : parseRow(bytes, textLimit)
   }
   return batchesOf(text, new Lines(rowLimit), plantIn, textLimit)
 }

@@ -11,7 +11,7 @@ import {
   validatePatch,
   validatePlant,
 } from '../domain/plant.ts'
-import { JsonFault, JsonScanner } from './scanner.ts'
+import { JsonFault, JsonScanner, MAX_DEPTH } from './scanner.ts'
 
 /** The origin of a JSON text: the whole body of a request, one row of a file, or the value of a member. */
 type JsonSubject = 'body' | 'row' | 'value'
@@ -21,14 +21,12 @@ type JsonSubject = 'body' | 'row' | 'value'
  * nesting.
  *
  * @param bytes the whole body, UTF-8 without byte order mark
- * @param maxDepth levels of arrays and objects
  * @param sizeLimit bytes besides long strings, which take less time per byte
  * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice;
  *   41301 when it exceeds sizeLimit
  */
 export function readJsonBody(
   bytes: Buffer,
-  maxDepth: number,
   { subject = 'body', sizeLimit = bytes.length }: { subject?: JsonSubject; sizeLimit?: number } = {},
 ): JsonBody {
   if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
@@ -36,7 +34,7 @@ export function readJsonBody(
     const mark = isUtf16Mark(bytes) ? ': it begins with a byte order mark of UTF-16; send UTF-8' : ''
     throw new AppError(40001, `the ${subject} is not valid UTF-8${mark}`)
   }
-  const scanner = new JsonScanner(bytes, maxDepth, sizeLimit)
+  const scanner = new JsonScanner(bytes, sizeLimit)
   try {
     const body = new JsonBody(bytes, subject, scanner.members(), scanner.hasEscapedName)
     const repeated = body.repeated()
@@ -45,7 +43,7 @@ export function readJsonBody(
     throw new AppError(40002, `the ${subject} has ${name} more than once; send each member once`)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
-    throw refusalOf(error, bytes, subject, maxDepth, sizeLimit)
+    throw refusalOf(error, bytes, subject, sizeLimit)
   }
 }
 
@@ -165,15 +163,9 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const isUtf16Mark = ([first, second]: Buffer): boolean =>
   (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 
-function refusalOf(
-  { kind, at }: JsonFault,
-  bytes: Buffer,
-  subject: JsonSubject,
-  maxDepth: number,
-  sizeLimit: number,
-): AppError {
+function refusalOf({ kind, at }: JsonFault, bytes: Buffer, subject: JsonSubject, sizeLimit: number): AppError {
   if (kind === 'size') return new AppError(41301, `the ${subject} has more than ${sizeLimit} bytes besides its texts`)
-  if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${maxDepth} levels deep`)
+  if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${MAX_DEPTH} levels deep`)
   const start = `the ${subject} is not valid JSON`
   if (at === 0 && bytes.indexOf(BYTE_ORDER_MARK) === 0) {
     return new AppError(40001, `${start}: it begins with a byte order mark; send it without one`)
@@ -242,13 +234,13 @@ export const parsePatch = (json: JsonBody, id: bigint): PlantPatch => validatePa
  * @param sizeLimit bytes of the row besides long texts
  * @throws AppError 40001, 40002 or 41301
  */
-export function parseRow(json: Buffer, nestingLimit: number, sizeLimit: number): ImportedPlant {
-  const row = readJsonBody(json, nestingLimit, { subject: 'row', sizeLimit })
+export function parseRow(json: Buffer, sizeLimit: number): ImportedPlant {
+  const row = readJsonBody(json, { subject: 'row', sizeLimit })
   const plant = parsePlant(row)
   const value = row.value('before')
   if (value === undefined) return plant
   try {
-    const before = readJsonBody(value, nestingLimit, { subject: 'value', sizeLimit })
+    const before = readJsonBody(value, { subject: 'value', sizeLimit })
     const { name, tag } = parsePlant(before, plant.id)
     return { ...plant, before: { name, tag } }
   } catch (error) {

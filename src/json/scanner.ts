@@ -18,7 +18,6 @@ export class JsonFault extends Error {
 export class JsonScanner {
   readonly #bytes: Uint8Array
   readonly #end: number
-  readonly #maxDepth: number
   readonly #maxSize: number
   #at = 0
   #longTexts = 0
@@ -27,10 +26,9 @@ export class JsonScanner {
   hasEscapedName = false
 
   /** @param maxSize bytes besides strings of more than LONG_TEXT bytes */
-  constructor(bytes: Uint8Array, maxDepth: number, maxSize: number) {
+  constructor(bytes: Uint8Array, maxSize: number) {
     this.#bytes = bytes
     this.#end = bytes.length
-    this.#maxDepth = maxDepth
     this.#maxSize = maxSize
   }
 
@@ -107,7 +105,7 @@ export class JsonScanner {
   }
 
   #open(): void {
-    if (++this.#depth > this.#maxDepth) throw new JsonFault('depth', this.#at)
+    if (++this.#depth > MAX_DEPTH) throw new JsonFault('depth', this.#at)
     this.#at++
   }
 
@@ -184,6 +182,11 @@ export class JsonScanner {
     throw new JsonFault('syntax', at)
   }
 }
+
+/**
+ * The most levels of arrays and objects. A plant has one; the rest lets a client send members that the service ignores.
+ */
+export const MAX_DEPTH = 32
 
 const NOTHING = -1
 /** Bytes. A longer string costs less time per byte than short values, so it does not count towards the size. */

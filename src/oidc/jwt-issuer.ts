@@ -11,7 +11,6 @@ const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA']
 const LEEWAY = 30
 /** Characters of a subject, as OpenID Connect Core 1.0 section 2 allows. */
 const MAX_SUBJECT = 255
-const MAX_NESTING = 32
 /** Claims of an ID token (OpenID Connect Core 1.0 sections 2 and 3.3.2.11), which says who signed in and permits nothing. */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash']
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -104,7 +103,7 @@ function partsOf(jwt: string): [Members, Members] {
 function membersIn(part: string): Members {
   const bytes = Buffer.from(part, 'base64url')
   try {
-    if (readJsonBody(bytes, MAX_NESTING).isObject) return JSON.parse(bytes.toString()) as Members
+    if (readJsonBody(bytes).isObject) return JSON.parse(bytes.toString()) as Members
   } catch {
     // The message of the parser is about a body.
   }

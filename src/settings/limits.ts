@@ -3,9 +3,6 @@ export const LIMITS = {
   /** Bytes of the request line and the headers together. */
   // The default of Node.js; a bearer token and a query of 500 characters need a tenth.
   headerLimit: 16 * 2 ** 10,
-  /** Levels of arrays and objects in a body. */
-  // A plant has one level; the rest lets a client send members that the service ignores.
-  nestingLimit: 32,
   /** Bytes of pipelined requests that wait, in total. 64 KiB of 512 connections; more waits in their sockets. */
   pipelineLimit: 32 * 2 ** 20,
   /** Bytes of bodies over 4 KiB of requests that are not answered yet, in total; of one token, half of it. */

@@ -68,7 +68,6 @@ suite('the configuration', () => {
       corsOrigins: undefined,
       bodyLimit: 2 ** 20,
       headerLimit: 16 * 2 ** 10,
-      nestingLimit: 32,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
       stallTimeout: 30_000,

@@ -54,12 +54,6 @@ suite('the nesting of a body', () => {
     assert.equal((await service.create(brackets)).status, 200, 'brackets in a text do not count')
   })
 
-  test('has a bound of nesting', async (t) => {
-    const service = await withService(t, { nestingLimit: 1 })
-    assert.equal((await service.create(PLANT)).status, 200)
-    assert.equal(errorOf(await service.create(nested(2))), 40001)
-  })
-
   test('is refused in the same way if it is a million levels deep', async () => {
     const service = await emptyService()
     for (const bracket of ['[', '{"a":']) {

@@ -3,7 +3,7 @@ import type { NewPlant } from '../../src/domain/plant.ts'
 import type { ReadOptions } from '../../src/import/batch.ts'
 import { type Format, readPlants } from '../../src/import/format.ts'
 
-export const OPTIONS: ReadOptions = { textLimit: 2 ** 20, nestingLimit: 32 }
+export const OPTIONS: ReadOptions = { textLimit: 2 ** 20 }
 
 /** The result of reading a file, in the order of its lines. */
 export interface Read {

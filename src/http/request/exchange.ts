@@ -298,14 +298,13 @@ const MAX_SMALL = 16 * 1024
  */
 export function readSmallBody<Member extends string, Result>(
   body: Buffer,
-  nestingLimit: number,
   known: readonly Member[],
   read: (members: Readonly<Partial<Record<Member, unknown>>>, faults: string[]) => Result,
 ): Result {
   if (body.length > MAX_SMALL) {
     throw new AppError(41301, 'the body is larger than the 16 KiB that this operation takes')
   }
-  if (!readJsonBody(body, nestingLimit).isObject) throw new AppError(40002, 'the body must be an object')
+  if (!readJsonBody(body).isObject) throw new AppError(40002, 'the body must be an object')
   const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
   const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
   // A long or strange name may be a misplaced secret, so the message leaves it out.

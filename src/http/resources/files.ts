@@ -24,7 +24,7 @@ export function importHandlers(
   responder: Responder,
   admission: Admission,
   slowClients: SlowClients,
-  { bodyLimit, nestingLimit }: Config,
+  { bodyLimit }: Config,
   stopping: AbortSignal,
 ): Pick<Handlers, 'importPlants'> {
   return {
@@ -37,7 +37,7 @@ export function importHandlers(
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
-          const batches = readPlants(format, pieces, { textLimit: bodyLimit, nestingLimit, isUtf16 })
+          const batches = readPlants(format, pieces, { textLimit: bodyLimit, isUtf16 })
           const reporter = new ImportReporter(options.dryRun)
           const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }

@@ -14,12 +14,7 @@ import type { Handlers } from '../router.ts'
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
 /** The handlers of the operations on one plant. */
-export function plantHandlers(
-  store: Store,
-  responder: Responder,
-  admission: Admission,
-  nestingLimit: number,
-): PlantHandlers {
+export function plantHandlers(store: Store, responder: Responder, admission: Admission): PlantHandlers {
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
     if (at !== undefined && !isAt(at, plant)) {
@@ -46,7 +41,7 @@ export function plantHandlers(
 
   return {
     createPlant(exchange, parameters, body) {
-      const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit))
+      const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body))
       const mustBeNew = parameters['If-None-Match'] !== undefined
       const id = String(plant.id)
       const change: Change = { plant: id }
@@ -64,7 +59,7 @@ export function plantHandlers(
 
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
-      const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body, nestingLimit), id)
+      const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body), id)
       const change: Change = { plant: String(id) }
       exchange.change = change
       return store.replacePlant(plant, expectationOf(parameters), exchange.actor).then((result) => {
@@ -75,7 +70,7 @@ export function plantHandlers(
 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
-      const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, nestingLimit), id)
+      const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body), id)
       exchange.change = { plant: String(id), outcome: 'updated' }
       const update = async () => {
         responder.mustHaveRoom()
@@ -114,7 +109,6 @@ export function idHandlers(
   { ids }: Store,
   responder: Responder,
   admission: Admission,
-  nestingLimit: number,
 ): Pick<Handlers, 'proposeId' | 'reserveIds'> {
   return {
     async proposeId(exchange) {
@@ -125,9 +119,7 @@ export function idHandlers(
     },
 
     async reserveIds(exchange, parameters, body) {
-      const count = readSmallBody(body, nestingLimit, MEMBERS, ({ count }, faults) =>
-        integerIn('count', count, 1, MAX_COUNT, faults),
-      )
+      const count = readSmallBody(body, MEMBERS, ({ count }, faults) => integerIn('count', count, 1, MAX_COUNT, faults))
       const { actor } = exchange
       const key = keyIn(parameters)
       const hash = key === undefined ? undefined : createHash('sha256').update(`${actor.id}\n${key}`).digest()

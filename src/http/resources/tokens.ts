@@ -31,7 +31,7 @@ import type { Handlers } from '../router.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
 
 type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'rotateToken' | 'revokeToken'>
-type TokenConfig = Pick<Config, 'nestingLimit' | 'maxTokens' | 'maxEndedTokens' | 'token'>
+type TokenConfig = Pick<Config, 'maxTokens' | 'maxEndedTokens' | 'token'>
 
 const LIST = '["tokens"]'
 
@@ -84,13 +84,13 @@ export function tokenHandlers(
 
   return {
     createToken(exchange, parameters, body) {
-      const request = within(parseTokenRequest(body, config.nestingLimit), identityOf(exchange))
+      const request = within(parseTokenRequest(body), identityOf(exchange))
       return issue(exchange, request, keyIn(parameters))
     },
 
     rotateToken(exchange, parameters, body) {
       const { scopes, expiresAt } = identityOf(exchange)
-      const until = Date.now() + parseOverlap(body, config.nestingLimit)
+      const until = Date.now() + parseOverlap(body)
       if (expiresAt <= Date.now()) throw expiredToken()
       const { id } = parameters
       const key = keyIn(parameters)
@@ -196,8 +196,8 @@ function readPosition(cursor: string): TokenPosition {
 const MEMBERS = ['name', 'scopes', 'expiresAt'] as const satisfies readonly (keyof OperationBodies['createToken'])[]
 
 /** Reads the body of createToken. @throws AppError as readSmallBody does */
-export const parseTokenRequest = (body: Buffer, nestingLimit: number): TokenRequest =>
-  readSmallBody(body, nestingLimit, MEMBERS, ({ name, scopes, expiresAt }, faults) => ({
+export const parseTokenRequest = (body: Buffer): TokenRequest =>
+  readSmallBody(body, MEMBERS, ({ name, scopes, expiresAt }, faults) => ({
     name: nameIn('name', name, faults),
     scopes: scopesOf(scopes, faults),
     expiresAt: expiryIn(expiresAt, faults),
@@ -223,8 +223,8 @@ function expiryIn(value: unknown, faults: string[]): Date | undefined {
 }
 
 /** Reads the body of a rotation, in milliseconds. @throws AppError as readSmallBody does */
-export const parseOverlap = (body: Buffer, nestingLimit: number): number =>
-  readSmallBody(body, nestingLimit, ['overlapSeconds'], (members, faults) => {
+export const parseOverlap = (body: Buffer): number =>
+  readSmallBody(body, ['overlapSeconds'], (members, faults) => {
     const { overlapSeconds = DEFAULT_OVERLAP / 1000 } = members
     return 1000 * integerIn('overlapSeconds', overlapSeconds, 0, MAX_OVERLAP / 1000, faults)
   })

@@ -24,23 +24,23 @@ export type WebhookPatch = Partial<WebhookRequest> & { readonly state?: 'active'
 export type CheckUrl = (url: URL) => void
 
 /** Reads the body of createWebhook. @throws AppError as readSmallBody does */
-export const parseWebhook = (body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookRequest =>
-  readSmallBody(body, nestingLimit, MEMBERS, (members, faults) => {
+export const parseWebhook = (body: Buffer, checkUrl: CheckUrl): WebhookRequest =>
+  readSmallBody(body, MEMBERS, (members, faults) => {
     if (members.url === undefined) faults.push('url is required')
     const patch = patchIn(members, faults, checkUrl)
     return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
   })
 
 /** Reads the body of updateWebhook. @throws AppError as readSmallBody does */
-export const parseWebhookPatch = (body: Buffer, nestingLimit: number, checkUrl: CheckUrl): WebhookPatch =>
-  readSmallBody(body, nestingLimit, PATCH_MEMBERS, (members, faults) => {
+export const parseWebhookPatch = (body: Buffer, checkUrl: CheckUrl): WebhookPatch =>
+  readSmallBody(body, PATCH_MEMBERS, (members, faults) => {
     const state = oneOf(['active', 'paused'], 'state', members.state, faults)
     return { ...patchIn(members, faults, checkUrl), ...(state === undefined ? {} : { state }) }
   })
 
 /** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */
-export const parseRange = (body: Buffer, nestingLimit: number): { after: string; until: string | undefined } =>
-  readSmallBody(body, nestingLimit, ['after', 'until'], ({ after, until }, faults) => {
+export const parseRange = (body: Buffer): { after: string; until: string | undefined } =>
+  readSmallBody(body, ['after', 'until'], ({ after, until }, faults) => {
     if (after === undefined) faults.push('after is required')
     else if (typeof after !== 'string') faults.push('after must be a position, or now')
     if (until !== undefined && typeof until !== 'string') faults.push('until must be a position')

@@ -12,7 +12,6 @@ import {
   type WebhookProgress,
 } from '../../domain/webhook.ts'
 import type { StoredWebhook } from '../../domain/webhook-store.ts'
-import type { Config } from '../../settings/config.ts'
 import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import { secretOf } from '../auth/bearer.ts'
@@ -36,7 +35,6 @@ export function webhookHandlers(
   delivery: WebhookDelivery | undefined,
   responder: Responder,
   admission: Admission,
-  { nestingLimit }: Pick<Config, 'nestingLimit'>,
 ): WebhookHandlers {
   const { webhooks } = store
 
@@ -86,7 +84,7 @@ export function webhookHandlers(
   return {
     async createWebhook(exchange, parameters, body) {
       const { delivery, changes } = parts()
-      const request = parseWebhook(body, nestingLimit, (url) => delivery.checkUrl(url))
+      const request = parseWebhook(body, (url) => delivery.checkUrl(url))
       const id = makeWebhookId(bitsOf(exchange, parameters, 'id'))
       const secret = makeWebhookSecret(bitsOf(exchange, parameters, 'secret'))
       exchange.change = { outcome: 'created', details: () => ({ webhook: id }) }
@@ -123,7 +121,7 @@ export function webhookHandlers(
 
     async updateWebhook(exchange, { id }, body) {
       const { delivery } = parts()
-      const patch = parseWebhookPatch(body, nestingLimit, (url) => delivery.checkUrl(url))
+      const patch = parseWebhookPatch(body, (url) => delivery.checkUrl(url))
       exchange.change = { outcome: 'updated', details: () => ({ webhook: id, members: Object.keys(patch) }) }
       const creator = creatorOf(exchange)
       await answerChanged(exchange, id, ({ webhook, progress }) => ({
@@ -151,7 +149,7 @@ export function webhookHandlers(
     async rotateWebhookSecret(exchange, parameters, body) {
       parts()
       const { id } = parameters
-      const overlap = parseOverlap(body, nestingLimit)
+      const overlap = parseOverlap(body)
       const secret = makeWebhookSecret(bitsOf(exchange, parameters, `rotation ${id}`))
       exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
       const rotate = ({ webhook }: StoredWebhook): Changed => {
@@ -164,7 +162,7 @@ export function webhookHandlers(
 
     async redeliverWebhook(exchange, { id }, body) {
       const { changes } = parts()
-      const { after, until } = parseRange(body, nestingLimit)
+      const { after, until } = parseRange(body)
       exchange.change = { outcome: 'redelivered', details: () => ({ webhook: id, after, until }) }
       await answerChanged(exchange, id, async ({ webhook, progress }, signal) => ({
         webhook,
