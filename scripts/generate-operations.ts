@@ -36,9 +36,9 @@ function parametersOf(document: Source, { parameters = [] }: OperationObject): s
     const resolved = resolve<Schema>(document, schema)
     const isPresent = required || resolved.default !== undefined
     const type = resolved.format === 'entity-tags' ? 'EntityTags' : typeOf(document, resolved, '    ')
-    return `    readonly ${keyOf(name)}${isPresent ? '' : '?'}: ${type}${isPresent ? '' : ' | undefined'}\n`
+    return `readonly ${keyOf(name)}${isPresent ? '' : '?'}: ${type}${isPresent ? '' : ' | undefined'}`
   })
-  return `{\n${members.join('')}  }`
+  return objectOf(members, '  ')
 }
 
 function typeOf(document: Source, reference: Schema, indent: string): string {
@@ -59,10 +59,16 @@ function typeOf(document: Source, reference: Schema, indent: string): string {
   const members = Object.entries(properties).map(([name, of]) => {
     const isPresent = required.includes(name)
     const found = typeOf(document, of, deeper)
-    return `${deeper}readonly ${keyOf(name)}${isPresent ? '' : '?'}: ${found}${isPresent ? '' : ' | undefined'}\n`
+    return `readonly ${keyOf(name)}${isPresent ? '' : '?'}: ${found}${isPresent ? '' : ' | undefined'}`
   })
-  return `{\n${members.join('')}${indent}}`
+  return objectOf(members, indent)
 }
+
+/** On one line, if it has one member. */
+const objectOf = (members: readonly string[], indent: string): string =>
+  members.length === 1
+    ? `{ ${members[0]} }`
+    : `{\n${members.map((member) => `${indent}  ${member}\n`).join('')}${indent}}`
 
 const NAMES: Readonly<Record<string, string>> = {
   integer: 'number',

@@ -154,12 +154,8 @@ export const eventJson = (type: string, time: number, data: string): string =>
 
 /** Delivers events to webhooks. */
 export interface WebhookDelivery {
-  /**
-   * Checks what a URL itself says. Each attempt checks all addresses of its name.
-   *
-   * @throws AppError 40002 where the operator does not allow it
-   */
-  checkUrl(url: URL): void
+  /** Why the operator does not allow a URL, as far as it says itself. Each attempt checks all addresses of its name. */
+  faultOf(url: URL): string | undefined
 
   /** Call it after each change of the webhooks in the store. */
   changed(): void

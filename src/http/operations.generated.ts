@@ -10,9 +10,7 @@ export interface OperationParameters {
     readonly tag?: readonly string[] | undefined
     readonly q?: string | undefined
   }
-  readonly createPlant: {
-    readonly 'If-None-Match'?: string | undefined
-  }
+  readonly createPlant: { readonly 'If-None-Match'?: string | undefined }
   readonly importPlants: {
     readonly mode: 'add' | 'update'
     readonly dryRun: boolean
@@ -60,47 +58,29 @@ export interface OperationParameters {
     readonly cursor?: string | undefined
   }
   readonly proposeId: object
-  readonly reserveIds: {
-    readonly 'Idempotency-Key'?: string | undefined
-  }
+  readonly reserveIds: { readonly 'Idempotency-Key'?: string | undefined }
   readonly listTokens: {
     readonly limit: number
     readonly cursor?: string | undefined
   }
-  readonly createToken: {
-    readonly 'Idempotency-Key'?: string | undefined
-  }
+  readonly createToken: { readonly 'Idempotency-Key'?: string | undefined }
   readonly getOwnToken: object
-  readonly revokeToken: {
-    readonly id: string
-  }
+  readonly revokeToken: { readonly id: string }
   readonly rotateToken: {
     readonly id: string
     readonly 'Idempotency-Key'?: string | undefined
   }
   readonly listWebhooks: object
-  readonly createWebhook: {
-    readonly 'Idempotency-Key'?: string | undefined
-  }
-  readonly getWebhook: {
-    readonly id: string
-  }
-  readonly deleteWebhook: {
-    readonly id: string
-  }
-  readonly updateWebhook: {
-    readonly id: string
-  }
-  readonly testWebhook: {
-    readonly id: string
-  }
+  readonly createWebhook: { readonly 'Idempotency-Key'?: string | undefined }
+  readonly getWebhook: { readonly id: string }
+  readonly deleteWebhook: { readonly id: string }
+  readonly updateWebhook: { readonly id: string }
+  readonly testWebhook: { readonly id: string }
   readonly rotateWebhookSecret: {
     readonly id: string
     readonly 'Idempotency-Key'?: string | undefined
   }
-  readonly redeliverWebhook: {
-    readonly id: string
-  }
+  readonly redeliverWebhook: { readonly id: string }
   readonly listWebhookDeliveries: {
     readonly id: string
     readonly limit: number
@@ -108,20 +88,14 @@ export interface OperationParameters {
   readonly getLiveness: object
   readonly getReadiness: object
   readonly getMetrics: object
-  readonly getStart: {
-    readonly 'If-None-Match'?: EntityTags | undefined
-  }
+  readonly getStart: { readonly 'If-None-Match'?: EntityTags | undefined }
   readonly getPageFile: {
     readonly file: string
     readonly 'If-None-Match'?: EntityTags | undefined
   }
-  readonly getContract: {
-    readonly 'If-None-Match'?: EntityTags | undefined
-  }
+  readonly getContract: { readonly 'If-None-Match'?: EntityTags | undefined }
   readonly getResourceMetadata: object
-  readonly getDocs: {
-    readonly 'If-None-Match'?: EntityTags | undefined
-  }
+  readonly getDocs: { readonly 'If-None-Match'?: EntityTags | undefined }
   readonly getDocsFile: {
     readonly file: string
     readonly 'If-None-Match'?: EntityTags | undefined
@@ -145,17 +119,13 @@ export interface OperationBodies {
     readonly name?: string | undefined
     readonly tag?: string | null | undefined
   }
-  readonly reserveIds: {
-    readonly count: number
-  }
+  readonly reserveIds: { readonly count: number }
   readonly createToken: {
     readonly name: string
     readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
     readonly expiresAt?: string | undefined
   }
-  readonly rotateToken: {
-    readonly overlapSeconds?: number | undefined
-  }
+  readonly rotateToken: { readonly overlapSeconds?: number | undefined }
   readonly createWebhook: {
     readonly url: string
     readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
@@ -173,9 +143,7 @@ export interface OperationBodies {
     readonly concurrency?: number | undefined
     readonly state?: 'active' | 'paused' | undefined
   }
-  readonly rotateWebhookSecret: {
-    readonly overlapSeconds?: number | undefined
-  }
+  readonly rotateWebhookSecret: { readonly overlapSeconds?: number | undefined }
   readonly redeliverWebhook: {
     readonly after: string
     readonly until?: string | undefined

@@ -120,11 +120,12 @@ export class Deliverer implements WebhookDelivery {
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }
 
-  checkUrl(url: URL): void {
+  faultOf(url: URL): string | undefined {
     try {
       this.#parts.policy.checkUrl(url)
+      return undefined
     } catch (error) {
-      if (error instanceof NotAllowed) throw new AppError(40002, `url ${error.message}`)
+      if (error instanceof NotAllowed) return error.message
       throw error
     }
   }

@@ -61,6 +61,8 @@ interface Held extends Omit<HeldEvent, 'attempts' | 'due'> {
 
 /** Delivers the events of one active webhook, in the order of the log for each plant. */
 export class Delivery implements Taker {
+  /** Why the webhook cannot go on; undefined while it can. */
+  failure: WebhookReason | undefined
   readonly #parts: DeliveryParts
   #webhook: Webhook
   #version: number
@@ -82,7 +84,6 @@ export class Delivery implements Taker {
   /** Whether it follows the end of the log, where all webhooks share the reads. */
   #isFollowing = false
   #timer: NodeJS.Timeout | undefined
-  #failure: WebhookReason | undefined
   /** Whether it starts no more attempts. */
   #isEnding = false
   readonly #ending = new AbortController()
@@ -126,11 +127,6 @@ export class Delivery implements Taker {
     clearTimeout(timer)
     end()
     for (const event of this.#held) this.#drop(event)
-  }
-
-  /** Why the webhook cannot go on; undefined while it can. */
-  get failure(): WebhookReason | undefined {
-    return this.#failure
   }
 
   get hasAttempts(): boolean {
@@ -236,26 +232,18 @@ export class Delivery implements Taker {
     // The first read after a restart finds the size.
     if (!this.#take(event)) return
     event.message = message
-    const { time, retryAfter, ...result } = await this.#receiver.send(message, this.#webhook.keys, signal)
+    const outcome = await this.#receiver.send(message, this.#webhook.keys, signal)
     this.#drop(event)
     // Nobody stores the progress of a webhook that has stopped.
-    const next = signal.aborted ? undefined : this.#settle(event, result, time, retryAfter)
-    this.#attempts.push({
-      event: message.id,
-      type: message.type,
-      time: new Date(time).toISOString(),
-      ...result,
-      nextAttempt: next === undefined ? undefined : new Date(next).toISOString(),
-    })
+    const next = signal.aborted ? undefined : this.#settle(event, outcome)
+    const nextAttempt = next === undefined ? undefined : new Date(next).toISOString()
+    const { time, retryAfter: _, ...result } = outcome
+    const { id, type } = message
+    this.#attempts.push({ event: id, type, time: new Date(time).toISOString(), ...result, nextAttempt })
   }
 
   /** Returns when the next attempt for the event is due; undefined for none. */
-  #settle(
-    event: Held,
-    { status, failure }: Pick<Outcome, 'status' | 'failure'>,
-    time: number,
-    retryAfter: number | undefined,
-  ): number | undefined {
+  #settle(event: Held, { status, failure, time, retryAfter }: Outcome): number | undefined {
     this.#parts.outcomes[failure === undefined ? 'delivered' : status === undefined ? 'unanswered' : 'refused']++
     this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
     if (failure === undefined) {
@@ -286,7 +274,7 @@ export class Delivery implements Taker {
   #fail(reason: WebhookReason): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    this.#failure = reason
+    this.failure = reason
   }
 
   /** Reads an event that has left the memory. Returns undefined where the log has no such event for the webhook. */

@@ -8,12 +8,13 @@ import { JSON_TYPE, type Responder } from '../answer/responder.ts'
 import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { preferredType, writeQueryString } from '../request/head.ts'
+import { preferredType } from '../request/head.ts'
 import type { Handlers } from '../router.ts'
-import { answerPage, writePage } from './lists.ts'
+import { answerPage, linkTo, writePage } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
 
+const PATH = '/changes'
 const STREAM_TYPE = 'text/event-stream'
 /** A proxy must neither keep nor compress the stream, and nginx must not gather it. */
 const STREAM_HEADERS = [
@@ -40,7 +41,7 @@ export function changeHandlers(
     const read = async (signal: AbortSignal) => log.read({ after: await startOf(log, after), limit, tags }, signal)
     return admission.during('search', exchange, read).then((page) => {
       const { json, next } = writeChanges(page)
-      const link = `<${linkTo(query, next)}>; rel="next"`
+      const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
       responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
     })
   }
@@ -72,10 +73,7 @@ export function changeHandlers(
     async getHistory(exchange, { id, limit, cursor }) {
       const log = mustHaveLog(store)
       const found = await admission.during('search', exchange, (signal) => log.history(id, cursor, limit + 1, signal))
-      const page = writePage(`/plants/${id}/history`, found, limit, entryJson, ({ position }) => [
-        ['limit', String(limit)],
-        ['cursor', position],
-      ])
+      const page = writePage(`/plants/${id}/history`, found, { limit }, entryJson, ({ position }) => position)
       answerPage(responder, exchange, page)
     },
   }
@@ -100,15 +98,8 @@ function writeChanges({ entries, next }: ChangePage): { readonly json: string; r
   return { json: `[${texts.join(',')}]`, next: last ?? next }
 }
 
-function linkTo({ limit, tag = [] }: ChangesParameters, after?: string): string {
-  const parameters: [string, string][] = [['limit', String(limit)]]
-  for (const text of tag) parameters.push(['tag', text])
-  if (after !== undefined) parameters.push(['after', after])
-  return `/changes?${writeQueryString(parameters)}`
-}
-
 /** Adds the link to the oldest entries to the refusal of a position that is gone. */
 function withLink(error: unknown, query: ChangesParameters): unknown {
   if (!(error instanceof AppError && error.number === 41001)) return error
-  return new HttpError(41001, error.message, { headers: { Link: `<${linkTo(query)}>; rel="first"` } })
+  return new HttpError(41001, error.message, { headers: { Link: `<${linkTo(PATH, query, {})}>; rel="first"` } })
 }

@@ -18,7 +18,7 @@ export function plantListHandlers(
   admission: Admission,
 ): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
-    writePage('/plants', found, query.limit, newPlantJson, (last) => parametersAfter(last, query))
+    writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
   const written = new WeakMap<readonly NewPlant[], ReturnType<typeof write>>()
   const writeOnce: typeof write = (found, query) => {
@@ -42,18 +42,6 @@ export function plantListHandlers(
       return found.then((plants) => answerPage(responder, exchange, writeOnce(plants, query)))
     },
   }
-}
-
-function parametersAfter(last: NewPlant, query: ListParameters): [string, string][] {
-  const { limit, sort, tag = [], q } = query
-  const parameters: [string, string][] = [
-    ['limit', String(limit)],
-    ['sort', sort],
-  ]
-  for (const text of tag) parameters.push(['tag', text])
-  if (q !== undefined) parameters.push(['q', q])
-  parameters.push(['cursor', writePosition(query, positionOf(sort, last))])
-  return parameters
 }
 
 /** The name of the list that a cursor belongs to. The order of the tags does not matter. */
@@ -96,10 +84,9 @@ export function tagHandlers(store: Store, responder: Responder, admission: Admis
       const found = await admission.during('search', exchange, (signal) =>
         tagsAfter(store, position, limit + 1, signal),
       )
-      const page = writePage('/tags', found, limit, tagJson, (last, rows) => [
-        ['limit', String(limit)],
-        ['cursor', writeTagPosition(positionAfter(rows, last, position))],
-      ])
+      const page = writePage('/tags', found, { limit }, tagJson, (last, rows) =>
+        writeTagPosition(positionAfter(rows, last, position)),
+      )
       answerPage(responder, exchange, page)
     },
   }
@@ -169,34 +156,51 @@ interface WrittenPage {
   readonly link: string | undefined
 }
 
-/** The parameters of a request, in their order. */
-type QueryParameters = readonly (readonly [name: string, text: string])[]
+/** The parameters of a list. */
+interface Query {
+  readonly limit: number
+  readonly sort?: string
+  readonly tag?: readonly string[] | undefined
+  readonly q?: string | undefined
+}
+
+/** Writes the address of a page. @param place the parameter that says where it begins */
+export function linkTo(
+  path: string,
+  { limit, sort, tag = [], q }: Query,
+  place: Readonly<Record<string, string>>,
+): string {
+  const parameters = Object.entries({ limit, sort, tag, q, ...place }).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value) => [name, String(value)] as const),
+  )
+  return `${path}?${writeQueryString(parameters)}`
+}
 
 /**
  * Writes a page of the rows that a store found for one more than the limit. A page may have fewer rows than the limit,
  * because it also ends once its JSON is longer than PAGE_TEXT.
  *
  * @param path the path of the list
- * @param parametersAfter returns the parameters of the page after these rows
+ * @param cursorAfter returns the cursor of the page after these rows
  */
 export function writePage<Row>(
   path: string,
   found: readonly Row[],
-  limit: number,
+  query: Query,
   toJson: (row: Row) => string,
-  parametersAfter: (last: Row, rows: readonly Row[]) => QueryParameters,
+  cursorAfter: (last: Row, rows: readonly Row[]) => string,
 ): WrittenPage {
   const texts: string[] = []
   let length = 0
   for (const row of found) {
-    if (texts.length === limit || length > PAGE_TEXT) break
+    if (texts.length === query.limit || length > PAGE_TEXT) break
     const text = toJson(row)
     texts.push(text)
     length += text.length
   }
   const rows = found.slice(0, texts.length)
   const last = rows.length < found.length ? rows.at(-1) : undefined
-  const link = last === undefined ? undefined : `<${path}?${writeQueryString(parametersAfter(last, rows))}>; rel="next"`
+  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last, rows) })}>; rel="next"`
   return { json: `[${texts.join(',')}]`, link }
 }
 

@@ -105,11 +105,7 @@ export function tokenHandlers(
       // Each page has a turn of its own, because 1,000 tokens take a few milliseconds.
       const read = () => nextTurn().then(() => tokens.listTokens({ after, limit: limit + 1 }))
       const found = await admission.during('search', exchange, read)
-      const page = writePage('/tokens', found, limit, tokenJson, (last) => [
-        ['limit', String(limit)],
-        ['cursor', writePosition(last)],
-      ])
-      answerPage(responder, exchange, page)
+      answerPage(responder, exchange, writePage('/tokens', found, { limit }, tokenJson, writePosition))
     },
 
     getOwnToken(exchange) {

@@ -1,5 +1,4 @@
 import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
-import { AppError } from '../../domain/errors.ts'
 import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
@@ -20,22 +19,22 @@ const MAX_TAGS = 100
 /** The members of a webhook that a request gives. */
 export type WebhookPatch = Partial<WebhookRequest> & { readonly state?: 'active' | 'paused' }
 
-/** @param checkUrl throws AppError 40002 for a URL that the operator does not allow */
-export type CheckUrl = (url: URL) => void
+/** Says why the operator does not allow a URL. */
+type FaultOfUrl = (url: URL) => string | undefined
 
 /** Reads the body of createWebhook. @throws AppError as readSmallBody does */
-export const parseWebhook = (body: Buffer, checkUrl: CheckUrl): WebhookRequest =>
+export const parseWebhook = (body: Buffer, faultOf: FaultOfUrl): WebhookRequest =>
   readSmallBody(body, MEMBERS, (members, faults) => {
     if (members.url === undefined) faults.push('url is required')
-    const patch = patchIn(members, faults, checkUrl)
+    const patch = patchIn(members, faults, faultOf)
     return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
   })
 
 /** Reads the body of updateWebhook. @throws AppError as readSmallBody does */
-export const parseWebhookPatch = (body: Buffer, checkUrl: CheckUrl): WebhookPatch =>
+export const parseWebhookPatch = (body: Buffer, faultOf: FaultOfUrl): WebhookPatch =>
   readSmallBody(body, PATCH_MEMBERS, (members, faults) => {
     const state = oneOf(['active', 'paused'], 'state', members.state, faults)
-    return { ...patchIn(members, faults, checkUrl), ...(state === undefined ? {} : { state }) }
+    return { ...patchIn(members, faults, faultOf), ...(state === undefined ? {} : { state }) }
   })
 
 /** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */
@@ -49,10 +48,10 @@ export const parseRange = (body: Buffer): { after: string; until: string | undef
 
 type Members = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>
 
-function patchIn(members: Members, faults: string[], checkUrl: CheckUrl): Partial<WebhookRequest> {
+function patchIn(members: Members, faults: string[], faultOf: FaultOfUrl): Partial<WebhookRequest> {
   const readers: { readonly [Member in keyof WebhookRequest]: (value: unknown) => WebhookRequest[Member] | undefined } =
     {
-      url: (value) => urlIn(value, faults, checkUrl),
+      url: (value) => urlIn(value, faults, faultOf),
       types: (value) => typesIn(value, faults),
       tags: (value) => tagsIn(value, faults),
       description: (value) => nameIn('description', value, faults),
@@ -64,19 +63,15 @@ function patchIn(members: Members, faults: string[], checkUrl: CheckUrl): Partia
 }
 
 /** Returns the URL in the spelling of the URL standard, which a browser would use. */
-function urlIn(value: unknown, faults: string[], checkUrl: CheckUrl): string {
+function urlIn(value: unknown, faults: string[], faultOf: FaultOfUrl): string {
   if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) {
     faults.push(`url must be a URL of at most ${MAX_URL} characters, such as https://hooks.garden.example/plants`)
     return ''
   }
   const url = new URL(value)
   url.hash = ''
-  try {
-    checkUrl(url)
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    faults.push(error.message)
-  }
+  const fault = faultOf(url)
+  if (fault !== undefined) faults.push(`url ${fault}`)
   return url.href
 }
 

@@ -84,7 +84,7 @@ export function webhookHandlers(
   return {
     async createWebhook(exchange, parameters, body) {
       const { delivery, changes } = parts()
-      const request = parseWebhook(body, (url) => delivery.checkUrl(url))
+      const request = parseWebhook(body, (url) => delivery.faultOf(url))
       const id = makeWebhookId(bitsOf(exchange, parameters, 'id'))
       const secret = makeWebhookSecret(bitsOf(exchange, parameters, 'secret'))
       exchange.change = { outcome: 'created', details: () => ({ webhook: id }) }
@@ -121,7 +121,7 @@ export function webhookHandlers(
 
     async updateWebhook(exchange, { id }, body) {
       const { delivery } = parts()
-      const patch = parseWebhookPatch(body, (url) => delivery.checkUrl(url))
+      const patch = parseWebhookPatch(body, (url) => delivery.faultOf(url))
       exchange.change = { outcome: 'updated', details: () => ({ webhook: id, members: Object.keys(patch) }) }
       const creator = creatorOf(exchange)
       await answerChanged(exchange, id, ({ webhook, progress }) => ({
