@@ -3,8 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 // Reads the files that the program brings along, such as its schema. The executable file contains them, and there
 // packaging/executable/assets.ts replaces this module.
 
-/** @throws Error when the file is missing */
 export const readAsset = (url: URL): Buffer => readFileSync(url)
 
-/** The names of the files in a folder. */
 export const assetsIn = (folder: URL): string[] => readdirSync(folder)

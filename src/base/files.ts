@@ -169,7 +169,6 @@ function lockFile(file: string): DatabaseSync | undefined {
   }
 }
 
-/** Whether a process holds the lock now. */
 export function isLocked(path: string): boolean {
   const file = resolve(path)
   if (!existsSync(file)) return false

@@ -15,7 +15,6 @@ export interface GroupCommitOptions<Row> {
   readonly maxGroup: number
   /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
-  /** Counts the groups. */
   readonly stats?: CommitStats
   /** The bounds of waiting rows, in place of the two above, where several queues share them. */
   readonly bounds?: { readonly rows: Bound; readonly weight: Bound }
@@ -49,13 +48,11 @@ export class GroupCommit<Row, Result> {
   readonly #options: GroupCommitOptions<Row>
   /** Rows that wait or are in flight now. */
   readonly rows: Bound
-  /** Sum of `weigh` over those rows. */
   readonly weight: Bound
   #queue: PendingRow<Row, Result>[] = []
   #inFlight = 0
   /** The later one of two times: the last end of a commit, and the last start while no commit was under way. */
   #progressAt = 0
-  /** Milliseconds of the last commit. */
   #lastTook = 0
   #scheduled = false
   #closed = false
@@ -181,7 +178,6 @@ function answer<Result>(
 const fullBy = (bound: Bound, weight: number): Bound | undefined =>
   bound.used > 0 && !bound.hasRoom(weight) ? bound : undefined
 
-/** The refusal of a write for which the queue has no room or time. */
 const queueFull = (): AppError => new AppError(50302, 'too many requests are queued; nothing was done, retry later')
 
 /** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
@@ -206,7 +202,6 @@ export const newCommitStats = (): CommitStats => ({
   failures: 0,
 })
 
-/** Runs `commit` and counts it: its rows and its duration, or its failure. */
 export async function countCommit<T>(stats: CommitStats, rows: number, commit: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   try {
@@ -227,7 +222,6 @@ interface Queue {
   readonly weight: BoundUse
 }
 
-/** The statistics of the writes of a store. */
 export interface WriteStats {
   readonly commits: Readonly<Record<CommitWork, CommitStats>>
   /** The queue of creates, and that of changes. */

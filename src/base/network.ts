@@ -1,6 +1,5 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** A range of addresses in CIDR notation. */
 export interface Network {
   readonly address: string
   readonly prefix: number
@@ -101,7 +100,6 @@ export class ClientAddresses {
     return this.#outermost(address, xForwardedFor.split(',')) === client ? client : address
   }
 
-  /** Whether the address is that of a trusted proxy, which many clients share. */
   isProxy(address: string): boolean {
     const plain = plainAddress(address)
     return this.#proxies !== undefined && isIP(plain) > 0 && this.#proxies.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')

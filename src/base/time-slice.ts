@@ -7,7 +7,6 @@ const MAX_TURN = 10
 export class Turns {
   #began = performance.now()
 
-  /** Whether it is time to await `next`. */
   get isOver(): boolean {
     return performance.now() - this.#began >= MAX_TURN
   }

@@ -41,7 +41,6 @@ export const ERRORS = {
 
 export type ErrorNumber = keyof typeof ERRORS
 
-/** The HTTP status of a refusal. */
 export const statusOf = (number: ErrorNumber): number => Math.trunc(number / 100)
 
 export interface AppErrorOptions {

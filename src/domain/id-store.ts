@@ -85,7 +85,6 @@ interface JoinedRanges {
   readonly gone: readonly bigint[]
 }
 
-/** Joins ranges without a gap between them. */
 export function joinRanges(ranges: readonly IdRange[]): JoinedRanges {
   const grown = new Map<bigint, IdRange>()
   const gone = new Set<bigint>()

@@ -20,7 +20,6 @@ export function filterOf(tags: readonly string[] = [], text = ''): PlantFilter |
 
 const NO_WORDS: readonly string[] = []
 
-/** The filter for all plants. */
 export const ALL_PLANTS: PlantFilter = { tags: [], words: NO_WORDS }
 
 export const PLANT_ORDERS = ['id', '-id', 'name', '-name'] as const
@@ -75,7 +74,6 @@ export function plantWords({ name, tag }: Plant): string[] {
   return tag === undefined ? words(name) : words(name).concat(words(tag))
 }
 
-/** The position of a plant in an order. */
 export function positionOf(order: PlantOrder, plant: NewPlant): Position {
   return { key: isByName(order) ? sortKey(plant.name) : '', id: plant.id }
 }
@@ -106,7 +104,6 @@ export function words(text: string): string[] {
   return folded.match(isAscii(folded) ? ASCII_WORDS : WORDS) ?? []
 }
 
-/** Whether a text is a word that `words` may return. */
 export const isWord = (text: string): boolean => WORD.test(text)
 
 /** Whether a text has no visible character. */

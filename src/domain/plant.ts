@@ -12,7 +12,6 @@ export interface NewPlant extends Plant {
   readonly id: bigint
 }
 
-/** A plant of an import. */
 export interface ImportedPlant extends NewPlant {
   /** What an import in mode `update` must find under the id, so that it overwrites nobody's change; undefined: anything. */
   readonly before?: Plant
@@ -32,9 +31,7 @@ export const MAX_ID = 2n ** 63n - 1n
 export interface PlantCandidate {
   /** Undefined for an absent id. A string says what the id must be, for an id that is not an int64. */
   readonly id: bigint | string | undefined
-  /** Undefined for an absent name. */
   readonly name: unknown
-  /** Undefined for an absent tag. */
   readonly tag: unknown
 }
 
@@ -91,12 +88,7 @@ const invalid = (...faults: (string | undefined)[]): AppError =>
   new AppError(40002, faults.filter((fault) => fault !== undefined).join('; '))
 
 /** UTF-16 units of the texts of a plant or of a patch, as a measure of its memory. */
-export const textLength = ({ name, tag }: PlantTexts): number => (name?.length ?? 0) + (tag?.length ?? 0)
-
-interface PlantTexts {
-  readonly name?: string | undefined
-  readonly tag?: string | null | undefined
-}
+export const textLength = ({ name, tag }: Plant | PlantPatch): number => (name?.length ?? 0) + (tag?.length ?? 0)
 
 /** The JSON text of a plant without its id. Leaves out an absent tag. */
 export function plantJson(plant: Plant): string {
@@ -124,7 +116,6 @@ export function versionOf(plant: NewPlant): string {
 /** `any` is every version. */
 export type Versions = 'any' | readonly string[]
 
-/** The caller's expectation of the present plant. */
 export interface Expectation {
   /** The plant exists, at one of these versions. */
   readonly at?: Versions
@@ -135,7 +126,6 @@ export interface Expectation {
 /** Holds for every plant, and for an absent one. */
 export const NO_EXPECTATION: Expectation = {}
 
-/** Whether the plant exists at one of the versions. */
 export function isAt(versions: Versions, plant: NewPlant | undefined): boolean {
   if (plant === undefined) return false
   return versions === 'any' || versions.includes(versionOf(plant))
@@ -283,13 +273,11 @@ function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
   return { id, name: patch.name ?? name, tag: patch.tag === undefined ? tag : (patch.tag ?? undefined) }
 }
 
-/** The answer to a replace. */
 export function replaceResult({ result }: ChangeOutcome): ReplaceResult {
   if (result !== 'created' && result !== 'replaced') throw new Error(`a replace cannot have the result ${result}`)
   return result
 }
 
-/** The answer to an update. */
 export function updatedPlant(outcome: ChangeOutcome): NewPlant {
   if (outcome.result !== 'updated') throw new Error(`an update cannot have the result ${outcome.result}`)
   return outcome.plant
@@ -314,12 +302,10 @@ export function decidePut(mode: PutMode, plant: Omit<ImportedPlant, 'id'>, prese
 export const expectedBy = (mode: PutMode, { before }: Omit<ImportedPlant, 'id'>): Plant | undefined =>
   mode === 'update' ? before : undefined
 
-/** The answer to a create. */
 export function createResult(outcome: PutOutcome, id: bigint): CreateResult | AppError {
   return outcome === 'created' || outcome === 'unchanged' ? outcome : refusal(outcome, id)
 }
 
-/** The answer for an imported plant. */
 export function importResult(outcome: PutOutcome, id: bigint): ImportResult {
   if (outcome === 'created') return 'added'
   return outcome === 'updated' || outcome === 'unchanged' ? outcome : refusal(outcome, id)

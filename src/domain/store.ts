@@ -15,7 +15,6 @@ import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Actor, TokenStore } from './token.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
-/** The number of plants with a tag. */
 export interface TagCount {
   readonly tag: string
   readonly plants: number
@@ -47,7 +46,6 @@ export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
   readonly tokens: TokenStore
 
-  /** Proposes and reserves ids for new plants. */
   readonly ids: IdStore
 
   readonly webhooks: WebhookStore
@@ -126,7 +124,6 @@ export interface Store {
    */
   afterImport(): Promise<void>
 
-  /** Starts an import that stores nothing. */
   startDryRun(mode: ImportMode): Promise<DryRun>
 
   /**
@@ -192,7 +189,6 @@ export interface LazySignal {
   readonly signal: AbortSignal
 }
 
-/** A signal that exists already. */
 export const lazySignalOf = (signal: AbortSignal): LazySignal => ({
   signal,
   get isOver() {

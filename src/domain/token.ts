@@ -32,7 +32,6 @@ const SECRET_DIGITS = 43
 const CHECK_DIGITS = 6
 const FORM = /^ps_[0-9A-Za-z]{49}$/
 
-/** The prefix of every secret. */
 export const TOKEN_PREFIX = 'ps_'
 
 /**
@@ -96,7 +95,6 @@ function base62(value: bigint, digits: number): string {
 export const MAX_OVERLAP = 7 * 86_400_000
 export const DEFAULT_OVERLAP = 86_400_000
 
-/** The content of a new token. */
 export interface TokenRequest {
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -117,15 +115,10 @@ export function faultOfTokenName(name: string): string | undefined {
 }
 
 /** A name from elsewhere as that of a token: without disguising characters, and cut; empty where nothing is left. */
-export const plainTokenName = (name: string, max = MAX_NAME): string =>
-  [
-    ...name
-      .slice(0, 4 * max)
-      .replaceAll(new RegExp(DISGUISING, 'gu'), '')
-      .trim(),
-  ]
-    .slice(0, max)
-    .join('')
+export function plainTokenName(name: string, max = MAX_NAME): string {
+  const plain = name.slice(0, 4 * max).replaceAll(new RegExp(DISGUISING, 'gu'), '')
+  return Array.from(plain.trim()).slice(0, max).join('')
+}
 
 /** The scopes in their usual order, each once; undefined for no scope or an unknown one. */
 export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined {
@@ -133,7 +126,7 @@ export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined
   return SCOPES.filter((scope) => texts.includes(scope))
 }
 
-/** The pattern of a date with a time and a zone (RFC 3339 section 5.6). */
+/** RFC 3339 section 5.6. */
 export const DATE_TIME =
   /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -170,7 +163,6 @@ export function excessOf(
 export interface Actor {
   /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
   readonly id: string
-  /** The name of the token. */
   readonly name: string
 }
 
@@ -211,7 +203,6 @@ export interface TokenIssuer {
   verify(jwt: string, enter: () => Promise<() => void>): Promise<IssuedToken>
 }
 
-/** A token, and the SHA-256 of its secret. */
 export interface StoredToken {
   readonly token: Token
   readonly hash: Buffer
@@ -254,9 +245,7 @@ export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last'
 export type TokenPosition = Pick<Token, 'createdAt' | 'id'>
 
 export interface TokenPage {
-  /** Undefined: from the start. */
   readonly after?: TokenPosition | undefined
-  /** Undefined: all of them. */
   readonly limit?: number | undefined
 }
 

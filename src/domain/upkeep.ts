@@ -31,7 +31,6 @@ export interface Upkeep {
    */
   identity(): string | undefined
 
-  /** The sizes of the store's files. */
   bytes(): StoreBytes
 }
 
@@ -53,7 +52,6 @@ export interface StoreStatus {
   /** The identity of the store, which the names of its scheduled backups have; undefined where there is none. */
   readonly identity: string | undefined
   readonly plants: number
-  /** Active tokens. */
   readonly tokens: number
   /** Undefined where the store has no search index of its own. */
   readonly index: IndexStatus | undefined
@@ -67,7 +65,6 @@ export type IndexStatus =
   | { readonly state: 'building'; readonly indexed: number; readonly plants: number }
   | { readonly state: 'ready'; readonly behind: number }
 
-/** The progress of long work. */
 export interface WorkState {
   readonly doing: string
   /** A share from 0 to 1; undefined while it is unknown. */
@@ -88,7 +85,6 @@ export interface RestoreOptions extends LongWork {
   readonly replace: boolean
 }
 
-/** The content of a backup. */
 export interface BackupReport {
   readonly file: string
   readonly bytes: number
@@ -113,7 +109,6 @@ export interface CheckReport {
 export interface CheckedPart {
   /** `file`, `schema`, `log`, `index`, … */
   readonly part: string
-  /** The finding, in words. */
   readonly found: string
   readonly faults: readonly string[]
 }
@@ -122,6 +117,5 @@ export interface CheckedPart {
 export interface BackupsMade {
   /** Seconds since 1970 of the newest backup, also of an earlier run; 0 when there is none. */
   readonly newest: number
-  /** Failed backups since the start. */
   readonly failures: number
 }

@@ -2,7 +2,6 @@ import { Turns } from '../base/time-slice.ts'
 import { AppError, type ErrorNumber } from '../domain/errors.ts'
 import { type ImportedPlant, textLength } from '../domain/plant.ts'
 
-/** A row of a file that the import refused. */
 export interface RefusedRow {
   /** The line in which the row begins, counted from 1. */
   readonly line: number
@@ -13,9 +12,7 @@ export interface RefusedRow {
 /** The rows that one piece of a file completes. Lines count from 1, by the line feeds of the file. */
 export interface Batch {
   readonly plants: readonly ImportedPlant[]
-  /** The line in which each plant begins. */
   readonly lines: readonly number[]
-  /** The rows without a valid plant. */
   readonly refused: readonly RefusedRow[]
 }
 
@@ -26,7 +23,6 @@ export interface ReadOptions {
   readonly isUtf16?: boolean
 }
 
-/** The most rows of a batch. */
 const MAX_ROWS = 1000
 
 /** Divides a file into rows. Its methods throw where the rest cannot be divided. */

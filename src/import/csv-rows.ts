@@ -5,9 +5,7 @@ import { ID_RANGE, isInt64, type PlantCandidate } from '../domain/plant.ts'
 /** The cells of one row; undefined for a cell without characters. */
 export type Cells = readonly (string | undefined)[]
 
-/** A row of CSV. */
 export interface CsvRow {
-  /** The line in which the row begins, counted from 1. */
   readonly line: number
   /** Counted from 1 as a spreadsheet does: a cell of several lines belongs to one row. */
   readonly number: number
@@ -43,7 +41,6 @@ export class CsvRows {
   readonly #place: 'line' | 'number'
   #state: State = 'start'
   #cells: (string | undefined)[] = []
-  /** The start of an unfinished cell. */
   #rest: string[] = []
   #isWellFormed = true
   #line = 1
@@ -178,7 +175,6 @@ const CR = 0x0d
 const codeOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
 const isAnySeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
 
-/** Whether a row has nothing but blank cells. */
 export const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && cells.every(isNothing)
 
 export const isNothing = (cell: string | undefined): boolean => cell === undefined || /^[ \t]*$/.test(cell)
@@ -196,7 +192,6 @@ export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): S
 export const csvLine = (cells: Cells, separator: Separator = ','): string =>
   `${cells.map((cell) => (cell === undefined ? '' : cellOf(cell, separator))).join(separator)}\r\n`
 
-/** Writes the text of one cell. */
 export const cellOf = (text: string, separator: Separator = ','): string =>
   text === '' || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
@@ -275,5 +270,4 @@ export function integerOf(cell: string | undefined): PlantCandidate['id'] {
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(text)}`
 }
 
-/** The most digits of an int64. */
 const MAX_DIGITS = 19

@@ -47,7 +47,6 @@ export function readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGe
   return batchesOf(text, divider, (row) => plantOf(row, row.columns), textLimit)
 }
 
-/** @throws AppError 40001 or 40002 that names every fault */
 function plantOf(row: CsvRow, columns: Columns): NewPlant {
   const candidate = candidateOf(row, columns, columns.count, isComplete(row, columns), textOf)
   return validatePlant({ ...candidate, name: candidate.name ?? '' }, shown)
@@ -68,7 +67,6 @@ export const csvRow = ({ id, name, tag }: NewPlant): string =>
 
 const COLUMNS = ['id', 'name', 'tag'] as const
 
-/** The columns that a header names. */
 export interface Columns extends Mapping {
   readonly id: number
   /** Columns with a name. The header may have further cells without one. */
@@ -78,9 +76,7 @@ export interface Columns extends Mapping {
 /** The end of every message about a header. */
 const HEADER_RULE = 'the first row must name the columns id, name and optionally tag'
 
-/** The most columns of a header. */
 const MAX_COLUMNS = 1000
-/** The most columns that a message names. */
 const MAX_NAMED = 5
 
 /**
@@ -132,7 +128,6 @@ function list(names: readonly string[]): string {
   return names.length > MAX_NAMED ? `${named} and ${names.length - MAX_NAMED} more` : named
 }
 
-/** A hint for a first row that names no column. */
 function hintOf([first = '']: readonly string[]): string {
   if (first.startsWith('{')) return ', which looks like NDJSON'
   return /^-?\d/.test(first) ? ', so there is no header' : ''

@@ -9,20 +9,17 @@ export interface DuplicateRow {
   readonly id: bigint
 }
 
-/** The rows of a dry run that would add a plant with the name and the tag of a stored one. */
 export interface Duplicates {
   readonly duplicates: number
   /** The first of them, by line. */
   readonly duplicateRows: readonly DuplicateRow[]
 }
 
-/** The most rows that a report lists. */
 const MAX_LISTED = 50_000
 /** Rows after which the store is searched, and UTF-16 units of a key. Together they take at most 40 MB. */
 const MAX_ROWS = 50_000
 const MAX_KEY = 256
 
-/** The rows with one name and tag. */
 interface Wanted {
   rows: number
   /** Stored plants with this name and tag, at most one for each row. */
@@ -43,7 +40,6 @@ export class DuplicateFinder {
   #count = 0
   readonly #listed: DuplicateRow[] = []
 
-  /** @param plants reads all plants of the store, by id */
   constructor(plants: () => AsyncIterable<readonly NewPlant[]>, { maxRows = MAX_ROWS, maxListed = MAX_LISTED } = {}) {
     this.#plants = plants
     this.#maxRows = maxRows

@@ -13,8 +13,9 @@ export const MEDIA_TYPES: Readonly<Record<Format, string>> = { ndjson: 'applicat
 const EXTENSIONS: Readonly<Record<string, Format>> = { ndjson: 'ndjson', jsonl: 'ndjson', csv: 'csv' }
 
 /** The plants of a filter that no plant matches. */
-export const NO_PLANTS: AsyncIterable<readonly NewPlant[]> = { [Symbol.asyncIterator]: () => NONE }
-const NONE: AsyncIterator<readonly NewPlant[]> = { next: async () => ({ done: true, value: undefined }) }
+export const NO_PLANTS: AsyncIterable<readonly NewPlant[]> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+}
 
 /** The format of a file by its extension, without `.gz`; undefined for another extension. */
 export function formatOf(fileName: string): Format | undefined {
@@ -38,7 +39,6 @@ export function readPlants(
   return format === 'csv' ? readCsv(text, options.textLimit) : readNdjson(text, options)
 }
 
-/** The text of a file before its plants. */
 export const headerOf = (format: Format): string => (format === 'csv' ? CSV_HEADER : '')
 
 /** The rows of plants, in their order. Equal plants give equal bytes. */
@@ -70,5 +70,4 @@ export async function* writeFile(
   if (piece !== '') yield piece
 }
 
-/** UTF-16 code units. */
 const PIECE_LENGTH = 2 ** 16

@@ -35,7 +35,6 @@ const MAX_PIECES = 1024
 class Lines {
   readonly #limit: number
   #line = 1
-  /** The start of an unfinished line. */
   #rest: Buffer[] = []
   #length = 0
 
@@ -76,7 +75,6 @@ class Lines {
 
 const NOTHING = Buffer.alloc(0)
 
-/** @returns a line as readNdjson reads it */
 export function ndjsonRow(plant: ImportedPlant): string {
   const json = newPlantJson(plant)
   return plant.before === undefined ? `${json}\n` : `${json.slice(0, -1)},"before":${plantJson(plant.before)}}\n`

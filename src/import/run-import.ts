@@ -14,13 +14,11 @@ interface ImportOptions {
   readonly actor: Actor
 }
 
-/** The results of the plants of a batch. */
 export interface BatchOutcome extends ImportCounts {
   /** The first refused plants, by their index in the batch. */
   readonly refusals: readonly (Omit<RefusedRow, 'line'> & { readonly index: number })[]
 }
 
-/** Resolves when the plants of the batch are stored. */
 type PutBatch = (batch: Batch) => Promise<BatchOutcome>
 
 /** @param lastLine the line in which the last row of the batch begins */
@@ -110,9 +108,7 @@ export interface ImportCounts {
   readonly refused: number
 }
 
-/** The results of rows of a file. */
 export interface ImportSummary extends ImportCounts {
-  /** The first refused rows, by line. */
   readonly refusedRows: readonly RefusedRow[]
 }
 

@@ -77,7 +77,6 @@ export class JsonBody {
     return at < 0 ? undefined : this.#bytes.subarray(this.#members[at + 2], this.#members[at + 3])
   }
 
-  /** A top-level member as an exact int64. */
   int64(name: string): bigint | Int64Fault {
     const at = this.#find(name)
     if (at < 0) return 'not an integer'
@@ -97,7 +96,6 @@ export class JsonBody {
     return source.includes('\\') ? (JSON.parse(`"${source}"`) as string) : source
   }
 
-  /** The name of a repeated member; undefined when there is none. */
   repeated(): string | undefined {
     if (this.#names === undefined && !hasSameName(this.#bytes, this.#members)) return undefined
     const seen = new Set<string>()
@@ -134,7 +132,6 @@ function namesIn(bytes: Buffer, members: readonly number[]): string[] {
   return JSON.parse(`[${Buffer.from(quoted.join(), 'latin1').toString()}]`) as string[]
 }
 
-/** Whether two names without escapes are equal. */
 function hasSameName(bytes: Uint8Array, members: readonly number[]): boolean {
   for (let i = 4; i < members.length; i += 4) {
     for (let j = 0; j < i; j += 4) if (isSameName(bytes, members, i, j)) return true
@@ -151,7 +148,6 @@ function isSameName(bytes: Uint8Array, members: readonly number[], i: number, j:
   return true
 }
 
-/** A member that is neither a string nor null. */
 export const NOT_TEXT: unique symbol = Symbol('no text')
 
 const QUOTE = 0x22

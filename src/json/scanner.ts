@@ -121,7 +121,6 @@ export class JsonScanner {
     if (length > LONG_TEXT) this.#longTexts += length
   }
 
-  /** @returns whether the string has an escape */
   #string(): boolean {
     const bytes = this.#bytes
     const end = this.#end

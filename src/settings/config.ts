@@ -37,7 +37,6 @@ export type StoreAddress = SqliteAddress | PostgresAddress
 export type ChangesKeep = number | 'auto'
 export const DEFAULT_CHANGES_KEEP = 30 * 86_400_000
 
-/** An address to listen on. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
@@ -244,7 +243,6 @@ const retiredIn = (environment: NodeJS.ProcessEnv): string[] =>
     return environment[name] ? [`${name}: ${retirement(instead)}`] : []
   })
 
-/** @param instead what replaces a setting of before */
 export const retirement = (instead: string): string => `is no setting any more: ${instead}`
 
 /** Settings that mean nothing without another one. */

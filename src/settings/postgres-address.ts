@@ -10,7 +10,6 @@ export interface PostgresTls {
   readonly key: string | undefined
 }
 
-/** The address of a PostgreSQL database, and the role to use. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
   /** The store tries them in turn until one takes writes. A host that begins with a slash is a Unix socket's folder. */
@@ -55,7 +54,6 @@ const SYSTEM = 'system'
 const CONNECT_TIMEOUT = '5'
 const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
 
-/** Whether a host is a folder of Unix sockets. */
 export const isSocketFolder = (host: string): boolean => host.startsWith('/')
 
 /** Whether traffic to a host stays on this machine. */

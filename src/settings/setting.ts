@@ -28,7 +28,6 @@ export const named = <Settings extends Readonly<Record<string, Unnamed<unknown>>
     ]),
   ) as { readonly [Name in keyof Settings]: Settings[Name] & Pick<Setting<unknown>, 'flag'> }
 
-/** The values of settings, by their names. */
 export type ValuesOf<Settings extends Readonly<Record<string, Unnamed<unknown>>>> = {
   readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']>
 }
@@ -39,17 +38,14 @@ type Kind<T> = Pick<Setting<T>, 'value' | 'parse'>
 /** @param parse throws an Error that says what the text must be */
 export const kind = <T>(value: string, parse: Setting<T>['parse']): Kind<T> => ({ value, parse })
 
-/** A setting with a default. */
 export const setting = <T>(each: Kind<T>, fallback: string, help: string): Unnamed<T> => ({ ...each, fallback, help })
 
-/** A setting without a default. */
 export const optional = <T>(each: Kind<T>, help: string): Unnamed<T | undefined> => ({
   ...each,
   fallback: undefined,
   help,
 })
 
-/** Any text but the empty one. */
 export function nonEmpty(given: string): string {
   if (given === '') throw new Error('must not be empty')
   return given
@@ -116,7 +112,6 @@ export function origins(given: string): readonly string[] {
   })
 }
 
-/** @param values the texts that the setting may have */
 export function oneOf<T extends string>(...values: readonly T[]): (text: string) => T {
   return (given) => {
     const value = values.find((each) => each === given)
@@ -125,7 +120,6 @@ export function oneOf<T extends string>(...values: readonly T[]): (text: string)
   }
 }
 
-/** A time that is no shorter than another one. */
 export const atLeast =
   (min: string, parse: (text: string) => number) =>
   (given: string): number => {
