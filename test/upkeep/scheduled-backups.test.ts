@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { takeLock } from '../../src/base/files.ts'
-import { identityOf } from '../../src/cli/open-store.ts'
 import { BackupFolder, ScheduledBackups } from '../../src/cli/scheduled-backups.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
@@ -167,7 +166,7 @@ test('after the clock is set back by years, backups go on at their interval, and
   const options = { storePath, every: 1100, keep: 2, log: pino({ level: 'silent' }) }
   const scheduled = new ScheduledBackups({
     ...options,
-    folder: await BackupFolder.open(backups, storePath, identityOf),
+    folder: await BackupFolder.open(backups, storePath),
   })
   scheduled.start()
   cleanUp(t, () => scheduled.close())
