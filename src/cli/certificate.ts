@@ -18,10 +18,11 @@ const WARN_BEFORE = 14 * DAY
 
 /** The certificate of the service, which follows its files. */
 export class Certificate implements ServedCertificate {
+  pair: CertificatePair
+  expiresAt: Date
+  failures = 0
   readonly #files: CertificateFiles
   readonly #log: Logger
-  #read: ReadCertificate
-  #failures = 0
   /** The newest fault, so that the log has each only once. */
   #fault = ''
   /** The whole days of life of the newest warning. */
@@ -33,20 +34,9 @@ export class Certificate implements ServedCertificate {
   constructor(files: CertificateFiles, log: Logger) {
     this.#files = files
     this.#log = log
-    this.#read = checked(files, readPair(files))
+    this.pair = readPair(files)
+    this.expiresAt = checkedEnd(files, this.pair)
     this.#warn()
-  }
-
-  get pair(): CertificatePair {
-    return this.#read.pair
-  }
-
-  get expiresAt(): Date {
-    return this.#read.expiresAt
-  }
-
-  get failures(): number {
-    return this.#failures
   }
 
   /** Looks at the files once a minute, until `close`. @param use takes a changed certificate over */
@@ -64,18 +54,20 @@ export class Certificate implements ServedCertificate {
     try {
       const pair = readPair(this.#files)
       if (pair.cert !== this.pair.cert || pair.key !== this.pair.key) {
-        const next = checked(this.#files, pair)
+        const expiresAt = checkedEnd(this.#files, pair)
         this.#use(pair)
-        this.#read = next
+        this.pair = pair
+        this.expiresAt = expiresAt
         this.#warnedAt = undefined
-        this.#log.info({ expiresAt: next.expiresAt }, 'new connections get the changed certificate')
+        this.#log.info({ expiresAt }, 'new connections get the changed certificate')
       }
       this.#fault = ''
     } catch (error) {
-      this.#failures++
+      this.failures++
       const why = error instanceof Error ? error.message : String(error)
-      if (why !== this.#fault)
+      if (why !== this.#fault) {
         this.#log.error({ why }, 'the certificate could not be read again, so the present one stays')
+      }
       this.#fault = why
     }
     this.#warn()
@@ -87,10 +79,8 @@ export class Certificate implements ServedCertificate {
     const days = Math.floor(left / DAY)
     if (left > WARN_BEFORE || days === this.#warnedAt) return
     this.#warnedAt = days
-    this.#log.warn(
-      { expiresAt: this.expiresAt },
-      left > 0 ? 'the certificate expires soon' : 'the certificate has expired',
-    )
+    const { expiresAt } = this
+    this.#log.warn({ expiresAt }, left > 0 ? 'the certificate expires soon' : 'the certificate has expired')
   }
 }
 
@@ -103,12 +93,6 @@ export interface CertificateFiles {
 export const certificateFiles = ({ tlsCert, tlsKey }: Config): CertificateFiles | undefined =>
   tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey }
 
-interface ReadCertificate {
-  readonly pair: CertificatePair
-  readonly expiresAt: Date
-}
-
-/** @throws OperatorError (exit code 2) that names the fault */
 function readPair(files: CertificateFiles): CertificatePair {
   const key = tried(files.key, '--tls-key', undefined, () => {
     mustBePrivate(files.key)
@@ -117,8 +101,8 @@ function readPair(files: CertificateFiles): CertificatePair {
   return { cert: tried(files.cert, '--tls-cert', undefined, () => readFileSync(files.cert, 'latin1')), key }
 }
 
-/** @throws OperatorError (exit code 2) that names the fault */
-function checked(files: CertificateFiles, pair: CertificatePair): ReadCertificate {
+/** Returns the time when the certificate expires. @throws OperatorError (exit code 2) that names the fault of the pair */
+function checkedEnd(files: CertificateFiles, pair: CertificatePair): Date {
   // The first certificate of the file is the one of the service.
   const own = tried(files.cert, '--tls-cert', 'has no certificate in PEM', () => new X509Certificate(pair.cert))
   const key = tried(files.key, '--tls-key', 'has no private key in PEM', () => createPrivateKey(pair.key))
@@ -127,9 +111,9 @@ function checked(files: CertificateFiles, pair: CertificatePair): ReadCertificat
   }
   // OpenSSL refuses a damaged chain, and keys that are too small.
   tried(files.cert, '--tls-cert', undefined, () => createSecureContext(pair))
-  const { validToDate: expiresAt } = own
-  if (expiresAt.getTime() > Date.now()) return { pair, expiresAt }
-  throw refusal('--tls-cert', `${files.cert}: the certificate expired on ${expiresAt.toISOString()}`)
+  const { validToDate } = own
+  if (validToDate.getTime() > Date.now()) return validToDate
+  throw refusal('--tls-cert', `${files.cert}: the certificate expired on ${validToDate.toISOString()}`)
 }
 
 /** Runs a step. @param fault what its failure means; undefined: its error says it */
@@ -137,15 +121,11 @@ function tried<T>(path: string, flag: string, fault: string | undefined, step: (
   try {
     return step()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ERR_MISSING_PASSPHRASE') {
-      throw refusal(flag, `${path}: is encrypted, and nobody can enter its password`)
-    }
+    const { code, message } = error as NodeJS.ErrnoException
+    const isEncrypted = code === 'ERR_MISSING_PASSPHRASE'
+    if (isEncrypted) throw refusal(flag, `${path}: is encrypted, and nobody can enter its password`)
     const known = fileFault(path, error)
-    throw refusal(
-      flag,
-      known instanceof OperatorError ? known.message : `${path}: ${fault ?? (error as Error).message}`,
-    )
+    throw refusal(flag, known instanceof OperatorError ? known.message : `${path}: ${fault ?? message}`)
   }
 }
 
