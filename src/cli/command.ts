@@ -1,43 +1,20 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { readAsset } from '../base/assets.ts'
 import { environmentName, retirement, SETTINGS, type SettingValues } from '../settings/config.ts'
 import { RETIRED } from '../settings/limits.ts'
 
+/** The flags that several commands share. */
+export interface Flags {
+  readonly url?: string
+  readonly store?: string
+  readonly auditLog?: string
+  /** The file of settings. */
+  readonly config?: string
+  readonly json?: boolean
+  readonly quiet?: boolean
+}
+
 export const HELP = 'show the usage of a command'
-
-export function command(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).helpOption('-h, --help', HELP)
-}
-
-/** Adds `help [command]`. Commander's own command shows the general help for an unknown command. */
-export function addHelp(to: Command): void {
-  to.helpCommand(false)
-    .command('help')
-    .description(HELP)
-    .argument('[command...]')
-    .usage('[command]')
-    .helpOption(false)
-    .action((path: readonly string[]) => {
-      let shown = to
-      for (const name of path) {
-        const next = shown.commands.find((each) => each.name() === name)
-        if (next === undefined) shown.error(`plantstore: unknown command '${name}'`)
-        else shown = next
-      }
-      shown.outputHelp()
-    })
-}
-
-/** Refuses each flag of an earlier version, and says what replaces it. */
-export function addRetired(to: Command): Command {
-  for (const [flag, instead] of Object.entries(RETIRED)) {
-    const refuse = () => {
-      throw new InvalidArgumentError(`It ${retirement(instead)}.`)
-    }
-    to.addOption(new Option(`--${flag} <VALUE>`).hideHelp().argParser(refuse))
-  }
-  return to
-}
 
 /** The headings for the settings of `serve`, each with the first setting below it. */
 const HEADINGS: { readonly [K in keyof SettingValues]?: string } = {
@@ -51,44 +28,97 @@ const HEADINGS: { readonly [K in keyof SettingValues]?: string } = {
   maxSearches: 'Searches, exports and imports at once',
 }
 
-/** Adds the flags of all settings to a command, below headings. */
-export function addAllSettings(to: Command): Command {
-  for (const key of Object.keys(SETTINGS) as (keyof SettingValues)[]) {
-    const heading = HEADINGS[key]
-    if (heading !== undefined) to.optionsGroup(`${heading}:`)
-    addSetting(to, key)
+/** A command, with the options and the parts of the help that several commands share. */
+export class ProgramCommand extends Command {
+  override createCommand(name: string): ProgramCommand {
+    return new ProgramCommand(name).helpOption('-h, --help', HELP)
   }
-  return addConfigFile(to.optionsGroup('Options:'))
-}
 
-/** Adds the flags of these settings to a command. */
-export function addSettings(to: Command, keys: readonly (keyof SettingValues)[]): Command {
-  for (const key of keys) addSetting(to, key)
-  return addConfigFile(to)
-}
+  /** Adds a command below this one. */
+  add(name: string, description: string): ProgramCommand {
+    return this.command(name).description(description)
+  }
 
-function addSetting(to: Command, key: keyof SettingValues): void {
-  const { flag, value, help, fallback } = SETTINGS[key]
-  const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
-  to.addOption(new Option(`--${flag} <${value}>`, `${help} (${details})`))
-}
+  /** Adds `help [command]`. Commander's own command shows the general help for an unknown command. */
+  addHelp(): void {
+    this.helpCommand(false)
+      .command('help')
+      .description(HELP)
+      .argument('[command...]')
+      .usage('[command]')
+      .helpOption(false)
+      .action((path: readonly string[]) => {
+        let shown: Command = this
+        for (const name of path) {
+          const next = shown.commands.find((each) => each.name() === name)
+          if (next === undefined) shown.error(`plantstore: unknown command '${name}'`)
+          else shown = next
+        }
+        shown.outputHelp()
+      })
+  }
 
-const addConfigFile = (to: Command): Command =>
-  to.option('--config <FILE>', 'a file of settings, NAME=value with the names of the variables (default .env)')
+  /** Adds the flags of settings, and the one of the file of settings. */
+  settings(...keys: readonly (keyof SettingValues)[]): this {
+    for (const key of keys) this.#addSetting(key)
+    return this.option(
+      '--config <FILE>',
+      'a file of settings, NAME=value with the names of the variables (default .env)',
+    )
+  }
 
-export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`
+  /** Adds the flags of all settings below headings, and refuses each flag of an earlier version. */
+  allSettings(): this {
+    for (const key of Object.keys(SETTINGS) as (keyof SettingValues)[]) {
+      const heading = HEADINGS[key]
+      if (heading !== undefined) this.optionsGroup(`${heading}:`)
+      this.#addSetting(key)
+    }
+    for (const [flag, instead] of Object.entries(RETIRED)) {
+      const refuse = () => {
+        throw new InvalidArgumentError(`It ${retirement(instead)}.`)
+      }
+      this.addOption(new Option(`--${flag} <VALUE>`).hideHelp().argParser(refuse))
+    }
+    return this.optionsGroup('Options:').settings()
+  }
 
-/** An option whose value is one of several texts. */
-export const choice = (flags: string, help: string, values: readonly string[]): Option =>
-  new Option(flags, help).argParser((value) => {
-    if (values.includes(value)) return value
-    throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
-  })
+  #addSetting(key: keyof SettingValues): void {
+    const { flag, value, help, fallback } = SETTINGS[key]
+    const details = [environmentName(flag), ...(fallback === undefined ? [] : [`default ${fallback}`])].join(', ')
+    this.option(`--${flag} <${value}>`, `${help} (${details})`)
+  }
 
-/** Ends a command with its exit code. After a signal it ends the process at once, as a read may wait for ever. */
-export function endWith(exitCode: number): void {
-  process.exitCode = exitCode
-  if (exitCode > 2) process.exit()
+  /** Adds the address of a service besides the flags of settings. */
+  target(...keys: readonly (keyof SettingValues)[]): this {
+    const help = 'address of a running service, such as http://127.0.0.1:8080; set PLANTSTORE_TOKEN to its access token'
+    return this.option('--url <URL>', help).settings(...keys)
+  }
+
+  json(help = 'print the result as JSON on standard output'): this {
+    return this.option('--json', help)
+  }
+
+  /** Adds the flags for the output of long work. */
+  output(): this {
+    return this.json().option('--quiet', 'show errors only: no progress, no summary')
+  }
+
+  /** Adds an option whose value is one of several texts. */
+  choice(flags: string, help: string, values: readonly string[]): this {
+    return this.option(flags, help, (value: string) => {
+      if (values.includes(value)) return value
+      throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
+    })
+  }
+
+  notes(text: string): this {
+    return this.addHelpText('after', `\n${text.trim()}`)
+  }
+
+  examples(...lines: string[]): this {
+    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`)
+  }
 }
 
 /** Returns the version of the package. */

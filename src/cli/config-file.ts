@@ -1,9 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../base/operator-error.ts'
 import { type Config, environmentName, retirement, SETTINGS, shownStore } from '../settings/config.ts'
 import { RETIRED } from '../settings/limits.ts'
-import { fileFault } from './plant-files.ts'
+import { onFile } from './plant-files.ts'
 
 /** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
@@ -30,13 +31,20 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   if (stat === undefined) throw refusal(path, ['there is no such file'])
   if (!stat.isFile()) throw refusal(path, ['it is not a file'])
   if (stat.size > MAX_SIZE) throw refusal(path, ['it is larger than 1 MiB'])
-  const text = contentOf(path)
-  const { names, faults } = namesIn(text)
-  for (const name of new Set(names)) {
-    if (names.indexOf(name) !== names.lastIndexOf(name)) faults.push(`${name} is set more than once`)
-    const fault = nameFault(name, named !== undefined)
-    if (fault !== undefined) faults.push(fault)
-  }
+  const bytes = onFile(path, () => readFileSync(path))
+  if (!isUtf8(bytes)) throw refusal(path, ['it is not UTF-8 text'])
+  // Leaves out a byte order mark.
+  const text = new TextDecoder().decode(bytes)
+  const names = new Set<string>()
+  const faults = text.split('\n').flatMap((line, i) => {
+    if (/^\s*(?:#|$)/.test(line)) return []
+    const name = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=/.exec(line)?.[1]
+    // parseEnv would ignore the line, and the settings in it.
+    if (name === undefined) return [`line ${i + 1} is not NAME=value`]
+    if (names.has(name)) return [`${name} is set more than once`]
+    names.add(name)
+    return nameFault(name, named !== undefined) ?? []
+  })
   if (faults.length > 0) throw refusal(path, faults)
   const values = Object.entries(parseEnv(text)).filter(([name]) => isSetting(name) || FOREIGN_VARIABLES.test(name))
   return { path, values: Object.fromEntries(values) as Record<string, string> }
@@ -47,28 +55,6 @@ export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | unde
   if (file === undefined) return environment
   const given = Object.entries(environment).filter(([name, value]) => value !== '' || !isSetting(name))
   return { ...file.values, ...Object.fromEntries(given) }
-}
-
-function contentOf(path: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
-  } catch (error) {
-    if (error instanceof TypeError) throw refusal(path, ['it is not UTF-8 text'])
-    throw fileFault(path, error)
-  }
-}
-
-/** Reports lines that are not assignments: parseEnv would ignore them, and the settings in them. */
-function namesIn(text: string): { names: string[]; faults: string[] } {
-  const names: string[] = []
-  const faults: string[] = []
-  for (const [i, line] of text.split('\n').entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const name = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=/.exec(line)?.[1]
-    if (name === undefined) faults.push(`line ${i + 1} is not NAME=value`)
-    else names.push(name)
-  }
-  return { names, faults }
 }
 
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
@@ -97,15 +83,13 @@ interface Sources {
 export function configLines(config: Config, { flags, environment, file }: Sources): string {
   const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
     const variable = environmentName(flag)
-    const set = environment[variable] || undefined
     const [given, source] =
-      flags[key] !== undefined
-        ? [flags[key], `--${flag}`]
-        : set !== undefined
-          ? [set, 'environment']
-          : file?.values[variable] !== undefined
-            ? [file.values[variable], file.path]
-            : [fallback, 'default']
+      [
+        [flags[key], `--${flag}`],
+        [environment[variable] || undefined, 'environment'],
+        [file?.values[variable], file?.path],
+        [fallback, 'default'],
+      ].find(([value]) => value !== undefined) ?? []
     if (given === undefined) return `# ${variable} is not set`
     if (key === 'token') return `# ${variable} is set and hidden  # ${source}`
     // shownStore leaves out a password in the address.

@@ -5,70 +5,57 @@ import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, type PlantOrder } from '../domain/plant-query.ts'
 import type { Store } from '../domain/store.ts'
-import { type Format, headerOf, MEDIA_TYPES, NO_PLANTS, writeFile } from '../import/format.ts'
+import { type Format, headerOf, NO_PLANTS, writeFile } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
+import type { Flags } from './command.ts'
 import { withStore } from './open-store.ts'
-import { outputFile, standardOutput } from './plant-files.ts'
-import { formatTime, Progress } from './progress.ts'
-import { fileKind, type KindFlags, type ServiceClient, type TargetFlags, targetOf } from './service-client.ts'
-import { abortOnSignal, Stopped } from './signals.ts'
+import { formatTime, note, printJson, withProgress } from './output.ts'
+import { fileKind, type KindFlags, outputFile, standardOutput } from './plant-files.ts'
+import { type ServiceClient, targetOf } from './service-client.ts'
 
-export interface ExportFlags extends KindFlags, TargetFlags {
+export interface ExportFlags extends Flags, KindFlags {
   readonly tag?: readonly string[]
   readonly q?: string
   readonly sort?: PlantOrder
   readonly force?: true
-  readonly quiet?: true
-  readonly json?: true
 }
 
 /**
  * Exports plants to a file, or to standard output for `-`.
  *
- * @returns the exit code
  * @throws OperatorError when the export can't begin or breaks off, which leaves no file
  */
-export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
+export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<void> {
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
     throw new OperatorError('--gzip: a terminal cannot show compressed data; name a file', { exitCode: 2 })
   }
-  if (file === '-' && flags.json === true) {
+  if (file === '-' && flags.json) {
     throw new OperatorError('--json: standard output gets the plants; name a file', { exitCode: 2 })
   }
   if (target.kind === 'store' && target.address.engine === 'sqlite' && isFileOfStore(file, target.address.path)) {
     throw new OperatorError(`${file}: is a file of the store; choose another file`)
   }
-  const output = file === '-' ? standardOutput : outputFile(file, { force: flags.force === true })
-  const stop = abortOnSignal()
+  const output = file === '-' ? standardOutput : outputFile(file, flags.force === true)
   const counter = new RowCounter(format)
   const startedAt = performance.now()
-  const progress = new Progress(() => ({ rows: counter.rows, done: undefined }), { quiet: flags.quiet === true })
-  const write = (rows: AsyncIterable<Uint8Array>) =>
-    output(gzip ? compressed(counter.count(rows)) : counter.count(rows), stop)
-  let isWhole = false
-  try {
-    if (target.kind === 'store') {
-      isWhole = await withStore(target.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
-    } else {
-      isWhole = await write(bytesFrom(target.service, format, flags, stop))
-    }
-  } catch (error) {
-    progress.end()
-    if (!(error instanceof Stopped)) throw error
-    progress.note('stopped; no file was written')
-    return error.exitCode
-  }
-  progress.end()
-  const seconds = (performance.now() - startedAt) / 1000
-  if (flags.json === true) {
-    process.stdout.write(`${JSON.stringify({ file, format, gzip, plants: counter.rows }, null, 2)}\n`)
-    return 0
-  }
-  if (flags.quiet === true) return 0
-  progress.note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${formatTime(seconds)}` : READER_LEFT)
-  return 0
+  const isWhole = await withProgress(
+    () => ({ rows: counter.rows }),
+    flags,
+    (_progress, stop) => {
+      const write = (content: AsyncIterable<Uint8Array>) => {
+        const rows = counter.count(content)
+        return output(gzip ? pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {}) : rows, stop)
+      }
+      if (target.kind === 'service') return write(bytesFrom(target.service, format, flags, stop))
+      return withStore(target.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
+    },
+    (isStopped) => (isStopped ? ['stopped; no file was written'] : []),
+  )
+  const time = formatTime((performance.now() - startedAt) / 1000)
+  if (flags.json) printJson({ file, format, gzip, plants: counter.rows })
+  else if (!flags.quiet) note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time}` : READER_LEFT)
 }
 
 const READER_LEFT = 'ended early: the reader closed standard output before all plants were written'
@@ -92,12 +79,8 @@ function bytesFrom(
   const query = new URLSearchParams({ format, sort })
   for (const each of tag) query.append('tag', each)
   if (q !== '') query.append('q', q)
-  return service.exportPlants({ query, mediaType: MEDIA_TYPES[format], signal })
+  return service.exportPlants({ query, format, signal })
 }
-
-/** Compresses rows. The result throws the errors of the rows. */
-const compressed = (rows: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
-  pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {})
 
 const QUOTE = 0x22
 const LF = 0x0a

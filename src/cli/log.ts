@@ -1,26 +1,20 @@
 import { appendFileSync, closeSync, constants, fstatSync, openSync, write } from 'node:fs'
 import { userInfo } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
+import { promisify } from 'node:util'
 import pino, { type Logger } from 'pino'
-import type { BoundUse } from '../base/counts.ts'
+import { Bound } from '../base/counts.ts'
 import { isFileOfStore } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { onOneLine, printable } from '../base/printable.ts'
 import type { Actor } from '../domain/token.ts'
 import { AuditLog } from '../http/answer/records.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
-import { fileFault, isNoJsonLog } from './plant-files.ts'
-
-/** Members with a fixed place in the text. */
-const FIXED_MEMBERS = ['level', 'time', 'msg', 'err']
-
-interface Log {
-  readonly log: Logger
-  readonly lines: LineWriter
-}
+import { isNoJsonLog, onFile } from './plant-files.ts'
 
 /** Opens the log on standard error, as JSON or as text on a terminal. Standard output stays free for the banner. */
-export function openLog(config: Config): Log {
+export function openLog(config: Config): { readonly log: Logger; readonly lines: LineWriter } {
   const lines = new LineWriter(standardError, {
     maxWaiting: config.logBuffer,
     // A line that waits for others would be lost with a process that a fault ends.
@@ -33,7 +27,7 @@ export function openLog(config: Config): Log {
 }
 
 /** Returns what turns a line of JSON into a line on standard error: text for a person, or the same. */
-export function formatOf({ logFormat }: Pick<Config, 'logFormat'>): (line: string) => string {
+function formatOf({ logFormat }: Pick<Config, 'logFormat'>): (line: string) => string {
   const isText = logFormat === 'text' || (logFormat === 'auto' && isatty(2))
   return isText ? logText : (line) => line
 }
@@ -43,13 +37,12 @@ export function formatOf({ logFormat }: Pick<Config, 'logFormat'>): (line: strin
  * members. The stack of an error follows on separate lines. Escapes control characters, which could disguise the text.
  */
 export function logText(line: string): string {
-  const members = JSON.parse(line) as Readonly<Record<string, unknown>>
-  const { level, time, msg, err } = members
+  const { level, time, msg, err, ...others } = JSON.parse(line) as Readonly<Record<string, unknown>>
   const name = pino.levels.labels[Number(level)] ?? String(level)
-  const others = Object.entries(members)
-    .filter(([member]) => !FIXED_MEMBERS.includes(member))
-    .map(([member, value]) => `${member}=${shown(value)}`)
-  const head = [timeOfDay(time), name.toUpperCase().padEnd(5), String(msg ?? ''), others.join(' ')]
+  const members = Object.entries(others).map(([member, value]) => `${member}=${shown(value)}`)
+  // The time is in ISO 8601 and ends in Z.
+  const timeOfDay = String(time).slice(11, -1)
+  const head = [timeOfDay, name.toUpperCase().padEnd(5), String(msg ?? ''), members.join(' ')]
   return `${onOneLine(head.filter((part) => part !== '').join('  ')).trimEnd()}\n${stackOf(err)}`
 }
 
@@ -57,25 +50,22 @@ export function logText(line: string): string {
 const shown = (value: unknown): string =>
   typeof value === 'string' && !/[\s"]/.test(value) ? value : JSON.stringify(value)
 
-/** Returns the time of day of a time in ISO 8601 that ends in Z. */
-const timeOfDay = (time: unknown): string => String(time).slice(11, -1)
-
 /** Returns the stack of an error in pino's form, indented. */
 function stackOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('stack' in error)) return ''
   return `${printable(String(error.stack)).replaceAll(/^/gm, '    ')}\n`
 }
 
-/** Bytes of lines that are written at once, and of a buffer, which has room for some lines more. */
+/** UTF-16 units of lines that do not wait for more lines. */
 const BATCH = 2 ** 16
-const BUFFER = BATCH + 2 ** 13
 /** Milliseconds until the retry of a write to a slow reader, and of a write that failed, such as on a full disk. */
 const SLOW_RETRY = 50
 const FAULT_RETRY = 1000
 
 /** Takes bytes, such as an open file. No write blocks, because Node.js waits for its threads when the process ends. */
 interface Target {
-  write(bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void): void
+  /** Resolves with the number of bytes written. */
+  write(bytes: Buffer): Promise<number>
   close(): void
 }
 
@@ -96,51 +86,41 @@ interface LineOptions {
 /**
  * Writes lines to a file or a stream, and never waits for the disk or a reader. While a write fails, it retries it, and
  * keeps further lines. It drops lines beyond its bound, and then writes a line with their number.
- *
- * It encodes each line at once, while the line is in the processor's cache; thousands of strings would also survive the
- * collections of the young generation.
  */
 export class LineWriter {
+  /** The bytes that wait for a write or are in one, and the lines dropped since the start. */
+  readonly bound: Bound
   readonly #open: () => Target
   readonly #options: LineOptions
   #target: Target
-  /** The lines that wait, and the bytes they take. */
-  #buffer = Buffer.allocUnsafeSlow(BUFFER)
-  #end = 0
-  /** The buffer of the write under way; else empty. */
-  #other = Buffer.allocUnsafeSlow(BUFFER)
-  /** Bytes of the lines in the write under way, and its target while the system has them. */
-  #underWay = 0
+  /** The target of the write under way. */
   #inUse: Target | undefined
+  /** The lines that wait. */
+  #text = ''
   #isFaulty = false
   #timer: NodeJS.Timeout | undefined
+  /** The dropped lines that no line has counted yet. */
   #dropped = 0
-  #allDropped = 0
   #flushed: (() => void)[] = []
 
   /** @param open opens the target, now and in `reopen` */
   constructor(open: () => Target, options: LineOptions) {
+    this.bound = new Bound(options.maxWaiting)
     this.#open = open
     this.#options = options
     this.#target = open()
   }
 
-  /** The bytes that wait for a write or are in one, and the lines dropped since the start. */
-  get bound(): Required<BoundUse> {
-    return { max: this.#options.maxWaiting, used: this.#end + this.#underWay, refused: this.#allDropped }
-  }
-
   /** Never waits, fails or throws. */
   write(json: string): void {
     const line = this.#options.format(json)
-    const size = Buffer.byteLength(line)
-    if (this.#end + this.#underWay + size > this.#options.maxWaiting) {
+    if (this.bound.hasRoom(Buffer.byteLength(line))) {
+      this.#add(line)
+      if (this.#inUse === undefined) this.#schedule()
+    } else {
       this.#dropped++
-      this.#allDropped++
-      return
+      this.bound.refused++
     }
-    this.#add(line, size)
-    if (this.#underWay === 0) this.#schedule()
   }
 
   /**
@@ -157,77 +137,58 @@ export class LineWriter {
   flush(): Promise<void> {
     return new Promise((resolve) => {
       this.#flushed.push(resolve)
-      if (this.#underWay === 0) this.#writeNext()
+      if (this.#inUse === undefined) this.#schedule()
     })
   }
 
-  #add(line: string, size: number): void {
-    const end = this.#end + size
-    if (end > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.#buffer.length))
-      this.#buffer.copy(larger, 0, 0, this.#end)
-      this.#buffer = larger
-    }
-    this.#buffer.write(line, this.#end)
-    this.#end = end
+  #add(line: string): void {
+    this.#text += line
+    this.bound.used += Buffer.byteLength(line)
   }
 
   #schedule(): void {
-    const { gatherTime } = this.#options
-    const isDue = this.#end >= BATCH || gatherTime === 0 || this.#flushed.length > 0 || this.#dropped > 0
-    if (isDue) this.#writeNext()
-    else if (this.#end > 0) this.#timer ??= setTimeout(() => this.#writeNext(), gatherTime).unref()
+    const { gatherTime, format, dropped: msg } = this.#options
+    if (this.#dropped > 0) {
+      const members = { level: 40, time: new Date().toISOString(), msg, dropped: this.#dropped }
+      this.#add(format(`${JSON.stringify(members)}\n`))
+      this.#dropped = 0
+    }
+    if (this.#text === '') this.#callFlushed()
+    else if (this.#text.length >= BATCH || gatherTime === 0 || this.#flushed.length > 0) void this.#writeAll()
+    else this.#timer ??= setTimeout(() => void this.#writeAll(), gatherTime).unref()
   }
 
-  #writeNext(): void {
+  async #writeAll(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#dropped > 0) this.#addDropped()
-    if (this.#end === 0) {
-      this.#callFlushed()
-      return
-    }
-    const full = this.#buffer
-    this.#underWay = this.#end
-    this.#buffer = this.#other
-    this.#other = full.length > BUFFER ? Buffer.allocUnsafeSlow(BUFFER) : full
-    this.#end = 0
-    this.#writeBytes(full.subarray(0, this.#underWay))
+    const bytes = Buffer.from(this.#text)
+    this.#text = ''
+    for (let done = 0; done < bytes.length; ) done += await this.#writeSome(bytes.subarray(done))
+    if (this.#isFaulty) this.#options.onMended?.()
+    this.#isFaulty = false
+    this.bound.used -= bytes.length
+    this.#inUse = undefined
+    this.#schedule()
   }
 
-  #addDropped(): void {
-    const time = new Date().toISOString()
-    const members = { level: 40, time, msg: this.#options.dropped, dropped: this.#dropped }
-    const line = this.#options.format(`${JSON.stringify(members)}\n`)
-    this.#add(line, Buffer.byteLength(line))
-    this.#dropped = 0
-  }
-
-  #writeBytes(bytes: Buffer): void {
+  /** @returns the number of bytes written: none after a fault, and a pause */
+  async #writeSome(bytes: Buffer): Promise<number> {
     const target = this.#target
     this.#inUse = target
-    target.write(bytes, (error, written) => {
-      this.#inUse = undefined
-      if (target !== this.#target) target.close()
-      if (error !== null) {
-        const isSlow = error.code === 'EAGAIN'
-        if (!isSlow) this.#failed(error)
-        setTimeout(() => this.#writeBytes(bytes), isSlow ? SLOW_RETRY : FAULT_RETRY).unref()
-      } else if (written < bytes.length) {
-        this.#writeBytes(bytes.subarray(written))
-      } else {
-        if (this.#isFaulty) this.#options.onMended?.()
-        this.#isFaulty = false
-        this.#underWay = 0
-        this.#schedule()
+    try {
+      return await target.write(bytes)
+    } catch (error) {
+      const isSlow = (error as NodeJS.ErrnoException).code === 'EAGAIN'
+      if (!isSlow) {
+        this.#callFlushed()
+        if (!this.#isFaulty) this.#options.onFault?.(error as NodeJS.ErrnoException)
+        this.#isFaulty = true
       }
-    })
-  }
-
-  #failed(error: NodeJS.ErrnoException): void {
-    this.#callFlushed()
-    if (!this.#isFaulty) this.#options.onFault?.(error)
-    this.#isFaulty = true
+      await sleep(isSlow ? SLOW_RETRY : FAULT_RETRY, undefined, { ref: false })
+      return 0
+    } finally {
+      if (target !== this.#target) target.close()
+    }
   }
 
   #callFlushed(): void {
@@ -235,9 +196,11 @@ export class LineWriter {
   }
 }
 
+const writeTo = promisify(write)
+
 /** Returns a target that appends to an open file. */
 export const fileTarget = (fd: number): Target => ({
-  write: (bytes, done) => write(fd, bytes, 0, bytes.length, null, done),
+  write: async (bytes) => (await writeTo(fd, bytes)).bytesWritten,
   close: () => closeSync(fd),
 })
 
@@ -246,7 +209,10 @@ function standardError(): Target {
   if (!stat.isFIFO() && !stat.isSocket()) return fileTarget(isatty(2) ? ownTerminal() : 2)
   return {
     // Node.js writes to pipes and sockets without blocking.
-    write: (bytes, done) => void process.stderr.write(bytes, (error) => done(error ?? null, bytes.length)),
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        process.stderr.write(bytes, (error) => (error ? reject(error) : resolve(bytes.length)))
+      }),
     close: () => {},
   }
 }
@@ -269,19 +235,8 @@ const INFO = 30
 /** Milliseconds. At the load of a benchmark, thousands of lines share a write. */
 const GATHER_TIME = 100
 
-interface ServiceAudit {
-  readonly audit: AuditLog
-  readonly lines: LineWriter
-  /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
-  reopen(): void
-}
-
-/**
- * Opens the audit log of a service: a file, or standard error at the log's level info and in the log's format.
- *
- * @throws OperatorError when the file can't be opened
- */
-export function serviceAudit(config: Config, log: Logger): ServiceAudit {
+/** Opens the audit log of a service: a file, or standard error at the log's level info and in the log's format. */
+export function serviceAudit(config: Config, log: Logger) {
   const { auditLog, auditBuffer, store } = config
   const path = auditLog === '-' ? undefined : auditLog
   const open = path === undefined ? standardError : () => fileTarget(openAppending(path, [store]))
@@ -297,6 +252,7 @@ export function serviceAudit(config: Config, log: Logger): ServiceAudit {
   return {
     audit: new AuditLog(lines, isOn),
     lines,
+    /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
     reopen() {
       try {
         if (path !== undefined) lines.reopen()
@@ -314,22 +270,15 @@ export class CommandAudit {
   readonly #log: AuditLog
 
   /**
+   * Opens the file, so that the command does nothing if it can't. Without a file, the lines of a command whose output
+   * does not say the same go to standard error. On a terminal, a person reads the command's own output.
+   *
    * @param stores the stores of the command, whose files can't be the audit log
-   * @param withoutFile the target of lines when no file is set: `standard error`, unless that is a terminal, or `none`
-   *   for a command whose summary says the same
-   * @throws OperatorError when the file can't be opened, so that the command does nothing without a line
    */
-  constructor(
-    auditLog: Config['auditLog'],
-    stores: readonly StoreAddress[],
-    actor: Actor,
-    withoutFile: 'standard error' | 'none',
-  ) {
+  constructor(auditLog: Config['auditLog'], stores: readonly StoreAddress[], actor: Actor, toStandardError = false) {
     this.#actor = actor
     this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog, stores)
-    // On a terminal, a person reads the command's own output.
-    const isOn =
-      this.#file !== undefined || (auditLog === '-' && withoutFile === 'standard error' && !process.stderr.isTTY)
+    const isOn = this.#file !== undefined || (auditLog === '-' && toStandardError && !process.stderr.isTTY)
     this.#log = new AuditLog({ write: (line) => this.#writeLine(line) }, () => isOn)
   }
 
@@ -337,17 +286,13 @@ export class CommandAudit {
     if (this.#log.isOn) this.#log.write({ operation, outcome, details, actor: this.#actor, user: userName() })
   }
 
-  /**
-   * Runs long work, and writes a line at its start and one at its end.
-   *
-   * @param done the outcome of completed work
-   * @param work returns whether it has completed
-   */
-  async around(operation: string, details: () => object, done: string, work: () => Promise<boolean>): Promise<void> {
+  /** Runs long work, and writes a line at its start, and one with the outcome `done` or `broken off` at its end. */
+  async around(operation: string, details: () => object, done: string, work: () => Promise<void>): Promise<void> {
     this.write(operation, 'began', details())
     let outcome = 'broken off'
     try {
-      if (await work()) outcome = done
+      await work()
+      outcome = done
     } finally {
       this.write(operation, outcome, details())
     }
@@ -374,16 +319,12 @@ export class CommandAudit {
 /** O_NONBLOCK makes an open fail at once for a pipe without a reader, and a write for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
-/** @throws OperatorError when the file can't be opened, or has other content, which lines at its end would damage */
 function openAppending(path: string, stores: readonly StoreAddress[]): number {
+  // Lines at its end would damage a file of something else.
   if (isNoJsonLog(path) || stores.some((store) => store.engine === 'sqlite' && isFileOfStore(path, store.path))) {
     throw new OperatorError(`${path}: has other content than an audit log; choose another file`)
   }
-  try {
-    return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
-  } catch (error) {
-    throw fileFault(path, error)
-  }
+  return onFile(path, () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600))
 }
 
 /** Returns the name of the account, or its number if it has no name. */

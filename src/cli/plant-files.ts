@@ -1,114 +1,97 @@
 import {
   closeSync,
+  createReadStream,
   createWriteStream,
   fstatSync,
   openSync,
   readSync,
   realpathSync,
   renameSync,
-  type Stats,
   statSync,
 } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Readable, pipeline as withCallback } from 'node:stream'
+import { pipeline as withCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { type Draft, makeDraft, syncDirectory } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
+import { type Format, formatOf } from '../import/format.ts'
+
+export interface KindFlags {
+  readonly format?: Format
+  readonly gzip?: true
+}
+
+/**
+ * Returns the format of a file, or of standard input or output for `-`, and whether it is compressed, by the flags or
+ * else by the name.
+ */
+export function fileKind(file: string, flags: KindFlags): { readonly format: Format; readonly gzip: boolean } {
+  const format = flags.format ?? formatOf(file)
+  if (format !== undefined) return { format, gzip: flags.gzip ?? file.toLowerCase().endsWith('.gz') }
+  const reason =
+    file === '-'
+      ? '- has no file name to derive the format from'
+      : `${file}: its name does not end like plants.csv or plants.ndjson`
+  throw new OperatorError(`${reason}; add --format ndjson or --format csv`, { exitCode: 2 })
+}
 
 /** A file to read once, from its start to its end. */
-interface Input {
+interface Input extends Disposable {
   /** The share read so far, from 0 to 1; undefined for a pipe or device, which has no size. */
   readonly share: number | undefined
-  /**
-   * Yields the decompressed content.
-   *
-   * @throws OperatorError when the file can't be read or decompressed
-   */
-  content(): AsyncGenerator<Buffer>
-  close(): void
+  /** Yields the decompressed content. @param stop ends the read, which then throws the signal's reason */
+  content(stop: AbortSignal): AsyncGenerator<Buffer>
 }
 
 /** Bytes in one piece. The rows of a piece share a commit or a request. */
 const PIECE = 2 ** 18
 
-/**
- * Opens a file, or standard input for `-`.
- *
- * @param signal ends the read, which then throws the signal's reason
- * @throws OperatorError when the file does not exist or is not readable
- */
-export async function openInput(file: string, gzip: boolean, signal: AbortSignal): Promise<Input> {
-  const { stream, size } = file === '-' ? standardInput() : await openFile(file)
-  const name = file === '-' ? 'standard input' : file
+/** Opens a file, or standard input for `-`. */
+export function openInput(file: string, gzip: boolean): Input {
+  const isStandard = file === '-'
+  const name = isStandard ? 'standard input' : file
+  const fd = isStandard ? 0 : onFile(file, () => openSync(file, 'r'))
+  const stat = fstatSync(fd)
+  if (stat.isDirectory()) throw new OperatorError(`${name}: it is a folder`)
+  const stream = isStandard ? process.stdin : createReadStream(file, { fd, highWaterMark: PIECE })
   // `content` throws the error. Without a listener, an error before the first read would end the process.
   stream.on('error', () => {})
-  signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true })
   return {
     get share() {
-      return size === undefined ? undefined : Math.min(1, stream.bytesRead / Math.max(1, size))
+      return stat.isFile() ? Math.min(1, stream.bytesRead / Math.max(1, stat.size)) : undefined
     },
-    async *content() {
+    async *content(stop) {
+      stop.addEventListener('abort', () => stream.destroy(stop.reason as Error), { once: true })
       try {
-        yield* inPieces(gzip ? decompressed(stream) : notCompressed(stream, name))
+        stop.throwIfAborted()
+        // The result of `withCallback` throws the errors of the stream.
+        const unpacked = gzip ? withCallback(stream, createGunzip({ chunkSize: PIECE }), () => {}) : stream
+        yield* inPieces(unpacked, gzip ? '' : `${name}: it is a gzip file; add --gzip`)
       } catch (error) {
-        signal.throwIfAborted()
+        stop.throwIfAborted()
         throw fileFault(name, error)
       }
     },
-    close() {
+    [Symbol.dispose]() {
       stream.destroy()
     },
   }
 }
 
-interface Source {
-  readonly stream: Readable & { readonly bytesRead: number }
-  readonly size: number | undefined
-}
-
-async function openFile(path: string): Promise<Source> {
-  try {
-    const handle = await open(path)
-    const stat = await handle.stat()
-    if (stat.isDirectory()) {
-      await handle.close()
-      throw new OperatorError(`${path}: it is a folder`)
-    }
-    return { stream: handle.createReadStream({ highWaterMark: PIECE }), size: stat.isFile() ? stat.size : undefined }
-  } catch (error) {
-    throw fileFault(path, error)
-  }
-}
-
-function standardInput(): Source {
-  const stat = fstatSync(0)
-  return { stream: process.stdin, size: stat.isFile() ? stat.size : undefined }
-}
-
-/** Decompresses a stream. The result throws the errors of the stream. */
-const decompressed = (stream: Readable): AsyncIterable<Buffer> =>
-  withCallback(stream, createGunzip({ chunkSize: PIECE }), () => {})
-
-/** Passes the content on, and refuses gzip by its first two bytes (RFC 1952), with which no file of plants begins. */
-async function* notCompressed(stream: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  let isFirst = true
-  for await (const chunk of stream) {
-    if (isFirst && chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b)) {
-      throw new OperatorError(`${name}: it is a gzip file; add --gzip`)
-    }
-    isFirst = false
-    yield chunk
-  }
-}
-
-/** Joins the small chunks of pipes. */
-async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/**
+ * Joins the small chunks of pipes.
+ *
+ * @param ofGzip the fault of a file that begins like gzip (RFC 1952), as no file of plants does; empty to accept it
+ */
+async function* inPieces(chunks: AsyncIterable<Buffer>, ofGzip: string): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = []
   let length = 0
+  let isFirst = ofGzip !== ''
   for await (const chunk of chunks) {
+    if (isFirst && chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b)) throw new OperatorError(ofGzip)
+    isFirst = false
     gathered.push(chunk)
     length += chunk.length
     if (length < PIECE) continue
@@ -119,12 +102,7 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (length > 0) yield Buffer.concat(gathered)
 }
 
-/**
- * Writes everything that `source` yields, and resolves after the write.
- *
- * @returns false when the reader of standard output closed it early
- * @throws OperatorError when the write fails; the error of `source`; the reason of the signal
- */
+/** Writes everything that `source` yields. Resolves with false when the reader of standard output closed it early. */
 type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
 /** Bytes in one write. */
@@ -135,9 +113,8 @@ const CHUNK = 2 ** 18
  * storage. After a failure it removes the draft.
  *
  * @param force whether to replace an existing file, except a SQLite database
- * @throws OperatorError when the path has a file that must not be replaced, or is not a file
  */
-export function outputFile(path: string, { force }: { force: boolean }): Output {
+export function outputFile(path: string, force: boolean): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
     let draft: Draft | undefined
@@ -174,24 +151,15 @@ export const standardOutput: Output = async (source, signal) => {
 
 /** Returns the file to replace: for a symbolic link its target, so that the link stays. */
 function targetOf(path: string, force: boolean): string {
-  const stat = statOf(path)
+  const stat = onFile(path, () => statSync(path, { throwIfNoEntry: false }))
   if (stat === undefined) return path
   if (!stat.isFile()) throw new OperatorError(`${path}: is not a file; use - for standard output`)
   if (!force) throw new OperatorError(`${path}: already exists; --force replaces it`)
   if (isSqliteFile(path)) {
-    throw new OperatorError(
-      `${path}: is a SQLite database, such as a store; choose another file, or move it away first`,
-    )
+    const cure = 'choose another file, or move it away first'
+    throw new OperatorError(`${path}: is a SQLite database, such as a store; ${cure}`)
   }
   return realpathSync(path)
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch (error) {
-    throw fileFault(path, error)
-  }
 }
 
 async function* forTerminal(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -200,36 +168,29 @@ async function* forTerminal(source: AsyncIterable<Uint8Array>): AsyncGenerator<s
   yield printable(decoder.decode())
 }
 
-const SQLITE = Buffer.from('SQLite format 3\0')
-/** The magic numbers of a write-ahead log, for both byte orders (https://sqlite.org/fileformat2.html#walformat). */
-const LOGS: readonly number[] = [0x377f0682, 0x377f0683]
+/** How a database begins, and a write-ahead log in either byte order (https://sqlite.org/fileformat2.html#walformat). */
+const SQLITE_STARTS: readonly string[] = ['SQLite format 3\0', '7\x7f\x06\x82', '7\x7f\x06\x83']
 
-/** Whether a file is a SQLite database, such as a store or its search index, or a write-ahead log. */
-function isSqliteFile(path: string): boolean {
-  const bytes = firstBytes(path, SQLITE.length)
-  return bytes.equals(SQLITE) || (bytes.length >= 4 && LOGS.includes(bytes.readUInt32BE()))
-}
+/** Whether a file belongs to a SQLite database, such as a store or its search index. */
+const isSqliteFile = (path: string): boolean => SQLITE_STARTS.some((start) => startOf(path).startsWith(start))
 
 /** Whether a file has content that does not begin with a JSON object, so that it is no log of JSON lines. */
-export function isNoJsonLog(path: string): boolean {
-  const [first] = firstBytes(path, 1)
-  return first !== undefined && first !== 0x7b
-}
+export const isNoJsonLog = (path: string): boolean => /^[^{]/.test(startOf(path))
 
-/** Returns the first bytes of a file; none when the path has no file that this process can read. */
-function firstBytes(path: string, count: number): Buffer {
+/** Returns the first 16 bytes of a file as characters; none when the path has no file that this process can read. */
+function startOf(path: string): string {
   try {
     // Opening a pipe would wait for its writer.
-    if (!statSync(path).isFile()) return Buffer.alloc(0)
+    if (!statSync(path).isFile()) return ''
     const file = openSync(path, 'r')
     try {
-      const bytes = Buffer.alloc(count)
-      return bytes.subarray(0, readSync(file, bytes, 0, count, 0))
+      const bytes = Buffer.alloc(16)
+      return bytes.toString('latin1', 0, readSync(file, bytes))
     } finally {
       closeSync(file)
     }
   } catch {
-    return Buffer.alloc(0)
+    return ''
   }
 }
 
@@ -250,6 +211,15 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: 'the device reports an I/O error',
   Z_DATA_ERROR: 'it is not a gzip file, or it is damaged',
   Z_BUF_ERROR: 'the gzip file is truncated',
+}
+
+/** Runs a step on a file. @throws what fileFault makes of its error */
+export function onFile<T>(path: string, step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    throw fileFault(path, error)
+  }
 }
 
 /** Returns an OperatorError of one line for an error of the file system or of gzip, and other errors unchanged. */

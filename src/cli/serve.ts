@@ -42,9 +42,7 @@ interface ServeOptions {
 export async function serve(config: Config, { notice, read }: ServeOptions): Promise<void> {
   const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)
-  const allLines = [trail.lines, logLines]
-  const state: ServiceState = { current: 'serving' }
-  const opened = new AsyncDisposableStack()
+  const shutdown = new Shutdown(log, [trail.lines, logLines])
   let isNew = false
   if (notice !== undefined) log.warn(notice)
   if (isClearText(config)) log.warn(CLEAR_TEXT)
@@ -57,8 +55,8 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
   try {
     const files = certificateFiles(config)
     const certificate = files && new Certificate(files, log)
-    await mustHaveFreePort(clientsAddress(config))
-    if (config.metricsPort !== undefined) await mustHaveFreePort(monitorsAddress(config.metricsPort))
+    await mustHaveFreePort(config, '--port')
+    if (config.metricsPort !== undefined) await mustHaveFreePort(config.metricsPort, '--metrics-port')
     const backupFolder = wantedBackupFolder(config)
     const opening = openStore(config.store, {
       serving: true,
@@ -67,10 +65,10 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       maxDelay: config.maxDelay,
       connections: config.storeConnections,
       timeout: config.storeTimeout,
-      wait: config.storeWait,
+      retryTime: config.storeWait,
       changesKeep: config.changesKeep,
       changesKeepSize: config.changesKeepSize,
-      onFatal: (error) => exitOnFatal(error, log, allLines, state),
+      onFatal: (error) => shutdown.exitOnFatal(error),
       onMade: () => {
         isNew = true
       },
@@ -87,9 +85,9 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     const contract = readContract()
     const store = await opening
     const bytes = await bytesOf(config.store)
-    opened.defer(() => closed('the store', store.close(), log))
+    shutdown.closeLater('the store', () => store.close())
     const backups = await scheduledBackups(config, backupFolder, log)
-    if (backups !== undefined) opened.defer(() => closed('the backups', backups.close(), log))
+    if (backups !== undefined) shutdown.closeLater('the backups', () => backups.close())
     const { changes, webhooks } = store
     const delivery =
       changes &&
@@ -102,7 +100,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
         version: version(),
         onNotice: (text) => log.warn(text),
       })
-    if (delivery !== undefined) opened.defer(() => closed('the webhooks', delivery.close(), log))
+    if (delivery !== undefined) shutdown.closeLater('the webhooks', () => delivery.close())
     const app = buildApp({
       config,
       contract,
@@ -110,7 +108,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       log,
       audit: trail.audit,
       issuer: await issuerOf(config, log),
-      state,
+      state: shutdown.state,
       writes: store.writes,
       logLines,
       auditLines: trail.lines,
@@ -123,16 +121,16 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       facts: { version: version(), engine: config.store.engine, bytes },
       shards: 'shardState' in store ? () => store.shardState : undefined,
     })
-    opened.defer(() => closed('the HTTP server', closeApp(app), log))
+    shutdown.closeLater('the HTTP server', () => closeApp(app))
     certificate?.follow((pair) => app.useCertificate(pair))
     if (reloads) process.on('SIGHUP', () => certificate?.look())
-    const port = await listen(app, clientsAddress(config))
+    const port = await listen(app, config, '--port')
     const metricsPort =
-      app.monitors && config.metricsPort && (await listen(app.monitors, monitorsAddress(config.metricsPort)))
+      app.monitors && config.metricsPort && (await listen(app.monitors, config.metricsPort, '--metrics-port'))
     // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner, whose reader may send a signal at once.
-    onStopSignal((signal) => void stop(signal, app.server, config, log, allLines, state, opened))
+    onStopSignal((signal) => void shutdown.run(signal, app.server, config.drainWindow))
     backups?.start()
     delivery?.start()
     process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
@@ -142,7 +140,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       'serving',
     )
   } catch (error) {
-    await opened.disposeAsync()
+    await shutdown.close()
     // A log without a reader would keep the process alive.
     setTimeout(() => process.exit(), LOG_TIMEOUT).unref()
     throw error
@@ -164,81 +162,35 @@ const isClearText = ({ host, tlsCert, trustedProxies }: Config): boolean =>
   !isLoopback(host) && tlsCert === undefined && trustedProxies.length === 0
 
 /** Checks the port before the store opens: a start without a free port must not create or change a store. */
-async function mustHaveFreePort(address: Address): Promise<void> {
-  const { host, port } = address
+async function mustHaveFreePort({ host, port }: ListenAddress, flag: string): Promise<void> {
   const probe = createServer()
   try {
     await once(probe.listen({ host, port }), 'listening')
   } catch (error) {
-    throw listenError(error, address)
+    throw listenError(error, { host, port }, flag)
   }
   await once(probe.close(), 'close')
 }
 
-async function listen(at: Pick<App, 'listen' | 'server'>, address: Address): Promise<number> {
-  const { host, port } = address
+async function listen(
+  at: Pick<App, 'listen' | 'server'>,
+  { host, port }: ListenAddress,
+  flag: string,
+): Promise<number> {
   try {
     await at.listen({ host, port })
   } catch (error) {
-    throw listenError(error, address)
+    throw listenError(error, { host, port }, flag)
   }
   return (at.server.address() as AddressInfo).port
 }
 
-interface Address extends ListenAddress {
-  /** The flag that chooses the port. */
-  readonly flag: string
-}
-
-const clientsAddress = ({ host, port }: Config): Address => ({ host, port, flag: '--port' })
-
-const monitorsAddress = (address: ListenAddress): Address => ({ ...address, flag: '--metrics-port' })
-
-function listenError(error: unknown, { host, port, flag }: Address): unknown {
+function listenError(error: unknown, { host, port }: ListenAddress, flag: string): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) return error
   const inUse = `the port is in use; ${flag} chooses another one`
   const why = { EADDRINUSE: inUse, EACCES: 'this user may not use the port' }[code] ?? code
   return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
-}
-
-/**
- * Stops the service without a failed request. During the drain window it still listens, but reports that it is not
- * ready, and closes each connection after its answer: load balancers and clients then use other instances. After the
- * window it stops to listen, and closes the store.
- */
-async function stop(
-  signal: NodeJS.Signals,
-  server: Server,
-  config: Config,
-  log: Logger,
-  lines: readonly LineWriter[],
-  state: ServiceState,
-  opened: AsyncDisposableStack,
-): Promise<void> {
-  log.info({ signal }, 'stopping')
-  state.current = 'draining'
-  if (await hasConnections(server)) await sleep(config.drainWindow)
-  state.current = 'closing'
-  await opened.disposeAsync()
-  log.info('stopped')
-  await flushed(lines)
-  process.exit()
-}
-
-/** Logs the failure of a close and never rejects, so that the other closes follow. */
-async function closed(what: string, closing: Promise<void>, log: Logger): Promise<void> {
-  try {
-    await closing
-  } catch (error) {
-    log.error({ err: error }, `closing ${what} failed`)
-    process.exitCode = 1
-  }
-}
-
-/** A service without connections skips the drain window. */
-async function hasConnections(server: Server): Promise<boolean> {
-  return (await promisify(server.getConnections).call(server)) > 0
 }
 
 async function closeApp(app: App): Promise<void> {
@@ -250,20 +202,60 @@ async function closeApp(app: App): Promise<void> {
   clearTimeout(force)
 }
 
-/**
- * Called when the store can't continue. Waiting requests get 503; then the process exits, and its supervisor restarts
- * it.
- */
-function exitOnFatal(error: Error, log: Logger, lines: readonly LineWriter[], state: ServiceState): void {
-  log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
-  state.current = 'closing'
-  setTimeout(() => flushed(lines).finally(() => process.exit(1)), 200)
-}
+/** The end of the service. */
+class Shutdown {
+  readonly state: ServiceState = { current: 'serving' }
+  readonly #log: Logger
+  readonly #lines: readonly LineWriter[]
+  readonly #opened = new AsyncDisposableStack()
 
-/** Writes the lines of one after the other: a fault of the audit log is a line of the log. */
-async function flushed(lines: readonly LineWriter[]): Promise<void> {
-  const inTurn = async () => {
-    for (const each of lines) await each.flush()
+  /** @param lines in the order in which they are written at last: a fault of the audit log is a line of the log */
+  constructor(log: Logger, lines: readonly LineWriter[]) {
+    this.#log = log
+    this.#lines = lines
   }
-  await Promise.race([inTurn(), sleep(LOG_TIMEOUT)])
+
+  /** Has `close` close a part of the service, before the parts of earlier calls. Its failure stops none of them. */
+  closeLater(what: string, close: () => Promise<void>): void {
+    this.#opened.defer(async () => {
+      try {
+        await close()
+      } catch (error) {
+        this.#log.error({ err: error }, `closing ${what} failed`)
+        process.exitCode = 1
+      }
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#opened.disposeAsync()
+  }
+
+  /**
+   * Stops the service without a failed request. During the drain window it still listens, but reports that it is not
+   * ready, and closes each connection after its answer: load balancers and clients then use other instances. After the
+   * window, which a service without connections skips, it stops to listen, and closes the store.
+   */
+  async run(signal: NodeJS.Signals, server: Server, drainWindow: number): Promise<void> {
+    this.#log.info({ signal }, 'stopping')
+    this.state.current = 'draining'
+    if ((await promisify(server.getConnections).call(server)) > 0) await sleep(drainWindow)
+    this.state.current = 'closing'
+    await this.close()
+    this.#log.info('stopped')
+    await this.#flush()
+    process.exit()
+  }
+
+  /** Ends a service whose store can't continue. Waiting requests get 503, and a supervisor restarts the process. */
+  exitOnFatal(error: Error): void {
+    this.#log.fatal({ err: error }, 'the store failed; the process exits, and the next start recovers every commit')
+    this.state.current = 'closing'
+    setTimeout(() => this.#flush().finally(() => process.exit(1)), 200)
+  }
+
+  async #flush(): Promise<void> {
+    const late = sleep(LOG_TIMEOUT)
+    for (const each of this.#lines) await Promise.race([each.flush(), late])
+  }
 }

@@ -1,31 +1,51 @@
-import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../base/operator-error.ts'
-import { type ImportMode, textLength } from '../domain/plant.ts'
-import type { Batch } from '../import/batch.ts'
+import type { ImportMode } from '../domain/plant.ts'
+import { type Batch, MAX_ROWS } from '../import/batch.ts'
 import type { Duplicates } from '../import/duplicates.ts'
-import { FORMATS, type Format, formatOf, MEDIA_TYPES, writePlants } from '../import/format.ts'
-import { type BatchOutcome, type ImportSummary, putBatches, readSummary } from '../import/run-import.ts'
+import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
+import { type ImportSummary, putBatches, readSummary } from '../import/run-import.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
+import type { Flags } from './command.ts'
+
+/** The target of a command: a running service, or a store that the command opens itself. */
+type Target =
+  | { readonly kind: 'service'; readonly service: ServiceClient }
+  | { readonly kind: 'store'; readonly address: StoreAddress }
+
+/** @throws OperatorError (exit code 2) when the flags contradict each other, or the address or the token is missing */
+export function targetOf({ url, store }: Flags, config: Config): Target {
+  if (url === undefined) return { kind: 'store', address: config.store }
+  if (store !== undefined) throw usageError('--url and --store: give only one of them')
+  const address = serviceAddress(url)
+  if (config.token === undefined) throw usageError('--url: set PLANTSTORE_TOKEN to an access token of the service')
+  return { kind: 'service', service: new ServiceClient(address, config.token) }
+}
+
+function serviceAddress(text: string): URL {
+  const url = URL.parse(text)
+  const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
+  if (!isAddress) throw usageError(`--url: "${text}" is not an address like http://127.0.0.1:8080`)
+  if (url.username !== '' || url.password !== '') throw usageError('--url: must not hold a user name or password')
+  return url
+}
+
+const usageError = (message: string): OperatorError => new OperatorError(message, { exitCode: 2 })
 
 /** Thrown when the service is out of reach or busy. The same request may succeed later. */
 export class Unavailable extends OperatorError {
   /** Milliseconds after which the service asks for a retry; 0 when it does not. */
-  readonly retryAfter: number
-
-  constructor(message: string, { retryAfter = 0, cause }: { retryAfter?: number; cause?: unknown } = {}) {
-    super(message, { cause })
-    this.retryAfter = retryAfter
-  }
+  retryAfter = 0
 }
 
-interface Request {
+interface FileRequest {
   readonly query: URLSearchParams
-  /** The media type of the body that is sent or received. */
-  readonly mediaType: string
+  /** The format of the file that is sent or received. */
+  readonly format: Format
   /** Ends the request, which then throws the signal's reason. */
   readonly signal: AbortSignal
 }
@@ -39,76 +59,65 @@ type Body = string | AsyncIterable<Uint8Array>
  */
 export class ServiceClient {
   readonly #address: URL
-  readonly #token: string
-  readonly #agent: Agent
+  readonly #options: RequestOptions
   #wasReached = false
 
   /** @param address without a query. The service's paths follow its path, which may be the prefix of a proxy */
   constructor(address: URL, token: string) {
     this.#address = address
-    this.#token = token
-    this.#agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
+    const agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
+    this.#options = { agent, headers: { Authorization: `Bearer ${token}` } }
   }
 
-  async importPlants(body: Body, request: Request): Promise<ImportSummary & Partial<Duplicates>> {
-    const answer = await this.#send('POST', 'plants/import', request, body)
-    return readSummary(await this.#read(text(answer), request.signal)) ?? this.#throwNotPlantstore()
+  async importPlants(body: Body, { query, format, signal }: FileRequest): Promise<ImportSummary & Partial<Duplicates>> {
+    const headers = { 'Content-Type': MEDIA_TYPES[format] }
+    const answer = await this.#send('POST', `plants/import?${query}`, signal, headers, body)
+    return readSummary(await this.#whole(text(answer), signal)) ?? this.#throwNotPlantstore()
   }
 
   /** Yields the bytes of a file. Ends without an error only after the last byte. */
-  async *exportPlants(request: Request): AsyncGenerator<Uint8Array> {
-    const answer = await this.#send('GET', 'plants/export', request)
-    if (answer.headers['content-type']?.startsWith(request.mediaType) !== true) this.#throwNotPlantstore()
+  async *exportPlants({ query, format, signal }: FileRequest): AsyncGenerator<Uint8Array> {
+    const answer = await this.#send('GET', `plants/export?${query}`, signal, { Accept: MEDIA_TYPES[format] })
+    if (answer.headers['content-type']?.startsWith(MEDIA_TYPES[format]) !== true) this.#throwNotPlantstore()
     try {
       yield* answer
     } catch (error) {
-      throw this.#fault(error, request.signal)
+      throw this.#fault(error, signal)
     }
   }
 
-  /** Returns the metrics of the service, as text. */
-  async metrics(signal: AbortSignal): Promise<string> {
-    const request = { query: new URLSearchParams(), mediaType: 'text/plain', signal }
-    const answer = await this.#send('GET', 'metrics', request)
-    return this.#read(text(answer), signal)
+  /** Returns the answer to a request without a body, as text. */
+  async ask(method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
+    return this.#whole(text(await this.#send(method, path, signal)), signal)
   }
 
-  /** Returns the JSON of an answer to a request without a body. */
-  async ask(method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<unknown> {
-    const request = { query: new URLSearchParams(), mediaType: 'application/json', signal }
-    return JSON.parse(await this.#read(text(await this.#send(method, path, request)), signal))
-  }
-
-  /** @throws Unavailable with the reason while the service is not ready */
-  async checkReady(signal: AbortSignal): Promise<void> {
-    const request = { query: new URLSearchParams(), mediaType: 'application/json', signal }
-    await this.#read(text(await this.#send('GET', 'health/ready', request)), signal)
-  }
-
-  /** Resolves with the head of a successful answer, whose body is still to be read. */
-  async #send(method: string, path: string, request: Request, body?: Body): Promise<IncomingMessage> {
-    const { query, mediaType, signal } = request
-    const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}?${query}`, this.#address)
-    const headers = {
-      Authorization: `Bearer ${this.#token}`,
-      [body === undefined ? 'Accept' : 'Content-Type']: mediaType,
-    }
+  /** Resolves with the head of a successful answer, which may come before the end of the body. */
+  async #send(
+    method: string,
+    path: string,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+    body: Body = '',
+  ): Promise<IncomingMessage> {
+    const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}`, this.#address)
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest
-    const outgoing = send(url, { method, headers, agent: this.#agent, signal })
-    outgoing.on('socket', (socket) => {
-      if (!socket.connecting) return
-      socket.once('connect', () => {
-        this.#wasReached = true
-      })
+    const { agent } = this.#options
+    const outgoing = send(url, { method, agent, signal, headers: { ...this.#options.headers, ...headers } })
+    const answering = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.on('response', resolve)
+      outgoing.on('error', reject)
+      if (typeof body === 'object') pipeline(body, outgoing).catch(reject)
+      else outgoing.end(body)
     })
-    const answer = await this.#read(exchange(outgoing, body), signal)
+    const answer = await this.#whole(answering, signal)
+    this.#wasReached = true
     if (answer.statusCode !== 200) throw await this.#refusal(answer)
     return answer
   }
 
-  async #read<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
+  async #whole<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
-      return await what
+      return await answer
     } catch (error) {
       throw this.#fault(error, signal)
     }
@@ -122,9 +131,9 @@ export class ServiceClient {
     const unreached = UNREACHED[code] ?? (UNTRUSTED.test(code) ? `${UNTRUSTED_WHY} (${code})` : undefined)
     const message = `${this.#address.href}: ${unreached ?? `the connection broke (${code})`}`
     // Before the first connection, the address is probably wrong, which a retry does not change.
-    if (BROKEN.includes(code) || (unreached !== undefined && this.#wasReached)) {
+    this.#wasReached ||= BROKEN.includes(code)
+    if (this.#wasReached && (unreached !== undefined || BROKEN.includes(code)))
       return new Unavailable(message, { cause })
-    }
     return code === '' ? cause : new OperatorError(message, { cause })
   }
 
@@ -137,51 +146,12 @@ export class ServiceClient {
     const said = messageIn(await text(answer).catch(() => ''))
     const message = `${this.#address.href} answered ${statusCode}: ${said ?? NOT_PLANTSTORE}`
     if (!TRANSIENT.includes(statusCode)) return new OperatorError(message)
-    return new Unavailable(message, { retryAfter: Number(headers['retry-after'] ?? 0) * 1000 })
+    const error = new Unavailable(message)
+    error.retryAfter = Number(headers['retry-after'] ?? 0) * 1000
+    return error
   }
 }
 
-/** Sends a body, and resolves with the answer, which may come before the end of the body. */
-function exchange(outgoing: ClientRequest, body: Body | undefined): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outgoing.on('response', resolve)
-    outgoing.on('error', reject)
-    if (typeof body === 'object') pipeline(body, outgoing).catch(reject)
-    else outgoing.end(body)
-  })
-}
-
-interface RetryOptions {
-  /** Milliseconds for which to retry. */
-  readonly time: number
-  /** Ends a pause between two attempts. */
-  readonly signal: AbortSignal
-  /** Called before the first pause. */
-  readonly onWait: (error: Unavailable) => void
-}
-
-/**
- * Retries at growing intervals while the service is unavailable.
- *
- * @throws Unavailable when the service stays unavailable for the whole time; the signal's reason
- */
-async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const deadline = performance.now() + options.time
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
-      const wait = Math.max(pause, error.retryAfter)
-      if (performance.now() + wait > deadline) throw error
-      if (pause === FIRST_PAUSE) options.onWait(error)
-      await sleep(wait, undefined, { signal: options.signal }).catch(() => options.signal.throwIfAborted())
-    }
-  }
-}
-
-const FIRST_PAUSE = 200
-const MAX_PAUSE = 5000
 const TRANSIENT: readonly number[] = [408, 429, 502, 503, 504]
 const BROKEN: readonly string[] = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
 const UNREACHED: Readonly<Record<string, string>> = {
@@ -205,11 +175,19 @@ function messageIn(text: string): string | undefined {
   }
 }
 
-/** Rows, or UTF-16 units of their texts, after which a piece is sent as one request. */
-const PIECE_ROWS = 5000
-const PIECE_TEXT = 2 ** 19
-/** Milliseconds that the service may take to store a piece. A busy service refuses it long before. */
-const PIECE_TIMEOUT = 60_000
+interface RetryOptions {
+  /** Milliseconds for which to retry. */
+  readonly time: number
+  /** Ends a pause between two attempts. */
+  readonly signal: AbortSignal
+  /** Called before the first pause. */
+  readonly onWait: (error: Unavailable) => void
+}
+
+/** The most batches in one request, which takes a round trip over the network. */
+const BATCHES = 5
+/** Milliseconds that the service may take to store them. A busy service refuses them long before. */
+const TIMEOUT = 60_000
 
 /**
  * Imports rows in pieces through a running service. It sends a piece again when the answer is lost. This is safe, as
@@ -222,46 +200,30 @@ export function importThrough(
   take: (summary: ImportSummary) => void,
   retrying: RetryOptions,
 ): Promise<void> {
-  const send = (plants: Batch['plants']) =>
-    service.importPlants(writePlants('ndjson', plants), {
-      mediaType: MEDIA_TYPES.ndjson,
-      query: new URLSearchParams({ mode }),
-      signal: AbortSignal.timeout(PIECE_TIMEOUT),
-    })
-  const put = async ({ plants }: Batch): Promise<BatchOutcome> => {
-    const { refusedRows, ...counts } = await retry(() => send(plants), retrying)
-    // A piece has one row in each line.
-    return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
-  }
-  return putBatches(pieces(batches), put, take)
+  return putBatches(
+    pieces(batches),
+    async ({ plants }) => {
+      const body = writePlants('ndjson', plants)
+      const query = new URLSearchParams({ mode })
+      const { refusedRows, ...counts } = await retry(
+        () => service.importPlants(body, { format: 'ndjson', query, signal: AbortSignal.timeout(TIMEOUT) }),
+        retrying,
+      )
+      // A piece has one row in each line.
+      return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
+    },
+    take,
+  )
 }
 
-/** Makes a dry run on a running service, in one request for the whole file: a row may depend on any earlier row. */
-export function dryRunThrough(
-  service: ServiceClient,
-  options: { readonly mode: ImportMode; readonly dryRun: boolean; readonly duplicates: boolean },
-  format: Format,
-  content: AsyncIterable<Buffer>,
-  signal: AbortSignal,
-): Promise<ImportSummary & Partial<Duplicates>> {
-  const query = new URLSearchParams(Object.entries(options).map(([name, value]) => [name, String(value)]))
-  return service.importPlants(content, { mediaType: MEDIA_TYPES[format], query, signal })
-}
-
-/** Joins batches, because each request takes a round trip over the network. */
+/** Joins the batches of one chunk of the file. All but its last one are full. */
 async function* pieces(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
   let gathered: Batch[] = []
-  let rows = 0
-  let text = 0
   for await (const batch of batches) {
-    gathered.push(batch)
-    rows += batch.plants.length + batch.refused.length
-    for (const plant of batch.plants) text += textLength(plant)
-    if (rows < PIECE_ROWS && text < PIECE_TEXT) continue
+    const isFull = batch.plants.length + batch.refused.length >= MAX_ROWS
+    if (gathered.push(batch) < BATCHES && isFull) continue
     yield joined(gathered)
     gathered = []
-    rows = 0
-    text = 0
   }
   if (gathered.length > 0) yield joined(gathered)
 }
@@ -272,59 +234,25 @@ const joined = (batches: readonly Batch[]): Batch => ({
   refused: batches.flatMap(({ refused }) => refused),
 })
 
-export interface KindFlags {
-  readonly format?: Format
-  readonly gzip?: true
-}
-
-interface FileKind {
-  readonly format: Format
-  readonly gzip: boolean
-}
+const FIRST_PAUSE = 200
+const MAX_PAUSE = 5000
 
 /**
- * Returns the format of a file, and whether it is compressed, by the flags or else by the name.
+ * Retries at growing intervals while the service is unavailable.
  *
- * @param file a path, or `-` for standard input or output
- * @throws OperatorError (exit code 2) when neither tells the format
+ * @throws Unavailable when the service stays unavailable for the whole time; the signal's reason
  */
-export function fileKind(file: string, flags: KindFlags): FileKind {
-  const format = flags.format ?? formatOf(file)
-  if (format !== undefined) return { format, gzip: flags.gzip ?? file.toLowerCase().endsWith('.gz') }
-  const reason =
-    file === '-'
-      ? '- has no file name to derive the format from'
-      : `${file}: its name does not end like plants.csv or plants.ndjson`
-  const cures = FORMATS.map((known) => `--format ${known}`)
-  throw new OperatorError(`${reason}; add ${cures.join(' or ')}`, { exitCode: 2 })
+async function retry<T>(attempt: () => Promise<T>, { time, signal, onWait }: RetryOptions): Promise<T> {
+  const deadline = performance.now() + time
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      const wait = Math.max(pause, error.retryAfter)
+      if (performance.now() + wait > deadline) throw error
+      if (pause === FIRST_PAUSE) onWait(error)
+      await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
 }
-
-export interface TargetFlags {
-  readonly url?: string
-  readonly store?: string
-  readonly auditLog?: string
-}
-
-/** The target of a command: a running service, or a store that the command opens itself. */
-type Target =
-  | { readonly kind: 'service'; readonly service: ServiceClient }
-  | { readonly kind: 'store'; readonly address: StoreAddress }
-
-/** @throws OperatorError (exit code 2) when the flags contradict each other, or the address or the token is missing */
-export function targetOf({ url, store }: TargetFlags, config: Config): Target {
-  if (url === undefined) return { kind: 'store', address: config.store }
-  if (store !== undefined) throw usageError('--url and --store: give only one of them')
-  const address = serviceAddress(url)
-  if (config.token === undefined) throw usageError('--url: set PLANTSTORE_TOKEN to an access token of the service')
-  return { kind: 'service', service: new ServiceClient(address, config.token) }
-}
-
-function serviceAddress(text: string): URL {
-  const url = URL.parse(text)
-  const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  if (!isAddress) throw usageError(`--url: "${text}" is not an address like http://127.0.0.1:8080`)
-  if (url.username !== '' || url.password !== '') throw usageError('--url: must not hold a user name or password')
-  return url
-}
-
-const usageError = (message: string): OperatorError => new OperatorError(message, { exitCode: 2 })

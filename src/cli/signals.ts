@@ -1,20 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { getPriority, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import type { Logger } from 'pino'
 import { OperatorError } from '../base/operator-error.ts'
 import { type Config, environmentName, SETTINGS, type SettingValues } from '../settings/config.ts'
 
-/** The exit codes of a shell: 128 plus the number of the signal. */
-const EXIT_CODES: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: 130, SIGTERM: 143 }
-
 /** The reason of the AbortSignal of a stopped command. */
 export class Stopped extends Error {
-  override readonly name = 'Stopped'
+  /** The exit code of a shell: 128 plus the number of the signal. */
   readonly exitCode: number
 
   constructor(signal: NodeJS.Signals) {
     super(`stopped by ${signal}`)
-    this.exitCode = EXIT_CODES[signal] ?? 1
+    this.exitCode = 128 + constants.signals[signal]
   }
 }
 
@@ -37,25 +34,24 @@ export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   }
 }
 
-/** The settings that a running service applies. All others need a restart. */
-const RELOADED: readonly (keyof SettingValues)[] = ['logLevel']
-
-/** Reads the configuration again on SIGHUP. A faulty configuration changes nothing, and the log shows its faults. */
+/**
+ * Reads the configuration again on SIGHUP, and applies the log level; all other settings need a restart. A faulty
+ * configuration changes nothing, and the log shows its faults.
+ */
 export function reloadOnSignal(start: Config, read: () => Config, log: Logger): void {
-  let current = start
+  let { logLevel } = start
   process.on('SIGHUP', () => {
     try {
       const next = read()
-      const changed = (Object.keys(SETTINGS) as (keyof SettingValues)[]).filter(
-        (key) => JSON.stringify(next[key]) !== JSON.stringify(current[key]),
-      )
-      log.level = next.logLevel
-      const names = (keys: readonly (keyof SettingValues)[]) => keys.map((key) => environmentName(SETTINGS[key].flag))
-      const restart = names(changed.filter((key) => !RELOADED.includes(key)))
-      const reloaded = names(changed.filter((key) => RELOADED.includes(key)))
-      current = { ...current, logLevel: next.logLevel }
+      const current = { ...start, logLevel }
+      const changed = (Object.keys(SETTINGS) as (keyof SettingValues)[])
+        .filter((key) => JSON.stringify(next[key]) !== JSON.stringify(current[key]))
+        .map((key) => environmentName(SETTINGS[key].flag))
+      logLevel = next.logLevel
+      log.level = logLevel
+      const isReloaded = (name: string) => name === environmentName('log-level')
       log.warn(
-        { reloaded, restart },
+        { reloaded: changed.filter(isReloaded), restart: changed.filter((name) => !isReloaded(name)) },
         'read the configuration again; the settings under restart take effect at the next start',
       )
     } catch (error) {
@@ -74,17 +70,12 @@ const NICE = 10
  * NOTES), and a thread inherits the priority of the thread that starts it.
  */
 export function giveWayToServices(): void {
-  for (const thread of threads()) {
+  const folder = '/proc/self/task'
+  for (const thread of existsSync(folder) ? readdirSync(folder).map(Number) : [process.pid]) {
     try {
       setPriority(thread, Math.max(getPriority(thread), NICE))
     } catch {
       // The thread has ended, or the system forbids the change.
     }
   }
-}
-
-/** The threads of this process where the system has them as files; elsewhere the process itself. */
-function threads(): number[] {
-  const folder = '/proc/self/task'
-  return existsSync(folder) ? readdirSync(folder).map(Number) : [process.pid]
 }

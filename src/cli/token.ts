@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
@@ -22,92 +22,89 @@ import {
 } from '../domain/token.ts'
 import type { AuditLog } from '../http/answer/records.ts'
 import type { Config } from '../settings/config.ts'
+import type { Flags } from './command.ts'
 import { CommandAudit } from './log.ts'
 import { withStore } from './open-store.ts'
-import { fileFault } from './plant-files.ts'
-import { table } from './progress.ts'
+import { printJson, table } from './output.ts'
+import { fileFault, onFile } from './plant-files.ts'
 
-interface CreateFlags {
-  readonly name: string | undefined
-  readonly scopes: string | undefined
-  readonly expires: string | undefined
-  readonly json: boolean
+export interface CreateFlags extends Flags {
+  readonly name?: string
+  readonly scopes?: string
+  readonly expires?: string
 }
+
+export interface RotateFlags extends Flags {
+  readonly overlap?: string
+}
+
+export interface RevokeFlags extends Flags {
+  /** Whether to revoke even the last active token with the scope `tokens`. */
+  readonly evenLast?: true
+}
+
+const ACTOR = commandActor('token')
 
 /** Prints only the secret on standard output, for pipes, and all else on standard error. */
-export async function createToken(config: Config, flags: CreateFlags): Promise<void> {
+export async function createToken(flags: CreateFlags, { store, auditLog }: Config): Promise<void> {
   const wanted = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
-  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
-  const { secret, token } = await withStore(config.store, { create: true }, (store) => issueToken(store.tokens, wanted))
+  using audit = new CommandAudit(auditLog, [store], ACTOR, true)
+  const { secret, token } = await withStore(store, { create: true }, ({ tokens }) => issueToken(tokens, wanted))
   audit.write('createToken', 'created', auditedToken(token))
-  printSecret(token, secret, flags.json)
+  printSecret(token, secret, flags)
 }
 
-function printSecret({ id, name, scopes, expiresAt }: Token, secret: string, json: boolean): void {
+function printSecret({ id, name, scopes, expiresAt }: Token, secret: string, { json }: Flags): void {
   process.stderr.write(`Created ${id}. The token is shown only once; the store keeps only its hash.\n`)
-  const shown = { secret, id, name, scopes, expiresAt }
-  process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : `${secret}\n`)
+  if (json) printJson({ secret, id, name, scopes, expiresAt })
+  else process.stdout.write(`${secret}\n`)
 }
 
 /** Prints all tokens without their secrets, as a table or as JSON. */
-export async function listTokens(config: Config, json: boolean): Promise<void> {
-  const tokens = await withStore(config.store, { create: false }, (store) => store.tokens.listTokens())
-  if (json) {
-    process.stdout.write(`${JSON.stringify(tokens, null, 2)}\n`)
-    return
-  }
-  const rows = tokens.map((token) => [token.id, token.name, token.scopes.join(','), ...timesOf(token)])
+export async function listTokens({ json }: Flags, { store }: Config): Promise<void> {
+  const all = await withStore(store, { create: false }, ({ tokens }) => tokens.listTokens())
+  if (json) return printJson(all)
+  const rows = all.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }) => {
+    const times = [createdAt, expiresAt, lastUsedAt, revokedAt]
+    return [id, name, scopes.join(','), ...times.map((time) => (time === undefined ? 'never' : shortTime(time)))]
+  })
   process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
-interface RevokeFlags {
-  /** Whether to revoke even the last active token with the scope `tokens`. */
-  readonly evenLast: boolean
-  readonly json: boolean
-}
+const shortTime = (date: Date): string => date.toISOString().replace(/\.\d+Z/, 'Z')
 
-/** @throws OperatorError when no active token has the id, or the token is the last with the scope `tokens` */
-export async function revokeToken(config: Config, id: string, { evenLast, json }: RevokeFlags): Promise<void> {
-  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
-  const result = await withStore(config.store, { create: false }, (store) => store.tokens.revokeToken(id, !evenLast))
+export async function revokeToken(id: string, flags: RevokeFlags, { store, auditLog }: Config): Promise<void> {
+  using audit = new CommandAudit(auditLog, [store], ACTOR, true)
+  const keepLast = flags.evenLast !== true
+  const result = await withStore(store, { create: false }, ({ tokens }) => tokens.revokeToken(id, keepLast))
   if (result === 'last') throw new OperatorError(LAST)
   if (result !== 'revoked') throw noActive(id)
   audit.write('revokeToken', 'revoked', { revoked: id })
   process.stderr.write(`Revoked ${id}; it stops working within a second.\n`)
-  if (json) process.stdout.write(`${JSON.stringify({ revoked: id }, null, 2)}\n`)
+  if (flags.json) printJson({ revoked: id })
 }
 
-interface RotateFlags {
-  readonly overlap: string | undefined
-  readonly json: boolean
-}
-
-/**
- * Makes a token with the rights of another one, which ends after the overlap. Prints as createToken does.
- *
- * @throws OperatorError when no active token has the id, or the store has as many active tokens as it may
- */
-export async function rotateToken(config: Config, id: string, { overlap, json }: RotateFlags): Promise<void> {
+/** Makes a token with the rights of another one, which ends after the overlap. Prints as createToken does. */
+export async function rotateToken(id: string, flags: RotateFlags, config: Config): Promise<void> {
+  const { store, auditLog, maxTokens, maxEndedTokens: maxEnded } = config
   const createdAt = new Date()
-  const until = createdAt.getTime() + overlapOf(overlap)
+  const until = createdAt.getTime() + overlapOf(flags.overlap)
   const rotates = { id, until, scopes: SCOPES, expiresAt: Number.POSITIVE_INFINITY }
-  const bounds = { creator: undefined, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }
+  const bounds = { creator: undefined, max: maxTokens, maxEnded, rotates }
   const secret = makeSecret()
   // The store gives the token the content of the one that it replaces.
   const content = { name: id, scopes: [], expiresAt: undefined, lastUsedAt: undefined, revokedAt: undefined }
-  using audit = new CommandAudit(config.auditLog, [config.store], ACTOR, 'standard error')
-  const token = await withStore(config.store, { create: false }, (store) =>
-    store.tokens.issueToken({ ...content, id: makeTokenId(), createdAt }, hashSecret(secret), bounds),
+  using audit = new CommandAudit(auditLog, [store], ACTOR, true)
+  const token = await withStore(store, { create: false }, ({ tokens }) =>
+    tokens.issueToken({ ...content, id: makeTokenId(), createdAt }, hashSecret(secret), bounds),
   )
-  if (token === 'too many') throw new OperatorError(`there are ${config.maxTokens} active tokens; revoke one first`)
+  if (token === 'too many') throw new OperatorError(`there are ${maxTokens} active tokens; revoke one first`)
   if (typeof token === 'string') throw noActive(id)
   audit.write('rotateToken', 'created', { rotated: id, ...auditedToken(token) })
   const end = until <= Date.now() ? 'stops within a second' : `works until ${shortTime(new Date(until))} at the latest`
   process.stderr.write(`${id} ${end}. `)
-  printSecret(token, secret, json)
+  printSecret(token, secret, flags)
 }
-
-const ACTOR = commandActor('token')
 
 const noActive = (id: string): OperatorError =>
   new OperatorError(`there is no active token ${id}; "plantstore token list" lists all tokens`)
@@ -138,15 +135,11 @@ function expiryOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const span = spanIn(text)
   const time = span === undefined ? timeIn(completeTime(text))?.getTime() : Date.now() + span
-  if (time === undefined || time <= Date.now()) {
-    throw new OperatorError(
-      `--expires: "${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
-      {
-        exitCode: 2,
-      },
-    )
-  }
-  return new Date(time)
+  if (time !== undefined && time > Date.now()) return new Date(time)
+  throw new OperatorError(
+    `--expires: "${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
+    { exitCode: 2 },
+  )
 }
 
 /** Adds seconds that are left out, or a time of day that is left out, which is then midnight in UTC. */
@@ -166,11 +159,6 @@ function overlapOf(text: string | undefined): number {
   throw new OperatorError(`--overlap: "${text}" is not a time up to 7d, such as 0h, 12h or 1d`, { exitCode: 2 })
 }
 
-const timesOf = ({ createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string[] =>
-  [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => (date === undefined ? 'never' : shortTime(date)))
-
-const shortTime = (date: Date): string => date.toISOString().replace(/\.\d+Z/, 'Z')
-
 /** The first token of a store. With `none` the start made no token, as it has no safe place for the secret. */
 export type FirstToken =
   | { readonly kind: 'shown'; readonly secret: string }
@@ -182,10 +170,9 @@ export type FirstToken =
  * output goes to a log, so the secret goes to a file beside the store, which only its owner can read. A PostgreSQL
  * store has no such folder, and several instances that start at once would each make a token.
  *
- * @returns undefined when the store needs no token
  * A start that ends between the file and the token leaves a file whose token no store has. The next start writes another.
  *
- * @throws OperatorError when another file has the name, or the file can't be written
+ * @returns undefined when the store needs no token
  */
 export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
@@ -220,24 +207,15 @@ const MAX_LEFTOVER = 64
 function mustBeLeftover(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return
-  try {
-    if (stat.isFile() && stat.size <= MAX_LEFTOVER && LEFTOVER.test(readFileSync(path, 'latin1'))) return
-  } catch (error) {
-    throw fileFault(path, error)
-  }
+  const isShort = stat.isFile() && stat.size <= MAX_LEFTOVER
+  if (isShort && LEFTOVER.test(onFile(path, () => readFileSync(path, 'latin1')))) return
   throw new OperatorError(`${path}: already exists and holds no access token; move it away`)
 }
 
 function writeAnew(path: string, text: string): void {
   try {
     rmSync(path, { force: true })
-    const file = openSync(path, 'wx', 0o600)
-    try {
-      writeFileSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
     syncDirectory(dirname(path))
   } catch (error) {
     rmSync(path, { force: true })
@@ -245,18 +223,12 @@ function writeAnew(path: string, text: string): void {
   }
 }
 
-interface IssuedToken {
-  readonly token: Token
-  /** The store keeps only its hash. */
-  readonly secret: string
-}
-
-/** Creates a token and stores its hash. */
-export async function issueToken(
+/** Creates a token. The store keeps only the hash of the secret. */
+async function issueToken(
   tokens: TokenStore,
   wanted: TokenRequest,
   secret = makeSecret(),
-): Promise<IssuedToken> {
+): Promise<{ readonly token: Token; readonly secret: string }> {
   const token = { ...wanted, id: makeTokenId(), createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
   await tokens.createToken(token, hashSecret(secret))
   return { token, secret }

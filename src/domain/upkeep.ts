@@ -43,20 +43,19 @@ export interface StoreBytes {
 export interface StoreStatus {
   readonly store: string
   readonly engine: 'sqlite' | 'postgres'
-  /** The sizes of the store's files; undefined where a database keeps them. */
-  readonly bytes: StoreBytes | undefined
+  /** The sizes of the store's files; absent, as all that is optional here, where a database keeps the store. */
+  readonly bytes?: StoreBytes
   /** The number of the newest migration that the store has. */
-  readonly schema: number | undefined
+  readonly schema?: number
   /** The schema to which the next start migrates the store; undefined when it has that one. */
-  readonly nextSchema: number | undefined
+  readonly nextSchema?: number | undefined
   /** The identity of the store, which the names of its scheduled backups have; undefined where there is none. */
-  readonly identity: string | undefined
+  readonly identity?: string | undefined
   readonly plants: number
   readonly tokens: number
-  /** Undefined where the store has no search index of its own. */
-  readonly index: IndexStatus | undefined
-  /** Whether a service on this machine serves the store; undefined where that is unknown. */
-  readonly isServed: boolean | undefined
+  readonly index?: IndexStatus | undefined
+  /** Whether a service on this machine serves the store. */
+  readonly isServed?: boolean
 }
 
 /** The search index: `none` until a service builds it, or how many plants or changes it has or lacks. */

@@ -152,7 +152,7 @@ function open(address: string, config: Config): Promise<OpenStore> {
     maxWaiting: config.maxWaiting,
     connections: config.storeConnections,
     timeout: config.storeTimeout,
-    wait: 0,
+    retryTime: 0,
     changesKeep: config.changesKeep,
     changesKeepSize: config.changesKeepSize,
     onFatal: () => {},
