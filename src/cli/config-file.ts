@@ -60,13 +60,12 @@ export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | unde
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
-  const retired = retiredSetting(name)
-  if (retired !== undefined) return `${name} ${retired}`
+  const retired = Object.entries(RETIRED).find(([flag]) => environmentName(flag) === name)
+  if (retired !== undefined) return `${name} ${retirement(retired[1])}`
   if (isOurs && name.startsWith('OTEL_'))
     return `${name} belongs into the environment of Node.js, which loads the traces`
-  const nearest = misspeltSetting(name)
-  if (nearest !== undefined) return `no setting is called ${name} (did you mean ${nearest}?)`
-  return isOurs || name.startsWith('PLANTSTORE_') ? `no setting is called ${name}` : undefined
+  const hint = hintAt(name)
+  return isOurs || hint !== '' || name.startsWith(PREFIX) ? `no setting is called ${name}${hint}` : undefined
 }
 
 const refusal = (path: string, faults: readonly string[]): OperatorError =>
@@ -115,26 +114,19 @@ const MAX_TYPOS = 3
 export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
   const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))
   if (unknown.length === 0) return undefined
-  const shown = unknown.sort().map((name) => {
-    const nearest = misspeltSetting(name)
-    return nearest === undefined ? name : `${name} (did you mean ${nearest}?)`
-  })
-  return `ignored, as no setting has this name: ${shown.join(', ')}`
+  return `ignored, as no setting has this name: ${unknown
+    .sort()
+    .map((name) => name + hintAt(name))
+    .join(', ')}`
 }
 
 /** Whether a variable of this name is a setting. */
 export const isSetting = (name: string): boolean => KNOWN.includes(name)
 
-/** What to tell an operator who sets a variable of an earlier version; undefined for another name. */
-function retiredSetting(name: string): string | undefined {
-  const found = Object.entries(RETIRED).find(([flag]) => environmentName(flag) === name)
-  return found === undefined ? undefined : retirement(found[1])
-}
-
-/** The setting with nearly this name; undefined when there is none. */
-function misspeltSetting(name: string): string | undefined {
+/** Names the setting with nearly this name; empty when there is none. */
+function hintAt(name: string): string {
   const [nearest] = KNOWN.map((each) => ({ each, typos: typos(name, each) })).sort((a, b) => a.typos - b.typos)
-  return nearest === undefined || nearest.typos > MAX_TYPOS ? undefined : nearest.each
+  return nearest === undefined || nearest.typos > MAX_TYPOS ? '' : ` (did you mean ${nearest.each}?)`
 }
 
 /** Characters to insert, delete or replace to turn one text into the other (Levenshtein). */
