@@ -69,6 +69,15 @@ export function* scan(statements: StatementCache, query: PlantQuery, max?: numbe
   }
 }
 
+/** Takes plants until `take` returns true. */
+export function* forEach(plants: Candidates, take: (plant: NewPlant) => boolean): Task<void> {
+  const turn = new Turn()
+  for (const plant of plants) {
+    if (plant !== undefined && take(plant)) return
+    if (plant === undefined || turn.isOverAfter(plant)) yield
+  }
+}
+
 /** Returns the first of some plants that are found. */
 export function* firstOf(
   plants: Candidates,
@@ -76,12 +85,10 @@ export function* firstOf(
   isFound: (plant: NewPlant) => boolean,
 ): Task<ResultPage> {
   const found = new ResultPage(limit)
-  const turn = new Turn()
-  for (const plant of plants) {
-    if (plant !== undefined && isFound(plant)) found.add(plant)
-    if (found.isFull) break
-    if (plant === undefined || turn.isOverAfter(plant)) yield
-  }
+  yield* forEach(plants, (plant) => {
+    if (isFound(plant)) found.add(plant)
+    return found.isFull
+  })
   return found
 }
 

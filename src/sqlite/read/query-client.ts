@@ -33,20 +33,14 @@ interface QueryClientParts {
 /** Sends the long reads to a thread. The first read starts the thread. */
 export class QueryClient {
   readonly #path: string
-  readonly #index: SearchIndex
-  readonly #walReaders: WalReaders
-  readonly #indexTimeout: number
-  readonly #onFatal: (error: Error) => void
+  readonly #parts: QueryClientParts
   #client: ThreadClient<'queries'> | undefined
   #lastExport = 0
   #isClosed = false
 
-  constructor(path: string, { index, walReaders, isServing, onFatal }: QueryClientParts) {
+  constructor(path: string, parts: QueryClientParts) {
     this.#path = path
-    this.#index = index
-    this.#walReaders = walReaders
-    this.#indexTimeout = isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS
-    this.#onFatal = onFatal
+    this.#parts = parts
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
@@ -68,7 +62,7 @@ export class QueryClient {
   ): AsyncGenerator<readonly NewPlant[], void, undefined> {
     // This side chooses the handle, so that it can close an export whose opening was aborted before the reply.
     const handle = ++this.#lastExport
-    const { signal: ending, end } = this.#walReaders.beginExport(signal)
+    const { signal: ending, end } = this.#parts.walReaders.beginExport(signal)
     const close = async () => {
       if (!this.#isClosed) await this.#reader().closeExport(handle)
     }
@@ -144,7 +138,7 @@ export class QueryClient {
   }
 
   async #during<T>(signal: AbortSignal | undefined, read: (ending: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal: ending, end } = await this.#walReaders.begin(signal)
+    const { signal: ending, end } = await this.#parts.walReaders.begin(signal)
     try {
       return await read(ending)
     } finally {
@@ -158,7 +152,7 @@ export class QueryClient {
     } catch (error) {
       // The chunks so far are right, but the export can't continue.
       if (!(error instanceof UnreadyIndex)) throw error
-      this.#index.reportDamage(error)
+      this.#parts.index.reportDamage(error)
       throw outOfReach(error)
     }
   }
@@ -166,7 +160,7 @@ export class QueryClient {
   #reader(signal?: AbortSignal): Remote<QueryReader> {
     if (this.#isClosed) throw shuttingDown()
     if (this.#client === undefined || this.#client.hasEnded) {
-      this.#client = new ThreadClient('queries', this.#path, { onFatal: this.#onFatal })
+      this.#client = new ThreadClient('queries', this.#path, { onFatal: this.#parts.onFatal })
     }
     return this.#client.unlessAborted(signal)
   }
@@ -177,7 +171,8 @@ export class QueryClient {
    * @throws AppError 50301 when the index takes too long
    */
   async #indexed<T>(read: (isFirst: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const deadline = performance.now() + this.#indexTimeout
+    const { index, isServing } = this.#parts
+    const deadline = performance.now() + (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)
     let end: (() => void) | undefined
     try {
       for (;;) {
@@ -185,13 +180,13 @@ export class QueryClient {
           return await read(end === undefined)
         } catch (error) {
           if (!(error instanceof UnreadyIndex)) throw error
-          this.#index.reportDamage(error)
+          index.reportDamage(error)
         }
         if (this.#isClosed) throw shuttingDown()
         if (performance.now() > deadline) throw this.#beingBuilt()
-        this.#index.ensureStarted()
-        end ??= this.#index.beginSearch()
-        await abortable(this.#index.changed(RETRY_INTERVAL), signal)
+        index.ensureStarted()
+        end ??= index.beginSearch()
+        await abortable(index.changed(RETRY_INTERVAL), signal)
       }
     } finally {
       end?.()
@@ -199,7 +194,7 @@ export class QueryClient {
   }
 
   #beingBuilt(): AppError {
-    const { share, behind } = this.#index
+    const { share, behind } = this.#parts.index
     const state = share < 1 ? `being built: ${Math.floor(share * 100)}% done` : `${behind} changes behind`
     return new AppError(50301, `the search index is ${state}; only searches and lists by name or tag need it`, {
       retryAfter: 5,

@@ -55,26 +55,14 @@ export class QueryReader implements Served {
   }
 
   /** @param mayScan whether it may look at plants of the store in their order, while a scan fills the index */
-  *listPlants(query: PlantQuery, limit: number, mayScan: boolean): Task<PlantColumns> {
-    const snapshot = this.#begin(needsIndex(query, query.order))
-    try {
+  listPlants(query: PlantQuery, limit: number, mayScan: boolean): Task<PlantColumns> {
+    return this.#task(needsIndex(query, query.order), function* (snapshot) {
       return columnsOf(yield* pageOf(snapshot, query, { plants: limit, text: PAGE_TEXT }, mayScan))
-    } catch (error) {
-      throw snapshot.faultOf(error)
-    } finally {
-      this.#end(snapshot)
-    }
+    })
   }
 
-  *listTags(after: string | undefined, limit: number): Task<TagCount[]> {
-    const snapshot = this.#begin(true)
-    try {
-      return yield* snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP))
-    } catch (error) {
-      throw snapshot.faultOf(error)
-    } finally {
-      this.#end(snapshot)
-    }
+  listTags(after: string | undefined, limit: number): Task<TagCount[]> {
+    return this.#task(true, (snapshot) => snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP)))
   }
 
   /**
@@ -82,14 +70,12 @@ export class QueryReader implements Served {
    * takes too long to wait for.
    */
   isIndexNear(): boolean {
-    return this.#at((snapshot) => {
-      try {
-        return snapshot.isFilling || snapshot.unindexed(AHEAD) !== undefined
-      } catch (error) {
-        if (error instanceof UnreadyIndex) return false
-        throw snapshot.faultOf(error)
-      }
-    }, true)
+    try {
+      return this.#at((snapshot) => snapshot.isFilling || snapshot.unindexed(AHEAD) !== undefined, true)
+    } catch (error) {
+      if (error instanceof UnreadyIndex) return false
+      throw error
+    }
   }
 
   /**
@@ -138,13 +124,10 @@ export class QueryReader implements Served {
     if (closed !== undefined) this.#end(closed.snapshot)
   }
 
-  *readChanges(request: ChangeRequest): Task<ChangeColumns> {
-    const snapshot = this.#begin(false)
-    try {
-      return columnsOfChanges(yield* snapshot.feed.read(request))
-    } finally {
-      this.#end(snapshot)
-    }
+  readChanges(request: ChangeRequest): Task<ChangeColumns> {
+    return this.#task(false, function* ({ feed }) {
+      return columnsOfChanges(yield* feed.read(request))
+    })
   }
 
   history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {
@@ -168,13 +151,8 @@ export class QueryReader implements Served {
     this.#at((snapshot) => snapshot.check(), true)
   }
 
-  *countPlants(): Task<number> {
-    const snapshot = this.#begin(false)
-    try {
-      return yield* snapshot.countPlants()
-    } finally {
-      this.#end(snapshot)
-    }
+  countPlants(): Task<number> {
+    return this.#task(false, (snapshot) => snapshot.countPlants())
   }
 
   openDryRun(mode: ImportMode): number {
@@ -203,6 +181,19 @@ export class QueryReader implements Served {
     const snapshot = this.#begin(withIndex)
     try {
       return read(snapshot)
+    } catch (error) {
+      throw snapshot.faultOf(error)
+    } finally {
+      this.#end(snapshot)
+    }
+  }
+
+  *#task<T>(withIndex: boolean, read: (snapshot: Snapshot) => Task<T>): Task<T> {
+    const snapshot = this.#begin(withIndex)
+    try {
+      return yield* read(snapshot)
+    } catch (error) {
+      throw snapshot.faultOf(error)
     } finally {
       this.#end(snapshot)
     }

@@ -18,8 +18,8 @@ import { openReader } from '../connection.ts'
 import { type PageLimit, ResultPage, StatementCache } from '../rows.ts'
 import { type IndexState, IndexView, PLANT_WORK, SQL_WORK, UnreadyIndex } from '../search-index/index-file.ts'
 import { PlantSearch } from '../search-index/search.ts'
-import { type Task, Turn } from '../worker/cooperative.ts'
-import { candidates, firstOf, idsAfter, plantAt, scan, tagsOf } from './lookup.ts'
+import type { Task } from '../worker/cooperative.ts'
+import { candidates, firstOf, forEach, idsAfter, plantAt, scan, tagsOf } from './lookup.ts'
 
 const hasFilter = ({ tags, words }: PlantFilter): boolean => tags.length + words.length > 0
 
@@ -168,11 +168,10 @@ export class Snapshot {
   /** Returns the content of a query, without the index. */
   *contentOf(filter: PlantFilter): Task<Content> {
     const content: Content = { plants: 0, ids: 0n }
-    const turn = new Turn()
-    for (const plant of scan(this.#statements, { ...filter, order: 'id', after: undefined })) {
-      if (plant !== undefined && matches(filter, plant)) addTo(content, plant.id)
-      if (plant === undefined || turn.isOverAfter(plant)) yield
-    }
+    yield* forEach(scan(this.#statements, { ...filter, order: 'id', after: undefined }), (plant) => {
+      if (matches(filter, plant)) addTo(content, plant.id)
+      return false
+    })
     return content
   }
 
@@ -237,14 +236,11 @@ export class Snapshot {
     // In an order by id, the id alone gives the position.
     const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
     const positions: Position[] = []
-    const turn = new Turn()
-    for (const plant of candidates(this.#statements, wanted, query)) {
-      if (plant !== undefined && matches(query, plant)) {
-        const position = positionOf(order, plant)
-        if (isWanted(position)) positions.push(position)
-      }
-      if (plant === undefined || turn.isOverAfter(plant)) yield
-    }
+    yield* forEach(candidates(this.#statements, wanted, query), (plant) => {
+      const position = positionOf(order, plant)
+      if (isWanted(position) && matches(query, plant)) positions.push(position)
+      return false
+    })
     return positions
   }
 }
