@@ -88,18 +88,12 @@ test('the full-text index contains the words of any plant', () => {
   )
 })
 
-test('entries become JSON texts of a few megabytes, which keep the ids exact', () => {
-  const long = 'x'.repeat(3_000_000)
-  const texts = [...jsonOf([1n, 2n ** 63n - 1n, -(2n ** 63n)].map((id) => [id < 0n ? '"ä"' : long, id]))]
+test('a JSON text of entries keeps texts and ids exact', () => {
+  const ids = [1n, 2n ** 63n - 1n, -(2n ** 63n)]
+  const entries = ids.map((id): [string, bigint] => [`"ä" ${id}`, id])
   assert.deepEqual(
-    texts.map((text) => Object.entries(JSON.parse(text) as object)),
-    [
-      [
-        ['1', long],
-        ['9223372036854775807', long],
-      ],
-      [['-9223372036854775808', '"ä"']],
-    ],
+    Object.entries(JSON.parse(jsonOf(entries)) as object),
+    entries.map(([text, id]) => [String(id), text]),
   )
-  assert.deepEqual([...jsonOf([])], [])
+  assert.equal(jsonOf([]), '{}')
 })

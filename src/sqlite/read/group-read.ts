@@ -42,11 +42,8 @@ export class GroupRead<Key, Value> {
   readonly #maxDelay: number
   #asked: PendingRead<Key, Value>[] = []
   #large: PendingRead<Key, Value>[] = []
-  #isScheduled = false
-  /** Whether this turn answers no further group. */
-  #isFull = false
-  /** The time of the first group of this turn; 0 before it. */
-  #startedAt = 0
+  /** The time from which on this turn answers no further group; undefined while no end of a turn is scheduled. */
+  #until: number | undefined
 
   /** @param maxDelay milliseconds that a read may wait for a turn before it is refused with 50302 */
   constructor(read: Read<Key, Value>, maxDelay: number) {
@@ -61,32 +58,30 @@ export class GroupRead<Key, Value> {
   get(key: Key, caller?: LazySignal): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ since: 0, key, caller, resolve, reject })
-      if (!this.#isScheduled) {
-        this.#isScheduled = true
-        setImmediate(this.#endTurn)
-      } else if (this.#asked.length >= GROUP_SIZE && !this.#isFull) {
-        this.#answer()
-      }
+      if (this.#until === undefined) this.#scheduleEnd()
+      else if (this.#asked.length >= GROUP_SIZE) this.#answer(this.#until)
     })
   }
 
+  #scheduleEnd(): void {
+    this.#until = Number.POSITIVE_INFINITY
+    setImmediate(this.#endTurn)
+  }
+
   readonly #endTurn = (): void => {
-    if (!this.#isFull) this.#answer()
-    this.#startedAt = 0
-    this.#isFull = false
-    this.#isScheduled = this.#asked.length > 0
-    if (this.#isScheduled) setImmediate(this.#endTurn)
+    if (this.#asked.length > 0) this.#answer(this.#until ?? 0)
+    this.#until = undefined
+    if (this.#asked.length > 0) this.#scheduleEnd()
   }
 
   /** Answers the waiting reads, or as many as one read takes, except for large values. */
-  #answer(): void {
-    if (this.#asked.length === 0) return
+  #answer(until: number): void {
     const now = performance.now()
-    if (this.#startedAt === 0) this.#startedAt = now
+    if (now >= until) return
     const asked = this.#asked
     this.#asked = []
     this.#asked = this.#answerFirst(asked, 'small', now)
-    this.#isFull = this.#asked.length > 0 || now - this.#startedAt > GROUPS_TIME
+    this.#until = this.#asked.length > 0 ? 0 : Math.min(until, now + GROUPS_TIME)
   }
 
   readonly #answerLarge = (): void => {

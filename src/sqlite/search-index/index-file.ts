@@ -190,17 +190,27 @@ export class IndexView {
    * @returns the state of the index; undefined when there is no index of this store and version
    */
   begin(identity: Uint8Array): IndexState | undefined {
-    const open = this.#current()
-    if (open === undefined) return undefined
+    const inode = inodeOf(this.#path)
+    if (this.#open?.inode !== inode) this.close()
+    if (inode === undefined) return undefined
     try {
-      inIndex(() => open.db.exec('BEGIN'))
-      return readState(open.statements, identity)
+      return inIndex(() => {
+        const { db, statements } = this.#open ?? this.#opened(inode)
+        db.exec('BEGIN')
+        return readState(statements, identity)
+      })
     } catch (error) {
       this.close()
       // The indexer finds this fault too, and rebuilds the index.
       if (error instanceof IndexFault) return undefined
       throw error
     }
+  }
+
+  #opened(inode: number): Open {
+    const db = openReader(this.#path)
+    this.#open = { db, statements: new IndexStatements(db), inode }
+    return this.#open
   }
 
   /** Valid between `begin` and `end`. */
@@ -226,20 +236,6 @@ export class IndexView {
   close(): void {
     this.#open?.db.close()
     this.#open = undefined
-  }
-
-  /** Returns the connection to the present file at the path; undefined when there is none, or it can't be opened. */
-  #current(): Open | undefined {
-    const inode = inodeOf(this.#path)
-    if (this.#open !== undefined && this.#open.inode !== inode) this.close()
-    if (inode === undefined || this.#open !== undefined) return this.#open
-    try {
-      const db = inIndex(() => openReader(this.#path))
-      this.#open = { db, statements: new IndexStatements(db), inode }
-    } catch (error) {
-      if (!(error instanceof IndexFault)) throw error
-    }
-    return this.#open
   }
 }
 

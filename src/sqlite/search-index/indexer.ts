@@ -22,15 +22,11 @@ import {
 } from './index-file.ts'
 import { PlantIndex } from './plant-index.ts'
 
-/** Bounds of one transaction. */
-interface IndexerBounds {
-  /** Plants in a batch, unless fewer remain. */
-  readonly batch: number
-  /** The number of new names at which a merge into the large table begins. */
-  readonly mergeFrom: number
-}
-/** 1,000 plants take 27 µs each, 5,000 take 21. */
-const BOUNDS: IndexerBounds = { batch: 5000, mergeFrom: 200_000 }
+/**
+ * Bounds of one transaction: plants in a batch, unless fewer remain, and the number of new names at which a merge into the
+ * large table begins. 1,000 plants take 27 µs each, 5,000 take 21.
+ */
+const BOUNDS = { batch: 5000, mergeFrom: 200_000 }
 
 /** The reason for the first build of an index. */
 export const NONE_YET = 'there is none yet'
@@ -49,7 +45,7 @@ interface Open {
  */
 export class Indexer {
   readonly #path: string
-  readonly #bounds: IndexerBounds
+  readonly #bounds: typeof BOUNDS
   readonly #store: DatabaseSync
   readonly #statements: StatementCache
   readonly #changes: ChangeReader
@@ -261,23 +257,14 @@ class BatchReader {
   read(state: IndexState): Batch {
     const head = this.#changes.head()
     const { position, text, states } = this.#changed(state, head)
-    const { removed, added, named } = difference(states)
-    const next = { ...state, position, mark: this.#changes.mark(position) ?? state.mark }
-    if (position < head || !state.isScanning) return { removed, added, named, next, head, indexed: states.size }
-    const scan = this.#scanned(state.scannedTo, MAX_TEXT - text)
-    const last = scan.isOver ? undefined : scan.plants.at(-1)?.id
-    const indexed = states.size + scan.plants.length
-    return {
-      removed,
-      named,
-      added: added.concat(scan.plants),
-      next: { ...next, isScanning: !scan.isOver, scannedTo: last, scanned: state.scanned + scan.plants.length },
-      head,
-      indexed,
-    }
+    const isAtScan = position === head && state.isScanning
+    const scan = isAtScan ? this.#scan(state, states, MAX_TEXT - text) : {}
+    const next = { ...state, ...scan, position, mark: this.#changes.mark(position) ?? state.mark }
+    return { ...difference(states), next, head, indexed: states.size }
   }
 
-  #changed({ position: from, isScanning, scannedTo }: IndexState, head: number): Changed {
+  /** Reads the plants that changed up to a position. */
+  #changed({ position: from, isScanning, scannedTo }: IndexState, head: number) {
     const times = isScanning ? TIMES_WHILE_SCANNING : 1
     const max = Math.min(MAX_BATCH, Math.max(this.#minPlants * times, (head - from) / PARTS))
     const states: States = new Map()
@@ -311,32 +298,26 @@ class BatchReader {
     return { position, text, states }
   }
 
-  /** Reads the next plants of a scan, in their states at the head. */
-  #scanned(from: bigint | undefined, maxText: number): { readonly plants: NewPlant[]; readonly isOver: boolean } {
-    const plants: NewPlant[] = []
-    let text = 0
-    const { condition, values } = idsAfter(from)
+  /** Adds the next plants of a scan, in their states at the head. */
+  #scan({ scannedTo, scanned }: IndexState, states: States, maxText: number): Partial<IndexState> {
+    const { condition, values } = idsAfter(scannedTo)
     const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
+    let [plants, text, last] = [0, 0, scannedTo]
     for (const row of this.#statements.iterate(sql, ...values, this.#minPlants)) {
       const plant = plantOf(row)
-      plants.push(plant)
+      states.set(plant.id, { was: undefined, is: plant })
+      last = plant.id
+      plants++
       text += textLength(plant)
       if (text >= maxText) break
     }
-    return { plants, isOver: plants.length < this.#minPlants && text < maxText }
+    const isScanning = plants === this.#minPlants || text >= maxText
+    return { isScanning, scannedTo: isScanning ? last : undefined, scanned: scanned + plants }
   }
 }
 
 /** Plants in their states in the index and at the position of a batch. */
 type States = Map<bigint, { readonly was: NewPlant | undefined; is: NewPlant | undefined }>
-
-/** The plants that changed up to a position. */
-interface Changed {
-  readonly position: number
-  /** UTF-16 units. */
-  readonly text: number
-  readonly states: States
-}
 
 function difference(states: States): Pick<Batch, 'removed' | 'added' | 'named'> {
   const removed: NewPlant[] = []

@@ -45,7 +45,7 @@ export class PlantIndex {
     this.names.add(names)
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
-    for (const json of jsonOf(terms)) this.#statements.run(insert, json)
+    this.#statements.run(insert, jsonOf(terms))
     for (const [tag, ids] of tags) {
       this.#statements.run(
         'INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)',
@@ -135,7 +135,7 @@ class NameIndex {
   /** Adds the keys of plants that have none. @param inIdOrder the keys with the ids of their plants */
   add(inIdOrder: readonly Entry[]): void {
     const starts = 'INSERT OR FAIL INTO name_starts (start, id) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
-    for (const json of jsonOf(inIdOrder.map(([key, id]) => [nameStart(key), id]))) this.#statements.run(starts, json)
+    this.#statements.run(starts, jsonOf(inIdOrder.map(([key, id]) => [nameStart(key), id])))
     // In key order, so that SQLite writes the entries of one page together.
     const names = inIdOrder.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const run = this.#runToFill()
@@ -143,7 +143,7 @@ class NameIndex {
     // OR FAIL: SQLite keeps no statement journal. An error rolls the whole transaction back.
     const insert = `INSERT OR FAIL INTO recent_names (run, key, id)
       SELECT ?, value, CAST(key AS INTEGER) FROM json_each(?)`
-    for (const json of jsonOf(most)) this.#statements.run(insert, run, json)
+    this.#statements.run(insert, run, jsonOf(most))
     for (const [key, id] of others) this.#statements.run('INSERT INTO recent_names VALUES (?, ?, ?)', run, key, id)
     this.#inRuns[run] = this.#of(run) + names.length
   }
@@ -212,27 +212,12 @@ class NameIndex {
 /** A text of the index and the id of its plant. */
 type Entry = readonly [text: string, id: bigint]
 
-/** UTF-16 units after which a JSON text ends. Most batches have fewer. */
-const MAX_JSON = 2 ** 22
-
 /**
- * Yields JSON objects of entries with different ids. The ids are keys, which keep them exact. One statement over
+ * Returns a JSON object of entries with different ids. The ids are keys, which keep them exact. One statement over
  * `json_each` for a batch takes half the time of a statement for each entry. SQLite ends a JSON text at a NUL.
  */
-export function* jsonOf(entries: Iterable<Entry>): Iterable<string> {
-  let members: string[] = []
-  let length = 0
-  for (const [text, id] of entries) {
-    const member = `"${id}":${JSON.stringify(text)}`
-    members.push(member)
-    length += member.length
-    if (length < MAX_JSON) continue
-    yield `{${members.join()}}`
-    members = []
-    length = 0
-  }
-  if (members.length > 0) yield `{${members.join()}}`
-}
+export const jsonOf = (entries: readonly Entry[]): string =>
+  `{${entries.map(([text, id]) => `"${id}":${JSON.stringify(text)}`).join()}}`
 
 /** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */
 const TERM_LENGTH = 20

@@ -6,9 +6,8 @@ import { type IndexFollower, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
 
-/** Milliseconds before the restart of a follower that has ended. Each further pause is twice as long. */
-const FIRST_RESTART = 1000
-const LAST_RESTART = 60_000
+/** Milliseconds before the restart of a follower that has ended. */
+const RESTART_PAUSE = 2000
 
 /** Updates the search index: an IndexFollower in a thread, or a test's own. */
 export interface Follower {
@@ -49,7 +48,6 @@ export class SearchIndex {
   readonly #throttle = new IndexThrottle()
   #follower: Follower | undefined
   #restart: NodeJS.Timeout | undefined
-  #restartTime = FIRST_RESTART
   #progress: IndexProgress | undefined
   /** Changes since the start of the last reported step. */
   #written = 0
@@ -197,7 +195,6 @@ export class SearchIndex {
     }
     this.#isFaulty = false
     this.#isUrgent = false
-    this.#restartTime = FIRST_RESTART
     this.#progress = progress
     this.#isIdle = progress.isDone
     this.#written = this.#throttle.indexed(progress.behind, performance.now() - time)
@@ -222,8 +219,7 @@ export class SearchIndex {
     this.#restart = setTimeout(() => {
       this.#restart = undefined
       this.start()
-    }, this.#restartTime).unref()
-    this.#restartTime = Math.min(this.#restartTime * 2, LAST_RESTART)
+    }, RESTART_PAUSE).unref()
   }
 }
 
