@@ -134,16 +134,15 @@ export class ChangeStreams {
   ): AsyncGenerator<string | Buffer, void> {
     const stream: OpenStream = { behindSince: performance.now() }
     this.#open.add(stream)
-    const wake = () => this.#tail.wake()
-    signal.addEventListener('abort', wake)
     const endsAt = performance.now() + LIFETIME * (0.9 + 0.2 * Math.random())
     let beatAt = performance.now() + BEAT_TIME
     try {
-      let part: Part | undefined = await this.#after(after, false, tags, read)
+      let part = await this.#after(after, false, tags, read, signal)
+      signal.throwIfAborted()
       // With the position, a client that began at `now` misses nothing if it connects again before the first entry.
       yield RETRY + (after === undefined ? '\n' : positionEvent(after))
-      for (;;) {
-        const { next, isEnd } = part
+      while (part !== undefined) {
+        const { next, isEnd }: Part = part
         if (part.count > 0 || performance.now() >= beatAt) {
           this.#sent += part.count
           yield part.count > 0 ? part.bytes : positionEvent(next)
@@ -151,13 +150,12 @@ export class ChangeStreams {
         }
         // A stream that waits holds no page.
         part = undefined
-        if (signal.aborted || this.#isClosing || performance.now() >= endsAt) return
+        if (this.#isClosing || performance.now() >= endsAt) return
         if (isEnd) stream.behindSince = undefined
-        part = await this.#after(next, isEnd, tags, read)
+        part = await this.#after(next, isEnd, tags, read, signal)
         stream.behindSince = performance.now()
       }
     } finally {
-      signal.removeEventListener('abort', wake)
       this.#open.delete(stream)
     }
   }
@@ -166,9 +164,18 @@ export class ChangeStreams {
     return this.#closing.aborted || this.#state.current !== 'serving'
   }
 
-  async #after(position: string | undefined, wasEnd: boolean, tags: readonly string[], read: ReadPage): Promise<Part> {
+  /** Returns undefined once the signal aborts, even while the store does not answer. */
+  async #after(
+    position: string | undefined,
+    wasEnd: boolean,
+    tags: readonly string[],
+    read: ReadPage,
+    signal: AbortSignal,
+  ): Promise<Part | undefined> {
     const readAlone = (after: string | undefined) => read({ ...TAIL_PAGE, after, tags })
-    const { from, next: reached, content, isShared: isEnd } = await this.#tail.pageAfter(position, wasEnd, readAlone)
+    const page = await unlessAborted(this.#tail.pageAfter(position, wasEnd, readAlone), signal)
+    if (page === undefined) return undefined
+    const { from, next: reached, content, isShared: isEnd } = page
     const next = position !== undefined && position > reached ? position : reached
     if (content.count === 0 || (from === position && (tags.length === 0 || !wasEnd))) {
       return { bytes: content.bytes, count: content.count, next, isEnd }
@@ -176,4 +183,13 @@ export class ChangeStreams {
     const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected({ tags }, event))
     return { bytes: Buffer.from(wanted.map(({ text }) => text).join('')), count: wanted.length, next, isEnd }
   }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = () => resolve(undefined)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
 }
