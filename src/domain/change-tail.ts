@@ -152,7 +152,7 @@ export class ChangeTail<Content> {
 }
 
 /** Makes what is needed of a page. Halves the page until that fits, or until it has one entry. */
-export function fitPage<Content>(
+function fitPage<Content>(
   page: ChangePage,
   contentOf: (entries: readonly ChangeEntry[]) => Content,
   fits: (content: Content) => boolean,

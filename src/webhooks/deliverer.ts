@@ -105,11 +105,8 @@ export class Deliverer implements WebhookDelivery {
   async close(): Promise<void> {
     this.#ending.abort()
     await this.#running
-    const deliveries = [...this.#deliveries.values()]
     // What the receivers answer by then is not sent again after the next start.
-    await Promise.all(deliveries.map((each) => each.stop(CLOSE_TIMEOUT)))
-    await this.#stopAll()
-    await this.#save(deliveries).catch(() => {})
+    await this.#save(await this.#stopAll(CLOSE_TIMEOUT)).catch(() => {})
     this.#parts.tail.wake()
     // A lease that a store out of reach keeps ends by itself.
     if (this.#running !== undefined) await this.#options.webhooks.release(this.#holder).catch(() => {})
@@ -240,13 +237,14 @@ export class Deliverer implements WebhookDelivery {
     this.#leaseEnd = setTimeout(() => void this.#stopAll(), LEASE_TIME - (performance.now() - now))
   }
 
-  async #stopAll(): Promise<void> {
+  async #stopAll(milliseconds?: number): Promise<readonly Delivery[]> {
     clearTimeout(this.#leaseEnd)
     this.#leased = new Set()
     this.#leasedAt = Number.NEGATIVE_INFINITY
     const deliveries = [...this.#deliveries.values()]
     this.#deliveries.clear()
-    await Promise.all(deliveries.map((each) => each.stop()))
+    await Promise.all(deliveries.map((each) => each.stop(milliseconds)))
+    return deliveries
   }
 
   /** Whether nothing speaks against a webhook. Otherwise stores that it is paused, or has failed. */

@@ -66,7 +66,7 @@ export class Delivery implements Taker {
   readonly #parts: DeliveryParts
   #webhook: Webhook
   #version: number
-  #receiver: Receiver
+  readonly #receiver: Receiver
   readonly #held: Held[]
   #position: string
   #redelivery: WebhookProgress['redelivery']
@@ -105,11 +105,10 @@ export class Delivery implements Taker {
   /** Goes on with a changed definition. Returns false when the caller has to begin anew with the stored progress. */
   update({ webhook, progress, version }: StoredWebhook): boolean {
     if (version === this.#version) return true
-    const { types, tags, url, body } = this.#webhook
-    const isSameFilter = isDeepStrictEqual([types, tags], [webhook.types, webhook.tags])
-    if (!isSameFilter || JSON.stringify(progress) !== this.#saved) return false
-    if (url !== webhook.url) this.#receiver = new Receiver(webhook.url, this.#parts)
-    if (body !== webhook.body) for (const event of this.#held) if (!event.isUnderWay) this.#drop(event)
+    const isSame = (['types', 'tags', 'url', 'body'] as const).every((name) =>
+      isDeepStrictEqual(webhook[name], this.#webhook[name]),
+    )
+    if (!isSame || JSON.stringify(progress) !== this.#saved) return false
     this.#webhook = webhook
     this.#version = version
     this.retry()
