@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { type ImportedPlant, type NewPlant, type Plant, textLength } from '../domain/plant.ts'
+import { type ImportedPlant, type NewPlant, textLength } from '../domain/plant.ts'
 
 /** A row as an array of its columns, which Node.js declares as an object. */
 export interface Row {
@@ -51,29 +51,22 @@ export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 
-/** Plants as arrays, for a message to another thread: 0.17 µs of processor time each, where objects take 0.54 µs. */
-export interface PlantColumns {
-  readonly ids: readonly bigint[]
-  readonly names: readonly string[]
-  readonly tags: readonly (string | undefined)[]
-  /** What plants of an import must find; undefined where none of them says so. */
-  readonly befores: readonly (Plant | undefined)[] | undefined
-}
+/** Plants as arrays, for a message to another thread: 0.15 µs of processor time each, where objects take 0.45 µs. */
+export type PlantColumns = ReturnType<typeof columnsOf>
 
-export const columnsOf = (plants: readonly ImportedPlant[]): PlantColumns => ({
+export const columnsOf = (plants: readonly ImportedPlant[]) => ({
   ids: plants.map(({ id }) => id),
   names: plants.map(({ name }) => name),
   tags: plants.map(({ tag }) => tag),
-  befores: plants.some(({ before }) => before !== undefined) ? plants.map(({ before }) => before) : undefined,
+  befores: plants.map(({ before }) => before),
 })
 
-export function plantsOf({ ids, names, tags, befores }: PlantColumns): ImportedPlant[] {
-  const plants = ids.map((id, i) => ({ id, name: names[i] as string, tag: tags[i] }))
-  return befores === undefined ? plants : plants.map((plant, i) => withBefore(plant, befores[i]))
-}
-
-const withBefore = (plant: NewPlant, before: Plant | undefined): ImportedPlant =>
-  before === undefined ? plant : { ...plant, before }
+export const plantsOf = ({ ids, names, tags, befores }: PlantColumns): ImportedPlant[] =>
+  ids.map((id, i) => {
+    const plant = { id, name: names[i] ?? '', tag: tags[i] }
+    const before = befores[i]
+    return before === undefined ? plant : { ...plant, before }
+  })
 
 /**
  * Bounds of a page: a number of plants, and UTF-16 units of their texts. A page that reaches `text` has one extra

@@ -42,7 +42,7 @@ export class SqliteStore implements Store {
   readonly changes: SqliteChangeLog | undefined
   readonly webhooks: SqliteWebhookStore
   readonly #path: string
-  readonly #isServing: boolean
+  readonly #options: SqliteStoreOptions
   readonly #lock: FileLock | undefined
   readonly #reader: PointReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
@@ -53,7 +53,6 @@ export class SqliteStore implements Store {
   readonly #walReaders: WalReaders
   readonly #queries: QueryClient
   readonly #queue: WriteQueue
-  readonly #onFatal: (error: Error) => void
   /** Undefined until the store is open. */
   #watch: FileWatch | undefined
   #fatal: Error | undefined
@@ -87,7 +86,7 @@ export class SqliteStore implements Store {
   ): Promise<SqliteStore> {
     const store = new SqliteStore(path, lock, options)
     try {
-      await store.#begin(options)
+      await store.#begin()
       return store
     } catch (error) {
       await store.#close()
@@ -99,9 +98,8 @@ export class SqliteStore implements Store {
     const fail = (error: Error) => this.#fail(error)
     const { maxDelay = Number.POSITIVE_INFINITY } = options
     this.#path = path
-    this.#isServing = options.serving
+    this.#options = options
     this.#lock = lock
-    this.#onFatal = options.onFatal
     this.#reader = new PointReader(path, fail)
     this.#lookups = new GroupRead((ids, sizes) => this.#opened(this.#reader).plants(ids, sizes), maxDelay)
     this.#pages = new GroupRead((pages, sizes) => this.#opened(this.#reader).pages(pages, sizes), maxDelay)
@@ -124,9 +122,9 @@ export class SqliteStore implements Store {
     this.#index = new SearchIndex(path, {
       start: options.startFollower,
       // While a service serves the store, only that service updates the index.
-      mayStart: () => this.#isServing || !isServed(path),
+      mayStart: () => options.serving || !isServed(path),
       onNotice,
-      onDurable: (position) => this.#isServing && this.#housekeeping.trim(position),
+      onDurable: (position) => options.serving && this.#housekeeping.trim(position),
       onUnusable: () => this.#queries.forgetIndex(),
       onStoreFault: (fault) => isFatal(fault) && fail(errorOfFault(fault)),
     })
@@ -136,7 +134,7 @@ export class SqliteStore implements Store {
     this.#queries = new QueryClient(path, {
       index: this.#index,
       walReaders: this.#walReaders,
-      isServing: this.#isServing,
+      isServing: options.serving,
       onFatal: fail,
     })
     const { maxWaiting, maxGroup = 1000 } = options
@@ -178,7 +176,7 @@ export class SqliteStore implements Store {
     const { milliseconds } = writes.commits.import
     const before = milliseconds.sum
     const results = await writes.import(plants, mode, actor)
-    if (!this.#isServing && isServed(this.#path)) {
+    if (!this.#options.serving && isServed(this.#path)) {
       // SQLite's write lock is not fair: without a pause, consecutive imports kept a service waiting for seconds.
       await sleep(milliseconds.sum - before)
       await this.#reads.untilIndexIsNear()
@@ -207,8 +205,7 @@ export class SqliteStore implements Store {
   }
 
   async checkWritable(): Promise<void> {
-    this.#mustBeOpen()
-    this.#watch?.check()
+    this.#opened(this.#watch)?.check()
     await this.#opened(this.#writer.thread).checkWritable(Date.now())
   }
 
@@ -246,13 +243,9 @@ export class SqliteStore implements Store {
 
   /** @throws AppError while the store is closing or out of reach */
   #opened<T>(part: T): T {
-    this.#mustBeOpen()
-    return part
-  }
-
-  #mustBeOpen(): void {
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     if (this.#closing !== undefined) throw shuttingDown()
+    return part
   }
 
   async #close(): Promise<void> {
@@ -266,10 +259,11 @@ export class SqliteStore implements Store {
     this.#reader.close()
     await this.#writer.close()
     // The checkpoint may have freed enough space on a full disk.
-    if (this.#isServing && this.#watch !== undefined) keepReserve(this.#path)
+    if (this.#options.serving && this.#watch !== undefined) keepReserve(this.#path)
   }
 
-  async #begin({ onNotice }: SqliteStoreOptions): Promise<void> {
+  async #begin(): Promise<void> {
+    const { serving, onNotice } = this.#options
     try {
       await this.#writer.thread.beginWal()
     } catch (error) {
@@ -278,7 +272,7 @@ export class SqliteStore implements Store {
     }
     if (this.#fatal !== undefined) throw outOfReach(this.#fatal)
     this.#watch = new FileWatch(this.#path, (error) => this.#fail(error))
-    if (!this.#isServing) return
+    if (!serving) return
     keepReserve(this.#path)
     // Both run in the background. A command starts neither.
     this.#index.start()
@@ -290,7 +284,7 @@ export class SqliteStore implements Store {
     // A read of a replaced file may fail before the next check, with an error that does not tell why.
     this.#fatal = this.#watch?.fault ?? error
     // Before the store is open, `open` throws the error itself.
-    if (this.#watch !== undefined) this.#onFatal(this.#fatal)
+    if (this.#watch !== undefined) this.#options.onFatal(this.#fatal)
   }
 }
 

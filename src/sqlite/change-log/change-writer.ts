@@ -1,5 +1,5 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewPlant } from '../../domain/plant.ts'
+import type { StatementCache } from '../rows.ts'
 
 /** Bounds of a row of creates, in plants and in UTF-16 units. A reader of the log reads all its plants at once. */
 const MAX_IDS = 1000
@@ -24,12 +24,13 @@ export interface Keep {
 export const bytesOf = (ids: number, ...texts: (string | null)[]): number =>
   texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), ROW_BYTES + 8 * ids)
 
+const NEWEST = 'SELECT position, bytes FROM changes ORDER BY position DESC LIMIT 1'
+const INSERT = `INSERT INTO changes (position, bytes, at, kind, ids, name, tag, token, created)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
 /** Appends to the log of changes (sql/sqlite/000008.sql), inside the transaction that changes the plants. */
 export class ChangeWriter {
-  readonly #newest: StatementSync
-  readonly #insert: StatementSync
-  readonly #selectOldest: StatementSync
-  readonly #deleteUpTo: StatementSync
+  readonly #statements: StatementCache
   /** Ids of created plants without a row yet, by the ids of their actors. */
   readonly #created = new Map<string, bigint[]>()
   #count = 0
@@ -42,23 +43,17 @@ export class ChangeWriter {
   /** The error of a row that SQLite refused. */
   #fault: unknown
 
-  constructor(db: DatabaseSync) {
-    this.#newest = db.prepare('SELECT position, bytes FROM changes ORDER BY position DESC LIMIT 1')
-    this.#insert = db.prepare(`INSERT INTO changes (position, bytes, at, kind, ids, name, tag, token, created)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#selectOldest = db.prepare(
-      'SELECT position, bytes, at FROM changes WHERE position < ? ORDER BY position LIMIT ?',
-    )
-    this.#deleteUpTo = db.prepare('DELETE FROM changes WHERE position <= ?')
+  constructor(statements: StatementCache) {
+    this.#statements = statements
   }
 
   /** Begins a transaction, and discards what a rolled-back one has left. */
   begin(): void {
     this.#discard()
     this.#fault = undefined
-    const newest = this.#newest.get()
-    this.base = this.#position = Number(newest?.['position'] ?? 0)
-    this.#bytes = Number(newest?.['bytes'] ?? 0)
+    const newest = this.#statements.get(NEWEST)
+    this.base = this.#position = Number(newest?.[0] ?? 0)
+    this.#bytes = Number(newest?.[1] ?? 0)
   }
 
   /**
@@ -88,18 +83,19 @@ export class ChangeWriter {
 
   /** Removes the oldest rows that lie before a position and are not kept. @returns whether more may remain */
   trim(position: number, keep: Keep): boolean {
-    const newest = Number(this.#newest.get()?.['bytes'] ?? 0)
+    const newest = Number(this.#statements.get(NEWEST)?.[1] ?? 0)
     const since = Date.now() - keep.time
     let last: bigint | undefined
     let first: number | undefined
-    for (const { position: end, bytes, at } of this.#selectOldest.iterate(position, MAX_TRIMMED)) {
+    const oldest = 'SELECT position, bytes, at FROM changes WHERE position < ? ORDER BY position LIMIT ?'
+    for (const { 0: end, 1: bytes, 2: at } of this.#statements.iterate(oldest, position, MAX_TRIMMED)) {
       if (Number(at) >= since && newest - Number(bytes) < keep.bytes) break
       first ??= Number(bytes)
       if (last !== undefined && Number(bytes) - first > MAX_TRIMMED_BYTES) break
       last = end as bigint
     }
     if (last === undefined) return false
-    this.#deleteUpTo.run(last)
+    this.#statements.run('DELETE FROM changes WHERE position <= ?', last)
     return true
   }
 
@@ -124,7 +120,7 @@ export class ChangeWriter {
     this.#position += ids.length
     this.#bytes += bytesOf(ids.length, name, tag)
     try {
-      this.#insert.run(this.#position, this.#bytes, at, kind, packed, name, tag, actor, created)
+      this.#statements.run(INSERT, this.#position, this.#bytes, at, kind, packed, name, tag, actor, created)
     } catch (error) {
       this.#fault ??= error
       throw error

@@ -15,8 +15,7 @@ import {
   type Counts,
   countsIn,
   existing,
-  firstFault,
-  giveOwnEpoch,
+  faultsIn,
   giveOwnIdentity,
   inCopy,
   mendReplacement,
@@ -82,9 +81,8 @@ async function copyStore(
 /** @throws OperatorError when the copy differs from the store */
 function verify(draft: string, expected: Counts): void {
   inCopy(draft, (copy) => {
-    giveOwnEpoch(copy)
     const { plants, tokens } = countsIn(copy)
-    const fault = firstFault(copy)
+    const [fault] = faultsIn(copy, 1)
     if (fault !== undefined) throw damaged(fault)
     if (plants !== expected.plants || tokens !== expected.tokens) {
       throw damaged(`it has ${plants} plants and ${tokens} tokens instead of ${expected.plants} and ${expected.tokens}`)
@@ -176,9 +174,8 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
   onProgress?.({ doing: 'verifying', done: undefined })
   return inCopy(draft, (copy) => {
     schemaOf(copy)
-    const fault = firstFault(copy)
+    const [fault] = faultsIn(copy, 1)
     if (fault !== undefined) throw new OperatorError(`it is damaged: ${fault}`)
-    giveOwnEpoch(copy)
     giveOwnIdentity(copy)
     return countsIn(copy)
   })

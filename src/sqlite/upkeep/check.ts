@@ -12,7 +12,7 @@ import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file
 import { StatementCache } from '../rows.ts'
 import { indexPath, removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
-import { countsIn } from './copies.ts'
+import { countsIn, faultsIn } from './copies.ts'
 
 /** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
@@ -63,12 +63,9 @@ function checkSchema(db: DatabaseSync): CheckedPart {
   }
 }
 
-/** Checks every page, and compares every index of the file with its table. */
 function checkFile(db: DatabaseSync): CheckedPart {
   try {
-    const rows = db.prepare(`PRAGMA integrity_check(${MAX_NAMED})`).all()
-    const found = rows.map((row) => String(row['integrity_check']))
-    const faults = found.length === 1 && found[0] === 'ok' ? [] : found
+    const faults = faultsIn(db, MAX_NAMED)
     const { plants, tokens } = countsIn(db)
     return { part: 'file', found: `${counted(plants, 'plant')}, ${counted(tokens, 'token')}`, faults }
   } catch (error) {

@@ -1,10 +1,7 @@
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   lstatSync,
-  openSync,
   readdirSync,
   realpathSync,
   renameSync,
@@ -24,8 +21,8 @@ import { transaction } from '../wal/transactions.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
 
 /**
- * Writes a database file as a draft beside `path`, which only its owner may read (mode 0600). `name` gives it its name
- * once it is complete and on stable storage. Nothing of it is left when `make` throws or the process exits.
+ * Writes a database file as a draft beside `path`, which only its owner may read (mode 0600). `make` leaves it complete
+ * and on stable storage, and `name` then gives it its name. Nothing of it is left when one throws or the process exits.
  */
 export async function throughDraft<T>(
   path: string,
@@ -35,7 +32,6 @@ export async function throughDraft<T>(
   const draft = makeDraft(path)
   try {
     const made = await make(draft.path)
-    syncFile(draft.path)
     name(draft.path)
     draft.remove()
     syncDirectory(dirname(path))
@@ -45,46 +41,39 @@ export async function throughDraft<T>(
   }
 }
 
-function syncFile(path: string): void {
-  const file = openSync(path, 'r+')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
 /** The numbers of plants and tokens in a store. */
 export interface Counts {
   readonly plants: number
   readonly tokens: number
 }
 
-/** Opens a copy of a store that no other connection has open. Leaves the copy as one file, without a WAL beside it. */
+/**
+ * Opens a copy of a store that no other connection has open, and gives it its own epoch, so that the program refuses the
+ * WAL of the original beside it. This commit syncs the whole file. Leaves the copy as one file, without a WAL.
+ */
 export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
   const db = new DatabaseSync(resolve(path), { readBigInts: true })
   try {
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
     db.exec('PRAGMA synchronous = FULL')
-    return work(db)
+    const result = work(db)
+    transaction(db, () => renewEpoch(db))
+    return result
   } finally {
     db.close()
   }
 }
-
-/** Gives a copy its own epoch, so that the program refuses the WAL of the original beside the copy. */
-export const giveOwnEpoch = (db: DatabaseSync): void => transaction(db, () => renewEpoch(db))
 
 /** Gives a restored store its own identity: it may share a folder for backups with the store of the backup. */
 export function giveOwnIdentity(db: DatabaseSync): void {
   if (hasTable(db, 'store_identity')) db.exec('UPDATE store_identity SET identity = randomblob(16)')
 }
 
-/** Returns the first fault that SQLite finds in the structure of a file; undefined when it finds none. */
-export function firstFault(db: DatabaseSync): string | undefined {
-  const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']
-  return found === 'ok' ? undefined : String(found)
+/** Checks every page, and compares every index of a file with its table. Returns up to `max` faults. */
+export function faultsIn(db: DatabaseSync, max: number): string[] {
+  const rows = db.prepare(`PRAGMA integrity_check(${max})`).all()
+  return rows.map((row) => String(row['integrity_check'])).filter((found) => found !== 'ok')
 }
 
 export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plants'), tokens: count(db, 'tokens') })

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { storePath } from '../../base/files.ts'
@@ -10,6 +10,7 @@ import { preflight } from '../open/preflight.ts'
 import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file.ts'
 import { StatementCache } from '../rows.ts'
 import { IndexView } from '../search-index/index-file.ts'
+import { sizeOf } from '../wal/transactions.ts'
 import { makeBackup, restoreBackup } from './backup.ts'
 import { checkStore } from './check.ts'
 import { countsIn } from './copies.ts'
@@ -17,8 +18,7 @@ import { countsIn } from './copies.ts'
 /** Returns the sizes of the files. It opens no file, so it is safe while this process has the store open. */
 export function bytesOf(link: string): StoreBytes {
   const path = storePath(link)
-  const size = (name: string) => statSync(name, { throwIfNoEntry: false })?.size ?? 0
-  return { store: size(path), log: size(`${path}-wal`) }
+  return { store: sizeOf(path), log: sizeOf(`${path}-wal`) }
 }
 
 /** Returns the identity of the store or backup in the file `link` (Upkeep.identity in src/domain/upkeep.ts). */

@@ -222,7 +222,14 @@ export function keepReserve(path: string): void {
   }
 }
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+/** 0 for a file that is missing or can't be reached, which FileWatch reports. */
+export function sizeOf(file: string): number {
+  try {
+    return statSync(file).size
+  } catch {
+    return 0
+  }
+}
 
 /** Frees the reserve, except for the part that opens the store. */
 function giveReserve(path: string): void {

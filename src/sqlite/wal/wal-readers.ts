@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
 import { AppError } from '../../domain/errors.ts'
 import { abortable } from '../../domain/store.ts'
 import { indexPath } from '../search-index/index-file.ts'
+import { sizeOf } from './transactions.ts'
 
 /**
  * Bytes. While long reads overlap, SQLite never restarts a WAL. Between these two bounds, it may become as long as the
@@ -110,14 +110,5 @@ export class WalReaders {
     this.#failures = 0
     this.#waiting?.resolve()
     this.#waiting = undefined
-  }
-}
-
-/** 0 for a file that is missing or can't be reached, which FileWatch reports. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size
-  } catch {
-    return 0
   }
 }

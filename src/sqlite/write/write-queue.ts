@@ -191,7 +191,7 @@ const MAX_PAUSE = 60_000
 const FULL_PAUSE = 1000
 /** Maximum number of creates that the event loop commits at once: half a millisecond of work. */
 const MAX_ROWS = 128
-/** Commits between two checks of the WAL's length. */
+/** Commits between two checks of the WAL: while a long read holds it, each check makes the thread checkpoint. */
 const WAL_CHECK_INTERVAL = 16
 
 interface WriterEvents {

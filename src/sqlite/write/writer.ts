@@ -65,7 +65,7 @@ export class SqliteWriter implements Served {
       'INSERT INTO plants (id, name, tag, created) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
     )
     this.#statements = new StatementCache(db)
-    this.#changeLog = new ChangeWriter(db)
+    this.#changeLog = new ChangeWriter(this.#statements)
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
