@@ -14,8 +14,6 @@ const INSERT = `INSERT INTO webhooks (id, creator, version, definition, progress
   WHERE ?5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
 const CHANGE = `UPDATE webhooks SET version = version + 1, creator = ?3, definition = ?4, progress = coalesce(?5, progress)
   WHERE id = ?1 AND version = ?2`
-const DELETE_ATTEMPTS = 'DELETE FROM webhook_attempts WHERE webhook = ?'
-const DELETE = 'DELETE FROM webhooks WHERE id = ?'
 const SAVE = 'UPDATE webhooks SET progress = ?3 WHERE id = ?1 AND version = ?2'
 const INSERT_ATTEMPTS = `INSERT INTO webhook_attempts (webhook, number, attempt)
   SELECT webhooks.id, key + 1 + coalesce((SELECT max(number) FROM webhook_attempts WHERE webhook = ?1), 0), value
@@ -53,8 +51,8 @@ export class SqliteWebhookStore implements WebhookStore {
 
   async delete(id: string): Promise<boolean> {
     const [, deleted] = await this.#open.writer().run([
-      [DELETE_ATTEMPTS, id],
-      [DELETE, id],
+      ['DELETE FROM webhook_attempts WHERE webhook = ?', id],
+      ['DELETE FROM webhooks WHERE id = ?', id],
     ])
     return deleted === 1
   }

@@ -41,10 +41,10 @@ const TYPES: Readonly<Record<string, ChangeType>> = {
 
 const COLUMNS = 'position, at, kind, ids, name, tag, token, created'
 /** The next change of a plant, if it is no create. Without INDEXED BY, SQLite may read the log in its order. */
-const NEXT = `FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND ids = ?1 AND position >= ?2
-  ORDER BY position LIMIT 1`
+const NEXT = `SELECT ?3, name, tag FROM changes INDEXED BY changes_of_plant
+  WHERE kind <> 'create' AND ids = ?1 AND position >= ?2 ORDER BY position LIMIT 1`
 /** The plants that one row has created, as they were then. It does not read a present plant, which may be larger. */
-const CREATED = `SELECT CASE WHEN next.position IS NULL THEN plants.name ELSE next.name END,
+const CREATED = `SELECT value, CASE WHEN next.position IS NULL THEN plants.name ELSE next.name END,
     CASE WHEN next.position IS NULL THEN plants.tag ELSE next.tag END
   FROM json_each(?1) AS ids
   LEFT JOIN changes AS next ON next.position = (
@@ -136,10 +136,7 @@ export class ChangeFeed {
       text += changeText(entry)
       return entries.length === limit || text > PAGE_TEXT
     }
-    // The plant before `until`, and the `created` of it.
-    const next = this.#statements.get(`SELECT name, tag ${NEXT}`, blob, until)
-    let plant =
-      next === undefined ? this.#stored(id) : plantOf({ ...next, 0: id, 1: next[0] ?? null, 2: next[1] ?? null })
+    let plant = this.#plantAt(id, blob, until)
     let created = this.#createdAfter(id, blob, until)
     const addCreate = () => {
       const create = plant && created !== undefined ? this.#create(plant, blob, created) : undefined
@@ -215,7 +212,7 @@ export class ChangeFeed {
   /** Yields up to `max` entries of a row after a number. */
   *#entriesOf(row: LogRow, after: number, max: number): Iterable<ChangeEntry> {
     if (row.kind !== 'create') {
-      const plant = row.kind === 'delete' ? undefined : this.#plantAfter(row)
+      const plant = row.kind === 'delete' ? undefined : this.#plantAt(row.ids[0] ?? 0n, row.blob, row.position + 1)
       yield this.#entry(row, row.position, plant)
       return
     }
@@ -223,33 +220,23 @@ export class ChangeFeed {
     const skipped = Math.max(0, after - begin)
     const ids = row.ids.subarray(skipped, skipped + max)
     const plants = this.#statements.all(CREATED, `[${ids.join()}]`, row.blob.subarray(8 * skipped), row.position)
-    for (const [i, { 0: name, 1: tag }] of plants.entries()) {
-      const plant = name === null ? undefined : plantOf({ 0: ids[i] ?? 0n, 1: name ?? null, 2: tag ?? null })
+    for (const [i, plant] of plants.entries()) {
       // Only a program that does not keep the log can have removed the plant.
-      if (plant !== undefined) yield this.#entry(row, begin + skipped + i + 1, plant)
+      if (plant[1] !== null) yield this.#entry(row, begin + skipped + i + 1, plantOf(plant))
     }
   }
 
   #entry(row: LogRow, number: number, plant: NewPlant | undefined): ChangeEntry {
     const { at, before, token } = row
-    return {
-      position: this.#positionOf(number, at),
-      type: typeOf(row),
-      time: at,
-      plant,
-      before,
-      token,
-    }
+    return { position: this.#positionOf(number, at), type: typeOf(row), time: at, plant, before, token }
   }
 
-  #plantAfter({ ids: [id = 0n], blob, position }: LogRow): NewPlant | undefined {
-    const next = this.#statements.get(`SELECT name, tag ${NEXT}`, blob, position + 1)
-    return next === undefined ? this.#stored(id) : plantOf({ 0: id, 1: next[0] ?? null, 2: next[1] ?? null })
-  }
-
-  #stored(id: bigint): NewPlant | undefined {
-    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-    return row === undefined ? undefined : plantOf(row)
+  /** The plant that has the id before a number: that before its next change, or else the stored plant. */
+  #plantAt(id: bigint, blob: Uint8Array, number: number): NewPlant | undefined {
+    const row =
+      this.#statements.get(NEXT, blob, number, id) ??
+      this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+    return row && plantOf(row)
   }
 
   /** The `created` of the plant that has the id before a number: of its next delete, or of the stored plant. */

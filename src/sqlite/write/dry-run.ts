@@ -2,11 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { decidePut, type ImportedPlant, type ImportMode, type PutOutcome } from '../../domain/plant.ts'
 import { openReader } from '../connection.ts'
 import { fullDisk, isWriteFault } from '../errors.ts'
-import { type PlantColumns, plantsOf, StatementCache } from '../rows.ts'
-import type { Task } from '../worker/cooperative.ts'
-
-/** Plants that one step of the task imports. */
-const STEP = 200
+import { type PlantColumns, plantOf, plantsOf, StatementCache } from '../rows.ts'
+import { type Task, Turn } from '../worker/cooperative.ts'
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
@@ -27,12 +24,13 @@ export class SqliteDryRun {
 
   *importPlants(plants: PlantColumns): Task<PutOutcome[]> {
     const outcomes: PutOutcome[] = []
+    const turn = new Turn()
     // A transaction for each call, and none between calls: an open one keeps SQLite from checkpointing the whole WAL.
     this.#db.exec('BEGIN')
     try {
       for (const plant of plantsOf(plants)) {
         outcomes.push(this.#import(plant))
-        if (outcomes.length % STEP === 0) yield
+        if (turn.isOverAfter(plant)) yield
       }
     } catch (error) {
       // The connection writes to its temporary file alone, so the store is well.
@@ -50,17 +48,11 @@ export class SqliteDryRun {
   #import(plant: ImportedPlant): PutOutcome {
     const { id, name, tag } = plant
     const row =
-      this.#statements.get('SELECT name, tag FROM temp.tried WHERE id = ?', id) ??
-      this.#statements.get('SELECT name, tag FROM main.plants WHERE id = ?', id)
-    const present = row && { name: row[0] as string, tag: (row[1] as string | null) ?? undefined }
-    const outcome = decidePut(this.#mode, plant, present)
+      this.#statements.get('SELECT id, name, tag FROM temp.tried WHERE id = ?', id) ??
+      this.#statements.get('SELECT id, name, tag FROM main.plants WHERE id = ?', id)
+    const outcome = decidePut(this.#mode, plant, row && plantOf(row))
     if (outcome !== 'created' && outcome !== 'updated') return outcome
-    this.#statements.run(
-      'INSERT INTO temp.tried (id, name, tag) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = excluded.name, tag = excluded.tag',
-      id,
-      name,
-      tag ?? null,
-    )
+    this.#statements.run('INSERT OR REPLACE INTO temp.tried (id, name, tag) VALUES (?, ?, ?)', id, name, tag ?? null)
     return outcome
   }
 }
