@@ -3994,7 +3994,6 @@ var CsvRows = class {
   #place;
   #state = "start";
   #cells = [];
-  /** The start of an unfinished cell. */
   #rest = [];
   #isWellFormed = true;
   #line = 1;

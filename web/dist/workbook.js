@@ -3842,12 +3842,16 @@ var cellOf = (text, separator = ",") => text === "" || text.includes(separator) 
 
 // web/src/import/workbook.ts
 async function sheetsIn(file) {
-  const sheets = await readXlsxFile(await file.arrayBuffer(), { trim: false, parseNumber: (digits) => digits });
+  const sheets = await readXlsxFile(await file.arrayBuffer(), { trim: false, parseNumber });
   return sheets.filter(({ data }) => data.length > 0).map(({ sheet: name, data }) => {
     const lines = data.map((cells) => csvLine(cells.map((cell) => cell === null ? void 0 : textOf(cell))));
     return { name, csv: new File([`sep=,\r
 `, ...lines], file.name) };
   });
+}
+function parseNumber(digits) {
+  const number = Number(digits);
+  return Number.isSafeInteger(number) ? String(number) : digits;
 }
 function textOf(cell) {
   if (!(cell instanceof Date)) return String(cell);
