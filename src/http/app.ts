@@ -54,7 +54,7 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards, pair } = options
+  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards, pair, delivery } = options
   const metrics = serviceMetrics(options)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
@@ -83,21 +83,23 @@ export function buildApp(options: AppOptions): App {
   const monitoring = monitoringHandlers(store, responder, state, metrics, shards)
   const streams = store.changes && new ChangeStreams(store.changes, state, stopping.signal)
   streams?.describe(metrics)
+  const { signal } = stopping
+  const handling = { ...options, responder, admission, slowClients, streams, delivery, stopping: signal, origin }
   const handlers: Handlers = {
-    ...plantHandlers(store, responder, admission),
-    ...plantListHandlers(store, responder, admission),
-    ...importHandlers(store, responder, admission, slowClients, config, stopping.signal),
-    ...exportHandlers(store, responder, admission),
-    ...changeHandlers(store, responder, admission, streams),
-    ...tagHandlers(store, responder, admission),
-    ...idHandlers(store, responder, admission),
-    ...tokenHandlers(store, responder, admission, config),
-    ...webhookHandlers(store, options.delivery, responder, admission),
+    ...plantHandlers(handling),
+    ...plantListHandlers(handling),
+    ...importHandlers(handling),
+    ...exportHandlers(handling),
+    ...changeHandlers(handling),
+    ...tagHandlers(handling),
+    ...idHandlers(handling),
+    ...tokenHandlers(handling),
+    ...webhookHandlers(handling),
+    ...resourceMetadataHandlers(handling),
+    ...docsHandlers(handling),
+    ...pageHandlers(handling),
     ...monitoring,
     ...(config.metricsPort === undefined ? {} : { getMetrics: refuseMetrics }),
-    ...resourceMetadataHandlers(responder, config, origin),
-    ...docsHandlers(contract, responder, config),
-    ...pageHandlers(responder, config),
   }
   addRoutes(router, contract, handlers, {
     authorize: authorizeOperations(config, auth, responder),

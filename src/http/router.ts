@@ -1,12 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import findMyWay from 'find-my-way'
 import { AppError } from '../domain/errors.ts'
+import type { Store } from '../domain/store.ts'
 import type { Identity } from '../domain/token.ts'
+import type { WebhookDelivery } from '../domain/webhook.ts'
+import type { Config } from '../settings/config.ts'
+import type { Admission } from './admission/admission.ts'
 import { type Cors, closing, HttpError } from './answer/refusal.ts'
 import type { Responder } from './answer/responder.ts'
 import { type Authorize, LOOK_UP_INTERVAL } from './auth/bearer.ts'
+import type { ChangeStreams } from './changes/change-streams.ts'
 import type { OperationParameters } from './operations.generated.ts'
 import type { Contract, Method, Operation } from './operations.ts'
+import type { SlowClients } from './port/slow-clients.ts'
 import type { Overload } from './port/turns.ts'
 import {
   acceptedBodies,
@@ -91,6 +97,24 @@ type OperationId = keyof OperationParameters
  */
 export type Handlers = {
   readonly [Id in OperationId]: Handler<OperationParameters[Id]>
+}
+
+/** What the handlers of the operations work with. */
+export interface HandlerParts {
+  readonly config: Config
+  readonly contract: Contract
+  readonly store: Store
+  readonly responder: Responder
+  readonly admission: Admission
+  readonly slowClients: SlowClients
+  /** Absent like the log of changes of the store. */
+  readonly streams: ChangeStreams | undefined
+  /** Absent like the log of changes of the store. */
+  readonly delivery: WebhookDelivery | undefined
+  /** Ends imports under way. Its reason is the AppError that they get. */
+  readonly stopping: AbortSignal
+  /** Returns the address that clients use. */
+  readonly origin: () => string
 }
 
 /** Answers an exchange. The router refuses the exchange with an error that the handler throws or rejects with. */

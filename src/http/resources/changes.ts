@@ -2,14 +2,13 @@ import { type ChangeLog, type ChangePage, entryJson } from '../../domain/changes
 import { AppError } from '../../domain/errors.ts'
 import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
-import type { Admission } from '../admission/admission.ts'
 import { HttpError } from '../answer/refusal.ts'
-import { JSON_TYPE, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE } from '../answer/responder.ts'
 import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { preferredType } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 import { answerPage, linkTo, writePage } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
@@ -23,17 +22,13 @@ const STREAM_HEADERS = [
 /** The position of the end of the log. */
 const NOW = 'now'
 
-/**
- * The handlers of the log of changes.
- *
- * @param streams absent like the log of the store
- */
-export function changeHandlers(
-  store: Store,
-  responder: Responder,
-  admission: Admission,
-  streams: ChangeStreams | undefined,
-): Pick<Handlers, 'listChanges' | 'getHistory'> {
+/** The handlers of the log of changes. */
+export function changeHandlers({
+  store,
+  responder,
+  admission,
+  streams,
+}: HandlerParts): Pick<Handlers, 'listChanges' | 'getHistory'> {
   const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {

@@ -1,32 +1,25 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { filterOf } from '../../domain/plant-query.ts'
-import type { Store } from '../../domain/store.ts'
 import type { Duplicates } from '../../import/duplicates.ts'
 import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, readPlants, writeFile } from '../../import/format.ts'
 import { type ImportSummary, ImportTotals, runImport, type TakeSummary } from '../../import/run-import.ts'
-import type { Config } from '../../settings/config.ts'
-import type { Admission } from '../admission/admission.ts'
 import { HttpError } from '../answer/refusal.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import { requireScopes } from '../auth/bearer.ts'
 import type { SlowClients } from '../port/slow-clients.ts'
 import { charsetOf, type Exchange } from '../request/exchange.ts'
 import { type MediaType, preferredType, readMediaType } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 
-/**
- * The handler of imports.
- *
- * @param stopping ends imports under way. Its reason is the AppError that they get
- */
-export function importHandlers(
-  store: Store,
-  responder: Responder,
-  admission: Admission,
-  slowClients: SlowClients,
-  { bodyLimit }: Config,
-  stopping: AbortSignal,
-): Pick<Handlers, 'importPlants'> {
+/** The handler of imports. */
+export function importHandlers({
+  store,
+  responder,
+  admission,
+  slowClients,
+  config: { bodyLimit },
+  stopping,
+}: HandlerParts): Pick<Handlers, 'importPlants'> {
   return {
     importPlants(exchange, options) {
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
@@ -140,11 +133,7 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 }
 
 /** The handler of exports. */
-export function exportHandlers(
-  store: Store,
-  responder: Responder,
-  admission: Admission,
-): Pick<Handlers, 'exportPlants'> {
+export function exportHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, parameters) {
       const { format = formatFor(exchange), sort } = parameters

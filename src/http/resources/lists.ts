@@ -2,21 +2,16 @@ import { AppError } from '../../domain/errors.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
 import { filterOf, isShortPage, PAGE_TEXT, type Position, positionOf } from '../../domain/plant-query.ts'
 import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
-import type { Admission } from '../admission/admission.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 
 type ListParameters = OperationParameters['listPlants']
 
 /** The handler of the list of plants. */
-export function plantListHandlers(
-  store: Store,
-  responder: Responder,
-  admission: Admission,
-): Pick<Handlers, 'listPlants'> {
+export function plantListHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
@@ -77,7 +72,7 @@ const START: TagPosition = { after: undefined, skip: 0 }
 const MAX_LENGTH = 200
 
 /** The handler of the list of tags. */
-export function tagHandlers(store: Store, responder: Responder, admission: Admission): Pick<Handlers, 'listTags'> {
+export function tagHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listTags'> {
   return {
     async listTags(exchange, { limit, cursor }) {
       const position = cursor === undefined ? START : readTagPosition(cursor)

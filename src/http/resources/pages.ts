@@ -4,17 +4,16 @@ import { AppError } from '../../domain/errors.ts'
 import { SCOPES } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
 import { JSON_TYPE, type Responder } from '../answer/responder.ts'
-import type { Contract } from '../operations.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { type EntityTags, isFresh, preferredType } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 
 /** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
-export function pageHandlers(responder: Responder, config: Config): Pick<Handlers, 'getStart' | 'getPageFile'> {
+export function pageHandlers({ responder, config }: HandlerParts): Pick<Handlers, 'getStart' | 'getPageFile'> {
   const facts: Readonly<Record<string, string | undefined>> = { 'public-url': config.publicUrl, ...signInFacts(config) }
   const issuer = facts['oidc-issuer']
   const peer = issuer === undefined ? undefined : new URL(issuer).origin
-  const files = config.page ? readPage('start', facts, peer) : new Map<string, StaticFile>()
+  const files = config.page ? readPage('start', facts, peer) : NO_FILES
   const start = files.get('index.html')
   return {
     getStart(exchange, { 'If-None-Match': tags }) {
@@ -24,9 +23,7 @@ export function pageHandlers(responder: Responder, config: Config): Pick<Handler
       else responder.reply(exchange, 303, ['Location', '/openapi.json'], '')
     },
     getPageFile(exchange, { file: name, 'If-None-Match': tags }) {
-      const file = files.get(name)
-      if (file === undefined) throw new AppError(40401, 'the page at / has no such file, or is switched off')
-      answerFile(responder, exchange, tags, file)
+      answerFile(responder, exchange, tags, fileIn(files, name, '/'))
     },
   }
 }
@@ -46,25 +43,30 @@ function signInFacts(config: Config): Readonly<Record<string, string | undefined
  *
  * @param config without `page`, the service answers 404 for the page and its files
  */
-export function docsHandlers(
-  contract: Contract,
-  responder: Responder,
-  { page, publicUrl }: Pick<Config, 'page' | 'publicUrl'>,
-): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
-  const files = page ? readPage('docs') : new Map<string, StaticFile>()
+export function docsHandlers({
+  contract,
+  responder,
+  config: { page, publicUrl },
+}: HandlerParts): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
+  const files = page ? readPage('docs') : NO_FILES
   const servers = publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }
   const document = staticFile(Buffer.from(JSON.stringify({ ...contract.document, ...servers })), JSON_TYPE, [])
-  const fileOf = (name: string): StaticFile => {
-    const file = files.get(name)
-    if (file === undefined) throw new AppError(40401, 'the page at /docs has no such file, or is switched off')
-    return file
-  }
+  const fileOf = (name: string): StaticFile => fileIn(files, name, '/docs')
   return {
     getContract: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, document),
     getDocs: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf('index.html')),
     getDocsFile: (exchange, { file, 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf(file)),
   }
 }
+
+/** @throws AppError 40401 */
+function fileIn(files: ReadonlyMap<string, StaticFile>, name: string, page: string): StaticFile {
+  const file = files.get(name)
+  if (file === undefined) throw new AppError(40401, `the page at ${page} has no such file, or is switched off`)
+  return file
+}
+
+const NO_FILES: ReadonlyMap<string, StaticFile> = new Map()
 
 /** Allows no inline script and no other origin, so that no answer of the service becomes a part of a page. */
 const POLICY =
@@ -154,16 +156,12 @@ function answerFile(
 
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/**
- * The handler of the metadata by which clients of OAuth find the identity provider (RFC 9728).
- *
- * @param origin returns the address that clients use
- */
-export function resourceMetadataHandlers(
-  responder: Responder,
-  { oidcIssuer }: Pick<Config, 'oidcIssuer'>,
-  origin: () => string,
-): Pick<Handlers, 'getResourceMetadata'> {
+/** The handler of the metadata by which clients of OAuth find the identity provider (RFC 9728). */
+export function resourceMetadataHandlers({
+  responder,
+  config: { oidcIssuer },
+  origin,
+}: HandlerParts): Pick<Handlers, 'getResourceMetadata'> {
   return {
     getResourceMetadata(exchange) {
       if (oidcIssuer === undefined) throw new AppError(40401, 'this service takes no tokens of an identity provider')

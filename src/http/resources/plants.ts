@@ -2,19 +2,17 @@ import { createHash } from 'node:crypto'
 import { AppError } from '../../domain/errors.ts'
 import { type IdRange, MAX_PROPOSED } from '../../domain/id-store.ts'
 import { type Expectation, isAt, type NewPlant, newPlantJson, type PlantPatch, plantJson } from '../../domain/plant.ts'
-import type { Store } from '../../domain/store.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
-import type { Admission } from '../admission/admission.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { type Change, type Exchange, integerIn, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
 /** The handlers of the operations on one plant. */
-export function plantHandlers(store: Store, responder: Responder, admission: Admission): PlantHandlers {
+export function plantHandlers({ store, responder, admission }: HandlerParts): PlantHandlers {
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
     if (at !== undefined && !isAt(at, plant)) {
@@ -105,11 +103,11 @@ const MAX_COUNT = 10_000
 const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
 /** The operations that propose and reserve ids. */
-export function idHandlers(
-  { ids }: Store,
-  responder: Responder,
-  admission: Admission,
-): Pick<Handlers, 'proposeId' | 'reserveIds'> {
+export function idHandlers({
+  store: { ids },
+  responder,
+  admission,
+}: HandlerParts): Pick<Handlers, 'proposeId' | 'reserveIds'> {
   return {
     async proposeId(exchange) {
       const next = await admission.during('search', exchange, () => ids.proposeId())

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../domain/errors.ts'
-import type { Store } from '../../domain/store.ts'
 import {
   DEFAULT_OVERLAP,
   derivedToken,
@@ -20,28 +19,20 @@ import {
   type TokenRequest,
   timeIn,
 } from '../../domain/token.ts'
-import type { Config } from '../../settings/config.ts'
-import type { Admission } from '../admission/admission.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
 import type { OperationBodies } from '../operations.generated.ts'
 import { type Change, type Exchange, integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
 
 type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'rotateToken' | 'revokeToken'>
-type TokenConfig = Pick<Config, 'maxTokens' | 'maxEndedTokens' | 'token'>
 
 const LIST = '["tokens"]'
 
 /** The handlers of the operations on access tokens. */
-export function tokenHandlers(
-  { tokens }: Store,
-  responder: Responder,
-  admission: Admission,
-  config: TokenConfig,
-): TokenHandlers {
+export function tokenHandlers({ store: { tokens }, responder, admission, config }: HandlerParts): TokenHandlers {
   /** Issues a token, and answers with its secret. @param rotates the token that it replaces, whose content it gets */
   async function issue(
     exchange: Exchange,

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ChangeLog, readPosition } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
-import type { Store } from '../../domain/store.ts'
 import {
   derivedBits,
   MAX_WEBHOOKS,
@@ -12,13 +11,12 @@ import {
   type WebhookProgress,
 } from '../../domain/webhook.ts'
 import type { StoredWebhook } from '../../domain/webhook-store.ts'
-import type { Admission } from '../admission/admission.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import { secretOf } from '../auth/bearer.ts'
 import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
-import type { Handlers } from '../router.ts'
+import type { HandlerParts, Handlers } from '../router.ts'
 import { parseOverlap } from './tokens.ts'
 import { parseRange, parseWebhook, parseWebhookPatch, type WebhookPatch } from './webhook-body.ts'
 
@@ -30,12 +28,7 @@ const READ = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
 const MAX_TRIES = 5
 
 /** The handlers of the operations on webhooks. */
-export function webhookHandlers(
-  store: Store,
-  delivery: WebhookDelivery | undefined,
-  responder: Responder,
-  admission: Admission,
-): WebhookHandlers {
+export function webhookHandlers({ store, delivery, responder, admission }: HandlerParts): WebhookHandlers {
   const { webhooks } = store
 
   /** @throws AppError 40401 while the log of changes is switched off */
