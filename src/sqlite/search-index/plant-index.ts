@@ -27,32 +27,22 @@ export class PlantIndex {
    * @param named ids whose name is in the index already, as `remove` has kept it
    */
   add(plants: readonly NewPlant[], named: ReadonlySet<bigint>): void {
-    const names: Entry[] = []
-    const terms: Entry[] = []
-    const tags = new Map<string, bigint[]>()
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
-    for (const plant of plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      const { id, tag } = plant
+    const inIdOrder = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    this.names.add(inIdOrder.filter(({ id }) => !named.has(id)).map(({ id, name }) => [sortKey(name), id]))
+    const terms = inIdOrder.map((plant): Entry => {
       const { text, wide } = indexedTerms(plant)
-      if (!named.has(id)) names.push([sortKey(plant.name), id])
-      terms.push([text, id])
-      if (wide.length > 0) this.#addWide(id, wide)
-      if (tag === undefined) continue
-      const ids = tags.get(tag)
-      if (ids === undefined) tags.set(tag, [id])
-      else ids.push(id)
-    }
-    this.names.add(names)
+      if (wide.length > 0) this.#addWide(plant.id, wide)
+      return [text, plant.id]
+    })
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     this.#statements.run(insert, jsonOf(terms))
-    for (const [tag, ids] of tags) {
-      this.#statements.run(
-        'INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)',
-        tag,
-        `[${ids.join()}]`,
-      )
-      this.#count(tag, ids.length)
+    for (const [tag, tagged] of Map.groupBy(inIdOrder, (plant) => plant.tag)) {
+      if (tag === undefined) continue
+      const ids = `[${tagged.map(({ id }) => id).join()}]`
+      this.#statements.run('INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)', tag, ids)
+      this.#count(tag, tagged.length)
     }
   }
 
@@ -249,7 +239,7 @@ interface IndexedTerms {
 export function indexedTerms(plant: Plant): IndexedTerms {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
   if (text.length <= MAX_WORDS_TEXT && isPlain(text)) {
-    return { text: isAlphanumeric(text.charCodeAt(0)) ? FIRST + text : text, wide: [] }
+    return { text: WORD_START.test(text) ? FIRST + text : text, wide: [] }
   }
   const [first = '', ...others] = plantWords(plant).map(truncate)
   const isFirst = first !== '' && sortKey(plant.name).startsWith(first)
@@ -321,19 +311,11 @@ const either = (one: (text: string) => string, word: string): string => `(${one(
 const prefix = (word: string): string => `${quote(word)} *`
 
 /** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
-function isPlain(text: string): boolean {
-  let length = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit > 0x7f || unit === 0) return false
-    length = isAlphanumeric(unit) ? length + 1 : 0
-    if (length > TERM_LENGTH) return false
-  }
-  return true
-}
+const isPlain = (text: string): boolean => !BEYOND_ASCII.test(text) && !text.includes('\0') && !LONG_WORD.test(text)
 
-const isAlphanumeric = (unit: number): boolean =>
-  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a) || (unit >= 0x30 && unit <= 0x39)
+const BEYOND_ASCII = /[\u0080-\uffff]/
+const LONG_WORD = new RegExp(`[A-Za-z0-9]{${TERM_LENGTH + 1}}`)
+const WORD_START = /^[A-Za-z0-9]/
 const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 
