@@ -4,7 +4,7 @@ import { IndexFault, type IndexProgress, type IndexReport, indexPath, inodeOf } 
 import { Indexer } from './indexer.ts'
 
 /** Milliseconds to gather changes, each of which then takes half the time. */
-const GATHER_TIME = 200
+export const GATHER_TIME = 200
 const SHORT_GATHER_TIME = 50
 /** The lag, in changes, from which on the follower indexes without a pause. */
 export const URGENT_LAG = 4000
@@ -34,9 +34,9 @@ export class IndexFollower implements Served {
     this.#report = report
   }
 
-  /** Called when there are changes. Indexes urgent ones at once, and others after GATHER_TIME. */
-  wake(isUrgent: boolean): void {
-    if (this.#retry === FIRST_RETRY) this.#schedule(isUrgent ? 0 : GATHER_TIME)
+  /** Has the next step begin within `time` milliseconds, unless the last one failed. */
+  wake(time: number): void {
+    if (this.#retry === FIRST_RETRY) this.#schedule(time)
   }
 
   /** Rebuilds the index after a reader found a fault in the file with this inode. */

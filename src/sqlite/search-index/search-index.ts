@@ -2,7 +2,7 @@ import type { SqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { IndexProgress, IndexReport, UnreadyIndex } from './index-file.ts'
-import { type IndexFollower, URGENT_LAG } from './index-follower.ts'
+import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
 
@@ -51,8 +51,8 @@ export class SearchIndex {
   #progress: IndexProgress | undefined
   /** Changes since the start of the last reported step. */
   #written = 0
-  #isIdle = false
-  #isUrgent = false
+  /** Milliseconds within which the follower was told to take its next step. */
+  #wokenWithin = Number.POSITIVE_INFINITY
   #isFaulty = false
   #isClosed = false
   #reported = Promise.withResolvers<void>()
@@ -70,7 +70,8 @@ export class SearchIndex {
       onProgress: (report) => this.#take(report),
       onEnd: ({ message }) => this.#ended(message),
     })
-    this.#tell((follower) => follower.wake(true))
+    this.#wokenWithin = Number.POSITIVE_INFINITY
+    this.#wakeWithin(0)
   }
 
   /** Starts the thread for a search that waits, if this process may update the index. */
@@ -86,7 +87,7 @@ export class SearchIndex {
    */
   admit(actor: string, work: number, isPart = false): Promise<void> | undefined {
     const admitted = this.#isFollowed ? this.#throttle.admit(actor, work, isPart) : undefined
-    if (admitted !== undefined) this.#wakeUrgently()
+    if (admitted !== undefined) this.#wakeWithin(0)
     return admitted
   }
 
@@ -111,7 +112,7 @@ export class SearchIndex {
   beginSearch(): () => void {
     // A scan of all plants takes too long to hold writes back.
     if (!this.#isFollowed || this.share < 1) return () => {}
-    this.#wakeUrgently()
+    this.#wakeWithin(0)
     return this.#throttle.beginSearch()
   }
 
@@ -157,18 +158,13 @@ export class SearchIndex {
   }
 
   #wake(): void {
-    if (this.behind >= URGENT_LAG || this.#throttle.isUrgent) this.#wakeUrgently()
-    else if (this.#isIdle) {
-      this.#isIdle = false
-      this.#tell((follower) => follower.wake(false))
-    }
+    this.#wakeWithin(this.behind >= URGENT_LAG || this.#throttle.isUrgent ? 0 : GATHER_TIME)
   }
 
-  #wakeUrgently(): void {
-    if (this.#isUrgent) return
-    this.#isUrgent = true
-    this.#isIdle = false
-    this.#tell((follower) => follower.wake(true))
+  #wakeWithin(time: number): void {
+    if (time >= this.#wokenWithin) return
+    this.#wokenWithin = time
+    this.#tell((follower) => follower.wake(time))
   }
 
   /** Whether the index makes progress. Writes wait only for an index that does. */
@@ -194,9 +190,8 @@ export class SearchIndex {
       this.#options.onNotice('the search index is complete')
     }
     this.#isFaulty = false
-    this.#isUrgent = false
     this.#progress = progress
-    this.#isIdle = progress.isDone
+    this.#wokenWithin = progress.isDone ? Number.POSITIVE_INFINITY : GATHER_TIME
     this.#written = this.#throttle.indexed(progress.behind, performance.now() - time)
     if (this.#written > 0 || !progress.isDone) this.#wake()
   }
