@@ -15,9 +15,7 @@ import { plant } from './support/store-under-test.ts'
 
 /** Statistics of a store of a billion plants, of which this share has each of the entries. */
 const believing = (entries: readonly string[], share: number): SearchStatistics =>
-  new SearchStatistics([
-    ['1000000000', 'words', null, JSON.stringify(entries), JSON.stringify(entries.map(() => share))],
-  ])
+  new SearchStatistics([['1000000000', 'words', JSON.stringify(entries), JSON.stringify(entries.map(() => share))]])
 
 test('a search for a frequent word finds the longer words, whatever follows in them', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))

@@ -4,20 +4,20 @@ import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 
 test('a search asks for a frequent word itself, unless a longer one is frequent too or the word is not ASCII', () => {
   const statistics = new SearchStatistics([
-    ['1000000', 'words', null, '["<rosa","red","alba","albana","роза"]', '[0.08,0.06,0.03,0.03,0.3]'],
+    ['1000000', 'words', '["<rosa","red","alba","albana","роза"]', '[0.08,0.06,0.03,0.03,0.3]'],
   ])
   const words = ['alba', 'albana', 'none', 'red', 're', 'ro', 'rosa', 'роза']
   assert.deepEqual(
     words.filter((word) => statistics.isFrequent(word)),
     ['albana', 'red', 'rosa'],
   )
-  const few = new SearchStatistics([['100000', 'words', null, '["<rosa"]', '[0.08]']])
+  const few = new SearchStatistics([['100000', 'words', '["<rosa"]', '[0.08]']])
   assert.ok(!few.isFrequent('rosa'))
 })
 
 test('statistics add up the shares of all words that begin with a word', () => {
   const statistics = new SearchStatistics([
-    ['1000000', 'words', null, '["<rosa","red","alba","bed","rugosa"]', '[0.08,0.06,0.01,0.3,0.002]'],
+    ['1000000', 'words', '["<rosa","red","alba","bed","rugosa"]', '[0.08,0.06,0.01,0.3,0.002]'],
   ])
   const shareOf = (word: string) => {
     const { all, first } = statistics.shareOf(word)

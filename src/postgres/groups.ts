@@ -12,19 +12,7 @@ import {
 import type { Actor } from '../domain/token.ts'
 import { ConnectionFault, isRefusedRecord, outOfReach } from './errors.ts'
 import { type Budget, within } from './pool/client.ts'
-
-/** A create with the id of its actor. */
-export interface CreateRow {
-  readonly plant: NewPlant
-  readonly mustBeNew: boolean
-  readonly token: string
-}
-
-/** A change and the id of its actor. */
-export interface ActorChange {
-  readonly change: PlantChange
-  readonly token: string
-}
+import type { ActorChange, CreateRow, PostgresWriter } from './write/writer.ts'
 
 /** Runs the rows of one group, and returns one result for each row, in their order. */
 type GroupWork<Row, Result> = (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | AppError)[]>
@@ -35,12 +23,9 @@ export class WriteQueue implements WriteStats {
   readonly #creates: TimedGroups<CreateRow, CreateResult>
   readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
 
-  constructor(
-    create: GroupWork<CreateRow, CreateResult>,
-    change: GroupWork<ActorChange, ChangeOutcome>,
-    makeGroups: MakeGroups,
-    options: GroupOptions,
-  ) {
+  constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
+    const create: GroupWork<CreateRow, CreateResult> = (...group) => writer.createPlants(...group)
+    const change: GroupWork<ActorChange, ChangeOutcome> = (...group) => writer.changePlants(...group)
     this.#creates = new TimedGroups(alone(create), makeGroups, options, {
       stats: this.commits.create,
       idOf: ({ plant }) => plant.id,

@@ -37,75 +37,50 @@ export async function migrate(
   const known = readMigrations(DIRECTORY)
   const before = await applied(share.run)
   if (before.length === 0 && !create) throw new OperatorError('it does not exist')
+  const tell = before.length === 0 ? () => {} : onNotice
   let isNew = false
   for (const { number } of pendingMigrations(known, before)) {
-    const progress = before.length === 0 ? undefined : new MigrationProgress(number, known.length, onNotice)
-    const work = (run: Run) => applyFirst(run, known, number, progress)
-    const isApplied = await share
-      .transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT))
-      .finally(() => progress?.stop())
-    if (isApplied) progress?.done()
+    const isApplied = await apply(share, known, number, tell)
     isNew ||= isApplied && number === 1
   }
   return isNew
 }
 
 /** @returns whether this call applied the migration; false when another process has applied it before */
-async function applyFirst(
-  run: Run,
+async function apply(
+  share: PoolShare,
   known: readonly Migration[],
   number: number,
-  progress: MigrationProgress | undefined,
+  tell: (text: string) => void,
 ): Promise<boolean> {
-  await run({ text: `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT}` })
-  await run({ text: 'SET LOCAL lock_timeout = 0' })
-  await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
-  await run({
-    text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
-      (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
-  })
-  const [next] = pendingMigrations(known, await applied(run))
-  if (next?.number !== number) return false
-  const values = [number, next.checksum]
-  await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
-  progress?.start()
-  for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
-  await STEPS.get(number)?.(run)
-  return true
-}
-
-/** Reports the progress of a migration, because the start of the service waits for it. */
-class MigrationProgress {
-  readonly #what: string
-  readonly #onNotice: (text: string) => void
-  #startedAt = 0
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(number: number, newest: number, onNotice: (text: string) => void) {
-    this.#what = `the store to schema ${number} of ${newest}`
-    this.#onNotice = onNotice
+  const what = `the store to schema ${number} of ${known.length}`
+  let timer: NodeJS.Timeout | undefined
+  let startedAt: number | undefined
+  const work = async (run: Run) => {
+    startedAt = undefined
+    await run({ text: `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT}` })
+    await run({ text: 'SET LOCAL lock_timeout = 0' })
+    await run({ text: `SELECT pg_advisory_xact_lock(${LOCK})` })
+    await run({
+      text: `CREATE TABLE IF NOT EXISTS plantstore_migrations
+        (number integer PRIMARY KEY, checksum text COLLATE "C" NOT NULL)`,
+    })
+    const [next] = pendingMigrations(known, await applied(run))
+    if (next?.number !== number) return
+    const values = [number, next.checksum]
+    await run({ text: 'INSERT INTO plantstore_migrations (number, checksum) VALUES ($1, $2)', values })
+    const start = performance.now()
+    startedAt = start
+    tell(`migrating ${what}; running services of older versions continue, but cannot start again`)
+    const report = () => tell(`still migrating ${what}, for ${Math.round((performance.now() - start) / 1000)} s`)
+    clearInterval(timer)
+    timer = setInterval(report, NOTICE_INTERVAL)
+    for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
+    await STEPS.get(number)?.(run)
   }
-
-  /** Call it once this process has the advisory lock. */
-  start(): void {
-    this.#startedAt = performance.now()
-    this.#onNotice(`migrating ${this.#what}; running services of older versions continue, but cannot start again`)
-    const report = () => this.#onNotice(`still migrating ${this.#what}, for ${Math.round(this.#time() / 1000)} s`)
-    clearInterval(this.#timer)
-    this.#timer = setInterval(report, NOTICE_INTERVAL)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  done(): void {
-    this.#onNotice(`migrated ${this.#what} in ${Math.ceil(this.#time())} ms`)
-  }
-
-  #time(): number {
-    return performance.now() - this.#startedAt
-  }
+  await share.transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT)).finally(() => clearInterval(timer))
+  if (startedAt !== undefined) tell(`migrated ${what} in ${Math.ceil(performance.now() - startedAt)} ms`)
+  return startedAt !== undefined
 }
 
 async function applied(run: Run): Promise<AppliedMigration[]> {

@@ -1,8 +1,6 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { AppError } from '../domain/errors.ts'
 import {
-  type ChangeOutcome,
   type CreateOptions,
   type CreateResult,
   type Expectation,
@@ -13,9 +11,7 @@ import {
   type PlantPatch,
   type ReplaceResult,
   replaceResult,
-  textLength,
   updatedPlant,
-  weightOf,
 } from '../domain/plant.ts'
 import type { PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
@@ -25,12 +21,11 @@ import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
 import { appErrorOf, openingError, shuttingDown } from './errors.ts'
-import { type ActorChange, type CreateRow, type GroupOptions, WriteQueue } from './groups.ts'
+import { type GroupOptions, WriteQueue } from './groups.ts'
 import { PostgresIdStore } from './id-store.ts'
 import { migrate, preflight, waitForDatabase } from './migrate.ts'
-import type { Budget } from './pool/client.ts'
 import { Pool } from './pool/pool.ts'
-import { DedicatedClients, dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
+import { dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
 import { PointReader } from './read/point-reader.ts'
 import { listPlants } from './read/search.ts'
@@ -61,8 +56,6 @@ export interface PostgresStoreOptions extends GroupOptions {
   readonly onNotice: (text: string) => void
 }
 
-const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0)
-
 const WITHOUT_TLS =
   'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
   'data; set sslmode=verify-full in its address'
@@ -83,9 +76,6 @@ export class PostgresStore implements Store {
   readonly #sharding: Sharding
   readonly #points: PointReader
   readonly #queue: WriteQueue
-  /** Clients for long work, which `close` ends at once. */
-  readonly #dedicated: DedicatedClients
-  readonly #counts: DedicatedClients
   #changes: PostgresChangeLog | undefined
   #retention: Retention | undefined
   #closing: Promise<void> | undefined
@@ -121,22 +111,20 @@ export class PostgresStore implements Store {
     )
     const { server, groups, main, searches, imports, long, counts, reservations } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
-    this.#dedicated = new DedicatedClients(long)
-    this.#counts = new DedicatedClients(counts)
     this.#sharding = new Sharding(server)
-    this.#writer = new PostgresWriter(groups, imports, this.#sharding.insert, () => this.changes !== undefined)
+    const { insert, makeGroups } = this.#sharding
+    const isLogging = () => this.changes !== undefined
+    this.#writer = new PostgresWriter(groups, imports, insert, isLogging, (plants, text) => {
+      this.changes?.wrote()
+      this.#upkeep.wrote(plants, text)
+      this.#sharding.refreshIfOld()
+    })
     this.tokens = new PostgresTokenStore(main)
     this.ids = new PostgresIdStore(searches, reservations)
     this.webhooks = new PostgresWebhookStore(main)
-    this.#upkeep = new TableUpkeep(this.#counts, this.#dedicated)
-    const { makeGroups } = this.#sharding
+    this.#upkeep = new TableUpkeep(counts, long)
     this.#points = new PointReader(groups, makeGroups, options)
-    this.#queue = new WriteQueue(
-      (rows, budget) => this.#create(rows, budget),
-      (changes, budget) => this.#change(changes, budget),
-      makeGroups,
-      options,
-    )
+    this.#queue = new WriteQueue(this.#writer, makeGroups, options)
   }
 
   get changes(): PostgresChangeLog | undefined {
@@ -182,7 +170,6 @@ export class PostgresStore implements Store {
     const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
     const commit = () => this.#sharding.importPlants(plants, write)
     const results = await countCommit(this.#queue.commits.import, plants.length, commit)
-    this.#wrote(plants.length, sum(plants, textLength))
     this.#upkeep.imported(plants.length)
     return results
   }
@@ -192,7 +179,7 @@ export class PostgresStore implements Store {
   }
 
   startDryRun(mode: ImportMode): Promise<DryRun> {
-    return PostgresDryRun.start(this.#dedicated, mode)
+    return PostgresDryRun.start(this.#shares.long, mode)
   }
 
   exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {
@@ -204,14 +191,14 @@ export class PostgresStore implements Store {
       return position !== undefined
     }
     const isPlaced = changes !== undefined && onPosition !== undefined
-    return this.#dedicated.stream(
+    return this.#shares.long.stream(
       (client) => exported(client, filter, order, signal, isPlaced ? onSnapshot : undefined),
       signal,
     )
   }
 
   countPlants(): Promise<number> {
-    return this.#counts.use(countPlants)
+    return this.#shares.counts.alone(countPlants)
   }
 
   async checkWritable(): Promise<void> {
@@ -270,37 +257,12 @@ export class PostgresStore implements Store {
     this.#retention.start()
   }
 
-  async #create(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    const results = await this.#writer.createPlants(rows, budget)
-    this.#wrote(
-      rows.length,
-      sum(rows, ({ plant }) => textLength(plant)),
-    )
-    return results
-  }
-
-  async #change(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    const results = await this.#writer.changePlants(changes, budget)
-    this.#wrote(
-      changes.length,
-      sum(changes, ({ change }) => weightOf(change)),
-    )
-    return results
-  }
-
-  /** @param text their UTF-16 units */
-  #wrote(plants: number, text: number): void {
-    this.changes?.wrote()
-    this.#upkeep.wrote(plants, text)
-    this.#sharding.refreshIfOld()
-  }
-
   async #close(): Promise<void> {
     this.#sharding.close()
     this.#retention?.close()
     await Promise.all([this.#queue.close(), this.#points.close()])
-    this.#dedicated.end()
-    this.#counts.end()
+    this.#shares.long.end()
+    this.#shares.counts.end()
     await this.#pool.close()
   }
 }

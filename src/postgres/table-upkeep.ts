@@ -1,7 +1,7 @@
 import type { TagCount } from '../domain/store.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf, type Client, type Run, type Statement } from './pool/client.ts'
-import type { DedicatedClients } from './pool/pool-share.ts'
+import type { PoolShare } from './pool/pool-share.ts'
 import { storable, TAG_KEY } from './read/search-conditions.ts'
 
 /** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
@@ -17,7 +17,7 @@ const UNDEFINED_TABLE = '42P01'
 
 /** Keeps the tables in the state in which searches and counts of tags are fast, in the background. */
 export class TableUpkeep {
-  readonly #clients: DedicatedClients
+  readonly #share: PoolShare
   readonly #cleanup: Background
   readonly #addition: Background
   /** Whether the database has both tables of counts. They may be removed while the store is served. */
@@ -26,13 +26,13 @@ export class TableUpkeep {
   #isVacuuming = false
 
   /**
-   * @param clients for work on the table of plants: not those of exports, whose place it must not take
-   * @param others for the additions
+   * @param share for work on the table of plants: not that of exports, whose place it must not take
+   * @param long for the additions
    */
-  constructor(clients: DedicatedClients, others: DedicatedClients) {
-    this.#clients = clients
-    this.#cleanup = new Background(clients, TEXT_BATCH, cleanPendingList)
-    this.#addition = new Background(others, PLANT_BATCH, addCounts)
+  constructor(share: PoolShare, long: PoolShare) {
+    this.#share = share
+    this.#cleanup = new Background(share, TEXT_BATCH, cleanPendingList)
+    this.#addition = new Background(long, PLANT_BATCH, addCounts)
   }
 
   /** Call it after each commit that wrote plants, with their UTF-16 units. */
@@ -57,7 +57,7 @@ export class TableUpkeep {
     const imported = this.#imported
     if (imported < MANY || this.#isVacuuming) return false
     this.#isVacuuming = true
-    const isVacuumed = await this.#clients.use((client) => vacuum(client, imported)).catch(() => false)
+    const isVacuumed = await this.#share.alone((client) => vacuum(client, imported)).catch(() => false)
     this.#isVacuuming = false
     // Without a vacuum, the next import counts these plants too.
     if (isVacuumed) this.#imported -= imported
@@ -81,14 +81,14 @@ export class TableUpkeep {
 
 /** Runs work once enough has been counted, one run at a time. What a run that fails has left, the next one does. */
 class Background {
-  readonly #clients: DedicatedClients
+  readonly #share: PoolShare
   readonly #batch: number
   readonly #work: (client: Client) => Promise<void>
   #counted = 0
   #isRunning = false
 
-  constructor(clients: DedicatedClients, batch: number, work: (client: Client) => Promise<void>) {
-    this.#clients = clients
+  constructor(share: PoolShare, batch: number, work: (client: Client) => Promise<void>) {
+    this.#share = share
     this.#batch = batch
     this.#work = work
   }
@@ -98,8 +98,8 @@ class Background {
     if (this.#counted < this.#batch || this.#isRunning) return
     this.#counted = 0
     this.#isRunning = true
-    this.#clients
-      .use(this.#work)
+    this.#share
+      .alone(this.#work)
       .catch(() => {})
       .finally(() => {
         this.#isRunning = false

@@ -35,14 +35,16 @@ export class PoolShare {
   readonly #pool: Pool
   readonly #semaphore: Semaphore
   readonly #refusal: () => AppError | undefined
-  readonly faultOf: (error: unknown) => unknown
+  readonly #faultOf: (error: unknown) => unknown
+  readonly #dedicated = new Set<Client>()
+  #isEnded = false
 
   /** @param max clients that this work may use at once; Infinity for all clients of the pool */
   constructor(pool: Pool, max: number, options: ShareOptions = {}) {
     const { reserved = 0, work = 'requests', refusal = () => undefined, faultOf = (error) => error } = options
     this.#pool = pool
     this.#refusal = refusal
-    this.faultOf = faultOf
+    this.#faultOf = faultOf
     const limit = () => Math.min(max, Math.max(1, pool.capacity - reserved))
     const late = () => new AppError(50302, `too many ${work} are under way; nothing was done, send it again later`)
     this.#semaphore = new Semaphore(limit, late)
@@ -92,12 +94,12 @@ export class PoolShare {
         return result
       } catch (error) {
         this.release(client, isConnectionSound(error))
-        if (!isRetryable(error) || performance.now() > budget.deadline) throw this.faultOf(error)
+        if (!isRetryable(error) || performance.now() > budget.deadline) throw this.#faultOf(error)
       }
     }
   }
 
-  /** Returns a client for one caller alone, who passes it back to `release` or `discard`. */
+  /** Returns a client for one caller alone, who passes it back to `release`. */
   async acquire(budget = this.budget()): Promise<Client> {
     const refusal = this.#refusal()
     if (refusal !== undefined) throw refusal
@@ -106,7 +108,7 @@ export class PoolShare {
       return await this.#pool.acquire(budget)
     } catch (error) {
       this.#semaphore.release()
-      throw this.faultOf(error)
+      throw this.#faultOf(error)
     }
   }
 
@@ -116,10 +118,71 @@ export class PoolShare {
     else void this.#cancel(client).then((isClean) => this.#giveBack(client, isClean))
   }
 
-  /** Takes back a client and ends it, with its transaction and temporary tables. */
+  /**
+   * Returns a client of its own for long work. Pass it back to `discard`.
+   *
+   * @param signal ends the wait, which then rejects with the signal's reason
+   * @throws AppError 50303 after `end`
+   */
+  async dedicate(signal?: AbortSignal): Promise<Client> {
+    const client = await this.acquire(this.budget(signal))
+    this.#dedicated.add(client)
+    if (!this.#isEnded) return client
+    this.discard(client)
+    throw shuttingDown()
+  }
+
+  /** Ends a dedicated client, with its transaction and temporary tables. Calling it again does nothing. */
   discard(client: Client): void {
-    if (!client.isBusy) this.#giveBack(client, false)
-    else void this.#cancel(client).then(() => this.#giveBack(client, false))
+    if (!this.#dedicated.delete(client)) return
+    const end = () => this.#giveBack(client, false)
+    if (client.isBusy) void this.#cancel(client).then(end)
+    else end()
+  }
+
+  /** Runs long work on a client of its own. */
+  async alone<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.dedicate()
+    try {
+      return await work(client)
+    } catch (error) {
+      throw this.dedicatedFault(error)
+    } finally {
+      this.discard(client)
+    }
+  }
+
+  /** Yields what long work yields on a client of its own. */
+  async *stream<T>(work: (client: Client) => AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
+    const client = await this.dedicate(signal)
+    try {
+      yield* this.withFaults(work(client), signal)
+    } finally {
+      this.discard(client)
+    }
+  }
+
+  /** Yields what a dedicated client yields, and throws its faults as callers get them. */
+  async *withFaults<T>(items: AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
+    try {
+      yield* items
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw this.dedicatedFault(error)
+    }
+  }
+
+  dedicatedFault(error: unknown): unknown {
+    return this.#isEnded ? shuttingDown() : this.#faultOf(error)
+  }
+
+  /** Ends all dedicated clients at once, even during a statement, and gives no further ones. */
+  end(): void {
+    this.#isEnded = true
+    for (const client of this.#dedicated) {
+      client.end()
+      this.discard(client)
+    }
   }
 
   #giveBack(client: Client, isSound: boolean): void {
@@ -169,80 +232,6 @@ async function transaction<T>(
   const { command } = await run({ text: 'COMMIT' })
   if (command !== 'COMMIT') throw new ConnectionFault(`PostgreSQL answered COMMIT with ${command}`)
   return result
-}
-
-/** Clients for long work, such as exports. Each serves one caller, and its connection ends after the work. */
-export class DedicatedClients {
-  readonly #share: PoolShare
-  readonly #clients = new Set<Client>()
-  #isEnded = false
-
-  constructor(share: PoolShare) {
-    this.#share = share
-  }
-
-  /**
-   * @param signal ends the wait, which then rejects with the signal's reason
-   * @throws AppError 50303 after `end`
-   */
-  async acquire(signal?: AbortSignal): Promise<Client> {
-    const client = await this.#share.acquire(this.#share.budget(signal))
-    this.#clients.add(client)
-    if (!this.#isEnded) return client
-    this.release(client)
-    throw shuttingDown()
-  }
-
-  /** Ends a client. Calling it again does nothing. */
-  release(client: Client): void {
-    if (this.#clients.delete(client)) this.#share.discard(client)
-  }
-
-  /** Runs work on a client of its own. */
-  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await this.acquire()
-    try {
-      return await work(client)
-    } catch (error) {
-      throw this.faultOf(error)
-    } finally {
-      this.release(client)
-    }
-  }
-
-  /** Yields what work yields on a client of its own. */
-  async *stream<T>(work: (client: Client) => AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
-    const client = await this.acquire(signal)
-    try {
-      yield* this.withFaults(work(client), signal)
-    } finally {
-      this.release(client)
-    }
-  }
-
-  /** Yields what one of the clients yields, and throws its faults as callers get them. */
-  async *withFaults<T>(items: AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> {
-    try {
-      yield* items
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw this.faultOf(error)
-    }
-  }
-
-  /** Turns a fault of one of the clients into the error that the caller gets. */
-  faultOf(error: unknown): unknown {
-    return this.#isEnded ? shuttingDown() : this.#share.faultOf(error)
-  }
-
-  /** Ends all clients at once, even during a statement, and refuses later calls of `acquire`. */
-  end(): void {
-    this.#isEnded = true
-    for (const client of this.#clients) {
-      client.end()
-      this.release(client)
-    }
-  }
 }
 
 /** The clients of a pool, divided among kinds of work so that no kind can stop another. */

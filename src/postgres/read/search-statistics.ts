@@ -1,4 +1,3 @@
-import { isByName, type PlantOrder } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
 
@@ -6,8 +5,6 @@ import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
  * Milliseconds after which statistics are read again. The server renews them after a tenth of the plants has changed.
  */
 const MAX_AGE = 60_000
-/** The correlation (pg_stats) of an order with the order on disk from which neighbours count as near on disk. */
-const NEAR = 0.9
 /** The number of plants with a word from which it saves time to ask whether any has a longer one, which takes 1 ms. */
 const MANY = 20_000
 /** The number of plants that a search assumes without statistics. */
@@ -19,7 +16,6 @@ const UNKNOWN = 1_000_000
  */
 export class SearchStatistics {
   readonly plants: number
-  readonly #near: ReadonlySet<string>
   readonly #words: readonly string[]
   /** For each word, the sum of the shares of the words before it. */
   readonly #sums: readonly number[]
@@ -29,11 +25,8 @@ export class SearchStatistics {
   constructor(rows: readonly Row[] = []) {
     const count = Number(rows[0]?.[0] ?? 0)
     this.plants = count > 0 ? count : UNKNOWN
-    this.#near = new Set(
-      rows.flatMap(([, column, correlation]) => (Math.abs(Number(correlation)) > NEAR ? [column ?? ''] : [])),
-    )
     const shares = (wanted: string): [string, number][] => {
-      const [, , , values, frequencies] = rows.find(([, column]) => column === wanted) ?? []
+      const [, , values, frequencies] = rows.find(([, column]) => column === wanted) ?? []
       const all = JSON.parse(frequencies ?? '[]') as number[]
       return (JSON.parse(values ?? '[]') as string[]).map((value, i) => [value, all[i] ?? 0])
     }
@@ -47,11 +40,6 @@ export class SearchStatistics {
   /** Whether the statistics list any words. */
   get hasWords(): boolean {
     return this.#words.length > 0
-  }
-
-  /** Whether neighbours in an order lie near each other on disk. */
-  isNear(order: PlantOrder): boolean {
-    return this.#near.has(isByName(order) ? 'sort_key' : 'id')
   }
 
   /**
@@ -108,11 +96,11 @@ export class SearchStatistics {
 /** The statistics of an empty table are of an earlier time: its plants are gone, or lie on other servers. */
 const STATISTICS = {
   name: 'search statistics',
-  text: `SELECT reltuples, attname, correlation,
-      to_json(CASE attname WHEN 'words' THEN most_common_elems WHEN 'tag' THEN most_common_vals END::text::text[]),
-      to_json(CASE attname WHEN 'words' THEN most_common_elem_freqs WHEN 'tag' THEN most_common_freqs END)
+  text: `SELECT reltuples, attname, to_json(coalesce(most_common_elems::text, most_common_vals::text)::text[]),
+      to_json(coalesce(most_common_elem_freqs, most_common_freqs))
     FROM pg_stats, pg_class
-    WHERE pg_class.oid = 'plants'::regclass AND reltuples > 0 AND schemaname = current_schema() AND tablename = 'plants' AND attname IN ('id', 'sort_key', 'tag', 'words')`,
+    WHERE pg_class.oid = 'plants'::regclass AND reltuples > 0
+      AND schemaname = current_schema() AND tablename = 'plants' AND attname IN ('tag', 'words')`,
 } as const
 
 const NONE = new SearchStatistics()

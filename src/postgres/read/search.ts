@@ -88,7 +88,7 @@ export async function search(
  * ten million. Only their ratios matter.
  */
 const COST = {
-  /** A plant of a walk: near the plant before it on disk, in the order of a tag, and elsewhere on disk. */
+  /** A plant of a walk: by id, where most lie near the one before on disk, in the order of a tag, and by name. */
   near: 0.35,
   inTag: 2,
   far: 3,
@@ -149,7 +149,7 @@ function waysOf(query: PlantQuery, facts: Facts): Way[] {
   const walked = tags.length === 1 ? Math.min(positions, Math.max(tagged, MIN_BOUND.tag)) : positions
   const plants = tagged * shares.reduce((all, { inTag }) => all * inTag, 1)
   const entries = statistics.plants * entryCost(shares)
-  const each = tags.length === 1 ? COST.inTag : statistics.isNear(order) ? COST.near : COST.far
+  const each = tags.length === 1 ? COST.inTag : isByName(order) ? COST.far : COST.near
   const walk: Way = {
     kind: 'walk',
     bound: Math.max(limit, Math.ceil(walked * SAFETY.walk)),

@@ -3,7 +3,7 @@ import type { PostgresAddress } from '../../settings/postgres-address.ts'
 import { NO_HISTORY } from '../changes/history.ts'
 import { openingError, sqlState } from '../errors.ts'
 import { migrate, preflight } from '../migrate.ts'
-import { budgetOf, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
+import { budgetOf, PLANNER_SETTINGS, type Row, type Run } from '../pool/client.ts'
 import { Pool } from '../pool/pool.ts'
 import { PoolShare } from '../pool/pool-share.ts'
 
@@ -61,28 +61,29 @@ class Distribution {
   async run(): Promise<void> {
     await this.#ensureExtension()
     const workers = await this.#countWorkers()
-    if (await migrate(this.#share, true)) this.#options.onStep('created a new store')
-    if ((await this.#methodOf('tokens')) === undefined) {
-      await this.#long("SELECT create_reference_table('tokens')")
-      this.#options.onStep('tokens: copied to every server')
+    const { onStep } = this.#options
+    if (await migrate(this.#share, true)) onStep('created a new store')
+    if (await this.#isDistributed('tokens', 'n')) {
+      onStep('tokens: every server has them already')
     } else {
-      this.#options.onStep('tokens: every server has them already')
+      await this.#long("SELECT create_reference_table('tokens')")
+      onStep('tokens: copied to every server')
     }
-    if ((await this.#methodOf('plants')) === undefined) await this.#movePlants(workers)
-    else this.#options.onStep('plants: distributed already')
+    if (await this.#isDistributed('plants', 'h:id')) onStep('plants: distributed already')
+    else await this.#movePlants(workers)
     // Citus keeps the moved rows in the local part of each table on the coordinator, which no query reads.
     for (const table of ['tokens', 'plants', 'wide_words']) {
       await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
     }
-    this.#options.onStep(await this.#summary())
+    const [shards, servers] = await this.#row(PLACED)
+    onStep(`done: ${shards} shards on ${servers} servers`)
   }
 
   async #ensureExtension(): Promise<void> {
-    const { rows } = await this.#share.run({
-      text: "SELECT installed_version FROM pg_available_extensions WHERE name = 'citus'",
-    })
-    if (rows.length === 0) throw new OperatorError(PLAIN)
-    if (rows[0]?.[0] != null) return
+    const text = "SELECT name, installed_version FROM pg_available_extensions WHERE name = 'citus'"
+    const [name, version] = await this.#row(text)
+    if (name === undefined) throw new OperatorError(PLAIN)
+    if (version !== null) return
     try {
       await this.#long('CREATE EXTENSION citus')
     } catch (error) {
@@ -93,35 +94,34 @@ class Distribution {
   }
 
   async #countWorkers(): Promise<number> {
-    const { rows } = await this.#share.run({
-      text: `SELECT count(*) FILTER (WHERE groupid <> 0), count(*) FILTER (WHERE groupid = 0) FROM pg_dist_node
+    const row = await this.#row(
+      `SELECT count(*) FILTER (WHERE groupid <> 0), count(*) FILTER (WHERE groupid = 0) FROM pg_dist_node
         WHERE shouldhaveshards AND isactive AND noderole = 'primary'`,
-    })
-    const [workers = 0, coordinators = 0] = (rows[0] ?? []).map(Number)
+    )
+    const [workers = 0, coordinators = 0] = row.map(Number)
     if (workers === 0) throw new OperatorError(NO_WORKERS)
     if (coordinators > 0) throw new OperatorError(COORDINATOR)
     return workers
   }
 
-  /** @returns Citus's method and column, such as `h:id`; undefined for a table that is not distributed */
-  async #methodOf(table: 'plants' | 'tokens'): Promise<string | undefined> {
-    const { rows } = await this.#share.run({
-      text: `SELECT partmethod::text || coalesce(':' || column_to_column_name(logicalrelid, partkey), '')
+  /** @returns whether the table is distributed; `method`: Citus's method and column, such as `h:id` */
+  async #isDistributed(table: 'plants' | 'tokens', method: string): Promise<boolean> {
+    const [present] = await this.#row(
+      `SELECT partmethod::text || coalesce(':' || column_to_column_name(logicalrelid, partkey), '')
         FROM pg_dist_partition WHERE logicalrelid = $1::text::regclass`,
-      values: [table],
-    })
-    const method = rows[0]?.[0] ?? undefined
-    if (method === undefined || method === { plants: 'h:id', tokens: 'n' }[table]) return method
-    throw new OperatorError(`the table ${table} is distributed in another way (${method}); undistribute it first`)
+      table,
+    )
+    if (present === undefined || present === method) return present !== undefined
+    throw new OperatorError(`the table ${table} is distributed in another way (${present}); undistribute it first`)
   }
 
   async #movePlants(workers: number): Promise<void> {
     const { shards = Math.max(SHARDS, SHARDS_PER_WORKER * workers), onStep, onMoved } = this.#options
-    const { rows } = await this.#share.run({ text: "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass" })
-    const total = Math.max(0, Number(rows[0]?.[0]))
+    const [estimate] = await this.#row("SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass")
+    const total = Math.max(0, Number(estimate))
     const watch = setInterval(() => {
-      this.#moved().then(
-        (plants) => onMoved(plants, total),
+      this.#row(MOVED).then(
+        ([plants]) => onMoved(Number(plants), total),
         () => {},
       )
     }, INTERVAL)
@@ -140,22 +140,9 @@ class Distribution {
     onStep(`plants: moved to ${shards} shards`)
   }
 
-  /** Plants that the workers have copied so far (pg_stat_progress_copy). */
-  async #moved(): Promise<number> {
-    const { rows } = await this.#share.run({
-      text: `SELECT sum(result::bigint) FROM run_command_on_workers(
-        'SELECT coalesce(sum(tuples_processed), 0) FROM pg_stat_progress_copy') WHERE success`,
-    })
-    return Number(rows[0]?.[0] ?? 0)
-  }
-
-  async #summary(): Promise<string> {
-    const { rows } = await this.#share.run({
-      text: `SELECT count(DISTINCT shardid), count(DISTINCT groupid) FROM pg_dist_shard JOIN pg_dist_placement
-        USING (shardid) WHERE logicalrelid = 'plants'::regclass`,
-    })
-    const [shards, servers] = rows[0] ?? []
-    return `done: ${shards} shards on ${servers} servers`
+  /** The first row of a result; an empty one without a row. */
+  async #row(text: string, ...values: readonly string[]): Promise<Row> {
+    return (await this.#share.run({ text, values })).rows[0] ?? []
   }
 
   /** Runs statements in one transaction, with the planner's default settings and without the session's time-outs. */
@@ -169,6 +156,12 @@ class Distribution {
     return this.#share.transaction('BEGIN', work, budgetOf(TRANSACTION_TIMEOUT))
   }
 }
+
+/** Plants that the workers have copied so far. */
+const MOVED = `SELECT coalesce(sum(result::bigint), 0) FROM run_command_on_workers(
+  'SELECT coalesce(sum(tuples_processed), 0) FROM pg_stat_progress_copy') WHERE success`
+const PLACED = `SELECT count(DISTINCT shardid), count(DISTINCT groupid) FROM pg_dist_shard JOIN pg_dist_placement
+  USING (shardid) WHERE logicalrelid = 'plants'::regclass`
 
 const PLAIN =
   'the server is a plain PostgreSQL: it does not have the extension citus, which distributes tables over several ' +

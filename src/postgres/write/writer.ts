@@ -12,18 +12,32 @@ import {
   importResult,
   isEqual,
   type NewPlant,
+  type PlantChange,
+  textLength,
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
 import { type LoggedChange, loggedText, MAX_ROW_TEXT, type Swap } from '../changes/log-rows.ts'
 import { outOfReach, WriteConflict } from '../errors.ts'
-import type { ActorChange, CreateRow } from '../groups.ts'
 import { type Budget, type Client, type Statement, timeLeft } from '../pool/client.ts'
-import { type DedicatedClients, type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
+import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
 import { type Insert, putPlants, swapPlants } from './write-plants.ts'
+
+/** A create with the id of its actor. */
+export interface CreateRow {
+  readonly plant: NewPlant
+  readonly mustBeNew: boolean
+  readonly token: string
+}
+
+/** A change and the id of its actor. */
+export interface ActorChange {
+  readonly change: PlantChange
+  readonly token: string
+}
 
 /** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */
 export class PostgresWriter {
@@ -32,15 +46,25 @@ export class PostgresWriter {
   readonly #insert: Insert
   readonly #isLogging: () => boolean
 
+  readonly #onWritten: (plants: number, text: number) => void
+
   /**
    * @param longWrites the share for long transactions
    * @param isLogging whether writes belong into the log of changes
+   * @param onWritten called after writes, with a number of plants and their UTF-16 units
    */
-  constructor(share: PoolShare, longWrites: PoolShare, insert: Insert, isLogging: () => boolean) {
-    this.#isLogging = isLogging
+  constructor(
+    share: PoolShare,
+    longWrites: PoolShare,
+    insert: Insert,
+    isLogging: () => boolean,
+    onWritten: (plants: number, text: number) => void,
+  ) {
     this.#share = share
     this.#longWrites = longWrites
     this.#insert = insert
+    this.#isLogging = isLogging
+    this.#onWritten = onWritten
   }
 
   /**
@@ -57,6 +81,7 @@ export class PostgresWriter {
       swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
     }
     const present = await putPlants(this.#share.session(budget), [...swaps.values()], this.#insert)
+    this.#wrote(swaps.values())
     return rows.map(({ plant, mustBeNew }, i) => {
       const refusal = refusals[i]
       if (refusal !== undefined) return refusal
@@ -118,8 +143,19 @@ export class PostgresWriter {
     const present = byId(await selectPlants(session.run, plantsOf(writes, indexes)))
     const { swaps, later } = decideAll(writes, indexes, present, results, this.#isLogging())
     const done = await swapPlants(session, swaps, this.#insert)
+    this.#wrote(swaps)
     const rest = indexes.filter((i) => later.has(i) || !done.has((writes[i] as Write<Result>).id))
     return { rest, hasConflict: done.size < swaps.length }
+  }
+
+  #wrote(swaps: Iterable<Swap>): void {
+    let plants = 0
+    let text = 0
+    for (const { after } of swaps) {
+      plants++
+      text += after === undefined ? 0 : textLength(after)
+    }
+    this.#onWritten(plants, text)
   }
 }
 
@@ -209,17 +245,17 @@ function decideAll<Result>(
  * connection, where later plants with the same id find them.
  */
 export class PostgresDryRun implements DryRun {
-  readonly #clients: DedicatedClients
+  readonly #share: PoolShare
   readonly #client: Client
   readonly #mode: ImportMode
   #hasTable = false
 
-  static async start(clients: DedicatedClients, mode: ImportMode): Promise<PostgresDryRun> {
-    return new PostgresDryRun(clients, await clients.acquire(), mode)
+  static async start(share: PoolShare, mode: ImportMode): Promise<PostgresDryRun> {
+    return new PostgresDryRun(share, await share.dedicate(), mode)
   }
 
-  private constructor(clients: DedicatedClients, client: Client, mode: ImportMode) {
-    this.#clients = clients
+  private constructor(share: PoolShare, client: Client, mode: ImportMode) {
+    this.#share = share
     this.#client = client
     this.#mode = mode
   }
@@ -228,16 +264,16 @@ export class PostgresDryRun implements DryRun {
     try {
       return await this.#try(plants)
     } catch (error) {
-      throw this.#clients.faultOf(error)
+      throw this.#share.dedicatedFault(error)
     }
   }
 
   storedPlants(signal?: AbortSignal): AsyncIterable<readonly NewPlant[]> {
-    return this.#clients.withFaults(this.#stored(signal), signal)
+    return this.#share.withFaults(this.#stored(signal), signal)
   }
 
   async close(): Promise<void> {
-    this.#clients.release(this.#client)
+    this.#share.discard(this.#client)
   }
 
   async #try(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
