@@ -143,7 +143,13 @@ export class GroupCommit<Row, Result> {
         this.#lastTook = this.#progressAt - startedAt
       })
       .then(
-        (results) => this.#settle(group, ({ resolve, reject }, i) => answer(results[i], resolve, reject)),
+        (results) =>
+          this.#settle(group, ({ resolve, reject }, i) => {
+            const result =
+              i in results ? (results[i] as Result | Error) : new Error('the commit gave no result for a row')
+            if (result instanceof Error) reject(result)
+            else resolve(result)
+          }),
         (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
       )
   }
@@ -162,16 +168,6 @@ export class GroupCommit<Row, Result> {
     })
     if (this.#inFlight + this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
-}
-
-function answer<Result>(
-  result: Result | Error | undefined,
-  resolve: (result: Result) => void,
-  reject: (error: unknown) => void,
-): void {
-  if (result === undefined) reject(new Error('the commit gave no result for a row'))
-  else if (result instanceof Error) reject(result)
-  else resolve(result)
 }
 
 /** A single row may be heavier than the bound, so an empty queue takes any row. */

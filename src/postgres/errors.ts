@@ -40,7 +40,7 @@ export class WriteConflict extends Error {
   override readonly name = 'WriteConflict'
 }
 
-/** Returns the SQLSTATE of an error that PostgreSQL sent; undefined for every other error. */
+/** The SQLSTATE of an error that PostgreSQL sent. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 

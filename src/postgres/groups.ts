@@ -52,7 +52,6 @@ export class WriteQueue implements WriteStats {
     return [this.#creates.groups, this.#changes.groups]
   }
 
-  /** Refuses new writes, and resolves after the waiting ones. */
   async close(): Promise<void> {
     await Promise.all([this.#creates.groups.close(), this.#changes.groups.close()])
   }
@@ -92,14 +91,11 @@ const MAX_WAITING_TEXT = 64 * 2 ** 20
 const GROUPS_IN_FLIGHT = 2
 
 export interface GroupsOptions<Row> extends GroupCommitOptions<Row> {
-  /** Returns the id of the row's plant. */
   idOf(row: Row): bigint
 }
 
-/** The queue of rows that wait for their groups. */
 export type Groups<Row, Result> = Pick<GroupCommit<Row, Result>, 'submit' | 'close' | 'rows' | 'weight'>
 
-/** Makes the groups of one kind of request. */
 export type MakeGroups = <Row, Result>(
   commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>,
   options: GroupsOptions<Row>,

@@ -12,7 +12,6 @@ import type { Actor } from '../domain/token.ts'
 import type { Row, Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 
-/** Keeps reservations of ids in the database of the store. */
 export class PostgresIdStore implements IdStore {
   readonly #share: PoolShare
   readonly #reservations: PoolShare

@@ -5,7 +5,6 @@ import { refusedRecord } from './errors.ts'
 import type { Outcome, Row } from './pool/client.ts'
 import { type IndexedWords, indexedWords } from './search-terms.ts'
 
-/** A plant with its sort key and words. */
 export interface PlantRow extends NewPlant, IndexedWords {
   readonly key: string
 }
@@ -29,7 +28,6 @@ export const textsOf = (plants: readonly (NewPlant | undefined)[]): Buffer[] => 
   textArray(plants.map((plant) => plant?.tag)),
 ]
 
-/** Returns the values of a plant for one row. */
 export const valuesOf = ({ id, name, tag, key, words }: PlantRow): unknown[] => [
   String(id),
   name,
@@ -46,11 +44,9 @@ export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
 
-/** Maps ids to plants. */
 export const byId = <Plant extends { readonly id: bigint }>(plants: readonly Plant[]): Map<bigint, Plant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
-/** Returns the ids of `RETURNING id`. */
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 /**

@@ -50,15 +50,12 @@ export function wordQuery(words: readonly string[], options: QueryOptions = {}):
   return `${words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')} | ${MARKER_QUERY}`
 }
 
-/** Returns a tsquery for the plants with words of this prefix. */
 export const prefixQuery = (word: string, options: QueryOptions = {}): string =>
   anyOf(lexemesOf(indexedWord(word), options), ':*')
 
-/** Returns a tsquery for the plants with exactly this word. */
 export const wholeQuery = (word: string, options: QueryOptions = {}): string =>
   anyOf(lexemesOf(indexedWord(word), options))
 
-/** Whether `longerQuery` takes this word. */
 export const isAsciiWord = (word: string): boolean => ASCII_WORD.test(word)
 
 /** Returns a tsquery for the plants with words that are longer than this ASCII word and begin with it. */
@@ -81,9 +78,7 @@ export const MARKER_QUERY = `('${MARKER}' & !'${WIDE}')`
 /** A tsquery for the plants whose words are in wide_words. */
 export const WIDE_QUERY = `'${WIDE}'`
 
-/** The words of a plant in the database. */
 export interface IndexedWords {
-  /** The lexemes in its row. */
   readonly words: ReadonlySet<string>
   /** Its rows in wide_words. */
   readonly blocks: readonly WordBlock[]

@@ -41,7 +41,6 @@ export class TableUpkeep {
     if (this.#hasCounts) this.#addition.count(plants)
   }
 
-  /** Call it after each commit of an import. */
   imported(plants: number): void {
     this.#imported += plants
   }

@@ -5,27 +5,23 @@ import {
   type IssueOptions,
   type IssueResult,
   type RevokeResult,
-  type Scope,
   type StoredToken,
-  storedTime,
+  TOKEN_COLUMNS,
   type Token,
   type TokenPage,
   type TokenStore,
+  tokenIn,
+  tokenValues,
 } from '../domain/token.ts'
-import type { Row, Run } from './pool/client.ts'
+import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-
-interface Lookup {
-  readonly token: Token | undefined
-}
 
 /** Milliseconds since 1970 of the earliest Date: no token is older. */
 const BEFORE_ALL = -8.64e15
 
-/** Keeps access tokens in the database of the store. */
 export class PostgresTokenStore implements TokenStore {
   readonly #share: PoolShare
-  readonly #finds = new GroupCommit<Buffer, Lookup>((hashes) => this.#findAll(hashes), {
+  readonly #finds = new GroupCommit<Buffer, Token | undefined>((hashes) => this.#findAll(hashes), {
     // HTTP bounds the number of requests, and each has at most one look-up.
     maxWaiting: Number.POSITIVE_INFINITY,
     maxWeight: Number.POSITIVE_INFINITY,
@@ -47,19 +43,19 @@ export class PostgresTokenStore implements TokenStore {
   }
 
   /** Concurrent look-ups share a statement, so a flood of unknown tokens costs the database little. */
-  async findToken(hash: Buffer): Promise<Token | undefined> {
-    return (await this.#finds.submit(hash)).token
+  findToken(hash: Buffer): Promise<Token | undefined> {
+    return this.#finds.submit(hash)
   }
 
   async listTokens({ after, limit }: TokenPage = {}): Promise<Token[]> {
-    const text = `SELECT ${COLUMNS} FROM tokens WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3`
+    const text = `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3`
     const values = [after?.createdAt.getTime() ?? BEFORE_ALL, after?.id ?? '', limit ?? null]
-    return (await this.#share.run({ text, values })).rows.map(tokenOf)
+    return (await this.#share.run({ text, values })).rows.map(tokenIn)
   }
 
   async exportTokens(): Promise<StoredToken[]> {
-    const { rows } = await this.#share.run({ text: `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens` })
-    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row[7] ?? '', 'hex') }))
+    const { rows } = await this.#share.run({ text: `SELECT ${TOKEN_COLUMNS}, encode(hash, 'hex') FROM tokens` })
+    return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(row[7] ?? '', 'hex') }))
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {
@@ -70,17 +66,15 @@ export class PostgresTokenStore implements TokenStore {
     return this.#share.transaction('BEGIN', (run) => revokeToken(run, id, sparesLast))
   }
 
-  async #findAll(hashes: readonly Buffer[]): Promise<Lookup[]> {
-    const text = `SELECT ${COLUMNS}, encode(hash, 'hex') FROM tokens WHERE hash = ANY ($1::bytea[])`
+  async #findAll(hashes: readonly Buffer[]): Promise<(Token | undefined)[]> {
+    const text = `SELECT ${TOKEN_COLUMNS}, encode(hash, 'hex') FROM tokens WHERE hash = ANY ($1::bytea[])`
     const keys = hashes.map((hash) => hash.toString('hex'))
     const values = [`{${keys.map((key) => `"\\\\x${key}"`).join(',')}}`]
     const { rows } = await this.#share.run({ name: 'find-tokens', text, values })
-    const found = new Map(rows.map((row) => [row[7], tokenOf(row)]))
-    return keys.map((key) => ({ token: found.get(key) }))
+    const found = new Map(rows.map((row) => [row[7], tokenIn(row)]))
+    return keys.map((key) => found.get(key))
   }
 }
-
-export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
 
 const IS_ACTIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)'
 /** Scopes are words between spaces. */
@@ -88,17 +82,15 @@ const IS_MANAGER = "' ' || scopes || ' ' LIKE '% tokens %'"
 
 /** @param onConflict the clause for an id that exists; without a clause PostgreSQL refuses such an id */
 async function insertToken(run: Run, token: Token, hash: Buffer, onConflict = ''): Promise<void> {
-  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
-  const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
-  const text = `INSERT INTO tokens (hash, ${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
-  await run({ text, values: [hash, id, name, scopes.join(' '), ...times] })
+  const text = `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
+  await run({ text, values: [...tokenValues(token), hash] })
 }
 
 /**
  * Call it inside a transaction. It locks the row of the creator: a revocation of the creator waits for the end of this
  * transaction, or this transaction sees it.
  */
-export async function issueToken(
+async function issueToken(
   run: Run,
   token: Token,
   hash: Buffer,
@@ -151,7 +143,7 @@ async function removeEnded(run: Run, now: number, count: number): Promise<void> 
  * Call it inside a transaction. With `sparesLast` it locks all active tokens with the scope `tokens`, in one order.
  * When two tokens revoke each other, the second transaction then sees the result of the first.
  */
-export async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
+async function revokeToken(run: Run, id: string, sparesLast: boolean): Promise<RevokeResult> {
   const now = Date.now()
   const isManager = `${IS_ACTIVE} AND ${IS_MANAGER}`
   // With the token itself: a rotation locks it and its creator in this order, and must not deadlock with this.
@@ -165,19 +157,6 @@ export async function revokeToken(run: Run, id: string, sparesLast: boolean): Pr
 }
 
 async function tokenWith(run: Run, id: string): Promise<Token | undefined> {
-  const { rows } = await run({ text: `SELECT ${COLUMNS} FROM tokens WHERE id = $1`, values: [id] })
-  return rows[0] === undefined ? undefined : tokenOf(rows[0])
-}
-
-export function tokenOf([id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt]: Row): Token {
-  const date = (text: string | null | undefined) => (text == null ? undefined : storedTime(Number(text)))
-  return {
-    id: id ?? '',
-    name: name ?? '',
-    scopes: (scopes ?? '').split(' ') as Scope[],
-    createdAt: storedTime(Number(createdAt)),
-    expiresAt: date(expiresAt),
-    lastUsedAt: date(lastUsedAt),
-    revokedAt: date(revokedAt),
-  }
+  const { rows } = await run({ text: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = $1`, values: [id] })
+  return rows.map(tokenIn)[0]
 }

@@ -14,7 +14,6 @@ import type { PoolShare } from './pool/pool-share.ts'
 /** Milliseconds since 1970 by the server's clock, which all instances share. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
-/** Keeps webhooks in the database of the store. */
 export class PostgresWebhookStore implements WebhookStore {
   readonly #share: PoolShare
 

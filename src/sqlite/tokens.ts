@@ -1,15 +1,17 @@
-import type {
-  IssueOptions,
-  IssueResult,
-  RevokeResult,
-  StoredToken,
-  Token,
-  TokenPage,
-  TokenStore,
+import {
+  type IssueOptions,
+  type IssueResult,
+  type RevokeResult,
+  type StoredToken,
+  TOKEN_COLUMNS,
+  type Token,
+  type TokenPage,
+  type TokenStore,
+  tokenIn,
 } from '../domain/token.ts'
 import type { PointReader } from './read/point-reader.ts'
 import type { Remote } from './worker/protocol.ts'
-import { COLUMNS, insertion, tokenOf } from './write/tokens.ts'
+import { insertion } from './write/tokens.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
 /** The connections of a store. Both methods throw the AppError of a store that is closing or out of reach. */
@@ -35,21 +37,21 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   async findToken(hash: Buffer): Promise<Token | undefined> {
-    return this.#open.reader().all(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash).map(tokenOf)[0]
+    return this.#open.reader().all(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = ?`, hash).map(tokenIn)[0]
   }
 
   async listTokens({ after, limit = -1 }: TokenPage = {}): Promise<Token[]> {
     // A row value lets SQLite seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
-    const sql = `SELECT ${COLUMNS} FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`
+    const sql = `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`
     return this.#open
       .reader()
       .all(sql, after?.createdAt.getTime() ?? EARLIEST, after?.id ?? '', limit)
-      .map(tokenOf)
+      .map(tokenIn)
   }
 
   async exportTokens(): Promise<StoredToken[]> {
-    const rows = this.#open.reader().all(`SELECT ${COLUMNS}, hash FROM tokens`)
-    return rows.map((row) => ({ token: tokenOf(row), hash: Buffer.from(row[7] as Uint8Array) }))
+    const rows = this.#open.reader().all(`SELECT ${TOKEN_COLUMNS}, hash FROM tokens`)
+    return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(row[7] as Uint8Array) }))
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {

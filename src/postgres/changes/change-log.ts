@@ -12,8 +12,7 @@ import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
-import { endOf, positionOf } from './place.ts'
-import { headOf, makeTick, plantHistory, REST, rowsAfter, TICK } from './read-rows.ts'
+import { endOf, headOf, makeTick, plantHistory, positionOf, REST, rowsAfter, TICK } from './read-rows.ts'
 
 /** Milliseconds for which one read goes on, through entries that its filter leaves out. */
 const READ_TIME = 500

@@ -50,7 +50,6 @@ export function* logParts(swaps: readonly Swap[]): Iterable<readonly Swap[]> {
   if (part.length > 0) yield part
 }
 
-/** The values for the parameters of `logged`. */
 export const logValues = (changes: readonly LoggedChange[]): Buffer[] => [
   bigintArray(changes.map(({ before, after }) => (after ?? before)?.id ?? 0n)),
   ...textsOf(changes.map(({ after }) => after)),

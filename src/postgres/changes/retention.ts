@@ -3,13 +3,12 @@ import type { Row } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 
 export interface RetentionOptions {
-  /** Milliseconds for which changes are kept. */
+  /** Milliseconds and bytes. */
   readonly keep: number
-  /** Bytes of changes that are kept. */
   readonly keepSize: number
 }
 
-/** Milliseconds between two rounds. The log is larger than its bounds by what is written meanwhile. */
+/** Milliseconds between two rounds: the log is larger than its bounds by what is written meanwhile. */
 const INTERVAL = 60_000
 /** Ticks, and rows of the log, that one statement removes: it takes a few milliseconds, and holds no lock of a writer. */
 const MAX_TICKS = 1000

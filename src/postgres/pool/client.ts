@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { type ClientConfig, DatabaseError, Client as PgClient } from 'pg'
 import { mustBePrivate } from '../../base/files.ts'
@@ -21,7 +20,6 @@ export interface Outcome {
   readonly rows: readonly Row[]
   /** The number of rows that the statement returned or changed. */
   readonly count: number
-  /** The command tag, such as `COMMIT`. */
   readonly command: string
 }
 export type Run = (statement: Statement) => Promise<Outcome>
@@ -49,7 +47,6 @@ export const PLANNER_SETTINGS = [
 export interface OpenOptions {
   /** Milliseconds that a statement may take when its caller passes no budget. */
   readonly timeout: number
-  /** Milliseconds that the opening may take. */
   readonly left: number
 }
 
@@ -86,6 +83,12 @@ export class Client {
       client.#isAlive = false
       onEnd(client, fault)
     })
+    if (address.tls === undefined && !isSocketFolder(host.host)) {
+      // An eavesdropper or a false server could read the password. This listener runs before pg's, whose answer a
+      // destroyed socket does not send.
+      const refuse = () => pg.connection.stream.destroy(new LastingFault(ASKED))
+      pg.connection.once('authenticationCleartextPassword', refuse)
+    }
     try {
       await pg.connect()
       await client.#prepare(budget)
@@ -217,7 +220,7 @@ const isAboutCertificate = (error: unknown): boolean =>
 const isAboutPassword = (error: unknown): boolean =>
   error instanceof Error && /^SASL: .*password must be a/.test(error.message)
 
-/** Sets every option, because pg reads missing options from the environment. */
+/** Sets every option: pg reads missing ones from the environment. */
 function clientConfig(address: PostgresAddress, host: PostgresAddress['hosts'][number]): ClientConfig {
   const password = address.password()
   return {
@@ -226,7 +229,6 @@ function clientConfig(address: PostgresAddress, host: PostgresAddress['hosts'][n
     user: address.user,
     ...(password === undefined ? {} : { password }),
     ssl: address.tls === undefined ? false : tlsOptions(address.tls),
-    ...(address.tls === undefined && !isSocketFolder(host.host) ? { stream: () => new ClearTextGuard() } : {}),
     application_name: address.applicationName,
     ...(address.options === undefined ? {} : { options: address.options }),
     keepAlive: true,
@@ -257,40 +259,6 @@ function read(path: string): Buffer {
   }
 }
 
-const TYPE = 1
-const HEAD = 5
-const AUTHENTICATION = 'R'.charCodeAt(0)
-const CLEAR_TEXT = 3
-/** Bytes of an authentication request that the guard reads: the head and the kind. */
-const REQUEST = HEAD + 4
-
-/**
- * A socket without TLS that fails when the server asks for the password in clear text: an eavesdropper or a false
- * server could read it. The socket reads the server's messages up to the first authentication request
- * (https://www.postgresql.org/docs/current/protocol-message-formats.html).
- */
-class ClearTextGuard extends Socket {
-  constructor() {
-    super()
-    let unread = Buffer.alloc(0)
-    const look = (chunk: Buffer) => {
-      unread = Buffer.concat([unread, chunk])
-      while (unread.length >= REQUEST) {
-        if (unread[0] === AUTHENTICATION) {
-          this.off('data', look)
-          // This listener runs before pg's, so pg sends no password.
-          if (unread.readInt32BE(HEAD) === CLEAR_TEXT) this.destroy(new LastingFault(ASKED))
-          return
-        }
-        const end = TYPE + unread.readInt32BE(TYPE)
-        if (unread.length < end) return
-        unread = unread.subarray(end)
-      }
-    }
-    this.on('data', look)
-  }
-}
-
 const ASKED =
   'the server asks for the password in clear text, and there is no TLS; ' +
   'set sslmode=verify-full, or scram-sha-256 in its pg_hba.conf'
@@ -302,13 +270,11 @@ export interface Budget {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Returns a budget that begins now. */
 export const budgetOf = (milliseconds: number, signal?: AbortSignal): Budget => ({
   deadline: performance.now() + milliseconds,
   signal,
 })
 
-/** Milliseconds until the deadline, at least 0. */
 export const timeLeft = ({ deadline }: Budget): number => Math.max(0, deadline - performance.now())
 
 /**

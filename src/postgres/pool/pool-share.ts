@@ -9,7 +9,6 @@ export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** Milliseconds that a cancelled statement may take to end. After that, the pool ends its connection. */
 const CANCEL_TIMEOUT = 900
 
-/** Runs statements one by one, or several in a transaction. */
 export interface Session {
   readonly run: Run
   /** Runs the statements of `work` in one transaction, and again after a conflict. A throw rolls it back. */
@@ -62,12 +61,10 @@ export class PoolShare {
   /** Runs one statement as its own transaction. Resolves after the commit. */
   run = (statement: Statement, budget = this.budget()): Promise<Outcome> => this.with((run) => run(statement), budget)
 
-  /** Returns `run` with one budget for all its statements. */
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)
   }
 
-  /** Returns a session with one budget for all its statements. */
   session(budget: Budget): Session {
     return { run: this.within(budget), atomically: (work) => this.transaction('BEGIN', work, budget) }
   }
@@ -206,7 +203,6 @@ export class PoolShare {
     }
   }
 
-  /** Returns the budget of a request that begins now. */
   budget(signal?: AbortSignal): Budget {
     return budgetOf(this.#pool.options.timeout, signal)
   }
@@ -284,7 +280,6 @@ export function dividePool(
   }
 }
 
-/** Returns the use of the pool for the metrics, and the bound of long work for HTTP. */
 export function storePool(pool: Pool, { searches, imports, long }: PoolShares): StorePool {
   return {
     maxLongWork: long.use.max,

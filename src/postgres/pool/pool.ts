@@ -10,7 +10,6 @@ export interface PoolOptions {
   readonly max: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
-  /** Called when an idle connection breaks. */
   readonly onTrouble: (error: Error) => void
 }
 
@@ -73,14 +72,13 @@ export class Pool {
     }
   }
 
-  /** Takes back a client, and ends it unless it is sound. */
   release(client: Client, isSound: boolean): void {
     if (!isSound || !client.isAlive) client.end()
     else this.#idle.push(client)
     this.#giveBack()
   }
 
-  /** Waits until all clients are released, and ends them. */
+  /** Waits until all clients are released. */
   async close(): Promise<void> {
     if (this.#semaphore.used > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
     for (const client of this.#idle.splice(0)) client.end()
@@ -125,7 +123,6 @@ export class Pool {
     throw fault
   }
 
-  /** Returns an idle client, and drops clients that have ended. */
   #popIdle(): Client | undefined {
     let client = this.#idle.pop()
     while (client?.isAlive === false) client = this.#idle.pop()
@@ -148,10 +145,7 @@ export class Semaphore implements PoolUse {
   used = 0
   refused = 0
 
-  /**
-   * @param limit returns the present limit
-   * @param late makes the error for a caller whose budget ends while it waits
-   */
+  /** @param late makes the error for a caller whose budget ends while it waits */
   constructor(limit: () => number, late: () => Error) {
     this.#limit = limit
     this.#late = () => {
@@ -168,11 +162,7 @@ export class Semaphore implements PoolUse {
     return this.#line.length
   }
 
-  /**
-   * Takes one of the permits, or waits for one until the budget ends.
-   *
-   * @param ahead whether this caller waits before all others
-   */
+  /** Takes a permit, or waits for one until the budget ends. @param ahead whether it waits before all others */
   async acquire(budget: Budget, { ahead = false } = {}): Promise<void> {
     if (this.#line.length === 0 && this.used < this.#limit()) {
       this.used++

@@ -19,7 +19,6 @@ interface LargePlant {
 }
 
 type Row = { readonly id: bigint; readonly caller: LazySignal | undefined }
-type Lookup<Plant> = { readonly plant: Plant | undefined }
 
 /**
  * Reads plants by id. Concurrent look-ups share a statement. A second statement reads large plants, few at a time, so
@@ -27,8 +26,8 @@ type Lookup<Plant> = { readonly plant: Plant | undefined }
  */
 export class PointReader {
   readonly #timeout: number
-  readonly #small: TimedGroups<Row, Lookup<NewPlant | LargePlant>>
-  readonly #large: TimedGroups<Row, Lookup<NewPlant>>
+  readonly #small: TimedGroups<Row, NewPlant | LargePlant | undefined>
+  readonly #large: TimedGroups<Row, NewPlant | undefined>
 
   constructor(share: PoolShare, makeGroups: MakeGroups, options: GroupOptions) {
     this.#timeout = options.timeout
@@ -43,9 +42,9 @@ export class PointReader {
 
   async get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
     const deadline = performance.now() + this.#timeout
-    const { plant } = await this.#small.submit({ id, caller }, deadline)
+    const plant = await this.#small.submit({ id, caller }, deadline)
     if (plant === undefined || !('isLarge' in plant)) return plant
-    return (await this.#large.submit({ id, caller }, deadline)).plant
+    return this.#large.submit({ id, caller }, deadline)
   }
 
   /** Refuses new look-ups, and resolves after the waiting ones. */
@@ -58,10 +57,10 @@ export class PointReader {
 /** Leaves out look-ups whose callers left. */
 const findAll =
   <Plant extends { readonly id: bigint }>(share: PoolShare, select: (run: Run, wanted: Wanted) => Promise<Plant[]>) =>
-  async (rows: readonly Row[], budget: Budget): Promise<Lookup<Plant>[]> => {
+  async (rows: readonly Row[], budget: Budget): Promise<(Plant | undefined)[]> => {
     const wanted = rows.filter(({ caller }) => caller?.isOver !== true)
     const found = byId(await select(share.within(budget), wanted))
-    return rows.map(({ id }) => ({ plant: found.get(id) }))
+    return rows.map(({ id }) => found.get(id))
   }
 
 const SELECTS = {

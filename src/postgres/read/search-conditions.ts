@@ -26,7 +26,7 @@ const MAX_LONGER_PLANTS = 500
 /** Maximum number of longer words. PostgreSQL compares each entry with those of all words. */
 const MAX_LONGER = 8
 
-/** Adds a value to the parameters of a statement. @returns its name in the statement, such as `$3` */
+/** Adds a value to the parameters of a statement. Returns its name, such as `$3`. */
 export type Parameter = (value: unknown) => string
 
 /** The part of a tag that the index holds (sql/postgres/000001.sql). */

@@ -37,7 +37,6 @@ export class SearchStatistics {
     this.#tags = new Map(shares('tag'))
   }
 
-  /** Whether the statistics list any words. */
   get hasWords(): boolean {
     return this.#words.length > 0
   }
@@ -61,10 +60,7 @@ export class SearchStatistics {
     })
   }
 
-  /**
-   * The sum of the shares of all entries with this prefix. It takes a binary search: a query may have thousands of
-   * words.
-   */
+  /** By a binary search, as a query may have thousands of words. */
   #sumOf(start: string): number {
     const { from, to } = this.#range(start)
     return (this.#sums[to] ?? 0) - (this.#sums[from] ?? 0)
@@ -105,12 +101,10 @@ const STATISTICS = {
 
 const NONE = new SearchStatistics()
 
-/** Caches the statistics of a store. */
 export class StatisticsCache {
   #statistics = NONE
   #until = 0
 
-  /** Has the next search read the statistics again. */
   forget(): void {
     this.#until = 0
   }

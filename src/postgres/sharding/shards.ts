@@ -13,7 +13,6 @@ const MAX_AGE = 10_000
 const INTERVAL = 500
 const LOOKUP_TIMEOUT = 3000
 
-/** The reachable part of a distributed store. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
@@ -38,7 +37,6 @@ export class Shards {
     this.#share = share
   }
 
-  /** Undefined where the plants are not distributed. */
   get map(): ShardMap | undefined {
     return this.#map
   }

@@ -92,9 +92,9 @@ async function writePart(
     ...(write === 'insert' ? [] : textsOf(swaps.map(({ before }) => before))),
   ]
   if (changes.length === 0) return idsIn(await run({ name: write, text: TEXTS[write], values }))
-  const isOnce = write !== 'delete' && swaps.every((swap) => swap.changes.length === 1)
+  const isOnce = write === 'insert' || (write === 'update' && swaps.every((swap) => swap.changes.length === 1))
   const statement = isOnce
-    ? { name: `${write}-once-and-log`, text: ONCE_AND_LOG[write], values: [...values, tokensOf(changes)] }
+    ? { name: `${write}-once`, text: ONCE_AND_LOG[write], values: [...values, tokensOf(changes)] }
     : { name: `${write}-and-log`, text: AND_LOG[write], values: [...values, ...logValues(changes)] }
   return writtenIn(await run(statement), ids)
 }
@@ -128,7 +128,6 @@ const LOGGED = {
   delete: `${TEXTS.delete}, plants.created_by`,
 }
 const AND_LOG = {
-  insert: `WITH done AS (${LOGGED.insert}), ${logged([6, 7, 8, 9, 10, 11])} ${RETURN_WRITTEN}`,
   update: `WITH done AS (${LOGGED.update}), ${logged([8, 9, 10, 11, 12, 13])} ${RETURN_WRITTEN}`,
   delete: `WITH done AS (${LOGGED.delete}), ${logged([4, 5, 6, 7, 8, 9])} ${RETURN_WRITTEN}`,
 }

@@ -164,9 +164,8 @@ type Plant = NewPlant | undefined
 /** A write of one plant, which depends on the present plant. */
 interface Write<Result> {
   readonly id: bigint
-  /** The id of the actor. */
   readonly token: string
-  /** The refusal of a plant that no table takes. */
+  /** For a plant that no table takes. */
   readonly refusal: Result | undefined
   decide(before: Plant): { readonly result: Result; readonly after: Plant }
 }
@@ -222,9 +221,9 @@ function decideAll<Result>(
     swaps.set(id, swap)
     const before = swap.after
     const { result, after } = decide(before)
-    // A plant that is created and deleted again has no row whose lock gives the changes their place in the log.
-    const isVain = swap.before === undefined && before !== undefined && after === undefined
-    if (isLogging && (isVain || swap.text > MAX_ROW_TEXT)) {
+    // The lock of its row gives a change its place in the log, so a created plant has no other change before the commit.
+    const isCreated = swap.before === undefined && before !== undefined && !isEqual(before, after)
+    if (isLogging && (isCreated || swap.text > MAX_ROW_TEXT)) {
       swap.text = Number.POSITIVE_INFINITY
       later.add(i)
       continue

@@ -4,39 +4,18 @@ import {
   type IssueOptions,
   type IssueResult,
   type RevokeResult,
-  type Scope,
-  storedTime,
+  TOKEN_COLUMNS,
   type Token,
+  tokenIn,
+  tokenValues,
 } from '../../domain/token.ts'
-import type { Row, Statement, StatementCache } from '../rows.ts'
+import type { Statement, StatementCache } from '../rows.ts'
 
-export const COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
-
-export function tokenOf({ 0: id, 1: name, 2: scopes, ...times }: Row): Token {
-  const timeOf = (column: number) => (times[column] == null ? undefined : storedTime(Number(times[column])))
-  return {
-    id: String(id),
-    name: String(name),
-    scopes: String(scopes).split(' ') as Scope[],
-    createdAt: storedTime(Number(times[3])),
-    expiresAt: timeOf(4),
-    lastUsedAt: timeOf(5),
-    revokedAt: timeOf(6),
-  }
-}
-
-export function insertion(token: Token, hash: Uint8Array): Statement {
-  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token
-  const times = [createdAt, expiresAt, lastUsedAt, revokedAt].map((date) => date?.getTime() ?? null)
-  return [
-    `INSERT INTO tokens (${COLUMNS}, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    id,
-    name,
-    scopes.join(' '),
-    ...times,
-    hash,
-  ]
-}
+export const insertion = (token: Token, hash: Uint8Array): Statement => [
+  `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  ...tokenValues(token),
+  hash,
+]
 
 // Each part of the sum reads one range of the index tokens_not_revoked.
 const COUNT = `SELECT (SELECT count(*) FROM tokens),
@@ -90,7 +69,7 @@ export function revokeToken(statements: StatementCache, id: string, now: number,
 }
 
 const find = (statements: StatementCache, id: string): Token | undefined =>
-  statements.all(`SELECT ${COLUMNS} FROM tokens WHERE id = ?`, id).map(tokenOf)[0]
+  statements.all(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = ?`, id).map(tokenIn)[0]
 
 const isActive = (token: Token | undefined, now: number): boolean =>
   token !== undefined && token.revokedAt === undefined && (token.expiresAt?.getTime() ?? now + 1) > now
