@@ -73,16 +73,15 @@ export class Client {
       connectionTimeoutMillis: Math.ceil(timeLeft(budget)) + 1,
     })
     const client = new Client(pg, timeout)
-    let fault: Error | undefined
+    let hasEnded = false
+    const ended = (error: Error | undefined) => {
+      client.#isAlive = false
+      if (!hasEnded) onEnd(client, error)
+      hasEnded = true
+    }
     // Without a listener, an error on an idle connection would end this process.
-    pg.on('error', (error) => {
-      fault = error
-      client.#isAlive = false
-    })
-    pg.once('end', () => {
-      client.#isAlive = false
-      onEnd(client, fault)
-    })
+    pg.on('error', ended)
+    pg.once('end', () => ended(undefined))
     if (address.tls === undefined && !isSocketFolder(host.host)) {
       // An eavesdropper or a false server could read the password. This listener runs before pg's, whose answer a
       // destroyed socket does not send.

@@ -53,7 +53,7 @@ export class Pool {
   async acquire(budget: Budget): Promise<Client> {
     await this.#semaphore.acquire(budget)
     for (;;) {
-      const idle = this.#popIdle()
+      const idle = this.#idle.pop()
       if (idle !== undefined) return idle
       try {
         return await this.#open(budget)
@@ -121,12 +121,6 @@ export class Pool {
       }
     }
     throw fault
-  }
-
-  #popIdle(): Client | undefined {
-    let client = this.#idle.pop()
-    while (client?.isAlive === false) client = this.#idle.pop()
-    return client
   }
 
   #ended(client: Client, error: Error | undefined): void {

@@ -69,7 +69,7 @@ export async function search(
   let walked = await walk(run, sources, Math.max(first, limit), limit)
   const tried = new Set<string>()
   while (!walked.isRight) {
-    const ways = waysOf(sources.query, { ...walked, limit, statistics })
+    const ways = waysOf(sources.query, limit, walked, statistics)
     const way = ways.find(({ kind }) => !tried.has(kind))
     if (way === undefined || (tried.has('set') && way.cost > MAX_WALK_COST)) break
     tried.add(way.kind)
@@ -96,15 +96,14 @@ const COST = {
   plant: 3,
   /** A plant of a tag. PostgreSQL lists it in the index of tags. */
   tagged: 0.1,
-  /** An entry of the index of words: to list it, and to compare it with the entries of other words. */
-  entry: 0.13,
-  compared: 0.35,
-  /** The same for an entry of a whole word (hasWords). */
-  whole: 0.02,
-  wholeCompared: 0.12,
+  /** An entry of the index of words, and an entry of a whole word (hasWords). */
+  entry: 0.25,
+  whole: 0.05,
 }
 /** The assumed share of a word or tag that the statistics do not list. */
 const RARE = 0.0002
+/** The assumed share of a tag without statistics, if the first walk has not read all its plants. */
+const SOME_TAG = 0.05
 /** The weight of the statistics, as a number of plants seen: for a word, and for a word among the plants of a tag. */
 const WEIGHT = { word: 2000, inTag: 300 }
 /** The bound of a step, as a factor of the expected plants. A walk ends once its page is full; a set reads all. */
@@ -113,47 +112,47 @@ const SAFETY = { walk: 2.5, set: 3 }
 const MIN_BOUND = { set: 20_000, tag: 5000 }
 /** The maximum cost of a walk after a set that was too large: plants that are many, and not among the first, come late. */
 const MAX_WALK_COST = MIN_BOUND.set * COST.plant
-/** The assumed share of a tag without statistics, if the first walk has not read all its plants. */
-const SOME_TAG = 0.05
-/** Facts about a query, from its first plants and from the statistics. */
-interface Facts {
-  readonly limit: number
-  /** The number of first plants, and the hits among them. */
-  readonly seen: number
-  readonly hits: number
-  readonly statistics: SearchStatistics
-}
 
 /** A way to find the plants of a query, with the maximum number of plants to read, and its expected microseconds. */
-export interface Way {
+interface Way {
   readonly kind: 'walk' | 'set'
   readonly bound: number
   readonly cost: number
 }
 
-interface WordShare {
-  /** The share of all plants that the index of words lists for the word, and of the plants with the query's tag. */
-  readonly share: number
-  /** Whether the index lists a whole word, and not a prefix. */
-  readonly isWhole: boolean
-  readonly inTag: number
-}
-
-/** Returns the ways to try, the cheapest first. */
-function waysOf(query: PlantQuery, facts: Facts): Way[] {
-  const { order, tags } = query
-  const { limit, seen, hits, statistics } = facts
-  const shares = sharesOf(query, facts)
-  const tagged = statistics.plants * tagShareOf(query, facts)
+/**
+ * Returns the ways to try, the cheapest first.
+ *
+ * @param seen the number of first plants, with `hits` among them
+ */
+function waysOf(
+  { order, tags, words }: PlantQuery,
+  limit: number,
+  { seen, hits }: { readonly seen: number; readonly hits: number },
+  statistics: SearchStatistics,
+): Way[] {
+  const isTag = tags.length === 1
+  const shareOfTags = statistics.hasWords ? Math.max(RARE, statistics.shareOfTags(tags)) : SOME_TAG
+  const tagged = statistics.plants * (tags.length === 0 ? 1 : shareOfTags)
   const positions = (limit * seen) / Math.max(hits, 0.2)
-  const walked = tags.length === 1 ? Math.min(positions, Math.max(tagged, MIN_BOUND.tag)) : positions
-  const plants = tagged * shares.reduce((all, { inTag }) => all * inTag, 1)
-  const entries = statistics.plants * entryCost(shares)
-  const each = tags.length === 1 ? COST.inTag : isByName(order) ? COST.far : COST.near
+  const walked = isTag ? Math.min(positions, Math.max(tagged, MIN_BOUND.tag)) : positions
+  let plants = tagged
+  let entries = 0
+  for (const word of words) {
+    const { all, first } = statistics.shareOf(word)
+    // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
+    const isRange = isByName(order) && words.length === 1 && tags.length === 0
+    const known = Math.max(RARE, isRange ? all - first : all)
+    const listed = statistics.hasWords ? known : Math.max(0.5, hits) / seen
+    entries += statistics.plants * listed * (statistics.isFrequent(word) ? COST.whole : COST.entry)
+    const weight = isTag ? WEIGHT.inTag : WEIGHT.word
+    // Of several words, the hits do not tell which one is rare.
+    plants *= words.length === 1 && statistics.hasWords ? (hits + weight * listed) / (seen + weight) : listed
+  }
   const walk: Way = {
     kind: 'walk',
     bound: Math.max(limit, Math.ceil(walked * SAFETY.walk)),
-    cost: Math.min(walked, tags.length === 1 ? tagged : walked) * each,
+    cost: isTag ? Math.min(walked, tagged) * COST.inTag : walked * (isByName(order) ? COST.far : COST.near),
   }
   const set: Way = {
     kind: 'set',
@@ -161,43 +160,4 @@ function waysOf(query: PlantQuery, facts: Facts): Way[] {
     cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
   }
   return walk.cost < set.cost ? [walk, set] : [set, walk]
-}
-
-/** Returns the shares of the words, the rarest first. */
-function sharesOf({ words, order, tags }: PlantQuery, { hits, seen, statistics }: Facts): WordShare[] {
-  // Of several words, the hits do not tell which one is rare.
-  const count = words.length === 1 ? hits : undefined
-  const blend = (known: number, weight: number) =>
-    count === undefined ? known : (count + weight * known) / (seen + weight)
-  const shares = words.map((word): WordShare => {
-    if (!statistics.hasWords) {
-      const share = Math.max(0.5, hits) / seen
-      return { share, isWhole: false, inTag: share }
-    }
-    const { all, first } = statistics.shareOf(word)
-    const known = Math.max(RARE, all)
-    const isWhole = statistics.isFrequent(word)
-    if (tags.length === 1) {
-      const inTag = blend(known, WEIGHT.inTag)
-      return { share: known, isWhole, inTag: isByName(order) ? Math.max(known, inTag) : inTag }
-    }
-    // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
-    const listed = isByName(order) && words.length === 1 ? Math.max(RARE, all - first) : known
-    const share = blend(listed, WEIGHT.word)
-    return { share, isWhole, inTag: share }
-  })
-  return shares.sort((a, b) => a.share - b.share)
-}
-
-/** Microseconds to read the entries of words, divided by the number of plants in the store. */
-function entryCost(shares: readonly WordShare[]): number {
-  const [rarest] = shares
-  const compared = shares.every(({ isWhole }) => isWhole) ? COST.wholeCompared : COST.compared
-  const listed = shares.reduce((sum, { share, isWhole }) => sum + share * (isWhole ? COST.whole : COST.entry), 0)
-  return listed + (rarest?.share ?? 0) * compared
-}
-
-function tagShareOf({ tags }: PlantQuery, { statistics }: Facts): number {
-  if (tags.length === 0) return 1
-  return statistics.hasWords ? Math.max(RARE, statistics.shareOfTags(tags)) : SOME_TAG
 }

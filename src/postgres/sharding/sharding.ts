@@ -74,10 +74,8 @@ function statementOf(rows: readonly PlantRow[]): Statement {
   // A repeated row conflicts with the row before it, so it inserts nothing.
   const last = values.at(-1) ?? []
   while (values.length < size) values.push(last)
-  return { name: `insert-${size}`, text: TEXTS[size] ?? '', values: values.flat() }
+  return { name: `insert-${size}`, text: textFor(size), values: values.flat() }
 }
-
-const TEXTS: Readonly<Record<number, string>> = Object.fromEntries(SIZES.map((size) => [size, textFor(size)]))
 
 function textFor(size: number): string {
   const rows = Array.from({ length: size }, (_, i) => {

@@ -24,9 +24,8 @@ export interface ShardState {
  */
 export class Shards {
   readonly #share: PoolShare
-  readonly #lost = new Set<string>()
-  /** Servers that may lose acknowledged writes, with the reason. Each is in #lost too. */
-  readonly #unsafe = new Map<string, string>()
+  /** Servers out of reach, and those that may lose acknowledged writes, with the reason. */
+  readonly #lost = new Map<string, string | undefined>()
   #map: ShardMap | undefined
   #readAt = Number.NEGATIVE_INFINITY
   #isClosed = false
@@ -72,7 +71,7 @@ export class Shards {
 
   /** Call it with each error of a statement on one shard. */
   failed({ node }: Shard, error: unknown): void {
-    if (isNodeFault(error)) this.#lost.add(node)
+    if (isNodeFault(error)) this.#lost.set(node, undefined)
     if (isNodeFault(error) || isNodeSuspect(error)) void this.#watch(node)
   }
 
@@ -98,7 +97,8 @@ export class Shards {
 
   /** @throws OperatorError when a server that was asked may lose acknowledged writes */
   mustBeSafe(): void {
-    for (const [node, reason] of this.#unsafe) throw new OperatorError(`the worker ${node} ${reason}`)
+    for (const [node, reason] of this.#lost)
+      if (reason !== undefined) throw new OperatorError(`the worker ${node} ${reason}`)
   }
 
   close(): void {
@@ -135,15 +135,10 @@ export class Shards {
       const { rows } = await this.#share.run({ name: 'ask-node', text: ASK, values }, budgetOf(LOOKUP_TIMEOUT))
       const [, fsync, commit] = rows[0] ?? []
       const reason = fsync !== 'on' ? UNSAFE.fsync : commit === 'off' ? UNSAFE.commit : undefined
-      if (reason === undefined) {
-        this.#unsafe.delete(node)
-        this.#lost.delete(node)
-      } else {
-        this.#unsafe.set(node, reason)
-        this.#lost.add(node)
-      }
+      if (reason === undefined) this.#lost.delete(node)
+      else this.#lost.set(node, reason)
     } catch (error) {
-      if (isNodeFault(error) || isNodeSuspect(error)) this.#lost.add(node)
+      if (isNodeFault(error) || isNodeSuspect(error)) this.#lost.set(node, undefined)
     }
   }
 }

@@ -1,0 +1,72 @@
+import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
+import type { AppError } from '../../domain/errors.ts'
+import {
+  type ChangeOutcome,
+  type CreateResult,
+  idOf,
+  type NewPlant,
+  type PlantChange,
+  textLength,
+  weightOf,
+} from '../../domain/plant.ts'
+import type { Actor } from '../../domain/token.ts'
+import { isRefusedRecord } from '../errors.ts'
+import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
+import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
+
+/** Groups concurrent writes of single plants into one statement. */
+export class WriteQueue implements WriteStats {
+  readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
+  readonly #creates: TimedGroups<CreateRow, CreateResult>
+  readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
+
+  constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
+    const create: GroupWork<CreateRow, CreateResult> = (...group) => writer.createPlants(...group)
+    const change: GroupWork<ActorChange, ChangeOutcome> = (...group) => writer.changePlants(...group)
+    this.#creates = new TimedGroups(alone(create), makeGroups, options, {
+      stats: this.commits.create,
+      idOf: ({ plant }) => plant.id,
+      weigh: ({ plant }) => textLength(plant),
+    })
+    this.#changes = new TimedGroups(alone(change), makeGroups, options, {
+      stats: this.commits.change,
+      // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
+      maxInFlight: 1,
+      idOf: (row) => idOf(row.change),
+      weigh: (row) => weightOf(row.change),
+    })
+  }
+
+  create(plant: NewPlant, mustBeNew: boolean, { id: token }: Actor): Promise<CreateResult> {
+    return this.#creates.submit({ plant, mustBeNew, token })
+  }
+
+  change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
+    return this.#changes.submit({ change, token })
+  }
+
+  get queues(): WriteStats['queues'] {
+    return [this.#creates.groups, this.#changes.groups]
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#creates.groups.close(), this.#changes.groups.close()])
+  }
+}
+
+/**
+ * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
+ * tried again. Rows of the service are valid, so this takes a rule that an operator has added to the table.
+ */
+function alone<Row, Result>(write: GroupWork<Row, Result>): GroupWork<Row, Result> {
+  return async function tryRows(rows, budget): Promise<readonly (Result | AppError)[]> {
+    try {
+      return await write(rows, budget)
+    } catch (error) {
+      if (!isRefusedRecord(error)) throw error
+      if (rows.length === 1) return [error]
+      const middle = rows.length >> 1
+      return [...(await tryRows(rows.slice(0, middle), budget)), ...(await tryRows(rows.slice(middle), budget))]
+    }
+  }
+}
