@@ -104,11 +104,13 @@ async function readPage(run: Run, request: ChangeRequest, signal?: AbortSignal):
     const changes = filter === null ? limit - entries.length : FILTERED
     const enough = { rows: maxRows, changes, text: maxText - text }
     const { head, rows, isAll } = await rowsAfter(run, after, enough, filter)
-    for (const entry of rows.flatMap((row) => row.entries)) {
-      if (!isSelected(request, entry)) continue
-      entries.push(entry)
-      text += changeText(entry)
-      if (entries.length === limit || text >= maxText) return { entries, next: entry.position, isEnd: false }
+    for (const row of rows) {
+      for (const entry of row.entries) {
+        if (!isSelected(request, entry)) continue
+        entries.push(entry)
+        text += changeText(entry)
+        if (entries.length === limit || text >= maxText) return { entries, next: entry.position, isEnd: false }
+      }
     }
     const last = rows.at(-1)
     if (isAll) after = positionOf(head.history, endOf(head.upTo))

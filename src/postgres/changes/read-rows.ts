@@ -14,7 +14,7 @@ import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
 /** A tick (sql/postgres/000011.sql). */
-export interface Tick {
+interface Tick {
   readonly tick: bigint
   readonly mark: bigint
 }
@@ -53,8 +53,8 @@ export function positionOf(history: string, { tick, mark, number, element }: Pla
  */
 function placeOf(position: string): { readonly history: string; readonly place: Place | undefined } {
   const { history, place } = readPosition(position)
-  if (!PLACE.test(place)) return { history, place: undefined }
-  const [, tick, mark, number, element] = PLACE.exec(place) ?? []
+  const [whole, tick, mark, number, element] = PLACE.exec(place) ?? []
+  if (whole === undefined) return { history, place: undefined }
   const value = (digits: string | undefined) => BigInt(`0x${digits}`)
   return {
     history,
@@ -77,7 +77,7 @@ export async function makeTick(run: Run, signal?: AbortSignal): Promise<void> {
 export const TICK = `SELECT tick_changes('${REST} ms', NULL)`
 
 /** The log between a position and the last tick. */
-export interface Head {
+interface Head {
   readonly history: string
   readonly oldest: Place
   readonly place: Place
@@ -129,8 +129,8 @@ const HEAD = `SELECT identity, base.tick AS base, base.mark, last.tick, last.mar
 interface LogRow extends Tick {
   readonly number: bigint
   readonly changes: number
-  /** The entries of the row from a place on; empty where a filter leaves all of them out. */
-  readonly entries: readonly ChangeEntry[]
+  /** The entries of the row from a place on, which it makes as they are read; none where a filter leaves all out. */
+  readonly entries: Iterable<ChangeEntry>
 }
 
 /**
@@ -159,22 +159,29 @@ export async function rowsAfter(
   return { head, rows: rows.map((row) => logRowOf(head, row)), isAll: rows.length === total && total < enough.rows }
 }
 
-/** Makes a row of the log, and its entries from the place on, of a row of `ROWS` without the head. */
-function logRowOf({ history, place }: Head, [, tick, mark, number, changes, time, ...arrays]: Row): LogRow {
+/** Makes a row of the log of a row of `ROWS` without the head. */
+function logRowOf(head: Head, [, tick, mark, number, changes, time, ...arrays]: Row): LogRow {
   const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
+  return { ...at, changes: Number(changes), entries: entriesOf(head, at, Number(time), arrays) }
+}
+
+function* entriesOf(
+  { history, place }: Head,
+  row: Omit<Place, 'element'>,
+  time: number,
+  arrays: Row,
+): Iterable<ChangeEntry> {
   const [ids = [], names = [], tags = [], namesBefore = [], tagsBefore = [], tokens = []] = arrays.map((json) =>
     json === null ? [] : (JSON.parse(json) as (string | null)[]),
   )
-  const entries: ChangeEntry[] = []
-  const first = at.tick === place.tick && at.number === place.number ? place.element + 1 : 0
+  const first = row.tick === place.tick && row.number === place.number ? place.element + 1 : 0
   for (let element = first; element < ids.length; element++) {
     const id = BigInt(ids[element] ?? 0)
     const plant = plantOf(id, names[element], tags[element])
     const before = plantOf(id, namesBefore[element], tagsBefore[element])
     const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
-    entries.push(entryOf(positionOf(history, { ...at, element }), Number(time), plant, before, token))
+    yield entryOf(positionOf(history, { ...row, element }), time, plant, before, token)
   }
-  return { ...at, changes: Number(changes), entries }
 }
 
 /**

@@ -19,6 +19,7 @@ export class ShardGroups<Row, Result> implements Groups<Row, Result> {
   /** For plants that are not distributed. */
   readonly #whole: GroupCommit<Row, Result>
   readonly #nodes = new Map<string, GroupCommit<Row, Result>>()
+  #isClosed = false
 
   constructor(shards: Shards, commit: Commit<Row, Result>, options: GroupsOptions<Row>) {
     this.#shards = shards
@@ -30,12 +31,14 @@ export class ShardGroups<Row, Result> implements Groups<Row, Result> {
   /** See GroupCommit.submit. @throws AppError 50301 also when the server of the row is out of reach */
   submit(row: Row): Promise<Result> {
     const shard = this.#shards.map?.shardOf(this.#options.idOf(row))
-    if (shard === undefined) return this.#whole.submit(row)
+    // Once it is closed, it refuses the rows of all servers.
+    if (shard === undefined || this.#isClosed) return this.#whole.submit(row)
     const refusal = this.#shards.refusalOf(shard)
     return refusal === undefined ? this.#groupsOn(shard.node).submit(row) : Promise.reject(refusal)
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([this.#whole, ...this.#nodes.values()].map((groups) => groups.close()))
   }
 
