@@ -76,57 +76,38 @@ const NULL = -1
 /** Maximum number of UTF-8 bytes for one UTF-16 unit. */
 const MAX_UTF8_BYTES = 3
 
-export function bigintArray(values: readonly bigint[]): Buffer {
-  const bytes = Buffer.allocUnsafe(HEAD + values.length * (LENGTH + 8))
-  let at = writeHead(bytes, BIGINT, values.length)
-  for (const value of values) {
-    at = bytes.writeInt32BE(8, at)
-    at = bytes.writeBigInt64BE(value, at)
-  }
-  return bytes
-}
+export const bigintArray = (values: readonly bigint[]): Buffer =>
+  arrayOf(
+    BIGINT,
+    values,
+    () => 8,
+    (bytes, value, at) => bytes.writeBigInt64BE(value, at),
+  )
 
-export function textArray(values: readonly (string | undefined)[]): Buffer {
-  let room = HEAD
-  for (const value of values) room += LENGTH + (value?.length ?? 0) * MAX_UTF8_BYTES
-  const bytes = Buffer.allocUnsafe(room)
-  let at = writeHead(bytes, TEXT, values.length)
-  for (const value of values) {
-    if (value === undefined) {
-      at = bytes.writeInt32BE(NULL, at)
-    } else {
-      const length = bytes.write(value, at + LENGTH, 'utf8')
-      at = bytes.writeInt32BE(length, at) + length
-    }
-  }
-  return bytes.subarray(0, at)
-}
+export const textArray = (values: readonly (string | undefined)[]): Buffer =>
+  arrayOf(
+    TEXT,
+    values,
+    (text) => text.length * MAX_UTF8_BYTES,
+    (bytes, text, at) => at + bytes.write(text, at, 'utf8'),
+  )
 
-/** Encodes each tsvector as its lexemes, without positions (tsvector.c, tsvectorrecv). The server sorts the lexemes. */
-function tsvectorArray(values: readonly ReadonlySet<string>[]): Buffer {
-  let room = HEAD
-  for (const lexemes of values) {
-    room += 2 * LENGTH
-    for (const lexeme of lexemes) room += lexeme.length * MAX_UTF8_BYTES + 3
-  }
-  const bytes = Buffer.allocUnsafe(room)
-  let at = writeHead(bytes, TSVECTOR, values.length)
-  for (const lexemes of values) {
-    const start = at
-    at = writeTsvector(bytes, lexemes, start + LENGTH)
-    bytes.writeInt32BE(at - start - LENGTH, start)
-  }
-  return bytes.subarray(0, at)
-}
+const tsvectorArray = (values: readonly ReadonlySet<string>[]): Buffer =>
+  arrayOf(TSVECTOR, values, tsvectorRoom, writeTsvector)
 
 /** Encodes one tsvector, outside of an array. */
 export function tsvector(lexemes: ReadonlySet<string>): Buffer {
-  let room = LENGTH
-  for (const lexeme of lexemes) room += lexeme.length * MAX_UTF8_BYTES + 3
-  const bytes = Buffer.allocUnsafe(room)
+  const bytes = Buffer.allocUnsafe(tsvectorRoom(lexemes))
   return bytes.subarray(0, writeTsvector(bytes, lexemes, 0))
 }
 
+function tsvectorRoom(lexemes: ReadonlySet<string>): number {
+  let room = LENGTH
+  for (const lexeme of lexemes) room += lexeme.length * MAX_UTF8_BYTES + 3
+  return room
+}
+
+/** A tsvector is its lexemes, without positions (tsvector.c, tsvectorrecv). The server sorts the lexemes. */
 function writeTsvector(bytes: Buffer, lexemes: ReadonlySet<string>, start: number): number {
   let at = bytes.writeInt32BE(lexemes.size, start)
   for (const lexeme of lexemes) {
@@ -137,11 +118,27 @@ function writeTsvector(bytes: Buffer, lexemes: ReadonlySet<string>, start: numbe
   return at
 }
 
-/** Writes the head of an array of one dimension with the lower bound 1. @returns the offset after it */
-function writeHead(bytes: Buffer, type: number, count: number): number {
-  let at = bytes.writeInt32BE(1, 0)
-  at = bytes.writeInt32BE(1, at)
-  at = bytes.writeInt32BE(type, at)
-  at = bytes.writeInt32BE(count, at)
-  return bytes.writeInt32BE(1, at)
+/**
+ * Encodes an array of one dimension with the lower bound 1.
+ *
+ * @param roomOf returns at least the bytes of a value
+ * @param write writes a value at an offset, and returns the offset after it
+ */
+function arrayOf<T>(
+  type: number,
+  values: readonly (T | undefined)[],
+  roomOf: (value: T) => number,
+  write: (bytes: Buffer, value: T, at: number) => number,
+): Buffer {
+  let room = HEAD
+  for (const value of values) room += LENGTH + (value === undefined ? 0 : roomOf(value))
+  const bytes = Buffer.allocUnsafe(room)
+  let at = 0
+  for (const member of [1, 1, type, values.length, 1]) at = bytes.writeInt32BE(member, at)
+  for (const value of values) {
+    const end = value === undefined ? at + LENGTH : write(bytes, value, at + LENGTH)
+    bytes.writeInt32BE(value === undefined ? NULL : end - at - LENGTH, at)
+    at = end
+  }
+  return bytes.subarray(0, at)
 }

@@ -75,14 +75,10 @@ export class PostgresWebhookStore implements WebhookStore {
     return this.#share.transaction('BEGIN', async (run) => {
       const text = `UPDATE webhooks
         SET progress = CASE WHEN webhooks.version = new.version THEN new.progress ELSE webhooks.progress END
-        FROM unnest($2::text[], $3::bigint[], $4::text[]) AS new (id, version, progress)
+        FROM json_to_recordset($2) AS new (id text, version bigint, progress text)
         WHERE webhooks.id = new.id AND holder = $1 RETURNING webhooks.id, webhooks.version = new.version`
-      const columns = [
-        saves.map(({ id }) => id),
-        saves.map(({ version }) => version),
-        saves.map(({ progress }) => JSON.stringify(progress)),
-      ]
-      const { rows } = await run({ text, values: [holder, ...columns] })
+      const all = saves.map(({ id, version, progress }) => ({ id, version, progress: JSON.stringify(progress) }))
+      const { rows } = await run({ text, values: [holder, JSON.stringify(all)] })
       const ours = new Map(rows.map(([id, isSame]) => [id, isSame === 't']))
       await saveAttempts(
         run,
@@ -95,13 +91,14 @@ export class PostgresWebhookStore implements WebhookStore {
 
 /** The instance with the lease is the only one that writes attempts of a webhook. */
 async function saveAttempts(run: Run, saves: readonly WebhookSave[]): Promise<void> {
-  const rows = saves.flatMap(({ id, attempts }) => attempts.map((attempt, i) => [id, i + 1, JSON.stringify(attempt)]))
+  const rows = saves.flatMap(({ id: webhook, attempts }) =>
+    attempts.map((attempt, i) => ({ webhook, number: i + 1, attempt: JSON.stringify(attempt) })),
+  )
   if (rows.length === 0) return
-  const columns = [0, 1, 2].map((column) => rows.map((row) => row[column]))
   const text = `INSERT INTO webhook_attempts (webhook, number, attempt)
     SELECT webhook, number + coalesce((SELECT max(number) FROM webhook_attempts AS old WHERE old.webhook = new.webhook), 0),
-      attempt FROM unnest($1::text[], $2::bigint[], $3::text[]) AS new (webhook, number, attempt)`
-  await run({ text, values: columns })
+      attempt FROM json_to_recordset($1) AS new (webhook text, number bigint, attempt text)`
+  await run({ text, values: [JSON.stringify(rows)] })
   const trim = `DELETE FROM webhook_attempts AS old USING unnest($1::text[]) AS saved (webhook)
     WHERE old.webhook = saved.webhook AND number <= ${MAX_ATTEMPTS_BEFORE}`
   await run({ text: trim, values: [saves.map(({ id }) => id)] })
