@@ -230,27 +230,11 @@ async function transaction<T>(
   return result
 }
 
-/** The clients of a pool, divided among kinds of work so that no kind can stop another. */
-export interface PoolShares {
-  /** For the server itself: its settings, the schema, and shards. It refuses nothing, and throws faults as they are. */
-  readonly server: PoolShare
-  /** For groups of single plants: those that wait are finished while the store closes. No bound of its own. */
-  readonly groups: PoolShare
-  /** For tokens, webhooks and readiness. No bound of its own. */
-  readonly main: PoolShare
-  readonly searches: PoolShare
-  readonly imports: PoolShare
-  /** For exports and dry runs. */
-  readonly long: PoolShare
-  /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
-  readonly counts: PoolShare
-  /** For reservations of ids. A reservation locks a table, so several clients would wait for each other. */
-  readonly reservations: PoolShare
-}
+export type PoolShares = ReturnType<typeof dividePool>
 
 /**
- * Divides the pool. Searches get a third of the clients, long work too; imports get half of the others, and single plants
- * the rest.
+ * Divides the clients of a pool among kinds of work, so that no kind can stop another. Searches get a third of the
+ * clients, long work too; imports get half of the others, and single plants the rest.
  *
  * @param isClosing returns the refusal while the store closes
  * @param isLost returns the refusal of work that needs a lost shard: it would hold a connection until its deadline
@@ -260,7 +244,7 @@ export function dividePool(
   faultOf: (error: unknown) => unknown,
   isClosing: () => AppError | undefined,
   isLost: () => AppError | undefined,
-): PoolShares {
+) {
   const { max } = pool.options
   const third = Math.max(1, Math.floor(max / 3))
   const imports = Math.max(1, Math.floor((max - 2 * third) / 2))
@@ -269,13 +253,18 @@ export function dividePool(
   const open = { faultOf, refusal: isClosing }
   const whole = { reserved, faultOf, refusal: () => isClosing() ?? isLost() }
   return {
+    /** For the server itself: its settings, the schema, and shards. It refuses nothing, and throws faults as they are. */
     server: new PoolShare(pool, all),
+    /** For groups of single plants: those that wait are finished while the store closes. */
     groups: new PoolShare(pool, all, { faultOf }),
+    /** For tokens, webhooks and readiness. */
     main: new PoolShare(pool, all, open),
     searches: new PoolShare(pool, third, { ...whole, work: 'searches' }),
     imports: new PoolShare(pool, imports, { ...open, reserved, work: 'imports' }),
     long: new PoolShare(pool, third, { ...whole, work: 'exports and dry runs' }),
+    /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
     counts: new PoolShare(pool, 1, { ...whole, work: 'counts' }),
+    /** A reservation of ids locks a table, so several clients would wait for each other. */
     reservations: new PoolShare(pool, 1, { ...whole, reserved: 0, work: 'reservations of ids' }),
   }
 }

@@ -35,35 +35,9 @@ export class ShardMap {
   }
 }
 
-type Query = (statement: {
-  readonly name: string
-  readonly text: string
-}) => Promise<{ rows: readonly (readonly (string | null)[])[] }>
-
-/** @returns undefined where the plants are not distributed by their ids */
-export async function readShards(run: Query): Promise<ShardMap | undefined> {
-  const [row] = (await run({ name: 'citus', text: "SELECT to_regclass('pg_catalog.pg_dist_shard')" })).rows
-  if (row?.[0] == null) return undefined
-  const { rows } = await run({ name: 'shards', text: SHARDS })
-  const shards = rows.map(([number, first, node]) => ({
-    number: number ?? '',
-    first: Number(first),
-    node: node ?? '',
-  }))
-  return shards.length === 0 ? undefined : new ShardMap(shards)
-}
-
 /** Citus can not make a generic plan for a statement on several shards (PLANNER_SETTINGS). */
 export const SET_PLAN_CACHE_MODE = `set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
   THEN current_setting('plan_cache_mode') ELSE 'auto' END, false)`
-
-/** Takes the first placement of a shard that has several. */
-const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport
-  FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
-    JOIN pg_dist_node USING (groupid)
-  WHERE logicalrelid = 'plants'::regclass AND partmethod = 'h' AND noderole = 'primary'
-    AND column_to_column_name(logicalrelid, partkey) = 'id'
-  ORDER BY shardid, placementid`
 
 /**
  * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c). Citus finds the shard of an id by

@@ -3,9 +3,9 @@ import { DatabaseError } from 'pg'
 import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { outOfReach, sqlState, Unanswered } from '../errors.ts'
-import { budgetOf } from '../pool/client.ts'
+import { budgetOf, type Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { readShards, type Shard, type ShardMap } from './shard-map.ts'
+import { type Shard, ShardMap } from './shard-map.ts'
 
 /** Milliseconds after which the next write reads the map again: shards may have moved, or been split. */
 const MAX_AGE = 10_000
@@ -142,6 +142,23 @@ export class Shards {
     }
   }
 }
+
+/** @returns undefined where the plants are not distributed by their ids */
+async function readShards(run: Run): Promise<ShardMap | undefined> {
+  const [row] = (await run({ name: 'citus', text: "SELECT to_regclass('pg_catalog.pg_dist_shard')" })).rows
+  if (row?.[0] == null) return undefined
+  const { rows } = await run({ name: 'shards', text: SHARDS })
+  const shards = rows.map(([number, first, node]) => ({ number: number ?? '', first: Number(first), node: node ?? '' }))
+  return shards.length === 0 ? undefined : new ShardMap(shards)
+}
+
+/** Takes the first placement of a shard that has several. */
+const SHARDS = `SELECT DISTINCT ON (shardid) shardid, shardminvalue, nodename || ':' || nodeport
+  FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
+    JOIN pg_dist_node USING (groupid)
+  WHERE logicalrelid = 'plants'::regclass AND partmethod = 'h' AND noderole = 'primary'
+    AND column_to_column_name(logicalrelid, partkey) = 'id'
+  ORDER BY shardid, placementid`
 
 /** The server of the id answers with its own settings. A plant with this id need not exist. */
 const ASK = `SELECT count(*), current_setting('fsync'), current_setting('synchronous_commit')
