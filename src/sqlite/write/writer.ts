@@ -29,6 +29,8 @@ import { issueToken, revokeToken } from './tokens.ts'
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const ROWS_PER_INSERT = 8
 
+const TABLES = 'plants, tokens, write_check, changes, store_identity, id_reservations, webhooks, webhook_attempts'
+
 /** A create, or a plant of an import, with the id of its actor. */
 export interface Put {
   readonly plant: ImportedPlant
@@ -64,6 +66,8 @@ export class SqliteWriter implements Served {
     this.#insertPlant = db.prepare(
       'INSERT INTO plants (id, name, tag, created) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
     )
+    // A store that lacks a table is refused when it opens, and not by the first request that needs the table.
+    db.prepare(`SELECT 1 FROM ${TABLES}`)
     this.#statements = new StatementCache(db)
     this.#changeLog = new ChangeWriter(this.#statements)
   }
