@@ -181,11 +181,11 @@ export class Connections {
     // Large answers make turns long. If they began between a thousand new connections, the last of these would wait for
     // a thousand long turns.
     const work = (exchange: Exchange): void => {
-      const begin = () => {
-        if (!exchange.isOver) answer(exchange)
-      }
-      if (deferred.isAccepting) deferred.add(begin)
-      else begin()
+      if (!deferred.isAccepting) answer(exchange)
+      else
+        deferred.add(() => {
+          if (!exchange.isOver) answer(exchange)
+        })
     }
     const reading = new ReadScheduler(() => this.#all.values(), deferred)
     this.#shared = { responder, work, reading, deferred, account: (bytes) => this.#account(bytes) }

@@ -217,9 +217,10 @@ interface RequestParts {
 export class ParameterReader {
   readonly #path: readonly Parameter[]
   readonly #query: ReadonlyMap<string, Parameter>
-  readonly #headers: readonly Parameter[]
-  /** Preconditions that the operation does not take. */
-  readonly #unsupported: readonly string[]
+  /** With their names in lower case, as Node.js writes them. */
+  readonly #headers: readonly (readonly [string, Parameter])[]
+  /** Preconditions that the operation does not take, likewise. */
+  readonly #unsupported: readonly (readonly [string, string])[]
   readonly #defaults: Values
 
   /** @throws Error where the contract has a rule that this class does not enforce */
@@ -230,8 +231,10 @@ export class ParameterReader {
       throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
     this.#path = of('path')
     this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
-    this.#headers = of('header')
-    this.#unsupported = PRECONDITIONS.filter((name) => isWrite && this.#headers.every((taken) => taken.name !== name))
+    this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])
+    const taken = new Set(of('header').map(({ name }) => name))
+    const unsupported = PRECONDITIONS.filter((name) => isWrite && !taken.has(name))
+    this.#unsupported = unsupported.map((name) => [name.toLowerCase(), name])
     const defaults = parameters.filter(({ schema }) => schema.default !== undefined)
     this.#defaults = Object.fromEntries(defaults.map(({ name, schema }) => [name, schema.default]))
   }
@@ -258,13 +261,12 @@ export class ParameterReader {
     }
     if (query === undefined) faults.push('the query is not valid percent-encoded UTF-8')
     if (unknown.length > 0) faults.push(this.#unknownFault(unknown))
-    for (const parameter of this.#headers) {
-      const text = headers[parameter.name.toLowerCase()]
+    for (const [key, parameter] of this.#headers) {
+      const text = headers[key]
       if (typeof text === 'string') take(parameter, text)
     }
-    for (const name of this.#unsupported) {
-      if (headers[name.toLowerCase()] !== undefined)
-        faults.push(`${name} is not supported by this operation; leave it out`)
+    for (const [key, name] of this.#unsupported) {
+      if (headers[key] !== undefined) faults.push(`${name} is not supported by this operation; leave it out`)
     }
     if (faults.length > 0) throw new AppError(40003, faults.join('; '))
     return values
