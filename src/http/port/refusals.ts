@@ -129,6 +129,7 @@ export function endAfterBody(response: ServerResponse, body?: string | Buffer): 
   const timer = setInterval(check, INTERVAL).unref()
   const end = () => {
     clearInterval(timer)
+    req.socket.off('end', end)
     response.end()
   }
   if (body !== undefined) response.write(body)
@@ -138,4 +139,7 @@ export function endAfterBody(response: ServerResponse, body?: string | Buffer): 
   })
   req.once('end', end)
   req.once('close', end)
+  // A client that has ended its side sends no more, and its reset would not show.
+  if (req.socket.readableEnded) end()
+  else req.socket.once('end', end)
 }

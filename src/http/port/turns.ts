@@ -117,7 +117,11 @@ export class ReadScheduler {
   /** Adds a new connection. */
   add(connection: Reader): void {
     // Node starts reading the connection after this event.
-    if (this.#takesTurns) process.nextTick(() => this.#pause(connection))
+    if (this.#arePaused) process.nextTick(() => this.#pause(connection))
+  }
+
+  get #arePaused(): boolean {
+    return this.#known.connections.length + this.#fresh.connections.length > 0
   }
 
   #pause(connection: Reader): void {
@@ -128,8 +132,7 @@ export class ReadScheduler {
   }
 
   readonly #turn = (): void => {
-    const arePaused = this.#known.connections.length + this.#fresh.connections.length > 0
-    if (!arePaused || !this.#deferred.isAccepting || this.#skipped++ === MAX_SKIPPED) {
+    if (!this.#arePaused || !this.#deferred.isAccepting || this.#skipped++ === MAX_SKIPPED) {
       this.#skipped = 0
       this.#reading.size = this.#bytes > TURN_BYTES ? 1 : Math.min(MAX_READERS, 2 * this.#reading.size)
       this.#bytes = 0
