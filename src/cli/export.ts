@@ -5,7 +5,7 @@ import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, type PlantOrder } from '../domain/plant-query.ts'
 import type { Store } from '../domain/store.ts'
-import { type Format, headerOf, NO_PLANTS, writeFile } from '../import/format.ts'
+import { type Format, NO_PLANTS, writeFile } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 import { withStore } from './open-store.ts'
@@ -93,7 +93,7 @@ class RowCounter {
 
   constructor(format: Format) {
     this.#isCsv = format === 'csv'
-    this.#lines = headerOf(format) === '' ? 0 : -1
+    this.#lines = this.#isCsv ? -1 : 0
   }
 
   get rows(): number {

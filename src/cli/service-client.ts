@@ -7,7 +7,8 @@ import { OperatorError } from '../base/operator-error.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import { type Batch, MAX_ROWS } from '../import/batch.ts'
 import type { Duplicates } from '../import/duplicates.ts'
-import { type Format, MEDIA_TYPES, writePlants } from '../import/format.ts'
+import { type Format, MEDIA_TYPES } from '../import/format.ts'
+import { ndjsonRow } from '../import/ndjson.ts'
 import { type ImportSummary, putBatches, readSummary } from '../import/run-import.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
 import type { Flags } from './command.ts'
@@ -203,7 +204,7 @@ export function importThrough(
   return putBatches(
     pieces(batches),
     async ({ plants }) => {
-      const body = writePlants('ndjson', plants)
+      const body = plants.map(ndjsonRow).join('')
       const query = new URLSearchParams({ mode })
       const { refusedRows, ...counts } = await retry(
         () => service.importPlants(body, { format: 'ndjson', query, signal: AbortSignal.timeout(TIMEOUT) }),

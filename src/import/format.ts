@@ -39,16 +39,6 @@ export function readPlants(
   return format === 'csv' ? readCsv(text, options.textLimit) : readNdjson(text, options)
 }
 
-export const headerOf = (format: Format): string => (format === 'csv' ? CSV_HEADER : '')
-
-/** The rows of plants, in their order. Equal plants give equal bytes. */
-export function writePlants(format: Format, plants: readonly NewPlant[]): string {
-  const rowOf = format === 'csv' ? csvRow : ndjsonRow
-  let text = ''
-  for (const plant of plants) text += rowOf(plant)
-  return text
-}
-
 /**
  * Yields a whole file in pieces of about 64 KiB, whatever the size of a plant, and no faster than the caller takes
  * them.
@@ -58,7 +48,7 @@ export async function* writeFile(
   pages: AsyncIterable<readonly NewPlant[]>,
 ): AsyncGenerator<string, void> {
   const rowOf = format === 'csv' ? csvRow : ndjsonRow
-  let piece = headerOf(format)
+  let piece = format === 'csv' ? CSV_HEADER : ''
   for await (const page of pages) {
     for (const plant of page) {
       piece += rowOf(plant)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { writePlants } from '../../src/import/format.ts'
+import { csvRow } from '../../src/import/csv.ts'
 import { readAll } from './support.ts'
 
 const HEADER = 'id,name,tag\n'
@@ -237,7 +237,7 @@ suite('reading a CSV file stops', () => {
       { id: 1n, name: text, tag: text },
       { id: 2n, name: `${text}${text.slice(0, 1)}`, tag: `${text}aaa` },
     ])
-    const { plants, refused, fault } = await readAll('csv', `id,name,tag\n${writePlants('csv', rows)}`, {
+    const { plants, refused, fault } = await readAll('csv', `id,name,tag\n${rows.map(csvRow).join('')}`, {
       textLimit: 100,
     })
     assert.equal(fault, undefined)

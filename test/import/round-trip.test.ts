@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { NewPlant } from '../../src/domain/plant.ts'
-import { FORMATS, type Format, formatOf, headerOf, writeFile, writePlants } from '../../src/import/format.ts'
+import { FORMATS, type Format, formatOf, writeFile } from '../../src/import/format.ts'
+import { textOf } from '../support/plant-files.ts'
 import { anyPlant } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
 import { readAll } from './support.ts'
@@ -18,7 +19,7 @@ suite('a written file', () => {
     test(`in ${format} reads back unchanged, in pieces of any size`, async () => {
       await holds(
         fc.asyncProperty(fc.array(anyPlant), fc.integer({ min: 1, max: 200 }), async (plants, pieces) => {
-          const file = headerOf(format) + writePlants(format, plants)
+          const file = textOf(format, plants)
           assert.equal(await written(format, [plants.slice(0, 1), plants.slice(1)]), file)
           const { plants: read, refused, fault } = await readAll(format, file, { pieces })
           assert.deepEqual([read.map(([, plant]) => plant), refused, fault], [plants, [], undefined])

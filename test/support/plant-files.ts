@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { MAX_ID, MIN_ID, type NewPlant } from '../../src/domain/plant.ts'
-import { type Format, headerOf, writePlants } from '../../src/import/format.ts'
+import { CSV_HEADER, csvRow } from '../../src/import/csv.ts'
+import type { Format } from '../../src/import/format.ts'
+import { ndjsonRow } from '../../src/import/ndjson.ts'
 
 /** A name for each kind of file that commands know by its extension. */
 export const KINDS = ['plants.ndjson', 'plants.jsonl.gz', 'plants.csv', 'plants.csv.gz'] as const
@@ -27,7 +29,7 @@ export function manyPlants(count: number, first = 0): NewPlant[] {
 }
 
 export const textOf = (format: Format, plants: readonly NewPlant[]): string =>
-  headerOf(format) + writePlants(format, plants)
+  format === 'csv' ? CSV_HEADER + plants.map(csvRow).join('') : plants.map(ndjsonRow).join('')
 
 /** Writes a file of these plants. Its extension determines the format. */
 export function writePlantFile(path: string, plants: readonly NewPlant[]): void {
