@@ -16,6 +16,7 @@ const FOREIGN_VARIABLES = /^PG[A-Z]+$/
 export interface ConfigFile {
   readonly path: string
   readonly values: Readonly<Record<string, string>>
+  readonly faults: readonly string[]
 }
 
 /**
@@ -24,15 +25,26 @@ export interface ConfigFile {
  * @throws OperatorError (exit code 2) that names every fault of the file at once
  */
 export function readConfigFile(named: string | undefined): ConfigFile | undefined {
+  const file = parseConfigFile(named)
+  if (file !== undefined && file.faults.length > 0) throw refusal(file.faults)
+  return file
+}
+
+/**
+ * Reads the file for a caller that names its faults beside others.
+ *
+ * @throws OperatorError (exit code 2) when the file has no lines that can be read
+ */
+export function parseConfigFile(named: string | undefined): ConfigFile | undefined {
   const path = named ?? DEFAULT_FILE
   const stat = statSync(path, { throwIfNoEntry: false })
   // A folder called .env belongs to another program.
   if (named === undefined && stat?.isFile() !== true) return undefined
-  if (stat === undefined) throw refusal(path, ['there is no such file'])
-  if (!stat.isFile()) throw refusal(path, ['it is not a file'])
-  if (stat.size > MAX_SIZE) throw refusal(path, ['it is larger than 1 MiB'])
+  if (stat === undefined) throw refusal([`${path}: there is no such file`])
+  if (!stat.isFile()) throw refusal([`${path}: it is not a file`])
+  if (stat.size > MAX_SIZE) throw refusal([`${path}: it is larger than 1 MiB`])
   const bytes = onFile(path, () => readFileSync(path))
-  if (!isUtf8(bytes)) throw refusal(path, ['it is not UTF-8 text'])
+  if (!isUtf8(bytes)) throw refusal([`${path}: it is not UTF-8 text`])
   // Leaves out a byte order mark.
   const text = new TextDecoder().decode(bytes)
   const names = new Set<string>()
@@ -45,9 +57,12 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
     names.add(name)
     return nameFault(name, named !== undefined) ?? []
   })
-  if (faults.length > 0) throw refusal(path, faults)
   const values = Object.entries(parseEnv(text)).filter(([name]) => isSetting(name) || FOREIGN_VARIABLES.test(name))
-  return { path, values: Object.fromEntries(values) as Record<string, string> }
+  return {
+    path,
+    values: Object.fromEntries(values) as Record<string, string>,
+    faults: faults.map((fault) => `${path}: ${fault}`),
+  }
 }
 
 /** Adds the variables of the file that the environment does not set. An empty variable counts as not set. */
@@ -68,8 +83,7 @@ function nameFault(name: string, isOurs: boolean): string | undefined {
   return isOurs || hint !== '' || name.startsWith(PREFIX) ? `no setting is called ${name}${hint}` : undefined
 }
 
-const refusal = (path: string, faults: readonly string[]): OperatorError =>
-  new OperatorError(faults.map((fault) => `${path}: ${fault}`).join('\n'), { exitCode: 2 })
+const refusal = (faults: readonly string[]): OperatorError => new OperatorError(faults.join('\n'), { exitCode: 2 })
 
 interface Sources {
   /** The flags by the names of their settings. */

@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
 import { HELP, ProgramCommand, version } from './command.ts'
 import { addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
-import { configLines, readConfigFile, unknownVariables, withFile } from './config-file.ts'
+import { configLines, parseConfigFile, readConfigFile, unknownVariables, withFile } from './config-file.ts'
 import { printJson } from './output.ts'
 import { serve } from './serve.ts'
 import { Stopped } from './signals.ts'
@@ -96,7 +96,10 @@ again, applies the log level, and reads a changed certificate.
 SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`)
     .examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db')
     .action(async ({ config: file, printConfig, ...flags }) => {
-      const read = () => readConfig(flags, environmentOf(file))
+      const read = () => {
+        const parsed = parseConfigFile(file)
+        return readConfig(flags, withFile(process.env, parsed), 'server', parsed?.faults)
+      }
       const config = read()
       if (!printConfig) return serve(config, { notice: unknownVariables(process.env), read })
       warnOfUnknown()

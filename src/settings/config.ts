@@ -206,14 +206,16 @@ export const environmentName = (flag: string): string => `PLANTSTORE_${flag.toUp
  *
  * @param flags by camel-case name, as the command line gave them; only those that were given
  * @param use `server` for a service, `client` for every other command: PLANTSTORE_TOKEN means something else there
+ * @param others faults that the caller has found in the file of settings
  * @throws OperatorError (exit code 2) that names every fault at once
  */
 export function readConfig(
   flags: Readonly<Record<string, string | undefined>>,
   environment: NodeJS.ProcessEnv,
   use: TokenUse = 'server',
+  others: readonly string[] = [],
 ): Config {
-  const faults = use === 'server' ? retiredIn(environment) : []
+  const faults = [...others, ...(use === 'server' ? retiredIn(environment) : [])]
   const texts: Record<string, string | undefined> = {}
   const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
     const variable = environmentName(setting.flag)

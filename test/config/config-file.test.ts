@@ -74,6 +74,11 @@ test('serve refuses a settings file with a list of all its faults, and opens not
   const { code, stderr } = await run(t, ['serve', '--config', file, '--store', `sqlite:${folder}/plants.db`])
   assert.match(stderr, /^plantstore: PLANTSTORE_PORT: "none" is not a whole number/)
   assert.equal(code, 2)
+  writeFileSync(file, 'PLANTSTORE_PROT=1\nPLANTSTORE_PORT=none\n')
+  const both = await run(t, ['serve', '--config', file, '--log-level', 'loud'])
+  const named = [/PLANTSTORE_PROT/, /^plantstore: PLANTSTORE_PORT: "none"/m, /^plantstore: --log-level: "loud"/m]
+  for (const fault of named) assert.match(both.stderr, fault)
+  assert.equal(both.code, 2)
 })
 
 test('the program ignores a folder called .env, and every command reads the settings file', async (t) => {
