@@ -132,14 +132,8 @@ export interface KeyRange {
   readonly to: string | undefined
 }
 
-/**
- * Yields JSON arrays of the ids of all plants that may match, in any order. It may leave out plants whose keys are
- * outside of the range at that time.
- */
-export type IdLists = (range: () => KeyRange) => Iterable<string>
-
-/** What `firstByName` looks for. */
-export interface SearchByName {
+/** A search for the first plants of a query. */
+export interface Search {
   readonly query: PlantQuery
   readonly limit: PageLimit
   /** Whether a plant matches the query, and is not to be left out. */
@@ -153,12 +147,14 @@ export interface SearchByName {
  * names with the last name of the page, so that few further plants reach JavaScript. It keeps the positions of at most a
  * few pages.
  *
+ * @param lists yields JSON arrays of the ids of all plants that may match, in any order; it may leave out plants whose
+ * keys are outside of the range at that time
  * @param name tells statements that overlap apart
  */
 export function* firstByName(
   statements: StatementCache,
-  { query: { order, after }, limit, isFound, end }: SearchByName,
-  lists: IdLists,
+  { query: { order, after }, limit, isFound, end }: Search,
+  lists: (range: () => KeyRange) => Iterable<string>,
   name = '',
 ): Task<ResultPage> {
   const compare = (a: Position, b: Position) => comparePositions(order, a, b)

@@ -22,15 +22,10 @@ const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
-/**
- * The work of the index (IndexThrottle) for the plants that a read looks up because the index lacks them: 12,000 plants
- * with short names, in a microsecond each.
- */
-const LOOKED_UP = LOOKED_UP_WORK
-/** The same of the plants that a search by id looks at while a scan fills the index. */
-const SCANNED = 4 * LOOKED_UP
+/** The work of the index for the plants that a search by id looks at while a scan fills the index. */
+const SCANNED_WORK = 4 * LOOKED_UP_WORK
 /** The same that an import of another process may be ahead of the index. */
-const AHEAD = LOOKED_UP / 3
+const WORK_AHEAD = LOOKED_UP_WORK / 3
 
 interface Export {
   readonly snapshot: Snapshot
@@ -62,7 +57,7 @@ export class QueryReader implements Served {
   }
 
   listTags(after: string | undefined, limit: number): Task<TagCount[]> {
-    return this.#task(true, (snapshot) => snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP)))
+    return this.#task(true, (snapshot) => snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP_WORK)))
   }
 
   /**
@@ -71,7 +66,7 @@ export class QueryReader implements Served {
    */
   isIndexNear(): boolean {
     try {
-      return this.#at((snapshot) => snapshot.isFilling || snapshot.unindexed(AHEAD) !== undefined, true)
+      return this.#at((snapshot) => snapshot.isFilling || snapshot.unindexed(WORK_AHEAD) !== undefined, true)
     } catch (error) {
       if (error instanceof UnreadyIndex) return false
       throw error
@@ -90,7 +85,7 @@ export class QueryReader implements Served {
   openExport(handle: number, filter: PlantFilter, order: PlantOrder): string {
     const snapshot = this.#begin(isByName(order))
     try {
-      const unindexed = isByName(order) ? snapshot.unindexed(LOOKED_UP) : undefined
+      const unindexed = isByName(order) ? snapshot.unindexed(LOOKED_UP_WORK) : undefined
       const exported = { plants: 0, ids: 0n }
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
       return snapshot.feed.end()
@@ -218,10 +213,10 @@ export class QueryReader implements Served {
 function pageOf(snapshot: Snapshot, query: PlantQuery, limit: PageLimit, mayScan: boolean): Task<NewPlant[]> {
   if (!needsIndex(query, query.order)) return snapshot.scan(query, limit)
   try {
-    return snapshot.list(query, limit, snapshot.unindexed(LOOKED_UP))
+    return snapshot.list(query, limit, snapshot.unindexed(LOOKED_UP_WORK))
   } catch (error) {
     if (!(error instanceof UnreadyIndex) || isByName(query.order) || !snapshot.isFilling || !mayScan) throw error
-    return snapshot.scan(query, limit, SCANNED)
+    return snapshot.scan(query, limit, SCANNED_WORK)
   }
 }
 

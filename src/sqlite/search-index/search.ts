@@ -16,10 +16,9 @@ import {
   candidates,
   firstByName,
   firstOf,
-  type IdLists,
   idsAfter,
   type KeyRange,
-  type SearchByName,
+  type Search,
 } from '../read/lookup.ts'
 import { type PageLimit, ResultPage, type StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
@@ -91,7 +90,7 @@ export class PlantSearch {
     return yield* isOneWord ? this.#byNameInParts(search) : this.#byName(search)
   }
 
-  *#byId({ query, limit, isFound }: SearchByName): Task<ResultPage> {
+  *#byId({ query, limit, isFound }: Search): Task<ResultPage> {
     const words = this.#ofWords(query)
     const sources = [
       ...(words === undefined ? [] : [this.#ids(words, query)]),
@@ -107,7 +106,7 @@ export class PlantSearch {
    * Finds the first plants by name with one word. Names that begin with it are adjacent in the index of names, and most
    * plants with the name of a genus have it there; the others are found as for several words.
    */
-  *#byNameInParts(search: SearchByName): Task<ResultPage> {
+  *#byNameInParts(search: Search): Task<ResultPage> {
     const { query, limit } = search
     const range = yield* this.#walk(this.#namesFrom(query, truncate(query.words[0] ?? '')), search)
     const position = (plant: NewPlant) => ({ plant, ...positionOf(query.order, plant) })
@@ -123,21 +122,20 @@ export class PlantSearch {
   }
 
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
-  #byName(search: SearchByName, places?: Places): Task<ResultPage> {
+  #byName(search: Search, places?: Places): Task<ResultPage> {
     const { query } = search
     const words = this.#ofWords(query, places)
-    const lists: IdLists[] = [
-      ...(words === undefined ? [] : [(keys: () => KeyRange) => this.#lists([words], query, keys)]),
-      ...(query.tags.length === 0
-        ? []
-        : [(keys: () => KeyRange) => this.#lists(unique(query.tags).map(ofTag), query, keys)]),
-    ]
-    const tasks = lists.map((each, i) => firstByName(this.#statements, search, each, `${i}`))
+    const sources = [words === undefined ? [] : [words], unique(query.tags).map(ofTag)].filter(
+      ({ length }) => length > 0,
+    )
+    const tasks = sources.map((ids, i) =>
+      firstByName(this.#statements, search, (keys) => this.#lists(ids, query, keys), `${i}`),
+    )
     return race([...tasks, this.#walk(this.#names(search), search)])
   }
 
   /** Finds the first of these plants. @param ids in the order of the query */
-  #walk(ids: Iterable<bigint>, { query, limit, isFound }: SearchByName): Task<ResultPage> {
+  #walk(ids: Iterable<bigint>, { query, limit, isFound }: Search): Task<ResultPage> {
     const plants = candidates(this.#statements, ids, query, { perStatement: WALKED, name: 'walk' })
     return firstOf(patient(plants), limit, isFound)
   }
@@ -217,7 +215,7 @@ export class PlantSearch {
   }
 
   /** Yields the ids of all names, in the query's order, up to its end. */
-  *#names({ query: { order, after }, end }: SearchByName): Iterable<bigint> {
+  *#names({ query: { order, after }, end }: Search): Iterable<bigint> {
     const [sign, direction] = isDescending(order) ? (['<', 'DESC'] as const) : (['>', 'ASC'] as const)
     const values = [...(end === undefined ? [] : [end.key]), ...(after === undefined ? [] : [after.key, after.id])]
     const until = end === undefined ? '' : ` AND key ${isDescending(order) ? '>=' : '<='} ?1`
