@@ -15,6 +15,8 @@ import type { QueryReader } from './query-reader.ts'
 /** Milliseconds that a read waits for the index. Clients of a service would give up sooner than a command. */
 const INDEX_TIMEOUT = 5000
 const INDEX_TIMEOUT_OF_COMMANDS = 3_600_000
+/** Milliseconds after which a read is late (QueryReader.listPlants). */
+const PATIENCE = 2500
 /** Milliseconds between two attempts of a read that waits for the index. */
 const RETRY_INTERVAL = 500
 
@@ -45,13 +47,15 @@ export class QueryClient {
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
     return this.#during(signal, async (ending) => {
-      const read = (isFirst: boolean) => this.#reader(ending).listPlants(query, limit, isFirst)
+      const read = (isLate: boolean) => this.#reader(ending).listPlants(query, limit, isLate)
       return plantsOf(await this.#indexed(read, ending))
     })
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#during(signal, (ending) => this.#indexed(() => this.#reader(ending).listTags(after, limit), ending))
+    return this.#during(signal, (ending) =>
+      this.#indexed((isLate) => this.#reader(ending).listTags(after, limit, isLate), ending),
+    )
   }
 
   async *exportPlants(
@@ -69,7 +73,8 @@ export class QueryClient {
     // A slow client may not ask for the next chunk for long, and must not keep the snapshot meanwhile.
     ending.addEventListener('abort', () => void close().catch(() => {}))
     try {
-      const position = await this.#indexed(() => this.#reader(ending).openExport(handle, filter, order), ending)
+      const open = (isLate: boolean) => this.#reader(ending).openExport(handle, filter, order, isLate)
+      const position = await this.#indexed(open, ending)
       onPosition?.(position)
       for (;;) {
         const chunk = plantsOf(await this.#readExport(handle, ending))
@@ -170,20 +175,22 @@ export class QueryClient {
    *
    * @throws AppError 50301 when the index takes too long
    */
-  async #indexed<T>(read: (isFirst: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #indexed<T>(read: (isLate: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const { index, isServing } = this.#parts
-    const deadline = performance.now() + (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)
+    const startedAt = performance.now()
+    let waited = 0
     let end: (() => void) | undefined
     try {
       for (;;) {
         try {
-          return await read(end === undefined)
+          return await read(waited > PATIENCE)
         } catch (error) {
           if (!(error instanceof UnreadyIndex)) throw error
           index.reportDamage(error)
         }
         if (this.#isClosed) throw shuttingDown()
-        if (performance.now() > deadline) throw this.#beingBuilt()
+        waited = performance.now() - startedAt
+        if (waited > (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)) throw this.#beingBuilt()
         index.ensureStarted()
         end ??= index.beginSearch()
         await abortable(index.changed(RETRY_INTERVAL), signal)

@@ -22,8 +22,11 @@ const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
 /** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
-/** The work of the index for the plants that a search by id looks at while a scan fills the index. */
-const SCANNED_WORK = 4 * LOOKED_UP_WORK
+/**
+ * The work of the index for the plants that a read looks up once it has waited long, as the index may be making no
+ * progress, and that a search by id looks at while a scan fills the index.
+ */
+const MAX_LOOKED_UP_WORK = 4 * LOOKED_UP_WORK
 /** The same that an import of another process may be ahead of the index. */
 const WORK_AHEAD = LOOKED_UP_WORK / 3
 
@@ -49,15 +52,15 @@ export class QueryReader implements Served {
     this.#path = path
   }
 
-  /** @param mayScan whether it may look at plants of the store in their order, while a scan fills the index */
-  listPlants(query: PlantQuery, limit: number, mayScan: boolean): Task<PlantColumns> {
+  /** @param isLate whether this read has waited long for the index; likewise below */
+  listPlants(query: PlantQuery, limit: number, isLate: boolean): Task<PlantColumns> {
     return this.#task(needsIndex(query, query.order), function* (snapshot) {
-      return columnsOf(yield* pageOf(snapshot, query, { plants: limit, text: PAGE_TEXT }, mayScan))
+      return columnsOf(yield* pageOf(snapshot, query, { plants: limit, text: PAGE_TEXT }, isLate))
     })
   }
 
-  listTags(after: string | undefined, limit: number): Task<TagCount[]> {
-    return this.#task(true, (snapshot) => snapshot.tags(after, limit, snapshot.unindexed(LOOKED_UP_WORK)))
+  listTags(after: string | undefined, limit: number, isLate: boolean): Task<TagCount[]> {
+    return this.#task(true, (snapshot) => snapshot.tags(after, limit, unindexedIn(snapshot, isLate)))
   }
 
   /**
@@ -82,10 +85,10 @@ export class QueryReader implements Served {
    * @param handle chosen by the caller, for `readExport` and `closeExport`
    * @returns the position of the transaction in the log of changes
    */
-  openExport(handle: number, filter: PlantFilter, order: PlantOrder): string {
+  openExport(handle: number, filter: PlantFilter, order: PlantOrder, isLate: boolean): string {
     const snapshot = this.#begin(isByName(order))
     try {
-      const unindexed = isByName(order) ? snapshot.unindexed(LOOKED_UP_WORK) : undefined
+      const unindexed = isByName(order) ? unindexedIn(snapshot, isLate) : undefined
       const exported = { plants: 0, ids: 0n }
       this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
       return snapshot.feed.end()
@@ -210,13 +213,16 @@ export class QueryReader implements Served {
   }
 }
 
-function pageOf(snapshot: Snapshot, query: PlantQuery, limit: PageLimit, mayScan: boolean): Task<NewPlant[]> {
+const unindexedIn = (snapshot: Snapshot, isLate: boolean): Unindexed =>
+  snapshot.unindexed(isLate ? MAX_LOOKED_UP_WORK : LOOKED_UP_WORK)
+
+function pageOf(snapshot: Snapshot, query: PlantQuery, limit: PageLimit, isLate: boolean): Task<NewPlant[]> {
   if (!needsIndex(query, query.order)) return snapshot.scan(query, limit)
   try {
-    return snapshot.list(query, limit, snapshot.unindexed(LOOKED_UP_WORK))
+    return snapshot.list(query, limit, unindexedIn(snapshot, isLate))
   } catch (error) {
-    if (!(error instanceof UnreadyIndex) || isByName(query.order) || !snapshot.isFilling || !mayScan) throw error
-    return snapshot.scan(query, limit, SCANNED_WORK)
+    if (!(error instanceof UnreadyIndex) || isByName(query.order) || !snapshot.isFilling || isLate) throw error
+    return snapshot.scan(query, limit, MAX_LOOKED_UP_WORK)
   }
 }
 
