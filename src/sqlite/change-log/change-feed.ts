@@ -32,13 +32,6 @@ const TIME_LENGTH = 4
 /** More than the changes of one commit. The create of a plant is among so many after its `created`. */
 const MAX_COMMIT = 65_536
 
-const TYPES: Readonly<Record<string, ChangeType>> = {
-  create: 'plant.created',
-  replace: 'plant.updated',
-  update: 'plant.updated',
-  delete: 'plant.deleted',
-}
-
 const COLUMNS = 'position, at, kind, ids, name, tag, token, created'
 /** The next change of a plant, if it is no create. Without INDEXED BY, SQLite may read the log in its order. */
 const NEXT = `SELECT ?3, name, tag FROM changes INDEXED BY changes_of_plant
@@ -279,7 +272,8 @@ function rowOf(row: Row): LogRow {
   }
 }
 
-const typeOf = ({ kind }: LogRow): ChangeType => TYPES[kind] ?? 'plant.updated'
+const typeOf = ({ kind }: LogRow): ChangeType =>
+  kind === 'create' ? 'plant.created' : kind === 'delete' ? 'plant.deleted' : 'plant.updated'
 
 /** The token of rows of before the log had tokens. */
 const UNKNOWN_TOKEN = 'unknown'

@@ -171,13 +171,13 @@ export function mendReplacement(path: string): void {
   const folder = dirname(path)
   if (!existsSync(folder)) return
   removeAbandonedDrafts(folder)
-  const interrupted = () => replacedNames(path).filter((kept) => DATA.some((suffix) => isSame(path, kept, suffix)))
-  if (interrupted().length === 0) return
+  const isInterrupted = (kept: string) => DATA.some((suffix) => isSame(path, kept, suffix))
+  if (!replacedNames(path).some(isInterrupted)) return
   const lock = takeLock(lockOf(path))
   // A restore under way holds the lock.
   if (lock === undefined) return
   try {
-    for (const kept of interrupted()) {
+    for (const kept of replacedNames(path).filter(isInterrupted)) {
       if (existsSync(path) && !isSame(path, kept, '')) removeReplaced(path)
       // The file goes last: it shows the interruption.
       else for (const suffix of DATA.toReversed()) if (isSame(path, kept, suffix)) rmSync(kept + suffix)
