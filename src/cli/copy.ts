@@ -100,7 +100,8 @@ class Copy {
   }
 
   get hasDifferences(): boolean {
-    return this.counts.refused > 0 || !this.found.equals(this.copied)
+    const { counts, copied, found } = this
+    return counts.refused > 0 || found.count !== copied.count || String(found) !== String(copied)
   }
 
   async run({ tokens, quiet }: CopyFlags, progress: Progress, stop: AbortSignal): Promise<void> {
@@ -191,10 +192,6 @@ class Digest {
     const text = JSON.stringify([String(id), name, tag ?? null])
     this.count++
     this.#sum = (this.#sum + BigInt(`0x${hash('sha256', text).slice(0, 32)}`)) % MODULUS
-  }
-
-  equals(other: Digest): boolean {
-    return this.count === other.count && this.#sum === other.#sum
   }
 
   toString(): string {

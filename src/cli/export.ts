@@ -20,11 +20,7 @@ export interface ExportFlags extends Flags, KindFlags {
   readonly force?: true
 }
 
-/**
- * Exports plants to a file, or to standard output for `-`.
- *
- * @throws OperatorError when the export can't begin or breaks off, which leaves no file
- */
+/** Exports plants to a file, or to standard output for `-`. An export that breaks off leaves no file. */
 export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<void> {
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
@@ -38,14 +34,14 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
     throw new OperatorError(`${file}: is a file of the store; choose another file`)
   }
   const output = file === '-' ? standardOutput : outputFile(file, flags.force === true)
-  const counter = new RowCounter(format)
+  const counter = { rows: 0 }
   const startedAt = performance.now()
   const isWhole = await withProgress(
-    () => ({ rows: counter.rows }),
+    () => counter,
     flags,
     (_progress, stop) => {
       const write = (content: AsyncIterable<Uint8Array>) => {
-        const rows = counter.count(content)
+        const rows = counting(content, format, counter)
         return output(gzip ? pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {}) : rows, stop)
       }
       if (target.kind === 'service') return write(bytesFrom(target.service, format, flags, stop))
@@ -85,29 +81,21 @@ function bytesFrom(
 const QUOTE = 0x22
 const LF = 0x0a
 
-/** Counts the rows of a file as its bytes pass through. It does not count the header of CSV. */
-class RowCounter {
-  readonly #isCsv: boolean
-  #lines: number
-  #inQuotes = false
-
-  constructor(format: Format) {
-    this.#isCsv = format === 'csv'
-    this.#lines = this.#isCsv ? -1 : 0
-  }
-
-  get rows(): number {
-    return Math.max(0, this.#lines)
-  }
-
-  async *count(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of content) {
-      for (const byte of chunk) {
-        // A line feed in quotation marks belongs to a text. A doubled mark inverts #inQuotes twice.
-        if (byte === QUOTE && this.#isCsv) this.#inQuotes = !this.#inQuotes
-        else if (byte === LF && !this.#inQuotes) this.#lines++
-      }
-      yield chunk
+/** Passes the bytes of a file on, and counts its rows. A line feed in quotation marks belongs to a text of CSV. */
+async function* counting(
+  content: AsyncIterable<Uint8Array>,
+  format: Format,
+  counter: { rows: number },
+): AsyncGenerator<Uint8Array> {
+  // The header of CSV is no row.
+  let lines = format === 'csv' ? -1 : 0
+  let inQuotes = false
+  for await (const chunk of content) {
+    for (const byte of chunk) {
+      if (byte === QUOTE && format === 'csv') inQuotes = !inQuotes
+      else if (byte === LF && !inQuotes) lines++
     }
+    counter.rows = Math.max(0, lines)
+    yield chunk
   }
 }

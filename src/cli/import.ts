@@ -23,11 +23,7 @@ export interface ImportFlags extends Flags, KindFlags {
 
 const ACTOR = commandActor('import')
 
-/**
- * Imports a file, or standard input for `-`, and reports the refused rows. Sets the exit code 1 if there are any.
- *
- * @throws OperatorError when the import can't begin or breaks off
- */
+/** Imports a file, or standard input for `-`. Reports the refused rows, and sets the exit code 1 if there are any. */
 export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<void> {
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
@@ -57,7 +53,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
       const batches = readPlants(format, content, { textLimit: config.bodyLimit })
       if (target.kind === 'service') {
         const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
-        return importThrough(target.service, mode, batches, take, { time: retryFor, signal: stop, onWait })
+        return importThrough(target.service, mode, batches, take, { retryFor, stop, onWait })
       }
       const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })
       return withStore(target.address, { create: !dryRun, quiet, onNotice }, (store) =>

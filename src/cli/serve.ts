@@ -34,11 +34,7 @@ interface ServeOptions {
   readonly read: () => Config
 }
 
-/**
- * Runs the service until a signal stops it or its store fails. Only this module wires everything.
- *
- * @throws OperatorError when the service can't start
- */
+/** Runs the service until a signal stops it or its store fails. Only this module wires everything. */
 export async function serve(config: Config, { notice, read }: ServeOptions): Promise<void> {
   const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)

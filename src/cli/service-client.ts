@@ -177,10 +177,10 @@ function messageIn(text: string): string | undefined {
 }
 
 interface RetryOptions {
-  /** Milliseconds for which to retry. */
-  readonly time: number
-  /** Ends a pause between two attempts. */
-  readonly signal: AbortSignal
+  /** Milliseconds. */
+  readonly retryFor: number
+  /** Ends a pause between two attempts, which then throws the signal's reason. */
+  readonly stop: AbortSignal
   /** Called before the first pause. */
   readonly onWait: (error: Unavailable) => void
 }
@@ -238,13 +238,9 @@ const joined = (batches: readonly Batch[]): Batch => ({
 const FIRST_PAUSE = 200
 const MAX_PAUSE = 5000
 
-/**
- * Retries at growing intervals while the service is unavailable.
- *
- * @throws Unavailable when the service stays unavailable for the whole time; the signal's reason
- */
-async function retry<T>(attempt: () => Promise<T>, { time, signal, onWait }: RetryOptions): Promise<T> {
-  const deadline = performance.now() + time
+/** Retries at growing intervals while the service is unavailable. At last throws its Unavailable. */
+async function retry<T>(attempt: () => Promise<T>, { retryFor, stop, onWait }: RetryOptions): Promise<T> {
+  const deadline = performance.now() + retryFor
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, MAX_PAUSE)) {
     try {
       return await attempt()
@@ -253,7 +249,7 @@ async function retry<T>(attempt: () => Promise<T>, { time, signal, onWait }: Ret
       const wait = Math.max(pause, error.retryAfter)
       if (performance.now() + wait > deadline) throw error
       if (pause === FIRST_PAUSE) onWait(error)
-      await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted())
+      await sleep(wait, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
     }
   }
 }

@@ -18,7 +18,6 @@ export interface CheckFlags extends Flags {
   readonly reindex?: true
 }
 
-/** @throws OperatorError when the backup fails */
 export async function backupStore(file: string, flags: Flags, { store }: Config): Promise<void> {
   giveWayToServices()
   const stopped = 'no backup was written'
@@ -26,7 +25,6 @@ export async function backupStore(file: string, flags: Flags, { store }: Config)
   tell(flags, report, [`done: ${report.file} holds ${content(report)} in ${count(report.bytes)} bytes, verified`])
 }
 
-/** @throws OperatorError when the restore fails */
 export async function restoreStore(file: string, flags: RestoreFlags, { store, auditLog }: Config): Promise<void> {
   const replace = flags.replace === true
   using audit = new CommandAudit(auditLog, [store], commandActor('restore'))
@@ -95,7 +93,7 @@ function tell({ json, quiet }: Flags, report: object, lines: readonly string[]):
 /** Milliseconds that a service may take to answer. */
 const TIMEOUT = 30_000
 
-/** Sets the exit code 1 when the service is not ready. @throws OperatorError when the status can't be read */
+/** Sets the exit code 1 when the service is not ready. */
 export async function showStatus(flags: Flags, config: Config): Promise<void> {
   const target = targetOf(flags, config)
   if (target.kind === 'store') {
@@ -206,11 +204,7 @@ export interface DistributeFlags extends Flags {
   readonly shards?: number
 }
 
-/**
- * Distributes a store over the workers of a Citus coordinator, and prints each step.
- *
- * @throws OperatorError when the store can't be distributed
- */
+/** Distributes a store over the workers of a Citus coordinator, and prints each step. */
 export async function distribute({ shards, quiet = false }: DistributeFlags, { store }: Config): Promise<void> {
   let state: ProgressState = { doing: 'preparing', rows: 0 }
   const progress = new Progress(() => state, quiet)
