@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -171,11 +171,15 @@ test('a copy fails if the stores differ at its end, and says how', async (t) => 
 
 test('copy refuses wrong arguments with the reason, and copies nothing', async (t) => {
   const folder = tempFolder(t)
+  const settings = join(tempFolder(t), 'own.conf')
+  writeFileSync(settings, 'PGSSLMODE=nonsense\n')
+  const named = ['copy', '--config', settings, '--from', 'sqlite:a.db', '--to', 'postgres://h/d']
   const wrong: [string[], RegExp, number][] = [
     [['copy'], /--from/, 2],
     [['copy', '--from', 'sqlite:a.db'], /--to/, 2],
     [['copy', '--from', 'mysql://me:secret@x', '--to', 'sqlite:b.db'], /^plantstore: --from: is neither/, 2],
     [['copy', '--from', 'sqlite:a.db', '--to', 'postgres://h:x/d'], /^plantstore: --to: names an invalid host/, 2],
+    [named, /^plantstore: --to: has a sslmode that is none of disable, /, 2],
     [['copy', '--from', 'sqlite:a.db', '--to', 'sqlite:a.db'], /are the same store/, 2],
     [['copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db'], /^plantstore: store a\.db: it does not exist/, 1],
   ]
