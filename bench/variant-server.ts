@@ -61,7 +61,6 @@ const app = buildApp({
   store,
   log: openLog(config).log,
   state,
-  writes: store.writes,
 })
 await app.listen({ host: config.host, port: config.port })
 console.log('Ready')

@@ -126,7 +126,7 @@ test('starting, using and stopping the service releases all resources', async (t
   await assertNoLeak(t, async () => {
     const store = await open(path)
     cleanUp(t, () => store.close())
-    const app = buildApp({ config, contract, store, log, state: { current: 'serving' }, writes: store.writes })
+    const app = buildApp({ config, contract, store, log, state: { current: 'serving' } })
     await app.listen({ host: config.host, port: 0 })
     const { port } = app.server.address() as AddressInfo
     const body = '{"id":1,"name":"a"}'

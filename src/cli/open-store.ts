@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { WriteStats } from '../base/group-commit.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
-import type { Store, StorePool } from '../domain/store.ts'
+import type { Store } from '../domain/store.ts'
 import type { Token } from '../domain/token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../domain/upkeep.ts'
+import type { ServedStore } from '../http/metrics/service-metrics.ts'
 import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
 import type { PostgresStoreOptions } from '../postgres/store.ts'
 import { type ChangesKeep, DEFAULT_CHANGES_KEEP, type StoreAddress, shownStore } from '../settings/config.ts'
@@ -19,18 +19,8 @@ interface OpenOptions
   readonly changesKeep?: ChangesKeep
 }
 
-export interface OpenStore extends Store {
-  readonly writes: WriteStats
-  /** The number of changes that the search index lacks; absent for an engine whose writes update the index. */
-  readonly indexBehind?: number
-  /** The use of the pool; absent for an engine without one. */
-  readonly pool?: StorePool
-  /** The reachable part of a sharded store; undefined while it is not sharded. Absent for an engine without shards. */
-  readonly shardState?: { readonly shards: number; readonly outOfReach: number } | undefined
-}
-
 /** Opens a store by its address. Only this module knows the engines, and it loads only the engine of the address. */
-export async function openStore(address: StoreAddress, { changesKeep, ...options }: OpenOptions): Promise<OpenStore> {
+export async function openStore(address: StoreAddress, { changesKeep, ...options }: OpenOptions): Promise<ServedStore> {
   if (address.engine === 'postgres') {
     const { PostgresStore } = await import('../postgres/store.ts')
     const history = changesKeep === undefined ? {} : historyOf(changesKeep, options.changesKeepSize)

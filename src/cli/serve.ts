@@ -105,17 +105,13 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
       audit: trail.audit,
       issuer: await issuerOf(config, log),
       state: shutdown.state,
-      writes: store.writes,
       logLines,
       auditLines: trail.lines,
-      indexBehind: () => store.indexBehind,
-      pool: store.pool,
       backups,
       certificate,
       pair: certificate?.pair,
       delivery,
       facts: { version: version(), engine: config.store.engine, bytes },
-      shards: 'shardState' in store ? () => store.shardState : undefined,
     })
     shutdown.closeLater('the HTTP server', () => closeApp(app))
     certificate?.follow((pair) => app.useCertificate(pair))

@@ -54,7 +54,7 @@ export interface App {
 
 /** Builds the HTTP side of the service from its contract. It does not listen. */
 export function buildApp(options: AppOptions): App {
-  const { config, contract, store, log, audit = NO_AUDIT, state, pool, shards, pair, delivery } = options
+  const { config, contract, store, log, audit = NO_AUDIT, state, pair, delivery } = options
   const metrics = serviceMetrics(options)
   const addresses = new ClientAddresses(config.trustedProxies)
   const cors = config.corsOrigins === undefined ? undefined : new Cors(config.corsOrigins)
@@ -74,13 +74,17 @@ export function buildApp(options: AppOptions): App {
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
   const deferred = new DeferredTasks()
-  const admission = new Admission(config, { tokens: new TokenWatch(auth), deferred, maxLongWork: pool?.maxLongWork })
+  const admission = new Admission(config, {
+    tokens: new TokenWatch(auth),
+    deferred,
+    maxLongWork: store.pool?.maxLongWork,
+  })
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
   const bodies = new BodyMemory(config)
   const overload = new Overload(config)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
-  const monitoring = monitoringHandlers(store, responder, state, metrics, shards)
+  const monitoring = monitoringHandlers(store, responder, state, metrics)
   const streams = store.changes && new ChangeStreams(store.changes, state, stopping.signal)
   streams?.describe(metrics)
   const { signal } = stopping

@@ -1,10 +1,9 @@
 import { isLoopback } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
-import type { Store } from '../domain/store.ts'
 import type { ListenAddress } from '../settings/config.ts'
 import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { ShardState } from './metrics/service-metrics.ts'
+import type { ServedStore, ShardState } from './metrics/service-metrics.ts'
 import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port/port.ts'
 import { DeferredTasks } from './port/turns.ts'
@@ -62,11 +61,10 @@ const CHECK_TTL = 1000
 
 /** The handlers of liveness, readiness and metrics: for supervisors, load balancers and Prometheus. */
 export function monitoringHandlers(
-  store: Store,
+  store: ServedStore,
   responder: Responder,
   state: ServiceState,
   metrics: Metrics,
-  shards: (() => ShardState | undefined) | undefined,
 ): Pick<Handlers, 'getLiveness' | 'getReadiness' | 'getMetrics'> {
   let checkedAt = Number.NEGATIVE_INFINITY
   let check: Promise<unknown> = Promise.resolve()
@@ -86,7 +84,7 @@ export function monitoringHandlers(
     getLiveness: (exchange) => reply(exchange, JSON_TYPE, '{"status":"live"}'),
     getReadiness(exchange) {
       if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
-      return checkStore().then(() => reply(exchange, JSON_TYPE, ready(shards?.())))
+      return checkStore().then(() => reply(exchange, JSON_TYPE, ready(store.shardState)))
     },
     getMetrics: (exchange) => metrics.text().then((text) => reply(exchange, metrics.contentType, text)),
   }

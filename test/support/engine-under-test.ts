@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
-import { type OpenStore, openStore } from '../../src/cli/open-store.ts'
+import { openStore } from '../../src/cli/open-store.ts'
+import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
 import { type Config, readConfig } from '../../src/settings/config.ts'
 import { emptyDatabase, lockPlants, newDatabase, plantsOf, query } from './postgres.ts'
 
@@ -16,7 +17,7 @@ export interface StoredRow {
 
 /** A new store of one engine, with methods that reach the store without the service. */
 export interface EngineUnderTest {
-  readonly store: OpenStore
+  readonly store: ServedStore
   /** The value for `--store`. */
   readonly address: string
   /** The file or database of the store, which no answer may name. */
@@ -145,7 +146,7 @@ async function openPostgres(config: Config): Promise<EngineUnderTest> {
   }
 }
 
-function open(address: string, config: Config): Promise<OpenStore> {
+function open(address: string, config: Config): Promise<ServedStore> {
   return openStore(readConfig({ store: address }, {}).store, {
     serving: true,
     create: true,

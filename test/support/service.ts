@@ -65,9 +65,6 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
     log,
     issuer: issuerOf(config, log),
     state,
-    writes: store.writes,
-    indexBehind: () => store.indexBehind,
-    pool: store.pool,
     pair: certificate(),
     delivery,
   })

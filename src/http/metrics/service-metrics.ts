@@ -12,6 +12,16 @@ export interface ShardState {
   readonly outOfReach: number
 }
 
+/** A store with what the metrics show of it. An engine lacks what it has no part for. */
+export interface ServedStore extends Store {
+  readonly writes: WriteStats
+  /** Changes that the search index lacks. */
+  readonly indexBehind?: number
+  readonly pool?: StorePool
+  /** Undefined while the store is not sharded. */
+  readonly shardState?: ShardState | undefined
+}
+
 interface ServiceFacts {
   readonly version: string
   readonly engine: string
@@ -28,15 +38,10 @@ export interface ServedCertificate {
 /** The parts of the service that the metrics read. */
 export interface ObservedParts {
   readonly config: Config
-  readonly store: Store
-  readonly writes: WriteStats
+  readonly store: ServedStore
   /** The writers of the log and of the audit log. */
   readonly logLines?: { readonly bound: BoundUse }
   readonly auditLines?: { readonly bound: BoundUse }
-  /** Changes that the search index lacks; undefined for an engine whose writes update the index. */
-  readonly indexBehind?: () => number | undefined
-  /** The pool of connections to the store; undefined for an engine without one. */
-  readonly pool?: StorePool | undefined
   /** The results of scheduled backups; undefined without a schedule. */
   readonly backups?: BackupsMade | undefined
   /** Undefined: the service has no TLS. */
@@ -45,19 +50,16 @@ export interface ObservedParts {
   readonly facts?: ServiceFacts | undefined
   /** Delivers to webhooks; undefined without a log of changes. */
   readonly delivery?: WebhookDelivery | undefined
-  /** The shards of a store that can be sharded. Returns undefined while it is not sharded. */
-  readonly shards?: (() => ShardState | undefined) | undefined
 }
 
 /** Registers the metrics of all parts but the HTTP side, which adds its own to the result. */
 export function serviceMetrics(parts: ObservedParts): Metrics {
-  const { store, writes, logLines, auditLines, indexBehind, pool, backups, certificate, delivery, facts, shards } =
-    parts
+  const { store, logLines, auditLines, backups, certificate, delivery, facts } = parts
   const metrics = new Metrics()
-  observeWrites(metrics, writes)
+  observeWrites(metrics, store.writes)
   new PlantCount(store).describe(metrics)
-  if (indexBehind?.() !== undefined) metrics.value('plantstore_search_index_behind', () => indexBehind() ?? 0)
-  if (pool !== undefined) observePool(metrics, pool)
+  if (store.indexBehind !== undefined) metrics.value('plantstore_search_index_behind', () => store.indexBehind ?? 0)
+  if (store.pool !== undefined) observePool(metrics, store.pool)
   if (delivery !== undefined) observeWebhooks(metrics, delivery)
   if (backups !== undefined) {
     metrics.value('plantstore_backup_newest_timestamp_seconds', () => backups.newest)
@@ -74,9 +76,9 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
     if (bytes !== undefined) metrics.value('plantstore_store_bytes', () => bytes().store)
     if (bytes !== undefined) metrics.value('plantstore_store_log_bytes', () => bytes().log)
   }
-  if (shards !== undefined) {
-    metrics.value('plantstore_shards', () => shards()?.shards ?? 0)
-    metrics.value('plantstore_shards_out_of_reach', () => shards()?.outOfReach ?? 0)
+  if ('shardState' in store) {
+    metrics.value('plantstore_shards', () => store.shardState?.shards ?? 0)
+    metrics.value('plantstore_shards_out_of_reach', () => store.shardState?.outOfReach ?? 0)
   }
   if (logLines !== undefined) metrics.bounds({ logBuffer: () => logLines.bound })
   if (auditLines !== undefined) metrics.bounds({ auditBuffer: () => auditLines.bound })
