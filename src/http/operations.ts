@@ -18,6 +18,8 @@ export interface Operation {
   readonly parameters: ParameterReader
   /** The media types of the body; empty for an operation that takes no body. */
   readonly mediaTypes: readonly string[]
+  /** Whether a request without a body is good, although the operation takes one. */
+  readonly isBodyOptional: boolean
   /** The media types of successful answers; empty where these have no body, or where the operation may redirect. */
   readonly produces: readonly string[]
   /** The request headers on which the answers depend, as the header Vary names them. */
@@ -52,7 +54,7 @@ export interface OperationObject {
   readonly operationId?: string
   readonly security?: readonly Requirement[]
   readonly parameters?: readonly (ParameterObject | Reference)[]
-  readonly requestBody?: { readonly content: Content; readonly 'x-streamed'?: boolean }
+  readonly requestBody?: { readonly content: Content; readonly required?: boolean; readonly 'x-streamed'?: boolean }
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
 }
 interface Reference {
@@ -115,6 +117,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     scopes: scopesOf(document, id, object.security ?? document.security ?? []),
     parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
     mediaTypes: Object.keys(content),
+    isBodyOptional: object.requestBody?.required === false,
     produces,
     vary: varyOf(method, object, produces),
     isStreamed: object.requestBody?.['x-streamed'] ?? false,

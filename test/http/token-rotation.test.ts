@@ -58,6 +58,19 @@ suite('a rotation over HTTP', () => {
     assert.equal((await service.send('GET', '/plants', as(secret))).status, 200)
   })
 
+  test('takes no body for an empty one, and refuses one of another type', async (t) => {
+    const service = await withService(t)
+    const old = await createdToken(service, NEW)
+    const bare = await service.send('POST', `/tokens/${old.id}/rotate`)
+    assert.equal(bare.status, 201, bare.body)
+    const end = (await listed(service)).find((one) => one.id === old.id)?.expiresAt ?? ''
+    assert.ok(Math.abs(Date.parse(end) - Date.now() - 86_400_000) < 60_000, end)
+    const body = 'overlapSeconds=0'
+    const form = await service.send('POST', `/tokens/${old.id}/rotate`, { body })
+    assert.equal(errorOf(form), 41501)
+    assert.equal((await listed(service)).find((one) => one.id === old.id)?.expiresAt, end)
+  })
+
   test('is the same token when it is repeated with the same key, also by the token itself', async (t) => {
     const service = await withService(t)
     const old = await createdToken(service, MANAGER)

@@ -309,6 +309,7 @@ suite('a webhook', () => {
     await service.send('POST', `/webhooks/${id}/test`)
     verify(last)
     assert.throws(() => verify(fresh))
+    assert.equal((await service.send('POST', `/webhooks/${id}/secret`)).status, 200, 'no body is as good as {}')
     for (const overlapSeconds of [-1, 604_801, 1.5, '1']) {
       assert.equal(errorOf(await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)
     }

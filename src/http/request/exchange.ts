@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
@@ -130,6 +130,10 @@ export function readBody(
   refuse: (refusal: unknown) => void,
 ): void {
   const { request } = exchange
+  if (operation.isBodyOptional && hasNoBody(request.headers)) {
+    use(NO_MEMBERS)
+    return
+  }
   checkBodyHeaders(exchange, operation, memory.bodyLimit)
   if (request.readableEnded) {
     use(EMPTY)
@@ -164,7 +168,14 @@ export function readBody(
   exchange.askForBody(drop)
 }
 
+/** Whether the headers announce neither a body nor its type (RFC 9112 section 6.3). */
+const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type'] === undefined &&
+  headers['transfer-encoding'] === undefined &&
+  Number(headers['content-length'] ?? 0) === 0
+
 const EMPTY = Buffer.alloc(0)
+const NO_MEMBERS = Buffer.from('{}')
 
 /**
  * Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes.
