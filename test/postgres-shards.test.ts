@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { hashInt8, ShardMap } from '../src/postgres/sharding/shard-map.ts'
+import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
-import { newDatabase, query } from './support/postgres.ts'
+import { createPlant } from './support/create-plant.ts'
+import { openStore } from './support/open-postgres.ts'
+import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { run } from './support/process.ts'
+import { plant } from './support/store-under-test.ts'
 
 const IDS = [
   0n,
@@ -48,6 +53,50 @@ test('an id whose hash is the lowest of a shard belongs to that shard, and the o
     assert.equal(withBorder(hash).shardOf(id).number, 'behind', `${id}`)
     assert.equal(withBorder(hash + 1).shardOf(id).number, 'before', `${id}`)
   }
+})
+
+/** Four shards of the plants on two servers, in tables like those of Citus; the plants stay in one table. */
+const SHARDS = `SET allow_system_table_mods = on;
+  CREATE TABLE pg_catalog.pg_dist_partition AS SELECT 'plants'::regclass AS logicalrelid, 'h' AS partmethod, '' AS partkey;
+  CREATE TABLE pg_catalog.pg_dist_shard AS SELECT 'plants'::regclass AS logicalrelid, n AS shardid,
+    (-2147483648 + n * 1073741824::bigint)::text AS shardminvalue FROM generate_series(0, 3) AS n;
+  CREATE TABLE pg_catalog.pg_dist_placement AS SELECT n AS placementid, n AS shardid, n % 2 AS groupid
+    FROM generate_series(0, 3) AS n;
+  CREATE TABLE pg_catalog.pg_dist_node AS SELECT n AS groupid, 'host' AS nodename, n AS nodeport, 'primary' AS noderole
+    FROM generate_series(0, 1) AS n;
+  CREATE FUNCTION pg_catalog.column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS $$ SELECT 'id' $$`
+/** Notes for each statement on how many shards it inserts plants. */
+const NOTES = `CREATE TABLE notes (shards bigint);
+  CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO notes SELECT count(DISTINCT (hashint8(id) + 2147483648) / 1073741824) FROM added; RETURN NULL;
+  END $$;
+  CREATE TRIGGER note AFTER INSERT ON plants REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION note()`
+
+test('a store with shards writes as any other, with the plants of one shard in each statement', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  await (await openStore(t, url)).close()
+  await query(url, SHARDS)
+  await query(url, NOTES)
+  const store = await openStore(t, url)
+  assert.deepEqual(store.shardState, { shards: 4, outOfReach: 0 })
+  const plants = Array.from({ length: 300 }, (_, i) => plant(BigInt(i), `plant ${i}`))
+  const twice = await Promise.allSettled(
+    [...plants, plant(7n, 'another')].map((one) => createPlant(store, one, { mustBeNew: false })),
+  )
+  assert.deepEqual(Map.groupBy(twice, ({ status }) => status).get('fulfilled')?.length, 300)
+  await Promise.all([
+    ...plants.slice(0, 50).map(({ id }) => store.deletePlant(id, NO_EXPECTATION, TESTER)),
+    ...plants.slice(50, 100).map(({ id }) => store.updatePlant(id, { tag: 'new' }, NO_EXPECTATION, TESTER)),
+  ])
+  const rows = [...plants, plant(400n), plant(400n, 'again')]
+  const results = await store.importPlants(rows, 'update', TESTER)
+  const expected = plants.map((_, i) => (i < 50 ? 'added' : i < 100 ? 'updated' : 'unchanged'))
+  assert.deepEqual(results, [...expected, 'added', 'updated'])
+  assert.deepEqual(await plantsOf(url), [...plants, plant(400n, 'again')])
+  const found = await Promise.all(plants.map(({ id }) => store.getPlant(id)))
+  assert.deepEqual(found, plants)
+  const notes = await query<{ shards: string }>(url, 'SELECT DISTINCT shards FROM notes WHERE shards > 0')
+  assert.deepEqual(notes, [{ shards: '1' }])
 })
 
 test('plantstore distribute refuses a PostgreSQL without Citus, a file and an invalid number of shards', async (t) => {
