@@ -3,8 +3,7 @@ import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-q
 import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
-import { withWide } from './search-statement.ts'
+import { ordering, storableTags, tagIsOneOf, withWide } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000

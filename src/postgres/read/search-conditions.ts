@@ -100,27 +100,33 @@ function wholeOrPrefix(word: string, parameter: Parameter, options: QueryOptions
 }
 
 /**
- * Common table expressions for the plants of a query whose words are in wide_words, and perhaps other such plants. The
- * last one, `wide`, has the columns of plants.
+ * Adds the plants of a query whose words are in wide_words, and perhaps other such plants, to a SELECT of its others.
+ *
+ * @param tables the statement's common table expressions, to which it adds its own
+ * @param condition which of these plants to add, as a WHERE clause
  */
-export function widePlants(
+export function withWide(
   { tags, words, order, after }: Pick<PlantQuery, 'tags' | 'words'> & Partial<PlantQuery>,
   parameter: Parameter,
-): string[] {
+  tables: string[],
+  others: string,
+  condition = '',
+): string {
+  if (words.length === 0) return others
   const asked = words.toSorted((a, b) => b.length - a.length).slice(0, MAX_WIDE_WORDS)
-  const tables = asked.map((word, i) => {
+  for (const [i, word] of asked.entries()) {
     const { start, end } = rangeOf(word)
     const until = parameter(end)
     // A word with this beginning is in the block of the last word before `end`, or nowhere.
-    return `w${i} AS MATERIALIZED (SELECT plant FROM wide_words
-      WHERE first < ${until} AND until >= ${until} AND strpos(words, ${parameter(` ${start}`)}) > 0)`
-  })
+    tables.push(`w${i} AS MATERIALIZED (SELECT plant FROM wide_words
+      WHERE first < ${until} AND until >= ${until} AND strpos(words, ${parameter(` ${start}`)}) > 0)`)
+  }
   const ids = asked.map((_, i) => `SELECT plant FROM w${i}`).join(' INTERSECT ')
   const conditions = [`id IN (${ids})`, `words @@ ${parameter(WIDE_QUERY)}::tsquery`]
   if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
   if (order !== undefined && after !== undefined) conditions.push(isAfter(order, after, parameter))
-  const found = `SELECT id, name, tag, sort_key FROM plants WHERE ${conditions.join(' AND ')}`
-  return [...tables, `wide AS MATERIALIZED (${found})`]
+  tables.push(`wide AS MATERIALIZED (SELECT id, name, tag, sort_key FROM plants ${where(conditions)})`)
+  return `${others} UNION ALL SELECT id, name, tag, sort_key FROM wide${condition}`
 }
 
 /** A condition for a sort key that begins with a word, as a range of the index of names. */

@@ -3,7 +3,7 @@ import type { NewPlant } from '../../domain/plant.ts'
 import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { ordering, type Parameter, type Sources, widePlants } from './search-conditions.ts'
+import { ordering, type Sources, withWide } from './search-conditions.ts'
 
 /**
  * Bytes of text after which a page ends, with one extra plant. `octet_length` needs no read of the text. One UTF-16
@@ -60,24 +60,6 @@ export async function set(run: Run, sources: Sources, bound: number | undefined,
   const all = withWide(sources.query, parameter, tables, hits, condition)
   const { rows, counted } = await ask(run, sources.query, tables, all, 'SELECT count(*) FROM s0', values, page)
   return { rows, isRight: bound === undefined || (counted[0] ?? 0) <= bound }
-}
-
-/**
- * Adds the wide plants of a query to a SELECT of its other plants.
- *
- * @param tables the statement's common table expressions, to which it adds those of the wide plants
- * @param condition which wide plants to add, as a WHERE clause
- */
-export function withWide(
-  query: Pick<PlantQuery, 'tags' | 'words'> & Partial<PlantQuery>,
-  parameter: Parameter,
-  tables: string[],
-  others: string,
-  condition = '',
-): string {
-  if (query.words.length === 0) return others
-  tables.push(...widePlants(query, parameter))
-  return `${others} UNION ALL SELECT id, name, tag, sort_key FROM wide${condition}`
 }
 
 /** Runs a statement that selects the first hits, up to a page, and counts beside them. */
