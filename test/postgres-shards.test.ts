@@ -72,7 +72,7 @@ const NOTES = `CREATE TABLE notes (shards bigint);
   END $$;
   CREATE TRIGGER note AFTER INSERT ON plants REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION note()`
 
-test('a store with shards writes as any other, with the plants of one shard in each statement', async (t) => {
+test('a store with shards writes like one without, with the plants of one shard in each statement', async (t) => {
   const url = await newDatabase((work) => cleanUp(t, work))
   await (await openStore(t, url)).close()
   await query(url, SHARDS)
