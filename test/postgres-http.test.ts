@@ -15,8 +15,8 @@ const NOT_ABOUT_STORES = new Set([
   ...['failed-authentication', 'floods', 'forgetting', 'framing', 'get-plant', 'idle-connections', 'import'],
   ...['import-export', 'issuer-keys', 'jwt', 'jwt-floods', 'list-plants', 'methods', 'negotiation'],
   ...['operations', 'overload', 'paging', 'parameters', 'pipelining', 'plant-schemas', 'public-url'],
-  ...['raw-socket', 'refusal-log', 'request-id', 'resets', 'shared-turns', 'token-floods', 'token-rotation'],
-  ...['tokens'],
+  ...['raw-socket', 'refusal-log', 'request-id', 'resets', 'stream-lifetime', 'token-floods'],
+  ...['token-rotation', 'tokens'],
 ])
 
 /** Tests of the log of changes, which a distributed store does not keep. */
