@@ -63,14 +63,15 @@ async function save(page: Page): Promise<DrawnPage[]> {
 /** The pages that the browser gives to a printer. */
 async function print(page: Page): Promise<DrawnPage[]> {
   await page.getByRole('button', { name: 'Print', exact: true }).click()
-  await page.locator('.printed').waitFor({ state: 'attached' })
+  await page.locator('body[data-asked]').waitFor()
   const pdf = await page.pdf({ preferCSSPageSize: true })
-  await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
+  await page.evaluate(`document.body.removeAttribute('data-asked'), dispatchEvent(new Event('afterprint'))`)
   return drawPages(pdf, DPI)
 }
 
-/** Disables the dialog for printing, which nobody would close. */
-const withoutDialog = ({ page }: Opened): Promise<unknown> => page.evaluate('window.print = () => {}')
+/** Replaces the dialog for printing, which nobody would close. The page asks for it once the size of the sheet is set. */
+const withoutDialog = ({ page }: Opened): Promise<unknown> =>
+  page.evaluate(`window.print = () => document.body.setAttribute('data-asked', '')`)
 
 suite('labels', () => {
   const inBrowser = pageTests()
