@@ -27,11 +27,7 @@ const hasFilter = ({ tags, words }: PlantFilter): boolean => tags.length + words
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean => isByName(order) || hasFilter(filter)
 
 /** Plants that a read looks up in the store, because the index lacks them or has an old state of them. */
-export interface Unindexed {
-  readonly ids: ReadonlySet<bigint>
-  /** The tags in the old states; undefined for a state without a tag. */
-  readonly tags: ReadonlyMap<bigint, string | undefined>
-}
+export type Unindexed = ReadonlySet<bigint>
 
 /** A digest of a set of plants, whatever their order. */
 export interface Content {
@@ -115,16 +111,14 @@ export class Snapshot {
     }
     // Each change is some work, so a long log need not be read.
     if (index !== undefined) mustBeWithin((this.#changes.head() - index.position) * PLANT_WORK)
-    const tags = index === undefined ? new Map<bigint, string | undefined>() : this.#changes.tagsAt(index.position)
-    const ids = new Set(tags.keys())
+    const ids = index === undefined ? new Set<bigint>() : this.#changes.changedAfter(index.position)
     const changed = this.#statements.get(
       `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`,
       `[${Array.from(ids).join()}]`,
     )
     let work = Number(changed?.[0] ?? 0)
     mustBeWithin(work)
-    if (index !== undefined && !index.isScanning) return { ids, tags }
-    for (const id of tags.keys()) if (index?.scannedTo === undefined || id > index.scannedTo) tags.delete(id)
+    if (index !== undefined && !index.isScanning) return ids
     const { condition, values } = idsAfter(index?.scannedTo)
     const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id`
     for (const { 0: id, 1: some } of this.#statements.iterate(sql, ...values)) {
@@ -132,15 +126,15 @@ export class Snapshot {
       mustBeWithin(work)
       ids.add(id as bigint)
     }
-    return { ids, tags }
+    return ids
   }
 
   /** Returns a page of a query that needs the index, by the index and the plants that it lacks. */
   *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
-    const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed.ids) : new ResultPage(limit)
+    const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed) : new ResultPage(limit)
     // After the last plant of a full page, the index may have plants that precede some of the others.
     const end = indexed.isFull ? indexed.plants.at(-1) : undefined
-    const others = yield* this.#positions(query, end, unindexed.ids)
+    const others = yield* this.#positions(query, end, unindexed)
     if (others.length === 0) return indexed.plants
     const { order } = query
     const known = new Map(indexed.plants.map((plant) => [plant.id, plant]))
@@ -192,13 +186,17 @@ export class Snapshot {
   }
 
   /** Returns the counts of tags, from the index and the plants that it lacks. */
-  *tags(after: string | undefined, limit: number, { ids, tags }: Unindexed): Task<TagCount[]> {
+  *tags(after: string | undefined, limit: number, unindexed: Unindexed): Task<TagCount[]> {
     const changed = new Map<string, number>()
     const change = (tag: string | undefined, by: number) => {
       if (tag !== undefined) changed.set(tag, (changed.get(tag) ?? 0) + by)
     }
-    for (const tag of tags.values()) change(tag, -1)
-    for (const tag of tagsOf(this.#statements, ids)) {
+    const index = this.#index
+    const isCounted = (id: bigint) => !index?.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
+    for (const [id, tag] of index === undefined ? [] : this.#changes.tagsAt(index.position)) {
+      if (isCounted(id)) change(tag, -1)
+    }
+    for (const tag of tagsOf(this.#statements, unindexed)) {
       change(tag, 1)
       if (tag === undefined) yield
     }
@@ -227,7 +225,7 @@ export class Snapshot {
    *
    * @param end the last plant of the page, if it is known
    */
-  *#positions(query: PlantQuery, end: NewPlant | undefined, ids: ReadonlySet<bigint>): Task<Position[]> {
+  *#positions(query: PlantQuery, end: NewPlant | undefined, ids: Unindexed): Task<Position[]> {
     const { order, after } = query
     const last = end && positionOf(order, end)
     const isWanted = (position: Position) =>
