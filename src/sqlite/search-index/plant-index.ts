@@ -10,6 +10,9 @@ import {
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
 
+const LISTED = '(SELECT value FROM json_each(?))'
+const idsOf = (plants: readonly NewPlant[]): string => `[${plants.map(({ id }) => id).join()}]`
+
 /** Writes the entries of plants (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
 export class PlantIndex {
   readonly #statements: StatementCache
@@ -40,8 +43,7 @@ export class PlantIndex {
     this.#statements.run(insert, jsonOf(terms))
     for (const [tag, tagged] of Map.groupBy(inIdOrder, (plant) => plant.tag)) {
       if (tag === undefined) continue
-      const ids = `[${tagged.map(({ id }) => id).join()}]`
-      this.#statements.run('INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)', tag, ids)
+      this.#statements.run('INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)', tag, idsOf(tagged))
       this.#count(tag, tagged.length)
     }
   }
@@ -53,16 +55,17 @@ export class PlantIndex {
    * @throws IndexFault when an entry is missing
    */
   remove(plants: readonly NewPlant[], named: ReadonlySet<bigint>): void {
-    const isDone = (sql: string, first: string, id: bigint) => this.#statements.run(sql, first, id) === 1n
-    for (const plant of plants) {
-      const { id, tag } = plant
-      const isThere = named.has(id) || this.names.remove(plant)
-      this.#statements.run('DELETE FROM words WHERE rowid = ?', id)
-      this.#statements.run('DELETE FROM wide_words WHERE plant = ?', id)
-      const isTagged = tag === undefined || isDone('DELETE FROM tags WHERE tag = ? AND id = ?', tag, id)
-      if (!isThere || !isTagged) throw new IndexFault(`entries of the plant ${id} are missing`)
-      if (tag !== undefined) this.#count(tag, -1)
+    const isWhole = (sql: string, of: readonly NewPlant[], ...values: string[]) =>
+      this.#statements.run(sql, ...values, idsOf(of)) === BigInt(of.length)
+    let isThere = plants.every((plant) => named.has(plant.id) || this.names.remove(plant))
+    this.#statements.run(`DELETE FROM words WHERE rowid IN ${LISTED}`, idsOf(plants))
+    this.#statements.run(`DELETE FROM wide_words WHERE plant IN ${LISTED}`, idsOf(plants))
+    for (const [tag, tagged] of Map.groupBy(plants, (plant) => plant.tag)) {
+      if (tag === undefined) continue
+      isThere &&= isWhole(`DELETE FROM tags WHERE tag = ? AND id IN ${LISTED}`, tagged, tag)
+      this.#count(tag, -tagged.length)
     }
+    if (!isThere) throw new IndexFault('entries of plants are missing')
   }
 
   #addWide(id: bigint, terms: readonly string[]): void {
