@@ -18,6 +18,7 @@ import {
   replace,
   updated,
 } from './support/change-entries.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -41,7 +42,7 @@ function entryTests(suite: Suite, open: OpenStore): void {
     const start = Date.now()
     await createPlant(store, aloe, lenient)
     await replace(store, fern, OTHER)
-    await store.updatePlant(1n, { name: 'Moss', tag: null }, NO_EXPECTATION, TESTER)
+    await updatePlant(store, 1n, { name: 'Moss', tag: null }, NO_EXPECTATION, TESTER)
     await store.importPlants([aloe, plant(2n, '', ''), plant(2n, 'twice')], 'update', OTHER)
     await remove(store, 1n)
     await replace(store, fern)
@@ -68,12 +69,12 @@ function entryTests(suite: Suite, open: OpenStore): void {
     await createPlant(store, aloe, lenient)
     await assert.rejects(createPlant(store, fern, lenient), refusal(40901))
     await replace(store, aloe)
-    await store.updatePlant(1n, { name: 'Aloe' }, NO_EXPECTATION, TESTER)
+    await updatePlant(store, 1n, { name: 'Aloe' }, NO_EXPECTATION, TESTER)
     await store.importPlants([aloe, fern], 'add', TESTER)
     await store.importPlants([aloe], 'update', TESTER)
-    await assert.rejects(store.replacePlant(fern, { notAt: 'any' }, TESTER), refusal(41201))
-    await assert.rejects(store.updatePlant(1n, { name: 'x' }, { at: [] }, TESTER), refusal(41201))
-    await assert.rejects(store.deletePlant(1n, { at: [] }, TESTER), refusal(41201))
+    await assert.rejects(replacePlant(store, fern, { notAt: 'any' }, TESTER), refusal(41201))
+    await assert.rejects(updatePlant(store, 1n, { name: 'x' }, { at: [] }, TESTER), refusal(41201))
+    await assert.rejects(deletePlant(store, 1n, { at: [] }, TESTER), refusal(41201))
     await assert.rejects(remove(store, 2n), refusal(40402))
     const dryRun = await store.startDryRun('update')
     await dryRun.importPlants([fern, plant(5n)])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type Expectation, MAX_ID, MIN_ID, NO_EXPECTATION, versionOf } from '../src/domain/plant.ts'
 import type { Store } from '../src/domain/store.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
@@ -49,10 +50,10 @@ function getTests(suite: Suite, open: OpenStore): void {
   suite('a read returns every write acknowledged before it', async (t) => {
     const { store } = await open(t)
     for (let i = 0; i < 100; i++) {
-      await store.replacePlant(plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
+      await replacePlant(store, plant(1n, `version ${i}`), NO_EXPECTATION, TESTER)
       assert.deepEqual(await store.getPlant(1n), plant(1n, `version ${i}`))
     }
-    await store.deletePlant(1n, NO_EXPECTATION, TESTER)
+    await deletePlant(store, 1n, NO_EXPECTATION, TESTER)
     assert.equal(await store.getPlant(1n), undefined)
   })
 }
@@ -60,9 +61,9 @@ function getTests(suite: Suite, open: OpenStore): void {
 function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replace stores the plant, and returns whether one existed', async (t) => {
     const { store, reopen, plants } = await open(t)
-    assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'created')
-    assert.equal(await store.replacePlant(monstera, NO_EXPECTATION, TESTER), 'replaced')
-    assert.equal(await store.replacePlant(other, NO_EXPECTATION, TESTER), 'replaced')
+    assert.equal(await replacePlant(store, monstera, NO_EXPECTATION, TESTER), 'created')
+    assert.equal(await replacePlant(store, monstera, NO_EXPECTATION, TESTER), 'replaced')
+    assert.equal(await replacePlant(store, other, NO_EXPECTATION, TESTER), 'replaced')
     assert.deepEqual(await (await reopen()).getPlant(1n), other)
     assert.deepEqual(await plants(), [other])
   })
@@ -70,7 +71,7 @@ function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replace without a tag removes the tag, and one with an empty tag stores an empty tag', async (t) => {
     const { store } = await open(t)
     for (const tag of ['houseplant', undefined, '', undefined]) {
-      await store.replacePlant(plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
+      await replacePlant(store, plant(1n, 'Monstera', tag), NO_EXPECTATION, TESTER)
       assert.deepEqual(await store.getPlant(1n), plant(1n, 'Monstera', tag))
     }
   })
@@ -78,23 +79,23 @@ function replaceTests(suite: Suite, open: OpenStore): void {
   suite('a replace whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
-      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
-      assert.equal(await store.replacePlant(other, expected, TESTER), 'replaced')
+      await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
+      assert.equal(await replacePlant(store, other, expected, TESTER), 'replaced')
       assert.deepEqual(await plants(), [other])
     }
-    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
-    for (const expected of FAILING) await assert.rejects(store.replacePlant(other, expected, TESTER), refusal(41201))
+    await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
+    for (const expected of FAILING) await assert.rejects(replacePlant(store, other, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
   suite('if there is no plant, the expectation `at` always fails and `notAt` always holds', async (t) => {
     const { store, plants } = await open(t)
     for (const at of ['any', [versionOf(monstera)]] as const) {
-      await assert.rejects(store.replacePlant(monstera, { at }, TESTER), refusal(41201))
+      await assert.rejects(replacePlant(store, monstera, { at }, TESTER), refusal(41201))
     }
     assert.deepEqual(await plants(), [])
-    assert.equal(await store.replacePlant(monstera, { notAt: 'any' }, TESTER), 'created')
-    assert.equal(await store.replacePlant(plant(2n), { notAt: [versionOf(plant(2n))] }, TESTER), 'created')
+    assert.equal(await replacePlant(store, monstera, { notAt: 'any' }, TESTER), 'created')
+    assert.equal(await replacePlant(store, plant(2n), { notAt: [versionOf(plant(2n))] }, TESTER), 'created')
   })
 }
 
@@ -111,7 +112,7 @@ function updateTests(suite: Suite, open: OpenStore): void {
       [{ name: '', tag: 'herb' }, plant(1n, '', 'herb')],
     ] as const
     for (const [patch, whole] of steps) {
-      assert.deepEqual(await store.updatePlant(1n, patch, NO_EXPECTATION, TESTER), whole)
+      assert.deepEqual(await updatePlant(store, 1n, patch, NO_EXPECTATION, TESTER), whole)
       assert.deepEqual(await plants(), [whole])
     }
   })
@@ -119,19 +120,19 @@ function updateTests(suite: Suite, open: OpenStore): void {
   suite('an update whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
-      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
-      assert.equal((await store.updatePlant(1n, { name: 'Aloe' }, expected, TESTER)).name, 'Aloe')
+      await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
+      assert.equal((await updatePlant(store, 1n, { name: 'Aloe' }, expected, TESTER)).name, 'Aloe')
     }
-    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
+    await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
     for (const expected of FAILING)
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(41201))
+      await assert.rejects(updatePlant(store, 1n, { name: 'x' }, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 
   suite('an update of an absent plant rejects whatever its expectation, and creates no plant', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.updatePlant(1n, { name: 'x' }, expected, TESTER), refusal(40402))
+      await assert.rejects(updatePlant(store, 1n, { name: 'x' }, expected, TESTER), refusal(40402))
     }
     assert.deepEqual(await plants(), [])
   })
@@ -142,8 +143,8 @@ function deleteTests(suite: Suite, open: OpenStore): void {
     const { store, reopen, plants } = await open(t)
     await createPlant(store, monstera, lenient)
     await createPlant(store, plant(2n), lenient)
-    assert.equal(await store.deletePlant(1n, NO_EXPECTATION, TESTER), undefined)
-    await assert.rejects(store.deletePlant(1n, NO_EXPECTATION, TESTER), refusal(40402))
+    assert.equal(await deletePlant(store, 1n, NO_EXPECTATION, TESTER), undefined)
+    await assert.rejects(deletePlant(store, 1n, NO_EXPECTATION, TESTER), refusal(40402))
     const again = await reopen()
     assert.deepEqual(await plants(), [plant(2n)])
     assert.equal(await createPlant(again, other, { mustBeNew: true }), 'created')
@@ -152,24 +153,24 @@ function deleteTests(suite: Suite, open: OpenStore): void {
   suite('a delete whose expectation fails changes nothing and rejects', async (t) => {
     const { store, plants } = await open(t)
     for (const expected of HOLDING) {
-      await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
-      await store.deletePlant(1n, expected, TESTER)
+      await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
+      await deletePlant(store, 1n, expected, TESTER)
       assert.deepEqual(await plants(), [])
     }
     for (const expected of [...HOLDING, ...FAILING]) {
-      await assert.rejects(store.deletePlant(1n, expected, TESTER), refusal(40402))
+      await assert.rejects(deletePlant(store, 1n, expected, TESTER), refusal(40402))
     }
-    await store.replacePlant(monstera, NO_EXPECTATION, TESTER)
-    for (const expected of FAILING) await assert.rejects(store.deletePlant(1n, expected, TESTER), refusal(41201))
+    await replacePlant(store, monstera, NO_EXPECTATION, TESTER)
+    for (const expected of FAILING) await assert.rejects(deletePlant(store, 1n, expected, TESTER), refusal(41201))
     assert.deepEqual(await plants(), [monstera])
   })
 }
 
 /** The three writes that can have an expectation, on plant 1. */
 const WRITES: readonly ((store: Store, by: string, expected: Expectation) => Promise<unknown>)[] = [
-  (store, by, expected) => store.replacePlant(plant(1n, by), expected, TESTER),
-  (store, by, expected) => store.updatePlant(1n, { name: by }, expected, TESTER),
-  (store, _by, expected) => store.deletePlant(1n, expected, TESTER),
+  (store, by, expected) => replacePlant(store, plant(1n, by), expected, TESTER),
+  (store, by, expected) => updatePlant(store, 1n, { name: by }, expected, TESTER),
+  (store, _by, expected) => deletePlant(store, 1n, expected, TESTER),
 ]
 
 function raceTests(suite: Suite, open: OpenStore): void {
@@ -179,7 +180,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
       const [one, another] = [WRITES[round % 3], WRITES[Math.trunc(round / 3) % 3]]
       assert.ok(one && another)
       const before = plant(1n, `before ${round}`)
-      await store.replacePlant(before, NO_EXPECTATION, TESTER)
+      await replacePlant(store, before, NO_EXPECTATION, TESTER)
       const expected = { at: [versionOf(before)] }
       const results = await Promise.allSettled([one(store, 'one', expected), another(store, 'another', expected)])
       const losers = results.filter((result) => result.status === 'rejected')
@@ -200,7 +201,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
         assert.ok(now)
         const at = [versionOf(now)]
         const next = `${Number(now.name) + 1}`
-        await store.updatePlant(1n, { name: next }, { at }, TESTER).then(() => counted++, refusal(41201))
+        await updatePlant(store, 1n, { name: next }, { at }, TESTER).then(() => counted++, refusal(41201))
       }
     }
     await Promise.all(Array.from({ length: 8 }, client))
@@ -210,10 +211,10 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('concurrent updates of different members all take effect', async (t) => {
     const { store } = await open(t)
     for (let round = 0; round < 50; round++) {
-      await store.replacePlant(plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
+      await replacePlant(store, plant(1n, 'before', 'before'), NO_EXPECTATION, TESTER)
       await Promise.all([
-        store.updatePlant(1n, { name: 'after' }, NO_EXPECTATION, TESTER),
-        store.updatePlant(1n, { tag: 'after' }, NO_EXPECTATION, TESTER),
+        updatePlant(store, 1n, { name: 'after' }, NO_EXPECTATION, TESTER),
+        updatePlant(store, 1n, { tag: 'after' }, NO_EXPECTATION, TESTER),
       ])
       assert.deepEqual(await store.getPlant(1n), plant(1n, 'after', 'after'))
     }
@@ -222,7 +223,7 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('of concurrent replaces of a new id exactly one creates, and one of their plants stays', async (t) => {
     const { store, plants } = await open(t)
     const rivals = Array.from({ length: 200 }, (_, i) => plant(1n, `rival ${i}`))
-    const results = await Promise.all(rivals.map((rival) => store.replacePlant(rival, NO_EXPECTATION, TESTER)))
+    const results = await Promise.all(rivals.map((rival) => replacePlant(store, rival, NO_EXPECTATION, TESTER)))
     assert.equal(results.filter((result) => result === 'created').length, 1)
     const [last] = await plants()
     assert.ok(rivals.some((rival) => rival.name === last?.name))
@@ -231,13 +232,13 @@ function raceTests(suite: Suite, open: OpenStore): void {
   suite('a refused change does not affect the other changes of its group', async (t) => {
     const { store, plants } = await open(t)
     const results = await Promise.allSettled([
-      store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
-      store.deletePlant(5n, NO_EXPECTATION, TESTER),
-      store.replacePlant(plant(2n), { at: 'any' }, TESTER),
+      replacePlant(store, plant(1n), NO_EXPECTATION, TESTER),
+      deletePlant(store, 5n, NO_EXPECTATION, TESTER),
+      replacePlant(store, plant(2n), { at: 'any' }, TESTER),
       // Validation refuses this id before a store does. Here it stands for any refusal by an engine.
-      store.replacePlant(plant(2n ** 63n), NO_EXPECTATION, TESTER),
-      store.updatePlant(6n, { name: 'x' }, NO_EXPECTATION, TESTER),
-      store.replacePlant(plant(3n), NO_EXPECTATION, TESTER),
+      replacePlant(store, plant(2n ** 63n), NO_EXPECTATION, TESTER),
+      updatePlant(store, 6n, { name: 'x' }, NO_EXPECTATION, TESTER),
+      replacePlant(store, plant(3n), NO_EXPECTATION, TESTER),
     ])
     assert.deepEqual(
       results.map(({ status }) => status),

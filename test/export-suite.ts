@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { matches, PLANT_ORDERS } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 
@@ -29,7 +30,7 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     assert.equal(await store.countPlants(), 0)
     await importAll(store, MANY)
-    await store.deletePlant(0n, NO_EXPECTATION, TESTER)
+    await deletePlant(store, 0n, NO_EXPECTATION, TESTER)
     assert.equal(await store.countPlants(), MANY.length - 1)
   })
 
@@ -43,10 +44,10 @@ export function exportTests(suite: Suite, open: OpenStore): void {
         exported.push(...chunk)
         // In every order some of these plants come before the present position of the export, and others after it.
         await Promise.all([
-          store.deletePlant(MANY[exported.length % 100]?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
-          store.deletePlant(MANY.at(-exported.length % 100)?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
-          store.replacePlant(plant(BigInt(exported.length * 3 + 1), 'Aloe new'), NO_EXPECTATION, TESTER),
-          store.replacePlant(plant(3n * 1750n, `changed ${exported.length}`, 'new'), NO_EXPECTATION, TESTER),
+          deletePlant(store, MANY[exported.length % 100]?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
+          deletePlant(store, MANY.at(-exported.length % 100)?.id ?? 0n, NO_EXPECTATION, TESTER).catch(refusal(40402)),
+          replacePlant(store, plant(BigInt(exported.length * 3 + 1), 'Aloe new'), NO_EXPECTATION, TESTER),
+          replacePlant(store, plant(3n * 1750n, `changed ${exported.length}`, 'new'), NO_EXPECTATION, TESTER),
         ])
       }
       assert.deepEqual(exported, before)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import { PLANT_ORDERS, type PlantQuery, positionOf, words } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { anyId, anyText } from './support/plants.ts'
@@ -22,13 +23,13 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     for (let i = 0; i < 60; i++) {
       await createPlant(store, plant(BigInt(i), `new ${i}`, 'old'), { mustBeNew: true })
       assert.ok((await found('new')).includes(BigInt(i)))
-      await store.replacePlant(plant(BigInt(i), `changed ${i}`, 'other'), NO_EXPECTATION, TESTER)
+      await replacePlant(store, plant(BigInt(i), `changed ${i}`, 'other'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await found('new'), [])
       assert.deepEqual(await listAll(store, { tags: ['old'] }), [])
-      await store.updatePlant(BigInt(i), { tag: null }, NO_EXPECTATION, TESTER)
+      await updatePlant(store, BigInt(i), { tag: null }, NO_EXPECTATION, TESTER)
       assert.deepEqual(await found('other'), [])
       assert.ok((await found('chan')).includes(BigInt(i)))
-      if (i % 2 === 0) await store.deletePlant(BigInt(i), NO_EXPECTATION, TESTER)
+      if (i % 2 === 0) await deletePlant(store, BigInt(i), NO_EXPECTATION, TESTER)
       assert.equal((await found('chan')).includes(BigInt(i)), i % 2 === 1)
     }
   })
@@ -38,16 +39,16 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     const read = async () => [await store.getPlant(1n), ...(await store.listPlants(FIRST_PAGE, 10))]
     for (let i = 0; i < 30; i++) {
       const [one, other] = [plant(1n, `version ${i}`), plant(2n, 'another', String(i))]
-      await store.replacePlant(one, NO_EXPECTATION, TESTER)
+      await replacePlant(store, one, NO_EXPECTATION, TESTER)
       assert.deepEqual((await read())[0], one)
       await store.importPlants([other], 'update', TESTER)
       assert.deepEqual(await read(), [one, one, other])
       await createPlant(store, plant(3n), { mustBeNew: true })
       assert.deepEqual(await read(), [one, one, other, plant(3n)])
-      await store.deletePlant(3n, NO_EXPECTATION, TESTER)
+      await deletePlant(store, 3n, NO_EXPECTATION, TESTER)
       assert.deepEqual(await read(), [one, one, other])
     }
-    await store.deletePlant(1n, NO_EXPECTATION, TESTER)
+    await deletePlant(store, 1n, NO_EXPECTATION, TESTER)
     assert.deepEqual(await read(), [undefined, plant(2n, 'another', '29')])
   })
 
@@ -71,8 +72,8 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     const write = async (client: number) => {
       for (let i = 0; !isOver; i++) {
         const id = BigInt(((i * 97 + client * 31) % 1200) | 1)
-        await store.replacePlant(plant(id, `passing stay ${i % 50}`, 'stay'), NO_EXPECTATION, TESTER)
-        if (i % 3 !== 0) await store.deletePlant(id, NO_EXPECTATION, TESTER).catch(refusal(40402))
+        await replacePlant(store, plant(id, `passing stay ${i % 50}`, 'stay'), NO_EXPECTATION, TESTER)
+        if (i % 3 !== 0) await deletePlant(store, id, NO_EXPECTATION, TESTER).catch(refusal(40402))
       }
     }
     const writing = [0, 1, 2].map(write)
@@ -98,7 +99,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
     let isOver = false
     const writing = (async () => {
       for (let i = 0; !isOver; i++)
-        await store.replacePlant(plant(250n, `some changing ${i}`, 'some'), NO_EXPECTATION, TESTER)
+        await replacePlant(store, plant(250n, `some changing ${i}`, 'some'), NO_EXPECTATION, TESTER)
     })()
     try {
       for (let i = 0; i < 60; i++) {
@@ -161,7 +162,7 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
       async (written, asked, gone) => {
         await store.importPlants(written, 'update', TESTER)
         for (const one of written) plants.set(one.id, { id: one.id, name: one.name, tag: one.tag })
-        if (plants.delete(gone)) await store.deletePlant(gone, NO_EXPECTATION, TESTER)
+        if (plants.delete(gone)) await deletePlant(store, gone, NO_EXPECTATION, TESTER)
         for (const [filter, limit] of asked) {
           let whole: PlantQuery = { ...filter, order: filter.order, after: undefined }
           for (let page = 0; page < 3; page++) {

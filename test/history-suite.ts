@@ -17,6 +17,7 @@ import {
   replace,
   updated,
 } from './support/change-entries.ts'
+import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { EVERYTHING, exportAll, importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -34,7 +35,7 @@ export function historyTests(suite: Suite, open: OpenStore): void {
     await replace(store, fern)
     await remove(store, 1n)
     await Promise.all([replace(store, moss), createPlant(store, plant(7n), lenient)])
-    await store.updatePlant(1n, { tag: 'wet' }, NO_EXPECTATION, OTHER)
+    await updatePlant(store, 1n, { tag: 'wet' }, NO_EXPECTATION, OTHER)
     const wet = plant(1n, 'Moss', 'wet')
     const first = [updated(moss, wet, OTHER.id), created(moss), deleted(fern), updated(aloe, fern), created(aloe)]
     assert.deepEqual((await logOf(store).history(1n, undefined, 100)).map(known), first)
@@ -89,7 +90,7 @@ export function followTests(suite: Suite, open: OpenStore): void {
     const writer = async (seed: number) => {
       for (let i = 0; !writing.signal.aborted; i++) {
         const id = BigInt((i * 7919 + seed * 104729) % 4000)
-        if (i % 3 === 0) await store.deletePlant(id, NO_EXPECTATION, TESTER).catch(refusal(40402))
+        if (i % 3 === 0) await deletePlant(store, id, NO_EXPECTATION, TESTER).catch(refusal(40402))
         else await replace(store, plant(id, `${seed} ${i}`))
       }
     }

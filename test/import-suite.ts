@@ -10,6 +10,7 @@ import {
 import type { Batch } from '../src/import/batch.ts'
 import { runImport } from '../src/import/run-import.ts'
 import { TESTER } from './support/actor.ts'
+import { replacePlant } from './support/change-plant.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
@@ -144,7 +145,7 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const importing = importAll(store, all).finally(() => {
       isOver = true
     })
-    for (let i = 0; !isOver; i++) await store.replacePlant(plant(-1n, `meanwhile ${i}`), NO_EXPECTATION, TESTER)
+    for (let i = 0; !isOver; i++) await replacePlant(store, plant(-1n, `meanwhile ${i}`), NO_EXPECTATION, TESTER)
     await importing
     assert.deepEqual((await plants()).slice(1), all)
   })

@@ -8,6 +8,7 @@ import type { Actor } from '../src/domain/token.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { IndexThrottle } from '../src/sqlite/search-index/index-throttle.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -49,14 +50,14 @@ test('a token whose large plants are not indexed yet waits, and delays neither w
   await store.createPlant(large(1n), { mustBeNew: false }, ATTACKER)
   const waiting = [
     store.createPlant(large(2n), { mustBeNew: false }, ATTACKER),
-    store.replacePlant(plant(3n), NO_EXPECTATION, ATTACKER),
+    replacePlant(store, plant(3n), NO_EXPECTATION, ATTACKER),
     store.createPlant(plant(4n), { mustBeNew: false }, ATTACKER),
     store.importPlants([plant(5n)], 'add', ATTACKER),
   ]
   const ids = Array.from({ length: 50 }, (_, i) => BigInt(i + 100))
   await Promise.all(ids.map((id) => store.createPlant(plant(id, 'fern'), { mustBeNew: false }, OTHER)))
-  await store.replacePlant(plant(100n, 'moss'), NO_EXPECTATION, OTHER)
-  await store.deletePlant(101n, NO_EXPECTATION, OTHER)
+  await replacePlant(store, plant(100n, 'moss'), NO_EXPECTATION, OTHER)
+  await deletePlant(store, 101n, NO_EXPECTATION, OTHER)
   await store.importPlants([plant(99n, 'moss')], 'add', OTHER)
   const present = (await listAll(store)).map(({ id }) => id)
   assert.deepEqual(present, [1n, 99n, ...ids.filter((id) => id !== 101n)])
@@ -258,10 +259,10 @@ test('plants with very many words are found by each of them, in every order, and
   assert.deepEqual(widePlants(path), [-5n, 3n, 4n, 5n])
   await expectSearches(plants)
   const changed = plant(-5n, 'Rosa', 'fern')
-  await store.replacePlant(changed, NO_EXPECTATION, TESTER)
-  await store.deletePlant(4n, NO_EXPECTATION, TESTER)
+  await replacePlant(store, changed, NO_EXPECTATION, TESTER)
+  await deletePlant(store, 4n, NO_EXPECTATION, TESTER)
   while (!index.step().isDone);
-  await store.replacePlant(plant(6n, `${name} rosa zuletzt`), NO_EXPECTATION, TESTER)
+  await replacePlant(store, plant(6n, `${name} rosa zuletzt`), NO_EXPECTATION, TESTER)
   const present = [changed, ...plants.slice(1, 4), ...plants.slice(5, 6), plant(6n, `${name} rosa zuletzt`)]
   while (!index.step().isDone);
   assertIndexMatches(path)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { MAX_ID, MIN_ID, type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import { filterOf, PAGE_TEXT, PLANT_ORDERS, plantWords, positionOf, words } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { anyText } from './support/plants.ts'
@@ -92,7 +93,7 @@ function orderTests(suite: Suite, open: OpenStore): void {
       for (const [i, last] of whole.entries()) {
         const query = { ...EVERYTHING, order, after: positionOf(order, last) }
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
-        await store.deletePlant(last.id, NO_EXPECTATION, TESTER)
+        await deletePlant(store, last.id, NO_EXPECTATION, TESTER)
         assert.deepEqual(await store.listPlants(query, 100), whole.slice(i + 1))
         await createPlant(store, last, { mustBeNew: true })
       }
@@ -264,8 +265,8 @@ export function wideTests(suite: Suite, open: OpenStore): void {
     await importAll(store, plants)
     await assertFound(plants)
     const replaced = [plant(0n, 'fern'), plant(-1n, text('w')), plant(1n, text('\ufa0e'), 'wide')]
-    for (const one of replaced) await store.replacePlant(one, NO_EXPECTATION, TESTER)
-    await store.deletePlant(-2n, NO_EXPECTATION, TESTER)
+    for (const one of replaced) await replacePlant(store, one, NO_EXPECTATION, TESTER)
+    await deletePlant(store, -2n, NO_EXPECTATION, TESTER)
     const imported = [plant(10n, 'w'), plant(2n, text('한'))]
     await importAll(store, imported, 'update')
     const created = plant(20n, text('w', 9000), text('한', 9000))

@@ -11,6 +11,7 @@ import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { TESTER } from './support/actor.ts'
+import { replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -51,7 +52,7 @@ for (const limit of [1, 3]) {
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => [
         createPlant(store, plant(BigInt(i)), { mustBeNew: false }),
-        store.replacePlant(plant(BigInt(1000 + i)), NO_EXPECTATION, TESTER),
+        replacePlant(store, plant(BigInt(1000 + i)), NO_EXPECTATION, TESTER),
         store.importPlants([plant(BigInt(2000 + i))], 'add', TESTER),
         store.getPlant(BigInt(i)),
         store.listPlants(ALL, 10),
@@ -93,7 +94,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
   }
   const requests = [
     () => createPlant(store, plant(2n), { mustBeNew: false }),
-    () => store.replacePlant(plant(1n, 'other'), NO_EXPECTATION, TESTER),
+    () => replacePlant(store, plant(1n, 'other'), NO_EXPECTATION, TESTER),
     () => store.getPlant(1n),
     () => store.listPlants(ALL, 10),
     () => store.listTags(undefined, 10),

@@ -7,6 +7,7 @@ import { Pool } from '../src/postgres/pool/pool.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -30,8 +31,8 @@ test('every write waits for the disk, whatever synchronous_commit of the databas
     await query(url, `CREATE TRIGGER note AFTER ${events} ON ${table} FOR EACH ROW EXECUTE FUNCTION note()`)
   }
   await createPlant(store, plant(1n), { mustBeNew: true })
-  await store.replacePlant(plant(1n, 'another'), NO_EXPECTATION, TESTER)
-  await store.deletePlant(1n, NO_EXPECTATION, TESTER)
+  await replacePlant(store, plant(1n, 'another'), NO_EXPECTATION, TESTER)
+  await deletePlant(store, 1n, NO_EXPECTATION, TESTER)
   await store.importPlants([plant(2n)], 'add', TESTER)
   await store.importPlants([plant(2n, 'another')], 'update', TESTER)
   const one = token('x')
@@ -67,7 +68,7 @@ test('a write whose commit fails is refused and not stored', async (t) => {
       FOR EACH ROW EXECUTE FUNCTION fail()`,
   )
   await assert.rejects(createPlant(store, plant(1n), { mustBeNew: false }), refusal(50301))
-  await assert.rejects(store.replacePlant(plant(2n), NO_EXPECTATION, TESTER), refusal(50301))
+  await assert.rejects(replacePlant(store, plant(2n), NO_EXPECTATION, TESTER), refusal(50301))
   await assert.rejects(store.importPlants([plant(3n)], 'add', TESTER), refusal(50301))
   assert.deepEqual(await plantsOf(url), [])
 })

@@ -8,6 +8,7 @@ import { hashSecret } from '../src/domain/token.ts'
 import type { PostgresStore } from '../src/postgres/store.ts'
 import { ACTOR, assertDisjoint, keyOf } from './id-suite.ts'
 import { TESTER } from './support/actor.ts'
+import { replacePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { send } from './support/load.ts'
@@ -87,7 +88,7 @@ test('of two instances that expect the same version exactly one succeeds, a thou
     const expected = { at: [versionOf(current)] }
     const rivals = stores.map((_, i) => plant(1n, `round ${round} of instance ${i}`))
     const results = await Promise.allSettled(
-      stores.map((store, i) => store.replacePlant(rivals[i] ?? current, expected, TESTER)),
+      stores.map((store, i) => replacePlant(store, rivals[i] ?? current, expected, TESTER)),
     )
     const winners = rivals.filter((_, i) => results[i]?.status === 'fulfilled')
     assert.equal(winners.length, 1, `round ${round}`)
@@ -99,7 +100,9 @@ test('of two instances that expect the same version exactly one succeeds, a thou
 test('concurrent replaces by several instances all get true results, and the last plant stays', async (t) => {
   const { url, stores } = await twoStores(t)
   const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
-  const results = await Promise.all(rivals.map((rival, i) => stores[i % 2]?.replacePlant(rival, {}, TESTER)))
+  const results = await Promise.all(
+    rivals.map((rival, i) => replacePlant(stores[i % 2] ?? assert.fail(), rival, {}, TESTER)),
+  )
   assert.equal(results.filter((result) => result === 'created').length, 1)
   assert.equal(results.filter((result) => result === 'replaced').length, 99)
   const [left] = await plantsOf(url)
@@ -112,8 +115,8 @@ test('updates of different members by two instances both take effect', async (t)
   await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
   for (let round = 0; round < 200; round++) {
     await Promise.all([
-      first.updatePlant(1n, { name: `name ${round}` }, {}, TESTER),
-      second.updatePlant(1n, { tag: `tag ${round}` }, {}, TESTER),
+      updatePlant(first, 1n, { name: `name ${round}` }, {}, TESTER),
+      updatePlant(second, 1n, { tag: `tag ${round}` }, {}, TESTER),
     ])
     assert.deepEqual(await plantsOf(url), [plant(1n, `name ${round}`, `tag ${round}`)])
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { hashInt8, ShardMap } from '../src/postgres/sharding/shard-map.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { openStore } from './support/open-postgres.ts'
@@ -85,8 +86,8 @@ test('a store with shards writes like one without, with the plants of one shard 
   )
   assert.deepEqual(Map.groupBy(twice, ({ status }) => status).get('fulfilled')?.length, 300)
   await Promise.all([
-    ...plants.slice(0, 50).map(({ id }) => store.deletePlant(id, NO_EXPECTATION, TESTER)),
-    ...plants.slice(50, 100).map(({ id }) => store.updatePlant(id, { tag: 'new' }, NO_EXPECTATION, TESTER)),
+    ...plants.slice(0, 50).map(({ id }) => deletePlant(store, id, NO_EXPECTATION, TESTER)),
+    ...plants.slice(50, 100).map(({ id }) => updatePlant(store, id, { tag: 'new' }, NO_EXPECTATION, TESTER)),
   ])
   const rows = [...plants, plant(400n), plant(400n, 'again')]
   const results = await store.importPlants(rows, 'update', TESTER)

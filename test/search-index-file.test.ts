@@ -10,6 +10,7 @@ import type { Store } from '../src/domain/store.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import { copyAsAfterCrash, tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -99,8 +100,8 @@ const CHANGED = plant(7n, 'Another name', 'another tag')
 const AFTER = MANY.map((one) => (one.id === 7n ? CHANGED : one)).filter(({ id }) => id !== 8n)
 
 async function write(store: Store): Promise<void> {
-  await store.replacePlant(CHANGED, NO_EXPECTATION, TESTER)
-  await store.deletePlant(8n, NO_EXPECTATION, TESTER)
+  await replacePlant(store, CHANGED, NO_EXPECTATION, TESTER)
+  await deletePlant(store, 8n, NO_EXPECTATION, TESTER)
 }
 
 /** Closes the store, completes its index, and checks that the index contains exactly the plants. */

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -16,13 +17,13 @@ test('SQLite: the log of changes has each change in commit order, with the previ
   const { store } = await openSqlite(t, { path })
   await store.importPlants([plant(1n, 'one', 'old'), plant(-2n, 'two'), plant(1n, 'one', 'old')], 'add', TESTER)
   await store.importPlants([plant(3n), plant(1n, 'one', 'new'), plant(4n), plant(4n, 'four')], 'update', TESTER)
-  await store.replacePlant(plant(5n, 'five'), NO_EXPECTATION, TESTER)
-  await store.replacePlant(plant(5n, 'five'), NO_EXPECTATION, TESTER)
-  await store.replacePlant(plant(5n, 'fünf'), NO_EXPECTATION, TESTER)
-  await store.updatePlant(5n, { tag: '' }, NO_EXPECTATION, TESTER)
-  await store.updatePlant(5n, { name: 'fünf' }, NO_EXPECTATION, TESTER)
-  await assert.rejects(store.deletePlant(6n, NO_EXPECTATION, TESTER), refusal(40402))
-  await store.deletePlant(5n, NO_EXPECTATION, TESTER)
+  await replacePlant(store, plant(5n, 'five'), NO_EXPECTATION, TESTER)
+  await replacePlant(store, plant(5n, 'five'), NO_EXPECTATION, TESTER)
+  await replacePlant(store, plant(5n, 'fünf'), NO_EXPECTATION, TESTER)
+  await updatePlant(store, 5n, { tag: '' }, NO_EXPECTATION, TESTER)
+  await updatePlant(store, 5n, { name: 'fünf' }, NO_EXPECTATION, TESTER)
+  await assert.rejects(deletePlant(store, 6n, NO_EXPECTATION, TESTER), refusal(40402))
+  await deletePlant(store, 5n, NO_EXPECTATION, TESTER)
   assert.deepEqual(changesIn(path), [
     { position: 2n, kind: 'create', ids: [1n, -2n], name: null, tag: null },
     { position: 3n, kind: 'create', ids: [3n], name: null, tag: null },
@@ -63,8 +64,8 @@ test('SQLite: a change that the log of changes refuses is not stored', async (t)
   await store.importPlants([plant(1n, 'one'), plant(2n, 'two')], 'add', TESTER)
   const db = new DatabaseSync(path)
   db.exec("CREATE TRIGGER refusal BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'no room in the log'); END")
-  await assert.rejects(store.replacePlant(plant(1n, 'other'), NO_EXPECTATION, TESTER), refusal(50001))
-  await assert.rejects(store.deletePlant(1n, NO_EXPECTATION, TESTER), refusal(50001))
+  await assert.rejects(replacePlant(store, plant(1n, 'other'), NO_EXPECTATION, TESTER), refusal(50001))
+  await assert.rejects(deletePlant(store, 1n, NO_EXPECTATION, TESTER), refusal(50001))
   await assert.rejects(store.importPlants([plant(2n, 'other')], 'update', TESTER), refusal(50001))
   await assert.rejects(createPlant(store, plant(3n), { mustBeNew: false }), refusal(50001))
   db.exec('DROP TRIGGER refusal')

@@ -13,6 +13,7 @@ import { exportTests } from './export-suite.ts'
 import { freshnessTests, propertyTests } from './freshness-suite.ts'
 import { listTests } from './list-suite.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
@@ -188,10 +189,10 @@ test('SQLite: after any writes the index contains exactly the present plants', a
       'update',
     )
     if (round % 3 === 0) indexer.step()
-    for (const { id } of some.slice(0, 9)) await store.deletePlant(id, NO_EXPECTATION, TESTER)
+    for (const { id } of some.slice(0, 9)) await deletePlant(store, id, NO_EXPECTATION, TESTER)
     for (const { id } of some.slice(9, 15))
-      await store.updatePlant(id, { name: `changed ${round}`, tag: null }, NO_EXPECTATION, TESTER)
-    await store.replacePlant(plant(some[20]?.id ?? 0n, '', ''), NO_EXPECTATION, TESTER)
+      await updatePlant(store, id, { name: `changed ${round}`, tag: null }, NO_EXPECTATION, TESTER)
+    await replacePlant(store, plant(some[20]?.id ?? 0n, '', ''), NO_EXPECTATION, TESTER)
     if (round % 7 === 0) while (!indexer.step().isDone);
   }
   await store.close()

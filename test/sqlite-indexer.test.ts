@@ -10,6 +10,7 @@ import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/search-index/index-file.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -29,8 +30,8 @@ test('building the index continues after a restart, includes new writes, and rep
   let indexer = new Indexer(path, SMALL)
   const shares = [indexer.step().share]
   for (let i = 0; i < 10; i++) {
-    await store.replacePlant(plant(BigInt(i - 3000), `changed ${i}`), NO_EXPECTATION, TESTER)
-    await store.deletePlant(MANY[39 - i]?.id ?? 0n, NO_EXPECTATION, TESTER)
+    await replacePlant(store, plant(BigInt(i - 3000), `changed ${i}`), NO_EXPECTATION, TESTER)
+    await deletePlant(store, MANY[39 - i]?.id ?? 0n, NO_EXPECTATION, TESTER)
     await importAll(store, [plant(BigInt(i * 1000), 'new')])
     shares.push(indexer.step().share)
     indexer.close()
@@ -117,7 +118,7 @@ test('the store trims the log of changes up to the durable position of the index
   await until(() => changesIn(path).length === 1, 'the log of changes is not trimmed')
   assert.equal(changesIn(path)[0]?.position, 20n)
   const again = await reopen()
-  await again.deletePlant(3n, NO_EXPECTATION, TESTER)
+  await deletePlant(again, 3n, NO_EXPECTATION, TESTER)
   assert.deepEqual(
     changesIn(path).map(({ position }) => position),
     [20n, 21n],
@@ -225,7 +226,7 @@ test('a step that ends before the newest change indexes each plant as it was at 
   await importAll(store, states[0] ?? [])
   indexAll(path)
   for (const state of states.slice(1)) {
-    for (const changed of state) await store.replacePlant(changed, NO_EXPECTATION, TESTER)
+    for (const changed of state) await replacePlant(store, changed, NO_EXPECTATION, TESTER)
   }
   const indexer = new Indexer(path, SMALL)
   cleanUp(t, () => indexer.close())

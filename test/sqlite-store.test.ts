@@ -7,6 +7,7 @@ import { SqliteStore } from '../src/sqlite/store.ts'
 import { changeLogSuite } from './change-log-suite.ts'
 import { storeSuite } from './store-suite.ts'
 import { TESTER } from './support/actor.ts'
+import { replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
@@ -20,7 +21,7 @@ changeLogSuite('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))
 test('SQLite: changes beyond the queue are refused and not stored', async (t) => {
   const { store, plants } = await openSqlite(t, { maxWaiting: 10 })
   const all = Array.from({ length: 30 }, (_, i) => plant(BigInt(i)))
-  const results = await Promise.allSettled(all.map((one) => store.replacePlant(one, NO_EXPECTATION, TESTER)))
+  const results = await Promise.allSettled(all.map((one) => replacePlant(store, one, NO_EXPECTATION, TESTER)))
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10)
   for (const result of results) if (result.status === 'rejected') refusal(50302)(result.reason)
   assert.equal((await plants()).length, 10)
@@ -52,7 +53,7 @@ test('SQLite: repeated reads return the writes of another process', async (t) =>
   cleanUp(t, () => other.close())
   for (let i = 0; i < 20; i++) {
     const one = plant(1n, `version ${i}`)
-    await other.replacePlant(one, NO_EXPECTATION, TESTER)
+    await replacePlant(other, one, NO_EXPECTATION, TESTER)
     assert.deepEqual(await store.getPlant(1n), one)
     assert.deepEqual(await listAll(store, {}, 10), [one])
   }

@@ -11,6 +11,7 @@ import { importTests, wholeImportTests } from './import-suite.ts'
 import { listTests, wideTests } from './list-suite.ts'
 import { lookupTests } from './lookup-suite.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { EVERYTHING, exportAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
@@ -265,9 +266,9 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.tokens.touchToken('tok_any', new Date()),
       store.tokens.revokeToken('tok_any'),
       store.checkWritable(),
-      store.replacePlant(plant(1n), NO_EXPECTATION, TESTER),
-      store.updatePlant(1n, {}, NO_EXPECTATION, TESTER),
-      store.deletePlant(1n, NO_EXPECTATION, TESTER),
+      replacePlant(store, plant(1n), NO_EXPECTATION, TESTER),
+      updatePlant(store, 1n, {}, NO_EXPECTATION, TESTER),
+      deletePlant(store, 1n, NO_EXPECTATION, TESTER),
       store.importPlants([plant(1n)], 'add', TESTER),
     ]
     for (const write of writes()) await assert.rejects(write, refusal(50303))

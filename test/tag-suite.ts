@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { TESTER } from './support/actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
 
@@ -40,11 +41,11 @@ export function tagTests(suite: Suite, open: OpenStore): void {
         [1n, 2n, 3n].map((id) => plant(id, 'x', 'a')),
       )
       assert.deepEqual(await counts(), { a: 3 })
-      await store.replacePlant(plant(1n, 'x', 'b'), NO_EXPECTATION, TESTER)
+      await replacePlant(store, plant(1n, 'x', 'b'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), { a: 2, b: 1 })
-      await store.updatePlant(2n, { tag: null }, NO_EXPECTATION, TESTER)
+      await updatePlant(store, 2n, { tag: null }, NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), { a: 1, b: 1 })
-      for (const id of [1n, 2n, 3n]) await store.deletePlant(id, NO_EXPECTATION, TESTER)
+      for (const id of [1n, 2n, 3n]) await deletePlant(store, id, NO_EXPECTATION, TESTER)
       assert.deepEqual(await counts(), {})
     }
   })

@@ -211,8 +211,6 @@ export interface CreateOptions {
   readonly mustBeNew: boolean
 }
 
-export type ReplaceResult = 'created' | 'replaced'
-
 /**
  * The treatment of existing ids by an import. `add`: as by a create, put if absent or equal. `update`: the imported
  * plant replaces the one in the store, if that is as the `before` of the imported one says.
@@ -271,16 +269,6 @@ export function decideChange(change: PlantChange, present: NewPlant | undefined)
 
 function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
   return { id, name: patch.name ?? name, tag: patch.tag === undefined ? tag : (patch.tag ?? undefined) }
-}
-
-export function replaceResult({ result }: ChangeOutcome): ReplaceResult {
-  if (result !== 'created' && result !== 'replaced') throw new Error(`a replace cannot have the result ${result}`)
-  return result
-}
-
-export function updatedPlant(outcome: ChangeOutcome): NewPlant {
-  if (outcome.result !== 'updated') throw new Error(`an update cannot have the result ${outcome.result}`)
-  return outcome.plant
 }
 
 /**

@@ -1,15 +1,14 @@
 import type { ChangeLog } from './changes.ts'
 import type { IdStore } from './id-store.ts'
 import type {
+  ChangeOutcome,
   CreateOptions,
   CreateResult,
-  Expectation,
   ImportedPlant,
   ImportMode,
   ImportResult,
   NewPlant,
-  PlantPatch,
-  ReplaceResult,
+  PlantChange,
 } from './plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
 import type { Actor, TokenStore } from './token.ts'
@@ -71,26 +70,13 @@ export interface Store {
   getPlant(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined>
 
   /**
-   * Puts the plant, and replaces the one with its id. Resolves after the commit.
+   * Replaces, updates or deletes a plant. A replace puts a plant whose id is absent. Concurrent updates of different
+   * parts are both kept. Resolves after the commit.
    *
-   * @throws AppError 41201 when the expectation does not hold; nothing changes
+   * @throws AppError 40402 when an update or a delete finds no plant; 41201 when the expectation does not hold; nothing
+   *   changes
    */
-  replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult>
-
-  /**
-   * Changes parts of a plant. Resolves with the whole plant after the commit. Concurrent updates of different parts
-   * are both kept.
-   *
-   * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
-   */
-  updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant>
-
-  /**
-   * Deletes a plant. Resolves after the commit.
-   *
-   * @throws AppError 40402 when there is none; 41201 when the expectation does not hold; nothing changes
-   */
-  deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void>
+  changePlant(change: PlantChange, actor: Actor): Promise<ChangeOutcome>
 
   /**
    * Returns at most `limit` plants of the query, in its order, from its position on, from one snapshot. It sees every

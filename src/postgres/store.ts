@@ -1,17 +1,14 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import {
-  type CreateOptions,
-  type CreateResult,
-  type Expectation,
-  type ImportedPlant,
-  type ImportMode,
-  type ImportResult,
-  type NewPlant,
-  type PlantPatch,
-  type ReplaceResult,
-  replaceResult,
-  updatedPlant,
+import type {
+  ChangeOutcome,
+  CreateOptions,
+  CreateResult,
+  ImportedPlant,
+  ImportMode,
+  ImportResult,
+  NewPlant,
+  PlantChange,
 } from '../domain/plant.ts'
 import type { PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
@@ -141,16 +138,8 @@ export class PostgresStore implements Store {
     return this.#points.get(id, caller)
   }
 
-  async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
-    return replaceResult(await this.#queue.change({ kind: 'replace', plant, expected }, actor))
-  }
-
-  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant> {
-    return updatedPlant(await this.#queue.change({ kind: 'update', id, patch, expected }, actor))
-  }
-
-  async deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void> {
-    await this.#queue.change({ kind: 'delete', id, expected }, actor)
+  changePlant(change: PlantChange, actor: Actor): Promise<ChangeOutcome> {
+    return this.#queue.change(change, actor)
   }
 
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<NewPlant[]> {

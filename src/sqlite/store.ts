@@ -2,18 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
 import { AppError } from '../domain/errors.ts'
-import {
-  type CreateOptions,
-  type CreateResult,
-  type Expectation,
-  type ImportedPlant,
-  type ImportMode,
-  type ImportResult,
-  type NewPlant,
-  type PlantPatch,
-  type ReplaceResult,
-  replaceResult,
-  updatedPlant,
+import type {
+  ChangeOutcome,
+  CreateOptions,
+  CreateResult,
+  ImportedPlant,
+  ImportMode,
+  ImportResult,
+  NewPlant,
+  PlantChange,
 } from '../domain/plant.ts'
 import { isShortPage, type PlantFilter, type PlantOrder, type PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
@@ -151,16 +148,8 @@ export class SqliteStore implements Store {
     return this.#lookups.get(id, caller)
   }
 
-  async replacePlant(plant: NewPlant, expected: Expectation, actor: Actor): Promise<ReplaceResult> {
-    return replaceResult(await this.#writes.change({ kind: 'replace', plant, expected }, actor))
-  }
-
-  async updatePlant(id: bigint, patch: PlantPatch, expected: Expectation, actor: Actor): Promise<NewPlant> {
-    return updatedPlant(await this.#writes.change({ kind: 'update', id, patch, expected }, actor))
-  }
-
-  async deletePlant(id: bigint, expected: Expectation, actor: Actor): Promise<void> {
-    await this.#writes.change({ kind: 'delete', id, expected }, actor)
+  async changePlant(change: PlantChange, actor: Actor): Promise<ChangeOutcome> {
+    return this.#writes.change(change, actor)
   }
 
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<readonly NewPlant[]> {

@@ -210,7 +210,7 @@ suite('the audit log', () => {
     const service = await withService(t)
     const failing = () => Promise.reject(new AppError(50301, 'the store is out of reach'))
     t.mock.method(service.store, 'createPlant', failing)
-    t.mock.method(service.store, 'deletePlant', () => Promise.reject(new Error('a fault')))
+    t.mock.method(service.store, 'changePlant', () => Promise.reject(new Error('a fault')))
     await service.create({ id: 5, name: 'x' })
     await service.send('DELETE', '/plants/5')
     assert.deepEqual(linesOf(service).map(known), [

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ChangeEntry, ChangeLog, ChangeRequest } from '../../src/domain/changes.ts'
-import { type NewPlant, NO_EXPECTATION, type ReplaceResult } from '../../src/domain/plant.ts'
+import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
+import { deletePlant, replacePlant } from './change-plant.ts'
 import { plant } from './store-under-test.ts'
 
 export const OTHER = { id: 'tok_other', name: 'another' }
@@ -50,6 +51,6 @@ export const aloe = plant(1n, 'Aloe', 'succulent')
 export const fern = plant(1n, 'Fern', 'houseplant')
 export const moss = plant(1n, 'Moss')
 
-export const replace = (store: Store, one: NewPlant, actor = TESTER): Promise<ReplaceResult> =>
-  store.replacePlant(one, NO_EXPECTATION, actor)
-export const remove = (store: Store, id: bigint): Promise<void> => store.deletePlant(id, NO_EXPECTATION, TESTER)
+export const replace = (store: Store, one: NewPlant, actor = TESTER): Promise<'created' | 'replaced'> =>
+  replacePlant(store, one, NO_EXPECTATION, actor)
+export const remove = (store: Store, id: bigint): Promise<void> => deletePlant(store, id, NO_EXPECTATION, TESTER)

@@ -7,6 +7,7 @@ import { PostgresStore } from '../../src/postgres/store.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { TESTER } from './actor.ts'
 import { FIRST, logOf } from './change-entries.ts'
+import { deletePlant, replacePlant } from './change-plant.ts'
 import { plant } from './store-under-test.ts'
 
 const [address = '', name = ''] = process.argv.slice(2)
@@ -38,9 +39,9 @@ async function write(seed: number): Promise<void> {
     const id = BigInt((i * 31 + seed * 17) % 60)
     const one = plant(id, `${name} ${seed} ${i}`)
     if (seed < 4) await store.importPlants([one, plant(id + 1n, one.name), plant(id, `${one.name}!`)], 'update', TESTER)
-    else if (i % 5 === 0) await store.deletePlant(id, NO_EXPECTATION, TESTER).catch(() => {})
+    else if (i % 5 === 0) await deletePlant(store, id, NO_EXPECTATION, TESTER).catch(() => {})
     else if (i % 5 === 1) await store.createPlant(one, { mustBeNew: false }, TESTER).catch(() => {})
-    else await store.replacePlant(one, NO_EXPECTATION, TESTER)
+    else await replacePlant(store, one, NO_EXPECTATION, TESTER)
   }
 }
 

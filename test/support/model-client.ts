@@ -13,6 +13,7 @@ import {
 import { PLANT_ORDERS, type PlantFilter, type PlantOrder, words } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
+import { deletePlant, replacePlant, updatePlant } from './change-plant.ts'
 import { createPlant } from './create-plant.ts'
 import { expectedPlants } from './expected.ts'
 import { listAll } from './store-calls.ts'
@@ -59,11 +60,11 @@ function change(store: Store, action: Change, expected: Expectation): Promise<un
     case 'create':
       return createPlant(store, action.plant, { mustBeNew: action.mustBeNew })
     case 'replace':
-      return store.replacePlant(action.plant, expected, TESTER)
+      return replacePlant(store, action.plant, expected, TESTER)
     case 'update':
-      return store.updatePlant(action.plant.id, action.patch, expected, TESTER)
+      return updatePlant(store, action.plant.id, action.patch, expected, TESTER)
     case 'delete':
-      return store.deletePlant(action.plant.id, expected, TESTER)
+      return deletePlant(store, action.plant.id, expected, TESTER)
   }
 }
 

@@ -16,6 +16,7 @@ import { type Config, type DerivedLimits, readConfig, SETTINGS, type SettingValu
 import type { Limits } from '../../src/settings/limits.ts'
 import { Deliverer } from '../../src/webhooks/deliverer.ts'
 import { TESTER } from './actor.ts'
+import { deletePlant } from './change-plant.ts'
 import type { Scene } from './clean-up.ts'
 import { assertConforms, contract, operationIdOf, type Seen } from './conforms.ts'
 import { beforeDrops, type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
@@ -98,7 +99,7 @@ export async function emptyService(): Promise<Service> {
   shared ??= withService({ after: (end) => void ends.push(end) })
   const service = await shared
   const plants = await service.plants()
-  await Promise.all(plants.map(({ id }) => service.store.deletePlant(id, NO_EXPECTATION, TESTER)))
+  await Promise.all(plants.map(({ id }) => deletePlant(service.store, id, NO_EXPECTATION, TESTER)))
   service.forget()
   return service
 }

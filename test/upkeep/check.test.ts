@@ -7,6 +7,7 @@ import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../../src/sqlite/upkeep/check.ts'
 import { TESTER } from '../support/actor.ts'
+import { deletePlant } from '../support/change-plant.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { openSqlite } from '../support/open-sqlite.ts'
 import { run } from '../support/process.ts'
@@ -25,7 +26,7 @@ async function storeOf(t: TestContext, { later }: { later: boolean }): Promise<s
   while (!index.step().isDone);
   if (later) {
     await store.importPlants([plant(1n, 'changed'), plant(9000n, 'new', 'new')], 'update', TESTER)
-    await store.deletePlant(2n, NO_EXPECTATION, TESTER)
+    await deletePlant(store, 2n, NO_EXPECTATION, TESTER)
   }
   await store.close()
   return path

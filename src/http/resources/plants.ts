@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../domain/errors.ts'
 import { type IdRange, MAX_PROPOSED } from '../../domain/id-store.ts'
-import { type Expectation, isAt, type NewPlant, newPlantJson, type PlantPatch, plantJson } from '../../domain/plant.ts'
+import {
+  type Expectation,
+  idOf,
+  isAt,
+  type NewPlant,
+  newPlantJson,
+  type PlantChange,
+  type PlantPatch,
+  plantJson,
+} from '../../domain/plant.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import type { OperationBodies } from '../operations.generated.ts'
@@ -30,11 +39,21 @@ export function plantHandlers({ store, responder, admission }: HandlerParts): Pl
     responder.reply(exchange, 200, headers, json)
   }
 
-  function answerChanged(exchange: Exchange, status: 200 | 201, plant: NewPlant): void {
-    const path = pathOf(String(plant.id))
-    const headers = headersOf(plant, path)
-    if (status === 201) headers.push('Location', path)
-    responder.reply(exchange, status, headers, newPlantJson(plant))
+  /** Makes a change, and answers with the plant after it. */
+  function makeChange(exchange: Exchange, change: PlantChange): Promise<void> {
+    const id = String(idOf(change))
+    const recorded: Change = { plant: id }
+    exchange.change = recorded
+    const make = async () => {
+      if (change.kind === 'update') responder.mustHaveRoom()
+      const outcome = await store.changePlant(change, exchange.actor)
+      recorded.outcome = outcome.result
+      if (outcome.result === 'deleted') return responder.reply(exchange, 204, [])
+      const path = pathOf(id)
+      const [status, location] = outcome.result === 'created' ? [201, ['Location', path]] : [200, []]
+      responder.reply(exchange, status, [...headersOf(outcome.plant, path), ...location], newPlantJson(outcome.plant))
+    }
+    return change.kind === 'update' ? admission.during('patch', exchange, make) : make()
   }
 
   return {
@@ -58,31 +77,17 @@ export function plantHandlers({ store, responder, admission }: HandlerParts): Pl
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
       const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body), id)
-      const change: Change = { plant: String(id) }
-      exchange.change = change
-      return store.replacePlant(plant, expectationOf(parameters), exchange.actor).then((result) => {
-        change.outcome = result
-        answerChanged(exchange, result === 'created' ? 201 : 200, plant)
-      })
+      return makeChange(exchange, { kind: 'replace', plant, expected: expectationOf(parameters) })
     },
 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body), id)
-      exchange.change = { plant: String(id), outcome: 'updated' }
-      const update = async () => {
-        responder.mustHaveRoom()
-        answerChanged(exchange, 200, await store.updatePlant(id, patch, expectationOf(parameters), exchange.actor))
-      }
-      return admission.during('patch', exchange, update)
+      return makeChange(exchange, { kind: 'update', id, patch, expected: expectationOf(parameters) })
     },
 
     deletePlant(exchange, parameters) {
-      const { id } = parameters
-      exchange.change = { plant: String(id), outcome: 'deleted' }
-      return store
-        .deletePlant(id, expectationOf(parameters), exchange.actor)
-        .then(() => responder.reply(exchange, 204, []))
+      return makeChange(exchange, { kind: 'delete', id: parameters.id, expected: expectationOf(parameters) })
     },
   }
 }
