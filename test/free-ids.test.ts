@@ -1,21 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { findFreeRange, type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
+import { type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
+import { freeRange } from '../src/records/ids.ts'
 import { holds } from './support/property.ts'
 
 /** Drives the search over ranges in use, as an engine does. */
 function find(count: number, used: readonly IdRange[]): { range: IdRange | undefined; asked: number } {
-  const search = findFreeRange(count)
+  const search = freeRange(count)
   let asked = 0
   const usedBelow = (id: bigint) =>
     used
       .filter(({ first }) => first < id)
       .reduce<IdRange | undefined>((a, b) => (a && a.last > b.last ? a : b), undefined)
-  for (let step = search.next(); ; step = search.next(usedBelow(step.value))) {
-    if (step.done === true) return { range: step.value, asked }
-    asked++
+  let step = search.next()
+  while (step.done !== true) {
+    const [sql, id] = step.value
+    const isOfPlants = sql.includes('FROM plants')
+    const found = isOfPlants || typeof id !== 'bigint' ? undefined : usedBelow(id)
+    if (isOfPlants) asked++
+    step = search.next(found === undefined ? [] : [[found.first, found.last]])
   }
+  return { range: step.value, asked }
 }
 
 test('a free range overlaps no used range, and begins at 1 or right after a used range', () => {

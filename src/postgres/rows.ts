@@ -1,9 +1,20 @@
 import type { AppError } from '../domain/errors.ts'
 import { type NewPlant, validatePlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
+import type { Steps } from '../records/steps.ts'
 import { refusedRecord } from './errors.ts'
-import type { Outcome, Row } from './pool/client.ts'
+import type { Outcome, Row, Run } from './pool/client.ts'
 import { type IndexedWords, indexedWords } from './search-terms.ts'
+
+/** Runs the steps of a transaction. */
+export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
+  let step = steps.next()
+  while (step.done !== true) {
+    const [text, ...values] = step.value
+    step = steps.next((await run({ text, values })).rows)
+  }
+  return step.value
+}
 
 export interface PlantRow extends NewPlant, IndexedWords {
   readonly key: string

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { type ImportedPlant, type NewPlant, textLength } from '../domain/plant.ts'
+import type { Steps } from '../records/steps.ts'
 
 /** A row as an array of its columns, which Node.js declares as an object. */
 export interface Row {
@@ -44,6 +45,16 @@ export class StatementCache {
     this.#prepared.set(sql, statement)
     return statement
   }
+}
+
+/** Runs the steps of a transaction. */
+export function runSteps<T>(statements: Pick<StatementCache, 'all'>, steps: Steps<T>): T {
+  let step = steps.next()
+  while (step.done !== true) {
+    const [text, ...values] = step.value
+    step = steps.next(statements.all(text.replaceAll('$', '?'), ...values))
+  }
+  return step.value
 }
 
 /** Makes a plant of a row of id, name and tag. node:sqlite reads an array in two thirds of the time of an object. */

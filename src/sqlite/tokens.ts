@@ -9,9 +9,10 @@ import {
   type TokenStore,
   tokenIn,
 } from '../domain/token.ts'
+import { exportTokens, listTokens } from '../records/tokens.ts'
 import type { PointReader } from './read/point-reader.ts'
+import { runSteps } from './rows.ts'
 import type { Remote } from './worker/protocol.ts'
-import { insertion } from './write/tokens.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
 /** The connections of a store. Both methods throw the AppError of a store that is closing or out of reach. */
@@ -29,7 +30,7 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   async createToken(token: Token, hash: Buffer): Promise<void> {
-    await this.#open.writer().run([insertion(token, hash)])
+    await this.#open.writer().createToken(token, hash)
   }
 
   async issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult> {
@@ -40,18 +41,12 @@ export class SqliteTokenStore implements TokenStore {
     return this.#open.reader().all(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = ?`, hash).map(tokenIn)[0]
   }
 
-  async listTokens({ after, limit = -1 }: TokenPage = {}): Promise<Token[]> {
-    // A row value lets SQLite seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
-    const sql = `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`
-    return this.#open
-      .reader()
-      .all(sql, after?.createdAt.getTime() ?? EARLIEST, after?.id ?? '', limit)
-      .map(tokenIn)
+  async listTokens(page: TokenPage = {}): Promise<Token[]> {
+    return runSteps(this.#open.reader(), listTokens(page))
   }
 
   async exportTokens(): Promise<StoredToken[]> {
-    const rows = this.#open.reader().all(`SELECT ${TOKEN_COLUMNS}, hash FROM tokens`)
-    return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(row[7] as Uint8Array) }))
+    return runSteps(this.#open.reader(), exportTokens('hex(hash)'))
   }
 
   async touchToken(id: string, usedAt: Date): Promise<void> {
@@ -62,6 +57,3 @@ export class SqliteTokenStore implements TokenStore {
     return this.#open.writer().revokeToken(id, Date.now(), sparesLast)
   }
 }
-
-/** Milliseconds since 1970 of the earliest Date: no token is older. */
-const EARLIEST = -8.64e15

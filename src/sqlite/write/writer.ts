@@ -16,15 +16,16 @@ import {
   textLength,
 } from '../../domain/plant.ts'
 import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domain/token.ts'
+import { addReservation, reserveIds } from '../../records/ids.ts'
+import type { Steps } from '../../records/steps.ts'
+import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
 import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
 import { hasOldChanges, moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { type PlantColumns, plantOf, plantsOf, type Statement, StatementCache } from '../rows.ts'
+import { type PlantColumns, plantOf, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/transactions.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
-import { addReservation, type IdRequest, reserveIds } from './ids.ts'
-import { issueToken, revokeToken } from './tokens.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const ROWS_PER_INSERT = 8
@@ -107,20 +108,24 @@ export class SqliteWriter implements Served {
     })
   }
 
+  createToken(token: Token, hash: Uint8Array): void {
+    this.#transact(createToken(token, hash))
+  }
+
   issueToken(token: Token, hash: Uint8Array, options: IssueOptions): IssueResult {
-    return this.#wal.transaction(() => issueToken(this.#statements, token, hash, options))
+    return this.#transact(issueToken(token, hash, options))
   }
 
   revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
-    return this.#wal.transaction(() => revokeToken(this.#statements, id, now, sparesLast))
+    return this.#transact(revokeToken(id, now, sparesLast))
   }
 
-  reserveIds(count: number, request: IdRequest): IdRange | undefined {
-    return this.#wal.transaction(() => reserveIds(this.#statements, count, request))
+  reserveIds(...request: Parameters<typeof reserveIds>): IdRange | undefined {
+    return this.#transact(reserveIds(...request))
   }
 
-  addReservation(range: IdRange, request: IdRequest): void {
-    this.#wal.transaction(() => addReservation(this.#statements, range, request))
+  addReservation(reservation: Parameters<typeof addReservation>[0]): void {
+    this.#transact(addReservation(reservation))
   }
 
   /** Runs statements that change no plants. Returns how many rows each of them changed. */
@@ -148,6 +153,10 @@ export class SqliteWriter implements Served {
 
   close(): void {
     this.#db.close()
+  }
+
+  #transact<T>(steps: Steps<T>): T {
+    return this.#wal.transaction(() => runSteps(this.#statements, steps))
   }
 
   /** Runs `work` in one transaction, and logs its changes in the same transaction. */

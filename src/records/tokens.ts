@@ -1,0 +1,108 @@
+import {
+  endedToRemove,
+  faultOfRotation,
+  type IssueOptions,
+  type IssueResult,
+  type RevokeResult,
+  type StoredToken,
+  TOKEN_COLUMNS,
+  type Token,
+  type TokenPage,
+  tokenIn,
+  tokenValues,
+} from '../domain/token.ts'
+import type { Steps } from './steps.ts'
+
+/** Milliseconds since 1970 of the earliest Date: no token is older. */
+const BEFORE_ALL = -8.64e15
+/** Tokens that one statement removes. */
+const MAX_REMOVED = 1000
+
+// Each part of the sum reads one range of the index tokens_not_revoked.
+const COUNT = `SELECT (SELECT count(*) FROM tokens),
+  (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
+  (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
+
+/** The condition of an active token with the scope `tokens`, at $1. The column `scopes` holds words between spaces. */
+export const IS_MANAGER =
+  "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ' ' || scopes || ' ' LIKE '% tokens %'"
+
+/** See TokenStore.listTokens. */
+export function* listTokens({ after, limit }: TokenPage): Steps<Token[]> {
+  const place = [after?.createdAt.getTime() ?? BEFORE_ALL, after?.id ?? '']
+  // A row value lets the engine seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
+  const sql = `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id`
+  const rows = yield limit === undefined ? [sql, ...place] : [`${sql} LIMIT $3`, ...place, limit]
+  return rows.map(tokenIn)
+}
+
+/** See TokenStore.exportTokens. @param hexOfHash the expression for the column `hash` in hexadecimal */
+export function* exportTokens(hexOfHash: string): Steps<StoredToken[]> {
+  const rows = yield [`SELECT ${TOKEN_COLUMNS}, ${hexOfHash} FROM tokens`]
+  return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(String(row[7]), 'hex') }))
+}
+
+/** See TokenStore.createToken. @param onConflict the clause for an id that exists; without it, the engine refuses one */
+export function* createToken(token: Token, hash: Uint8Array, onConflict = ''): Steps<void> {
+  const sql = `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
+  yield [sql, ...tokenValues(token), hash]
+}
+
+/** See TokenStore.issueToken. A revocation of the creator must not come between. */
+export function* issueToken(
+  token: Token,
+  hash: Uint8Array,
+  { creator, max, maxEnded, rotates }: IssueOptions,
+): Steps<IssueResult> {
+  const now = token.createdAt.getTime()
+  if (creator !== undefined && !isActive(yield* tokenWith(creator), now)) return 'creator revoked'
+  const present = yield* tokenWith(token.id)
+  if (present !== undefined) return present
+  const replaced = rotates && (yield* tokenWith(rotates.id))
+  const fault = rotates && faultOfRotation(replaced, rotates, now)
+  if (fault !== undefined) return fault
+  const [counts = [0, 0]] = yield [COUNT, now]
+  const [listed, active] = [Number(counts[0]), Number(counts[1])]
+  const leaving = rotates !== undefined && rotates.until <= now ? 1 : 0
+  if (active - leaving >= max) return 'too many'
+  yield* removeEnded(now, endedToRemove(listed - active, maxEnded))
+  if (rotates !== undefined) {
+    const shorten = 'UPDATE tokens SET expires_at = $2 WHERE id = $1 AND (expires_at IS NULL OR expires_at > $2)'
+    yield [shorten, rotates.id, rotates.until]
+  }
+  const { name, scopes, expiresAt } = replaced ?? token
+  yield* createToken({ ...token, name, scopes, expiresAt }, hash, 'ON CONFLICT (id) DO NOTHING')
+  return (yield* tokenWith(token.id)) ?? token
+}
+
+/** Deletes by id: every server of a sharded store runs the DELETE, and all of them must delete the same tokens. */
+function* removeEnded(now: number, count: number): Steps<void> {
+  for (let left = count; left > 0; left -= MAX_REMOVED) {
+    const sql = `SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1
+      ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2`
+    const rows = yield [sql, now, Math.min(left, MAX_REMOVED)]
+    // In one order, so that two instances that remove the same tokens do not deadlock.
+    const ids = rows.map(({ 0: id }) => String(id)).sort()
+    if (ids.length > 0) yield [`DELETE FROM tokens WHERE id IN (${ids.map((_, i) => `$${i + 1}`)})`, ...ids]
+  }
+}
+
+/** See TokenStore.revokeToken. With `sparesLast`, no other token may be revoked between. */
+export function* revokeToken(id: string, now: number, sparesLast: boolean): Steps<RevokeResult> {
+  const token = yield* tokenWith(id)
+  if (token === undefined) return 'absent'
+  if (token.revokedAt !== undefined) return 'revoked before'
+  if (sparesLast && isActive(token, now) && token.scopes.includes('tokens')) {
+    const others = yield [`SELECT 1 FROM tokens WHERE ${IS_MANAGER} AND id <> $2 LIMIT 1`, now, id]
+    if (others.length === 0) return 'last'
+  }
+  yield ['UPDATE tokens SET revoked_at = $2 WHERE id = $1', id, now]
+  return 'revoked'
+}
+
+function* tokenWith(id: string): Steps<Token | undefined> {
+  return (yield [`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = $1`, id]).map(tokenIn)[0]
+}
+
+const isActive = (token: Token | undefined, now: number): boolean =>
+  token !== undefined && token.revokedAt === undefined && (token.expiresAt?.getTime() ?? now + 1) > now
