@@ -1,4 +1,4 @@
-import { type CryptoKey, createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose'
+import { type CryptoKey, createLocalJWKSet, type JWK, type JWSHeaderParameters } from 'jose'
 import { AppError } from '../domain/errors.ts'
 import { isTrustworthy } from '../settings/identity-provider.ts'
 
@@ -19,6 +19,7 @@ const MAX_ANSWER = 256 * 1024
 
 interface Keys {
   readonly find: ReturnType<typeof createLocalJWKSet>
+  readonly ids: ReadonlySet<string | undefined>
   /** Milliseconds since 1970. */
   readonly fetchedAt: number
 }
@@ -54,7 +55,8 @@ export class IssuerKeys {
   async find(header: JWSHeaderParameters, issuedAt: unknown): Promise<CryptoKey | undefined> {
     const keys = await this.#usable()
     const key = await keyIn(keys, header)
-    if (key !== undefined) return key
+    // A key of this id that does not fit has another algorithm, or a fault.
+    if (key !== undefined || (header.kid !== undefined && keys.ids.has(header.kid))) return key
     await this.#seek()
     const latest = await this.#usable()
     if (latest !== keys) return keyIn(latest, header)
@@ -105,11 +107,11 @@ export class IssuerKeys {
 
   async #load(keysUrl: string | undefined): Promise<void> {
     const url = keysUrl ?? (await this.#discover())
-    const { keys } = await readJson(url)
+    const keys = (await readJson(url))['keys'] as JWK[]
     // Throws where they are no keys.
-    const find = createLocalJWKSet({ keys: keys as JWK[] })
+    const find = createLocalJWKSet({ keys })
     this.#keysUrl = url
-    this.#keys = { find, fetchedAt: Date.now() }
+    this.#keys = { find, ids: new Set(keys.map(({ kid }) => kid)), fetchedAt: Date.now() }
   }
 
   async #discover(): Promise<string> {
@@ -126,15 +128,9 @@ export class IssuerKeys {
 /** Milliseconds. A clock that was set back makes no time last for ever. */
 const since = (time = Number.NEGATIVE_INFINITY): number => Math.abs(Date.now() - time)
 
-async function keyIn({ find }: Keys, header: JWSHeaderParameters): Promise<CryptoKey | undefined> {
-  try {
-    return await find(header)
-  } catch (error) {
-    // A token that names no key, from a provider with several ones, is as good as one that names an unknown key.
-    if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) return undefined
-    throw error
-  }
-}
+/** Undefined also for a key that is malformed, and for a token that names no key, from a provider with several ones. */
+const keyIn = ({ find }: Keys, header: JWSHeaderParameters): Promise<CryptoKey | undefined> =>
+  find(header).catch(() => undefined)
 
 /** @param next milliseconds since 1970, when the provider may be asked again */
 function noKeys(next: number): AppError {

@@ -39,7 +39,7 @@ export class JwtIssuer implements TokenIssuer {
     setImmediate(parsed)
     const [header, claims] = partsOf(jwt)
     this.#checkHeader(header, claims)
-    const key = await this.#keys.find({ alg: String(header['alg']), ...kidIn(header) }, claims['iat'])
+    const key = await this.#keys.find(header, claims['iat'])
     if (key === undefined) throw bad('is signed by no key of the identity provider')
     const leave = await enter()
     try {
@@ -58,7 +58,8 @@ export class JwtIssuer implements TokenIssuer {
     }
   }
 
-  #checkHeader({ alg, typ, crit }: Members, claims: Members): void {
+  #checkHeader({ alg, typ, kid, crit }: Members, claims: Members): void {
+    if (kid !== undefined && typeof kid !== 'string') throw bad('has a key id (kid) that is no string')
     if (!ALGORITHMS.some((known) => known === alg)) throw bad(`is not signed by one of ${ALGORITHMS.join(', ')}`)
     if (crit !== undefined) throw bad('has the header crit, which the service does not support')
     const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ
@@ -110,8 +111,6 @@ function membersIn(part: string): Members {
   throw bad('is malformed')
 }
 
-const kidIn = ({ kid }: Members): { kid?: string } => (kid === undefined ? {} : { kid: String(kid) })
-
 /** The claim of this name, or the value at the end of a path with dots. Names of claims may have dots themselves. */
 function valueAt(claims: Members, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
@@ -124,6 +123,8 @@ function refusalOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return new AppError(40103, 'the access token has expired')
   if (error instanceof errors.JWTClaimValidationFailed) return bad(`has a wrong claim ${error.claim}, or none`)
   if (error instanceof errors.JWSSignatureVerificationFailed) return bad('has a wrong signature')
+  // As for RSA with less than 2048 bits.
+  if (error instanceof TypeError) return bad('is signed by a key that the service does not accept')
   return error instanceof errors.JOSEError ? bad('is malformed') : error
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { suite, type TestContext, test } from 'node:test'
+import { exportJWK } from 'jose'
 import { Issuer } from '../support/issuer.ts'
 import { type Answer, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
@@ -43,6 +45,42 @@ const invented = (issuer: Issuer, i: number, iat = Math.floor(Date.now() / 1000)
   issuer.sign({ iat }, { kid: `invented-${i}` })
 
 suite('the keys of an identity provider', () => {
+  test('that do not fit refuse their tokens with 40102, cost no request, and leave the other keys alone', async (t) => {
+    const issuer = await Issuer.start(t)
+    const es256 = issuer.keyOf('ES256')
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const point = { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'AAAA', y: 'AAAA' }
+    const keys = [
+      { ...(await exportJWK(es256.publicKey)), kid: issuer.kid('ES256') },
+      { ...(await exportJWK(es256.privateKey)), kid: 'private' },
+      { ...weak.publicKey.export({ format: 'jwk' }), kid: 'weak' },
+      { ...point, kid: 'malformed' },
+      { ...point, ...(await exportJWK(es256.publicKey)), y: 'AQ'.repeat(21).concat('A'), kid: 'not on the curve' },
+      { ...(await exportJWK(es256.publicKey)), kid: 'encryption', use: 'enc' },
+      { ...(await exportJWK(es256.publicKey)), kid: '5' },
+    ]
+    issuer.instead = ({ url }, response) => {
+      if (url !== '/jwks') return false
+      response.end(JSON.stringify({ keys }))
+      return true
+    }
+    const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
+    assert.equal((await self(service, await issuer.sign())).status, 200)
+    const refused = async (header: Readonly<Record<string, unknown>>) =>
+      assert.equal(errorOf(await self(service, await issuer.sign({}, header))), 40102, JSON.stringify(header))
+    for (const kid of ['private', 'malformed', 'not on the curve', 'encryption', 5, null, {}]) await refused({ kid })
+    const [header, claims] = (await issuer.sign({}, { kid: 'weak' })).split('.', 2)
+    const signed = `${Buffer.from(
+      Buffer.from(header ?? '', 'base64url')
+        .toString()
+        .replace('ES256', 'RS256'),
+    ).toString('base64url')}.${claims}`
+    const signature = sign('sha256', Buffer.from(signed), weak.privateKey).toString('base64url')
+    assert.equal(errorOf(await self(service, `${signed}.${signature}`)), 40102)
+    assert.equal((await self(service, await issuer.sign())).status, 200)
+    assert.equal(issuer.asked.keys, 1)
+  })
+
   test('are fetched once for 10 minutes, and then in the background', async (t) => {
     const scene = await withKeys(t)
     for (let i = 0; i < 20; i++) assert.equal(await statusOf(scene), 200)
