@@ -9,6 +9,7 @@ import {
   isSelected,
   type Selectable,
 } from '../../domain/changes.ts'
+import { abortable } from '../../domain/store.ts'
 import type { ServiceState } from '../answer/responder.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
@@ -173,7 +174,9 @@ export class ChangeStreams {
     signal: AbortSignal,
   ): Promise<Part | undefined> {
     const readAlone = (after: string | undefined) => read({ ...TAIL_PAGE, after, tags })
-    const page = await unlessAborted(this.#tail.pageAfter(position, wasEnd, readAlone), signal)
+    const page = await abortable(this.#tail.pageAfter(position, wasEnd, readAlone), signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
     if (page === undefined) return undefined
     const { from, next: reached, content, isShared: isEnd } = page
     const next = position !== undefined && position > reached ? position : reached
@@ -183,13 +186,4 @@ export class ChangeStreams {
     const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected({ tags }, event))
     return { bytes: Buffer.from(wanted.map(({ text }) => text).join('')), count: wanted.length, next, isEnd }
   }
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const end = () => resolve(undefined)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  })
 }
