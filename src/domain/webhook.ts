@@ -163,9 +163,10 @@ export interface WebhookDelivery {
   /**
    * Sends a message now, past all queues.
    *
+   * @param signal ends the attempt
    * @throws AppError 42901 while another test of the webhook is under way, 50302 while too many requests of all are
    */
-  test(webhook: Webhook): Promise<WebhookResult>
+  test(webhook: Webhook, signal: AbortSignal): Promise<WebhookResult>
 
   /** What waits for each webhook, as of at most a minute ago. */
   backlogs(): ReadonlyMap<string, WebhookBacklog>

@@ -127,7 +127,7 @@ export class Deliverer implements WebhookDelivery {
     }
   }
 
-  async test({ id, url, keys }: Webhook): Promise<WebhookResult> {
+  async test({ id, url, keys }: Webhook, signal: AbortSignal): Promise<WebhookResult> {
     if (this.#tests.has(id)) throw new AppError(42901, 'a test of this webhook is under way; wait for its result')
     const { requests } = this.#parts
     if (!requests.takeNow(TESTER, 1)) {
@@ -138,7 +138,8 @@ export class Deliverer implements WebhookDelivery {
       const body = eventJson(TEST, Date.now(), JSON.stringify({ webhook: id }))
       const message = { id: makeWebhookId(), type: TEST, body }
       const receiver = new Receiver(url, this.#parts)
-      const { status, failure, durationMs, answer } = await receiver.send(message, keys, this.#ending.signal)
+      const ending = AbortSignal.any([signal, this.#ending.signal])
+      const { status, failure, durationMs, answer } = await receiver.send(message, keys, ending)
       return { status, failure, durationMs, answer }
     } finally {
       requests.give(TESTER, 1)
@@ -170,6 +171,8 @@ export class Deliverer implements WebhookDelivery {
       const hasFailed = deliveries.some(({ failure }) => failure !== undefined)
       try {
         const isLost = await this.#save(deliveries.filter(({ hasAttempts }) => isLate || hasAttempts))
+        // Of a webhook that somebody changed, the attempts are stored, and the progress is not yet.
+        if (isLost) savedAllAt = Number.NEGATIVE_INFINITY
         if (isLost || hasFailed || now - this.#refreshedAt >= REFRESH_INTERVAL) await this.#refresh()
         isReachable = true
       } catch (error) {
@@ -192,7 +195,7 @@ export class Deliverer implements WebhookDelivery {
     if (saves.length === 0) return false
     const all = saves.map(([, save]) => save)
     const lost = await this.#options.webhooks.save(this.#holder, all)
-    for (const [delivery, save] of saves) if (!lost.includes(save.id)) delivery.saved(save)
+    for (const [delivery, save] of saves) delivery.saved(save, !lost.includes(save.id))
     return lost.length > 0
   }
 

@@ -139,10 +139,11 @@ export class Delivery implements Taker {
     return { id: this.#webhook.id, version: this.#version, progress, attempts: [...this.#attempts] }
   }
 
-  /** Call it after the commit of `unsaved`. */
-  saved({ progress, attempts }: WebhookSave): void {
-    this.#saved = JSON.stringify(progress)
+  /** Call it after the commit of `unsaved`. @param isWhole whether it has the progress, and not the attempts alone */
+  saved({ progress, attempts }: WebhookSave, isWhole: boolean): void {
     this.#attempts.splice(0, attempts.length)
+    if (!isWhole) return
+    this.#saved = JSON.stringify(progress)
     this.retry()
   }
 

@@ -117,6 +117,22 @@ test('a receiver that was away for a minute gets every event once, and no person
   assert.equal((await webhookOf(service, id)).state, 'active')
 })
 
+test('a webhook that is changed while it delivers lists each attempt once', async (t) => {
+  const [service, receiver] = [await withService(t, LOCAL), await startReceiver(t)]
+  const { id } = await createdWebhook(service, { url: receiver.url })
+  const plants = Array.from({ length: 900 }, (_, i) => ({ id: BigInt(i), name: 'a', tag: undefined }))
+  await service.store.importPlants(plants, 'add', CONFIGURED_TOKEN)
+  for (let change = 0; receiver.received.length < plants.length; change++) {
+    const concurrency = 8 + (change % 8)
+    const body = { concurrency, ...(change % 4 === 0 ? { url: `${receiver.url}?${change}` } : {}) }
+    assert.equal((await patchWebhook(service, id, body)).status, 200)
+  }
+  await until(async () => (await webhookOf(service, id)).pending === 0, 'something waits')
+  const listed = await deliveriesOf(service, id)
+  const attempts = listed.map(({ event, time, durationMs, status }) => `${event} ${time} ${durationMs} ${status}`)
+  assert.equal(new Set(attempts).size, attempts.length)
+})
+
 suite('pausing a webhook', () => {
   test('lists every attempt that its receiver saw', async (t) => {
     const [service, receiver] = [await withService(t, LOCAL), await startReceiver(t)]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { WebhookWithSecret } from '../../client/src/contract.generated.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { errorOf, withService } from '../support/service.ts'
+import type { Webhook as StoredWebhook, WebhookWithSecret } from '../../client/src/contract.generated.ts'
+import { OK, startReceiver } from '../support/receiver.ts'
+import { errorOf, SECRET, withService } from '../support/service.ts'
 import { as, KEY, withKey } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 import {
@@ -246,6 +246,24 @@ suite('a webhook', () => {
     assert.deepEqual(await deliveriesOf(service, id), [])
   })
 
+  test('is tested no longer once nobody waits for the result', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t, { respond: () => {} })
+    const { id } = await createdWebhook(service, { url: receiver.url })
+    const leaving = new AbortController()
+    const url = `http://127.0.0.1:${service.port}/webhooks/${id}/test`
+    const headers = { Authorization: `Bearer ${SECRET}` }
+    const left = assert.rejects(fetch(url, { method: 'POST', headers, signal: leaving.signal }))
+    await untilReceived(receiver, 1)
+    leaving.abort()
+    await left
+    const leftAt = performance.now()
+    receiver.respond = OK
+    await until(async () => (await service.send('POST', `/webhooks/${id}/test`)).status === 200, 'the test goes on')
+    // By itself, it ends after 15 s.
+    assert.ok(performance.now() - leftAt < 10_000)
+  })
+
   test('has one test at a time', async (t) => {
     const service = await withService(t, LOCAL)
     const receiver = await startReceiver(t, { respond: () => {} })
@@ -375,9 +393,36 @@ suite('a webhook', () => {
     assert.deepEqual(events().slice(8), [...events().slice(0, 5), events()[7]])
     assert.equal(errorOf(await redeliver({ after: `${position.slice(0, -1)}x` })), 40003)
     assert.equal(errorOf(await redeliver({ after: position, until: 'x' })), 40003)
-    for (const body of [{}, { after: 1 }, { after: 'now', until: 1 }, { after: 'now', from: 'x' }]) {
+    const bodies = [{}, { after: 1 }, { after: 'now', until: 1 }, { after: 'now', from: 'x' }]
+    for (const body of [...bodies, { after: third, until: first }, { after: 'now', until: first }]) {
       assert.equal(errorOf(await redeliver(body)), 40002, JSON.stringify(body))
     }
+  })
+
+  test('that delivers a part again loses no event that waits behind it', async (t) => {
+    const service = await withService(t, LOCAL)
+    const receiver = await startReceiver(t)
+    const failing = new Set([1, 2, 3])
+    const plantIn = (body: string) => (JSON.parse(body) as { data: { id: number } }).data.id
+    receiver.respond = (response, { body }) => response.writeHead(failing.has(plantIn(body)) ? 500 : 204).end()
+    const { id, position } = await createdWebhook(service, { url: receiver.url })
+    for (let i = 1; i <= 5; i++) await sendJson(service, 'POST', '/plants', { id: i, name: 'a' })
+    await untilListed(service, id, 5)
+    const events = new Map(receiver.received.map(({ headers, body }) => [plantIn(body), headers['webhook-id']]))
+    const redeliver = async (body: unknown) => {
+      const answer = await sendJson(service, 'POST', `/webhooks/${id}/redeliver`, body)
+      assert.equal(answer.status, 200, answer.body)
+      return answer.json as StoredWebhook
+    }
+    assert.equal((await redeliver({ after: events.get(5), until: events.get(5) })).position, position)
+    failing.clear()
+    await redeliver({ after: position, until: events.get(1) })
+    const count = (plant: number) => receiver.received.filter(({ body }) => plantIn(body) === plant).length
+    await until(
+      () => [1, 2, 3].every((plant) => count(plant) >= 2),
+      () => `plants ${receiver.received.map(({ body }) => plantIn(body))}`,
+    )
+    await until(async () => (await webhookOf(service, id)).position === events.get(5), 'something waits')
   })
 })
 

@@ -136,7 +136,7 @@ export function webhookHandlers({ store, delivery, responder, admission }: Handl
       const { delivery } = parts()
       exchange.change = { outcome: 'tested', details: () => ({ webhook: id }) }
       const { webhook } = await find(id)
-      reply(exchange, NO_STORE, await delivery.test(webhook))
+      reply(exchange, NO_STORE, await delivery.test(webhook, exchange.signal))
     },
 
     async rotateWebhookSecret(exchange, parameters, body) {
@@ -228,18 +228,22 @@ function progressAfter(progress: WebhookProgress, { state, types, tags }: Webhoo
 async function redelivery(
   changes: ChangeLog,
   progress: WebhookProgress,
-  after: string,
+  given: string,
   until: string | undefined,
   signal: AbortSignal,
 ): Promise<WebhookProgress> {
-  if (after === 'now') return startingAt(await changes.end())
+  const after = given === 'now' ? await changes.end() : given
   for (const position of until === undefined ? [after] : [after, until]) {
     await changes.read({ after: position, limit: 1, tags: [] }, signal)
   }
-  const resume = progress.redelivery?.resume ?? progress.position
-  if (after >= resume || readPosition(after).history !== readPosition(resume).history) return startingAt(after)
-  // Events that wait from before stay; the others are in the range again.
+  if (until !== undefined && until < after) throw new AppError(40002, 'until must not be before after')
+  const place = progress.redelivery?.resume ?? progress.position
+  if (readPosition(after).history !== readPosition(place).history) return startingAt(after)
+  // A range behind the place is delivered in any case.
+  if (after >= place) return until === undefined ? startingAt(after) : progress
   const held = progress.held.filter((event) => event.after < after)
+  // The events that wait after the range come with those from the first of them on, so that none overtakes another.
+  const resume = progress.held.find((event) => event.after >= (until ?? place))?.after ?? place
   return { ...progress, held, position: after, redelivery: until === undefined ? undefined : { until, resume } }
 }
 
