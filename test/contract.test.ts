@@ -11,7 +11,14 @@ import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
 import { NO_AUDIT } from '../src/http/answer/records.ts'
 import { Responder } from '../src/http/answer/responder.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
-import { absolute, type OperationObject, type ResponseObject, readContract, resolve } from '../src/http/operations.ts'
+import {
+  absolute,
+  type OperationObject,
+  type ResponseObject,
+  readContract,
+  resolve,
+  schemaCompiler,
+} from '../src/http/operations.ts'
 import { SlowClients } from '../src/http/port/slow-clients.ts'
 import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
 import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
@@ -39,6 +46,15 @@ test('the contract is valid OpenAPI 3.1', async () => {
   assert.deepEqual(result.errors ?? [], [])
   assert.equal(result.valid, true)
   assert.equal(validator.version, '3.1')
+})
+
+test('the service can compile the schema of every parameter, which it does with the first value', () => {
+  const ajv = schemaCompiler(document)
+  const parameters = Object.values(document.paths).flatMap((item) =>
+    Object.values(item).flatMap((operation) => operation.parameters ?? []),
+  )
+  for (const parameter of parameters) ajv.compile(absolute(resolve<{ schema: object }>(document, parameter).schema))
+  assert.ok(parameters.length > 50)
 })
 
 suite('a validator that reads patterns without the Unicode flag, as most do', () => {

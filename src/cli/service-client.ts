@@ -1,8 +1,9 @@
-import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { http } from '../base/http.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import { type Batch, MAX_ROWS } from '../import/batch.ts'
@@ -66,7 +67,7 @@ export class ServiceClient {
   /** @param address without a query. The service's paths follow its path, which may be the prefix of a proxy */
   constructor(address: URL, token: string) {
     this.#address = address
-    const agent = new (address.protocol === 'https:' ? HttpsAgent : Agent)({ keepAlive: true, maxSockets: 1 })
+    const agent = new (address.protocol === 'https:' ? HttpsAgent : http.Agent)({ keepAlive: true, maxSockets: 1 })
     this.#options = { agent, headers: { Authorization: `Bearer ${token}` } }
   }
 
@@ -101,7 +102,7 @@ export class ServiceClient {
     body: Body = '',
   ): Promise<IncomingMessage> {
     const url = new URL(`${this.#address.pathname.replace(/\/?$/, '/')}${path}`, this.#address)
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+    const send = url.protocol === 'https:' ? httpsRequest : http.request
     const { agent } = this.#options
     const outgoing = send(url, { method, agent, signal, headers: { ...this.#options.headers, ...headers } })
     const answering = new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,8 +1,9 @@
 import { lookup, Resolver } from 'node:dns/promises'
-import { Agent, type ClientRequest, type IncomingHttpHeaders, request as plain } from 'node:http'
+import type { Agent, ClientRequest, IncomingHttpHeaders } from 'node:http'
 import { request as secure, Agent as TlsAgent } from 'node:https'
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
+import { http } from '../base/http.ts'
 import { signaturesOf, type WebhookKeys, type WebhookResult } from '../domain/webhook.ts'
 import { type AddressPolicy, hostOf, isLocalName, LOCAL, NotAllowed } from './address-policy.ts'
 
@@ -125,7 +126,7 @@ export class Receiver {
     if (key === this.#destination?.key) return this.#destination
     // Takes no proxy of the environment.
     const options = { keepAlive: true, timeout: IDLE_TIME, maxCachedSessions: 1 }
-    const agent = this.#url.protocol === 'https:' ? new TlsAgent(options) : new Agent(options)
+    const agent = this.#url.protocol === 'https:' ? new TlsAgent(options) : new http.Agent(options)
     this.#destination = { key, agent, lookup: lookupOf(addresses) }
     return this.#destination
   }
@@ -138,7 +139,7 @@ export class Receiver {
     reject: (error: unknown) => void,
   ): ClientRequest {
     const timestamp = Math.floor(Date.now() / 1000)
-    const request = this.#url.protocol === 'https:' ? secure : plain
+    const request = this.#url.protocol === 'https:' ? secure : http.request
     const outgoing = request(
       {
         ...this.#target,

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { ListenOptions, Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { Bound } from '../../base/counts.ts'
+import { http } from '../../base/http.ts'
 import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Config } from '../../settings/config.ts'
@@ -110,7 +111,7 @@ function httpServer(
     joinDuplicateHeaders: true,
   }
   const server =
-    certificate === undefined ? createServer(options) : createSecureServer({ ...options, ...TLS, ...certificate })
+    certificate === undefined ? http.createServer(options) : createSecureServer({ ...options, ...TLS, ...certificate })
   if (server instanceof SecureServer) new Handshakes(server, connections, deferred, config.headersTimeout)
   else server.on('connection', (socket) => connections.add(socket))
   const take = ({ socket }: IncomingMessage, response: ServerResponse) => connections.of(socket)?.take(response)

@@ -1,5 +1,6 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../../base/http.ts'
 import { type AppError, errorJson } from '../../domain/errors.ts'
 import { closing, refusalHeaders } from '../answer/refusal.ts'
 
@@ -100,7 +101,7 @@ function textOf(refusal: AppError, headers: readonly string[]): string {
     Connection: 'close',
   }
   const fields = [...Object.entries(own).flat(), ...headers].map((text, i) => `${text}${i % 2 === 0 ? ': ' : '\r\n'}`)
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? 'Error'}\r\n${fields.join('')}\r\n${body}`
 }
 
 /** Milliseconds between two checks whether more of the body has arrived. */
