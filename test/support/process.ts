@@ -178,5 +178,8 @@ export const pretend = (versions: Record<string, string | undefined>) => {
 
 /** The environment of the test run without settings of Plantstore and of PostgreSQL clients. */
 function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name)))
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name))
+  const { NODE_COMPILE_CACHE: cache } = process.env
+  // V8 refuses what the tests have compiled, because the program sets flags of V8; each would overwrite the other's.
+  return { ...Object.fromEntries(own), ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: `${cache}-program` }) }
 }
