@@ -2,11 +2,6 @@ import { type BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { blockListOf, dotted, groupsOf, readNetworks } from '../base/network.ts'
 import type { WebhookAllow } from '../settings/webhooks.ts'
 
-/** Thrown for a URL or an address that the setting excludes. Its message never has an address that a name led to. */
-export class NotAllowed extends Error {
-  override readonly name = 'NotAllowed'
-}
-
 /** IPv4 addresses that no packet of the public Internet goes to (RFC 6890 and the IANA registry of special addresses). */
 const SPECIAL_IPV4 = readNetworks(
   '0.0.0.0/8,10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12,192.0.0.0/24,192.0.2.0/24,' +
@@ -35,34 +30,25 @@ export class AddressPolicy {
   }
 
   /**
-   * Checks what is known of a URL without a look-up of its name.
+   * Returns why a webhook may not go to a URL, as the rest of a sentence that begins with "the URL", without an address
+   * that its name led to; undefined where it may.
    *
-   * @throws NotAllowed that says what is wrong, or names the setting
+   * @param addresses all that the host has; undefined: they have to be looked up first
    */
-  checkUrl(url: URL): void {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new NotAllowed('must begin with https://')
-    if (url.username !== '' || url.password !== '') throw new NotAllowed('must have no user name or password')
-    const host = hostOf(url)
-    if (isIP(host) > 0) this.checkAddresses(url, [host])
-    else if (isLocalName(host)) this.checkAddresses(url, LOCAL)
-    else if (url.protocol === 'http:' && !this.#mayBePlain) throw new NotAllowed(PLAIN)
-  }
-
-  /**
-   * Checks all addresses that the name of a URL has, or its literal address.
-   *
-   * @throws NotAllowed when one of them is not allowed
-   */
-  checkAddresses(url: URL, addresses: readonly string[]): void {
-    if (addresses.length > MAX_ADDRESSES) throw new NotAllowed(`leads to more than ${MAX_ADDRESSES} addresses`)
+  faultOf(url: URL, addresses = knownAddresses(url)): string | undefined {
+    const { protocol, username, password } = url
+    if (protocol !== 'https:' && protocol !== 'http:') return 'must begin with https://'
+    if (username !== '' || password !== '') return 'must have no user name or password'
+    const isPlain = protocol === 'http:'
+    if (addresses === undefined) return isPlain && !this.#mayBePlain ? PLAIN : undefined
+    if (addresses.length > MAX_ADDRESSES) return `leads to more than ${MAX_ADDRESSES} addresses`
     const isNamed = this.#allowsName(hostOf(url))
     for (const address of addresses) {
-      const plain = unwrapped(address)
-      if (plain === undefined || !this.#allows(plain, isNamed)) throw new NotAllowed(EXCLUDED)
-      if (url.protocol === 'http:' && !contains(this.#private, plain) && !contains(this.#loopback, plain)) {
-        throw new NotAllowed(PLAIN)
-      }
+      const inner = unwrapped(address)
+      if (inner === undefined || !this.#allows(inner, isNamed)) return EXCLUDED
+      if (isPlain && !contains(this.#private, inner) && !contains(this.#loopback, inner)) return PLAIN
     }
+    return undefined
   }
 
   /** An operator who names a host trusts its name server with public and private addresses, but with no others. */
@@ -97,11 +83,12 @@ const contains = (list: BlockList, address: string): boolean => list.check(addre
 /** The host of a URL, without the brackets of an IPv6 address and without the dot of the root. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
-/** The addresses of this machine under its own names. */
-export const LOCAL: readonly string[] = ['127.0.0.1', '::1']
-
-/** These names are this machine's, whatever a name server says (RFC 6761 section 6.3). */
-export const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
+/** The addresses of a URL that needs no look-up: a literal one, or those of this machine (RFC 6761 section 6.3). */
+export function knownAddresses(url: URL): readonly string[] | undefined {
+  const host = hostOf(url)
+  if (isIP(host) > 0) return [host]
+  return host === 'localhost' || host.endsWith('.localhost') ? ['127.0.0.1', '::1'] : undefined
+}
 
 /**
  * The address that packets really go to: the IPv4 address within an IPv6 address that carries one, else the address

@@ -18,7 +18,7 @@ import {
 } from '../domain/webhook.ts'
 import { LEASE_TIME, type StoredWebhook, type WebhookSave, type WebhookStore } from '../domain/webhook-store.ts'
 import type { WebhookAllow } from '../settings/webhooks.ts'
-import { AddressPolicy, NotAllowed } from './address-policy.ts'
+import { AddressPolicy } from './address-policy.ts'
 import { Delivery, type DeliveryParts } from './delivery.ts'
 import { Receiver, resolverOf } from './receiver.ts'
 import { Share, type Taker } from './share.ts'
@@ -118,13 +118,7 @@ export class Deliverer implements WebhookDelivery {
   }
 
   faultOf(url: URL): string | undefined {
-    try {
-      this.#parts.policy.checkUrl(url)
-      return undefined
-    } catch (error) {
-      if (error instanceof NotAllowed) return error.message
-      throw error
-    }
+    return this.#parts.policy.faultOf(url)
   }
 
   async test({ id, url, keys }: Webhook, signal: AbortSignal): Promise<WebhookResult> {

@@ -254,11 +254,13 @@ export class Delivery implements Taker {
       return undefined
     }
     event.attempts++
-    event.due = Date.now() + (retryAfter ?? retryDelay(event.attempts))
     this.#failingSince ??= time
+    // The last attempt comes when the time to give up is over.
+    const last = this.#failingSince + this.#parts.giveUp
+    event.due = Math.min(Date.now() + (retryAfter ?? retryDelay(event.attempts)), last)
     if (retryAfter !== undefined || BUSY.includes(status)) this.#waitUntil = Math.max(this.#waitUntil, event.due)
     if (status === 410) this.#fail('gone')
-    else if (Date.now() - this.#failingSince >= this.#parts.giveUp) this.#fail('gave-up')
+    else if (Date.now() >= last) this.#fail('gave-up')
     return status === 410 ? undefined : event.due
   }
 

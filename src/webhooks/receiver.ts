@@ -1,11 +1,11 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { Agent, ClientRequest, IncomingHttpHeaders } from 'node:http'
 import { request as secure, Agent as TlsAgent } from 'node:https'
-import { isIP, isIPv6, type LookupFunction } from 'node:net'
+import { isIPv6, type LookupFunction } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { http } from '../base/http.ts'
 import { signaturesOf, type WebhookKeys, type WebhookResult } from '../domain/webhook.ts'
-import { type AddressPolicy, hostOf, isLocalName, LOCAL, NotAllowed } from './address-policy.ts'
+import { type AddressPolicy, hostOf, knownAddresses } from './address-policy.ts'
 
 /** Milliseconds that an attempt may take, from the look-up of the name to the end of the answer. */
 const ATTEMPT_TIMEOUT = 15_000
@@ -116,12 +116,12 @@ export class Receiver {
    * Looks the name up, and checks all its addresses. Connections to other addresses than those of now are not used again,
    * and end after IDLE_TIME.
    *
-   * @throws NotAllowed
+   * @throws Error for a URL that the policy excludes
    */
   async #lookUp(): Promise<Destination> {
-    const host = hostOf(this.#url)
-    const addresses = isIP(host) > 0 ? [host] : isLocalName(host) ? LOCAL : await this.#parts.resolve(host)
-    this.#parts.policy.checkAddresses(this.#url, addresses)
+    const addresses = knownAddresses(this.#url) ?? (await this.#parts.resolve(hostOf(this.#url)))
+    const fault = this.#parts.policy.faultOf(this.#url, addresses)
+    if (fault !== undefined) throw new Error(`the URL ${fault}`)
     const key = addresses.toSorted().join()
     if (key === this.#destination?.key) return this.#destination
     // Takes no proxy of the environment.
@@ -173,6 +173,8 @@ export class Receiver {
         })
         incoming.on('end', finish)
         incoming.on('error', reject)
+        // Bytes behind a whole answer, such as a body after 204, do not undo it.
+        outgoing.prependListener('error', () => incoming.complete && finish())
       },
     )
     let interim = 0
@@ -180,6 +182,8 @@ export class Receiver {
       if (++interim > MAX_INTERIM_ANSWERS) reject(new Error('too many answers with a status of 1xx'))
     })
     outgoing.on('error', reject)
+    // As after 101, without an error.
+    outgoing.on('close', () => reject(new Error(CLOSED)))
     return outgoing.end(body)
   }
 }
@@ -239,16 +243,16 @@ function retryAfterIn({ 'retry-after': text }: IncomingHttpHeaders, now: number)
 
 /** What went wrong, without an address or anything else that the policy of the operator hides. */
 function failureOf(error: unknown): string {
-  if (error instanceof NotAllowed) return `the URL ${error.message}`
   const code = codeOf(error)
   if (code === undefined) return error instanceof Error ? error.message : String(error)
   return FAILURES[code] ?? `the connection failed (${code})`
 }
 
+const CLOSED = 'the receiver closed the connection'
 const FAILURES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no host has this name',
   ECONNREFUSED: 'nothing answers at this address',
-  ECONNRESET: 'the receiver closed the connection',
+  ECONNRESET: CLOSED,
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is self-signed',

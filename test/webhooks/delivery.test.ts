@@ -158,6 +158,9 @@ suite('a failed attempt', { concurrency: true }, () => {
     await untilState(service, id, 'failed')
     assert.equal((await webhookOf(service, id)).reason, 'gave-up')
     assert.equal(receiver.received.length, 2)
+    // The last attempt does not wait for its turn, 5 s after the first one.
+    const [last, first] = (await deliveriesOf(service, id)).map(({ time }) => Date.parse(time))
+    assert.ok((last ?? 0) - (first ?? 0) < 3500)
     receiver.respond = (response) => response.writeHead(204).end()
     await patchWebhook(service, id, { state: 'active' })
     await untilReceived(receiver, 3)

@@ -37,6 +37,8 @@ const send = (url: string, options?: Options): Promise<Outcome> => receiverOf(ur
 const verify = ({ body, headers }: Received, secret: string) =>
   new Webhook(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
 
+const CLOSED = 'the receiver closed the connection'
+
 suite('an attempt', () => {
   test('is a signed request that the library of Standard Webhooks verifies', async (t) => {
     const { url, received } = await startReceiver(t)
@@ -126,10 +128,26 @@ suite('an attempt', () => {
 
   test('ends where the receiver closes the connection', async (t) => {
     const { url } = await startReceiver(t, { respond: (_response, _received, request) => request.socket.destroy() })
-    assert.equal((await send(url)).failure, 'the receiver closed the connection')
+    assert.equal((await send(url)).failure, CLOSED)
     const away = await startReceiver(t)
     await away.stop()
     assert.equal((await send(away.url)).failure, 'nothing answers at this address')
+  })
+
+  test('takes a whole answer for what it is, whatever bytes are behind it, and fails at once by 101', async (t) => {
+    let answer = ''
+    const { url } = await startReceiver(t, { respond: (_response, _received, { socket }) => socket.end(answer) })
+    for (const [given, status, failure] of [
+      ['204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, undefined],
+      ['200 OK\r\nContent-Length: 2\r\n\r\nok and more', 200, undefined],
+      ['500 Fault\r\nContent-Length: 2\r\n\r\nno and more', 500, 'the status 500'],
+      ['101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', undefined, CLOSED],
+      ['200 OK\r\nContent-Length: 9\r\n\r\nok', undefined, CLOSED],
+    ] as const) {
+      answer = `HTTP/1.1 ${given}`
+      const outcome = await send(url)
+      assert.deepEqual([outcome.status, outcome.failure], [status, failure], given)
+    }
   })
 
   test('reads 64 KiB of an answer of 1 GiB, and counts it by its status', async (t) => {
