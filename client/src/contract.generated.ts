@@ -138,7 +138,7 @@ export interface NewToken {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
-  /** The time at which the token expires, at most 9999-12-31T23:59:59.999Z; by default when the token of the request expires, or never. */
+  /** The time at which the token expires, in the future, at most 9999-12-31T23:59:59.999Z; by default when the token of the request expires, or never. */
   readonly expiresAt?: string | undefined
 }
 
@@ -278,9 +278,9 @@ export interface TokenOverlap {
 }
 
 export interface WebhookRange {
-  /** A position in the log of changes, or `now`. */
+  /** A position in the log of changes, opaque. Later positions are greater, compared as text. */
   readonly after: string
-  /** A position in the log of changes. */
+  /** A position in the log of changes, opaque. Later positions are greater, compared as text. */
   readonly until?: string | undefined
 }
 
