@@ -20,7 +20,7 @@ import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { LIVE } from '../support/requests.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { clearTest } from '../support/transport.ts'
-import { happens } from '../support/until.ts'
+import { happens, until } from '../support/until.ts'
 
 async function importAll(service: Service, rows: string): Promise<ImportOutcome> {
   const connection = beginImport(service, rows, 'Connection: close')
@@ -63,6 +63,26 @@ suite('while an import is under way', () => {
     // The next request of the connection has the limit again.
     connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
     assert.match((await connection.untilClosed()).toString(), /"error":40801/)
+  })
+
+  test('the service stores no further row after its stop, although more have arrived', async (t) => {
+    const service = await withService(t)
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>
+    const connection = beginImport(service, rowsFrom(1, 1))
+    const [socket] = await accepted
+    await untilStored(service, 1)
+    const release = await service.under.lock()
+    for (const rows of [rowsFrom(2, 1), rowsFrom(3, 500)]) {
+      const before = socket.bytesRead
+      connection.write(chunk(rows))
+      await until(() => socket.bytesRead >= before + rows.length, 'the rows do not arrive')
+    }
+    const stopped = service.stop()
+    await release()
+    const { error, message } = await outcomeOf(connection)
+    assert.equal(error, 50303)
+    assert.match(message ?? '', /; all rows up to line [12] were processed/)
+    await stopped
   })
 
   test('the service reads the body no faster than the store writes', async (t) => {
