@@ -391,10 +391,18 @@ suite('a webhook', () => {
     assert.equal((await redeliver({ after: position })).status, 200)
     await untilReceived(receiver, 14)
     assert.deepEqual(events().slice(8), [...events().slice(0, 5), events()[7]])
+    for (const range of [
+      { after: 'misplaced' },
+      { after: 'now', until: 'misplaced' },
+      { after: first, until: 'now' },
+    ]) {
+      assert.equal(errorOf(await redeliver(range)), 40003, JSON.stringify(range))
+    }
     assert.equal(errorOf(await redeliver({ after: `${position.slice(0, -1)}x` })), 40003)
     for (const after of [position, 'now']) {
       for (const until of ['x', '', 'now']) assert.equal(errorOf(await redeliver({ after, until })), 40003)
     }
+    assert.doesNotMatch(service.audited.join(), /misplaced/)
     const bodies = [{}, { after: 1 }, { after: 'now', until: 1 }, { after: 'now', from: 'x' }]
     for (const body of [...bodies, { after: third, until: first }, { after: 'now', until: first }]) {
       assert.equal(errorOf(await redeliver(body)), 40002, JSON.stringify(body))

@@ -156,6 +156,8 @@ export function webhookHandlers({ store, delivery, responder, admission }: Handl
     async redeliverWebhook(exchange, { id }, body) {
       const { changes } = parts()
       const { after, until } = parseRange(body)
+      // The audit log names no malformed position, which may be a misplaced secret.
+      for (const position of [after, until ?? after]) if (position !== 'now') readPosition(position)
       exchange.change = { outcome: 'redelivered', details: () => ({ webhook: id, after, until }) }
       await answerChanged(exchange, id, async ({ webhook, progress }, signal) => ({
         webhook,
