@@ -22,7 +22,6 @@ import { deletePlant, replacePlant, updatePlant } from './support/change-plant.t
 import { createPlant } from './support/create-plant.ts'
 import { importAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
-import { settled } from './support/until.ts'
 
 /** The specification of ChangeLog (src/domain/changes.ts) as tests, for a store that keeps its log for long. */
 export function changeLogSuite(name: string, open: OpenStore): void {
@@ -111,18 +110,6 @@ function entryTests(suite: Suite, open: OpenStore): void {
     assert.equal(entries, 2501)
     assert.ok(bytes > 2501 * 8 && bytes < 2501 * 1000, `${bytes} bytes`)
     assert.equal(oldest, (await readAll(logOf(store)))[0]?.time)
-  })
-
-  suite('a wait for growth ends after a write, and when its signal aborts', async (t) => {
-    const { store } = await open(t)
-    const ending = new AbortController()
-    const growing = logOf(store).grown(ending.signal)
-    await createPlant(store, aloe, lenient)
-    await settled(growing, 'the log does not report that it has grown')
-    const aborted = logOf(store).grown(ending.signal)
-    ending.abort()
-    await settled(aborted, 'the wait does not end')
-    await settled(logOf(store).grown(ending.signal), 'a wait with an aborted signal does not end')
   })
 }
 

@@ -93,14 +93,6 @@ export interface ChangeLog {
    */
   history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<readonly ChangeEntry[]>
 
-  /**
-   * Resolves when the log may have new entries: within 50 ms of a commit, and at the latest after a second. Call it before
-   * the read that finds none, or a commit in between is seen late.
-   *
-   * @param signal resolves it at once
-   */
-  grown(signal: AbortSignal): Promise<void>
-
   usage(): Promise<ChangeLogUse>
 }
 

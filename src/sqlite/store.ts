@@ -136,7 +136,7 @@ export class SqliteStore implements Store {
     })
     const { maxWaiting, maxGroup = 1000 } = options
     this.#queue = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
-    this.changes = changesKeep > 0 ? new SqliteChangeLog(() => this.#reads, this.#queue.onCommit) : undefined
+    this.changes = changesKeep > 0 ? new SqliteChangeLog(() => this.#reads) : undefined
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type ChangeEntry,
   type ChangeLog,
@@ -12,7 +11,7 @@ import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
-import { endOf, headOf, makeTick, plantHistory, positionOf, REST, rowsAfter, TICK } from './read-rows.ts'
+import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter, TICK } from './read-rows.ts'
 
 /** Milliseconds for which one read goes on, through entries that its filter leaves out. */
 const READ_TIME = 500
@@ -49,11 +48,6 @@ export class PostgresChangeLog implements ChangeLog {
     const run = this.#run(signal)
     const { history, place } = await headOf(run, before)
     return plantHistory(run, history, id, before === undefined ? undefined : place, limit, signal)
-  }
-
-  /** Other instances write too, so this waits for as long as no tick may be made. */
-  async grown(signal: AbortSignal): Promise<void> {
-    await sleep(REST, undefined, { signal }).catch(() => {})
   }
 
   async usage(): Promise<ChangeLogUse> {

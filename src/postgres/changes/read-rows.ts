@@ -63,7 +63,7 @@ function placeOf(position: string): { readonly history: string; readonly place: 
 }
 
 /** Milliseconds between two ticks: each takes a row, and a statement of every reader at the end of the log. */
-export const REST = 50
+const REST = 50
 
 /** Resolves when the last tick has every change that was committed before the call. */
 export async function makeTick(run: Run, signal?: AbortSignal): Promise<void> {

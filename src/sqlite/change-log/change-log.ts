@@ -2,18 +2,12 @@ import type { ChangeEntry, ChangeLog, ChangeLogUse, ChangePage, ChangeRequest } 
 import type { QueryClient } from '../read/query-client.ts'
 import { changesOf } from './change-columns.ts'
 
-/** Milliseconds between two looks for writes of other processes. */
-const OTHER_WRITES_INTERVAL = 1000
-
 /** The log of changes for clients. The thread for queries reads it. */
 export class SqliteChangeLog implements ChangeLog {
   readonly #reads: () => QueryClient
-  readonly #onCommit: Set<() => void>
 
-  /** @param onCommit what this process calls after each of its commits */
-  constructor(reads: () => QueryClient, onCommit: Set<() => void>) {
+  constructor(reads: () => QueryClient) {
     this.#reads = reads
-    this.#onCommit = onCommit
   }
 
   async end(): Promise<string> {
@@ -30,19 +24,5 @@ export class SqliteChangeLog implements ChangeLog {
 
   async usage(): Promise<ChangeLogUse> {
     return this.#reads().readChanges((reader) => reader.usageOfChanges())
-  }
-
-  grown(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        this.#onCommit.delete(end)
-        resolve()
-      }
-      const timer = setTimeout(end, signal.aborted ? 0 : OTHER_WRITES_INTERVAL)
-      signal.addEventListener('abort', end)
-      this.#onCommit.add(end)
-    })
   }
 }

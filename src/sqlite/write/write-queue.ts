@@ -43,8 +43,6 @@ export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #writer: Writer
   readonly #index: SearchIndex
-  /** Called after each commit. */
-  readonly onCommit = new Set<() => void>()
   readonly #creates: GroupCommit<Put & Charged, CreateResult>
   readonly #changes: GroupCommit<ChangeRequest & Charged, ChangeOutcome>
 
@@ -144,7 +142,6 @@ export class WriteQueue implements WriteStats {
         actors.set(row.actor, all)
       })
       for (const [actor, { charged, work, changes }] of actors) this.#index.wrote(actor, charged, work, changes)
-      for (const tell of this.onCommit) tell()
     }
   }
 }
