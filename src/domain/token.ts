@@ -69,9 +69,12 @@ export const makeSecret = (): string => secretOf(randomBytes(32))
  * (docs/decisions/0029-tokens-over-http.md).
  */
 export function derivedToken(creatorSecret: string, key: string): { readonly id: string; readonly secret: string } {
-  const derive = (what: string) => createHmac('sha256', creatorSecret).update(`${what}\n${key}`).digest()
+  const derive = (what: string) => derivedBits(creatorSecret, what, key)
   return { id: tokenIdOf(derive('plantstore token id').subarray(0, 8)), secret: secretOf(derive('plantstore secret')) }
 }
+
+export const derivedBits = (creatorSecret: string, what: string, key: string): Buffer =>
+  createHmac('sha256', creatorSecret).update(`${what}\n${key}`).digest()
 
 function secretOf(bits: Buffer): string {
   const digits = base62(BigInt(`0x${bits.toString('hex')}`), SECRET_DIGITS)

@@ -119,13 +119,6 @@ export const makeWebhookSecret = (bits: Buffer = randomBytes(32)): string =>
   `${SECRET_PREFIX}${bits.toString('base64')}`
 
 /**
- * The id or the secret that a token makes under a key of the client. It is the same each time, so a retry makes no
- * second one (docs/decisions/0029-tokens-over-http.md).
- */
-export const derivedBits = (creatorSecret: string, what: string, key: string): Buffer =>
-  createHmac('sha256', creatorSecret).update(`plantstore webhook ${what}\n${key}`).digest()
-
-/**
  * The value of the header `webhook-signature` (Standard Webhooks 1.0.0): one signature for each key, the new one first.
  *
  * @param timestamp of the attempt, in seconds since 1970

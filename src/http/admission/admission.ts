@@ -86,18 +86,16 @@ export class Admission {
    *   token is no longer valid; ClientGone when the client leaves; any error of `run`
    */
   async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { identity } = exchange
-    if (identity === undefined) throw new Error('an operation with long work needs a token')
+    const { sender, signal } = exchange
     const ending = new AbortController()
     const end = (reason: unknown) => ending.abort(reason)
-    const unwatch = this.#tokens.watch(identity, end)
+    const unwatch = this.#tokens.watch(sender, end)
     const timer = this.#startTimer(work, end)
-    const { signal } = exchange
     const onGone = () => end(signal.reason)
     signal.addEventListener('abort', onGone)
     try {
       signal.throwIfAborted()
-      const leave = await this.#queues[work].enter(identity.actor.id, ending.signal)
+      const leave = await this.#queues[work].enter(sender.actor.id, ending.signal)
       try {
         // Large results make turns of the event loop long, and each new connection takes one.
         if (this.#deferred.isAccepting) await new Promise<void>((resolve) => this.#deferred.add(resolve))

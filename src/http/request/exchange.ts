@@ -62,10 +62,14 @@ export class Exchange {
     return this.#abort.signal
   }
 
-  /** The actor of the token. @throws Error in an operation that takes no token */
+  /** @throws Error in an operation that takes no token */
+  get sender(): Identity {
+    if (this.identity === undefined) throw new Error('an operation without a token has no sender')
+    return this.identity
+  }
+
   get actor(): Actor {
-    if (this.identity === undefined) throw new Error('an operation without a token has no actor')
-    return this.identity.actor
+    return this.sender.actor
   }
 
   /** Whether the exchange ended without a whole answer. */

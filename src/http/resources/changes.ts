@@ -1,6 +1,5 @@
-import { type ChangeLog, type ChangePage, entryJson } from '../../domain/changes.ts'
+import { type ChangeLog, entryJson } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
-import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
 import { HttpError } from '../answer/refusal.ts'
 import { JSON_TYPE } from '../answer/responder.ts'
@@ -9,7 +8,7 @@ import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { preferredType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
-import { answerPage, linkTo, writePage } from './lists.ts'
+import { answerPage, linkTo, writePage, writeRows } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
 
@@ -34,9 +33,9 @@ export function changeHandlers({
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
     const { after, limit, tag: tags = [] } = query
     const read = async (signal: AbortSignal) => log.read({ after: await startOf(log, after), limit, tags }, signal)
-    return admission.during('search', exchange, read).then((page) => {
-      const { json, next } = writeChanges(page)
-      const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
+    return admission.during('search', exchange, read).then(({ entries, next }) => {
+      const { json, last } = writeRows(entries, limit, entryJson)
+      const link = `<${linkTo(PATH, query, { after: last?.position ?? next })}>; rel="next"`
       responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
     })
   }
@@ -77,20 +76,6 @@ export function changeHandlers({
 function mustHaveLog({ changes }: Store): ChangeLog {
   if (changes !== undefined) return changes
   throw new AppError(40401, 'the log of changes is switched off (--changes-keep)')
-}
-
-/** Writes the entries of a page. It ends early once its JSON is longer than PAGE_TEXT. */
-function writeChanges({ entries, next }: ChangePage): { readonly json: string; readonly next: string } {
-  const texts: string[] = []
-  let length = 0
-  for (const entry of entries) {
-    if (length > PAGE_TEXT) break
-    const text = entryJson(entry)
-    texts.push(text)
-    length += text.length
-  }
-  const last = texts.length < entries.length ? entries[texts.length - 1]?.position : undefined
-  return { json: `[${texts.join(',')}]`, next: last ?? next }
 }
 
 /** Adds the link to the oldest entries to the refusal of a position that is gone. */

@@ -185,18 +185,27 @@ export function writePage<Row>(
   toJson: (row: Row) => string,
   cursorAfter: (last: Row, rows: readonly Row[]) => string,
 ): WrittenPage {
+  const { json, rows, last } = writeRows(found, query.limit, toJson)
+  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last, rows) })}>; rel="next"`
+  return { json, link }
+}
+
+/** Writes rows up to the limit, or until their JSON is longer than PAGE_TEXT. `last` is the last of them if more follow. */
+export function writeRows<Row>(
+  found: readonly Row[],
+  limit: number,
+  toJson: (row: Row) => string,
+): { readonly json: string; readonly rows: readonly Row[]; readonly last: Row | undefined } {
   const texts: string[] = []
   let length = 0
   for (const row of found) {
-    if (texts.length === query.limit || length > PAGE_TEXT) break
+    if (texts.length === limit || length > PAGE_TEXT) break
     const text = toJson(row)
     texts.push(text)
     length += text.length
   }
   const rows = found.slice(0, texts.length)
-  const last = rows.length < found.length ? rows.at(-1) : undefined
-  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last, rows) })}>; rel="next"`
-  return { json: `[${texts.join(',')}]`, link }
+  return { json: `[${texts.join(',')}]`, rows, last: rows.length < found.length ? rows.at(-1) : undefined }
 }
 
 export function answerPage(responder: Responder, exchange: Exchange, { json, link }: WrittenPage): void {

@@ -40,7 +40,7 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
     key: string | undefined,
     rotates?: Rotation,
   ): Promise<void> {
-    const { hash, actor } = identityOf(exchange)
+    const { hash, actor } = exchange.sender
     const { id, secret } =
       key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
     // The audit log names no unknown token, whose id may be a misplaced secret.
@@ -75,12 +75,12 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
 
   return {
     createToken(exchange, parameters, body) {
-      const request = within(parseTokenRequest(body), identityOf(exchange))
+      const request = within(parseTokenRequest(body), exchange.sender)
       return issue(exchange, request, keyIn(parameters))
     },
 
     rotateToken(exchange, parameters, body) {
-      const { scopes, expiresAt } = identityOf(exchange)
+      const { scopes, expiresAt } = exchange.sender
       const until = Date.now() + parseOverlap(body)
       if (expiresAt <= Date.now()) throw expiredToken()
       const { id } = parameters
@@ -100,7 +100,7 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
     },
 
     getOwnToken(exchange) {
-      const { actor, scopes, expiresAt } = identityOf(exchange)
+      const { actor, scopes, expiresAt } = exchange.sender
       const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
       responder.reply(exchange, 200, headers, JSON.stringify({ ...actor, scopes, expiresAt: timeOrNever(expiresAt) }))
     },
@@ -125,11 +125,6 @@ const STRONGER = 'a token can rotate only tokens that have no scope beyond its o
 
 const LAST_TOKEN =
   'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
-
-function identityOf({ identity }: Exchange): Identity {
-  if (identity === undefined) throw new Error('an operation on tokens needs a token')
-  return identity
-}
 
 /**
  * Gives the request the creator's expiry where it names none.

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ChangeLog, readPosition } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import { derivedBits } from '../../domain/token.ts'
 import {
-  derivedBits,
   MAX_WEBHOOKS,
   makeWebhookId,
   makeWebhookSecret,
@@ -181,7 +181,7 @@ function bitsOf(
   what: string,
 ): Buffer | undefined {
   const key = keyIn(parameters)
-  return key === undefined ? undefined : derivedBits(secretOf(request), what, key)
+  return key === undefined ? undefined : derivedBits(secretOf(request), `plantstore webhook ${what}`, key)
 }
 
 const noWebhook = (id: string): AppError => new AppError(40402, `there is no webhook with the id ${id}`)
