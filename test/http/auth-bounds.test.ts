@@ -144,20 +144,14 @@ suite('the memory of tokens and addresses', () => {
 })
 
 suite('the cost of bad tokens', () => {
-  test('is no look-up for a malformed token, and one look-up per second for an unknown token', async (t) => {
+  test('is no look-up for a malformed token', async (t) => {
     const service = await withService(t, { authFailureLimit: undefined })
-    const time = clock(t)
     const lookUps = countLookUps(t, service)
     const unknown = makeSecret()
     for (const bad of ['', 'nonsense', 'ps_', unknown.slice(0, -1), `${unknown}0`, 'x'.repeat(5000)]) {
       assert.equal(errorOf(await list(service, bad)), 40102)
     }
     assert.equal(lookUps.count(), 0)
-    for (let i = 0; i < 5; i++) assert.equal(errorOf(await list(service, unknown)), 40102)
-    assert.equal(lookUps.count(), 1)
-    time.now += 1001
-    assert.equal(errorOf(await list(service, unknown)), 40102)
-    assert.equal(lookUps.count(), 2)
   })
 })
 

@@ -44,12 +44,6 @@ interface Verified {
   readonly until: number
 }
 
-interface InvalidToken {
-  readonly until: number
-  /** The actor of a revoked token; undefined for an unknown one. */
-  readonly revoked: Actor | undefined
-}
-
 /** Milliseconds after which a revoked token works nowhere: on no instance, and in no request that it began before. */
 const REVOKED_WITHIN = 1000
 /** Milliseconds of the cache of tokens. */
@@ -88,17 +82,14 @@ export class Auth {
    * All spellings of a header share the entry of the plain one: else one token could take the places of all others.
    */
   readonly #verified: BoundedMap<string, Verified>
-  /** Well-formed tokens that are unknown to the store, or revoked. */
-  readonly #invalid: BoundedMap<string, InvalidToken>
   readonly #touched: BoundedMap<string, number>
   /** Its waiting requests have open connections, of which there are few. */
   readonly #checks = new FairQueue(CHECKS)
 
-  /** @param max tokens that it remembers, of each kind */
+  /** @param max tokens that it remembers */
   constructor(options: AuthOptions, max = MAX_TOKENS) {
     this.#options = options
     this.#verified = new BoundedMap(max)
-    this.#invalid = new BoundedMap(max)
     this.#touched = new BoundedMap(max)
     this.#configuredHash = options.configuredToken === undefined ? undefined : hashSecret(options.configuredToken)
     this.#failures = options.failureLimit === undefined ? undefined : new FailureLimit(options.failureLimit)
@@ -145,10 +136,10 @@ export class Auth {
     if (issuer !== undefined) return this.#issued(issuer, secret, key, asking)
     // Counts from before the look-up, because the token may be revoked during it.
     const until = performance.now() + CACHE_TTL
-    const identity = await this.#find(secret, until)
-    if (!('scopes' in identity)) {
+    const identity = await this.#find(secret)
+    if (identity === undefined || !('scopes' in identity)) {
       this.#verified.delete(key)
-      throw this.#failure(request, 40102, UNKNOWN, identity.revoked)
+      throw this.#failure(request, 40102, UNKNOWN, identity)
     }
     this.#verified.set(key, { identity, until })
     return this.#unexpired(identity, request)
@@ -169,21 +160,18 @@ export class Auth {
     }
   }
 
-  async #find(secret: string, until: number): Promise<Identity | InvalidToken> {
+  /** @returns the actor of a revoked token; undefined for an unknown one */
+  async #find(secret: string): Promise<Identity | Actor | undefined> {
     // Stored tokens all have this form, which the configured token never has.
-    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : { until, revoked: undefined }
-    const known = this.#invalid.get(secret)
-    if (known !== undefined && known.until > performance.now()) return known
+    if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
     const hash = hashSecret(secret)
     const token = await this.#options.tokens.findToken(hash)
-    if (token === undefined || token.revokedAt !== undefined) {
-      const bad = { until, revoked: token === undefined ? undefined : { id: token.id, name: token.name } }
-      this.#invalid.set(secret, bad)
-      return bad
-    }
+    if (token === undefined) return undefined
+    const actor = { id: token.id, name: token.name }
+    if (token.revokedAt !== undefined) return actor
     this.#touch(token)
     return {
-      actor: { id: token.id, name: token.name },
+      actor,
       scopes: token.scopes,
       expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
       hash,
