@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { Histogram } from '../../src/base/counts.ts'
 import { Metrics } from '../../src/http/metrics/metrics.ts'
-import { PlantCount } from '../../src/http/metrics/service-metrics.ts'
+import { plantCount } from '../../src/http/metrics/service-metrics.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { startServer, TOKEN } from '../support/process.ts'
@@ -38,7 +38,10 @@ suite('the count of plants', () => {
       return count.promise
     }
     const metrics = new Metrics()
-    new PlantCount({ countPlants }, () => now).describe(metrics)
+    metrics.value(
+      'plantstore_plants',
+      plantCount({ countPlants }, () => now),
+    )
     const told = async (at: number) => {
       now = at
       await new Promise(setImmediate)

@@ -11,7 +11,7 @@ import {
 } from '../../domain/changes.ts'
 import { abortable } from '../../domain/store.ts'
 import type { ServiceState } from '../answer/responder.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { inBackground, type Metrics } from '../metrics/metrics.ts'
 
 /** Milliseconds without an entry after which a stream sends its position. */
 const BEAT_TIME = 15_000
@@ -100,22 +100,13 @@ export class ChangeStreams {
     this.#state = state
   }
 
-  /** Registers the metrics of the log and of its streams. Each scrape asks the log for the use that the next one shows. */
+  /** Registers the metrics of the log and of its streams. */
   describe(metrics: Metrics): void {
-    let use: ChangeLogUse = { entries: 0, bytes: 0, oldest: undefined }
-    const ask = () =>
-      this.#log.usage().then(
-        (found) => {
-          use = found
-        },
-        () => {},
-      )
-    metrics.value('plantstore_changes', () => {
-      void ask()
-      return use.entries
-    })
-    metrics.value('plantstore_changes_bytes', () => use.bytes)
-    metrics.value('plantstore_changes_age_seconds', () => (Date.now() - (use.oldest ?? Date.now())) / 1000)
+    const none: ChangeLogUse = { entries: 0, bytes: 0, oldest: undefined }
+    const use = inBackground(() => this.#log.usage(), none)
+    metrics.value('plantstore_changes', () => use().entries)
+    metrics.value('plantstore_changes_bytes', () => use().bytes)
+    metrics.value('plantstore_changes_age_seconds', () => (Date.now() - (use().oldest ?? Date.now())) / 1000)
     metrics.value('plantstore_change_streams', () => this.#open.size)
     metrics.value('plantstore_change_events_total', () => this.#sent)
     metrics.value('plantstore_change_streams_lag_seconds', () => {

@@ -65,6 +65,36 @@ export class Metrics {
   }
 }
 
+/** The least pause after a value was found, as a multiple of the time that this took. */
+const PAUSE_FACTOR = 100
+
+/**
+ * Reads a value that takes long: in the background, only for scrapes, and at most a hundredth of the time. Until the
+ * store answers, scrapes get the value of before.
+ *
+ * @param minPause milliseconds
+ */
+export function inBackground<T>(
+  find: () => Promise<T>,
+  first: T,
+  minPause = 0,
+  now: () => number = () => performance.now(),
+): () => T {
+  let latest = first
+  let nextAt = Number.NEGATIVE_INFINITY
+  const renew = async () => {
+    const startedAt = now()
+    nextAt = Number.POSITIVE_INFINITY
+    // Other metrics and the log show that the store is out of reach or closed.
+    latest = await find().catch(() => latest)
+    nextAt = now() + Math.max(minPause, PAUSE_FACTOR * (now() - startedAt))
+  }
+  return () => {
+    if (now() >= nextAt) void renew()
+    return latest
+  }
+}
+
 /** Returns the flag of a setting without its dashes: `max-waiting` for `maxWaiting`. */
 const flagOf = (setting: string): string => setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

@@ -4,7 +4,7 @@ import type { Store, StorePool } from '../../domain/store.ts'
 import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
 import type { WebhookDelivery, WebhookState } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
-import { Metrics, type Series } from './metrics.ts'
+import { inBackground, Metrics, type Series } from './metrics.ts'
 
 /** The numbers of all shards and of those out of reach. */
 export interface ShardState {
@@ -57,7 +57,7 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
   const { store, logLines, auditLines, backups, certificate, delivery, facts } = parts
   const metrics = new Metrics()
   observeWrites(metrics, store.writes)
-  new PlantCount(store).describe(metrics)
+  metrics.value('plantstore_plants', plantCount(store))
   if (store.indexBehind !== undefined) metrics.value('plantstore_search_index_behind', () => store.indexBehind ?? 0)
   if (store.pool !== undefined) observePool(metrics, store.pool)
   if (delivery !== undefined) observeWebhooks(metrics, delivery)
@@ -138,44 +138,8 @@ function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
   metrics.bounds({ webhookRequests: () => requests, webhookBodies: () => bodies })
 }
 
-/** The least milliseconds between a count and the next one. */
-const MIN_PAUSE = 60_000
-/** The least pause after a count, as a multiple of the count's duration. */
-const PAUSE_FACTOR = 100
+/** Milliseconds between a count of all plants and the next one, at the least: a count reads the whole table. */
+const COUNT_PAUSE = 60_000
 
-/**
- * Counts the plants for the metrics. A count reads the whole table, so it starts only with a scrape, runs in the
- * background, and takes at most a hundredth of the time.
- */
-export class PlantCount {
-  readonly #store: Pick<Store, 'countPlants'>
-  readonly #now: () => number
-  #plants = Number.NaN
-  #nextAt = Number.NEGATIVE_INFINITY
-
-  /** @param now milliseconds */
-  constructor(store: Pick<Store, 'countPlants'>, now: () => number = () => performance.now()) {
-    this.#store = store
-    this.#now = now
-  }
-
-  /** Registers the metric. */
-  describe(metrics: Metrics): void {
-    metrics.value('plantstore_plants', () => {
-      if (this.#now() >= this.#nextAt) void this.#count()
-      return this.#plants
-    })
-  }
-
-  async #count(): Promise<void> {
-    const startedAt = this.#now()
-    this.#nextAt = Number.POSITIVE_INFINITY
-    try {
-      this.#plants = await this.#store.countPlants()
-    } catch {
-      // Other metrics and the log show that the store is out of reach or closed. The last count stays.
-    }
-    const now = this.#now()
-    this.#nextAt = now + Math.max(MIN_PAUSE, PAUSE_FACTOR * (now - startedAt))
-  }
-}
+export const plantCount = (store: Pick<Store, 'countPlants'>, now?: () => number): (() => number) =>
+  inBackground(() => store.countPlants(), Number.NaN, COUNT_PAUSE, now)
