@@ -33,9 +33,9 @@ const IDLE_SAVE_INTERVAL = 10_000
 /** Milliseconds that attempts under way may take once the service stops. */
 const CLOSE_TIMEOUT = 2000
 /** Milliseconds between two counts of what waits. */
-const COUNT_INTERVAL = 15_000
+const COUNT_INTERVAL = 3000
 /** Milliseconds after each of them that reads the log, because a read of many events delays deliveries. */
-const COUNT_PAUSE = 100
+const COUNT_PAUSE = 200
 /** Requests at once, of all webhooks. */
 const MAX_REQUESTS = 256
 /** Deliveries that begin in a second while the event loop is busy. */
