@@ -322,11 +322,16 @@ suite('a webhook', () => {
       new Webhook(secret).verify(body, headers as Record<string, string>, { jsonParse: false })
     }
     for (const secret of [old, fresh]) verify(secret)
+    const { secret: third } = await rotate({ overlapSeconds: 60 })
+    assert.equal((await rotate({ overlapSeconds: 0 }, KEY)).secret, fresh, 'a late retry rotates nothing back')
+    await service.send('POST', `/webhooks/${id}/test`)
+    for (const secret of [fresh, third]) verify(secret)
+    assert.throws(() => verify(old))
     const { secret: last, previousSecretUntil: none } = await rotate({ overlapSeconds: 0 })
     assert.equal(none, undefined)
     await service.send('POST', `/webhooks/${id}/test`)
     verify(last)
-    assert.throws(() => verify(fresh))
+    for (const secret of [fresh, third]) assert.throws(() => verify(secret))
     assert.equal((await service.send('POST', `/webhooks/${id}/secret`)).status, 200, 'no body is as good as {}')
     for (const overlapSeconds of [-1, 604_801, 1.5, '1']) {
       assert.equal(errorOf(await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)

@@ -146,7 +146,7 @@ export function webhookHandlers({ store, delivery, responder, admission }: Handl
       const secret = makeWebhookSecret(bitsOf(exchange, parameters, `rotation ${id}`))
       exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
       const rotate = ({ webhook }: StoredWebhook): Changed => {
-        if (webhook.keys.secret === secret) return 'same'
+        if (webhook.keys.secret === secret || webhook.keys.previous?.secret === secret) return 'same'
         const previous = overlap === 0 ? undefined : { secret: webhook.keys.secret, until: Date.now() + overlap }
         return { webhook: { ...webhook, keys: { secret, previous } } }
       }
