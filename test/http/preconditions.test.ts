@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { resolve } from '../../src/http/operations.ts'
+import { absolute, schemaCompiler } from '../../src/http/operations.ts'
 import { expectationOf, readEntityTags } from '../../src/http/request/head.ts'
 import { isDistributed } from '../support/citus.ts'
 import { contract } from '../support/conforms.ts'
@@ -53,14 +53,13 @@ suite('the value of If-Match and If-None-Match', () => {
     for (const text of MALFORMED) assert.equal(readEntityTags(text), undefined, text)
   })
 
-  test('matches the pattern of the contract if and only if it is valid', () => {
-    const { pattern } = resolve<{ pattern: string }>(contract.document, { $ref: '#/components/schemas/EntityTags' })
-    const expression = new RegExp(pattern, 'u')
-    for (const [text] of VALID) assert.match(text, expression)
-    for (const text of MALFORMED) assert.doesNotMatch(text, expression)
+  test('matches the schema of the contract if and only if it is valid', () => {
+    const isValid = schemaCompiler(contract.document).compile(absolute({ $ref: '#/components/schemas/EntityTags' }))
+    for (const [text] of VALID) assert.ok(isValid(text), text)
+    for (const text of MALFORMED) assert.ok(!isValid(text), text)
     holds(
       fc.property(fc.string({ unit: fc.constantFrom(...'*W/", \ta') }), (text) => {
-        assert.equal(expression.test(text), readEntityTags(text) !== undefined, text)
+        assert.equal(isValid(text), readEntityTags(text) !== undefined, text)
       }),
       { numRuns: 2000 },
     )
