@@ -8,15 +8,12 @@ import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port/port.ts'
 import { DeferredTasks } from './port/turns.ts'
 import type { BodyMemory, Exchange, Route } from './request/exchange.ts'
-import { addRoutes, answerNotFound, faultOfLocalHead, type Handlers, Router } from './router.ts'
-
-/** The operations of this port. They need no token here. */
-const OPERATIONS = ['getMetrics', 'getLiveness', 'getReadiness'] as const
+import { addRoutes, answerNotFound, faultOfLocalHead, type Handlers, type MONITORING, Router } from './router.ts'
 
 /** Open connections of monitors. */
 const MAX_CONNECTIONS = 32
 
-type MonitoringHandlers = Pick<Handlers, (typeof OPERATIONS)[number]>
+type MonitoringHandlers = Pick<Handlers, (typeof MONITORING)[number]>
 
 /**
  * Makes a port for monitors alone, so that people who reach the port for clients cannot read the metrics. It has no TLS:
@@ -65,7 +62,7 @@ export function monitoringHandlers(
   responder: Responder,
   state: ServiceState,
   metrics: Metrics,
-): Pick<Handlers, 'getLiveness' | 'getReadiness' | 'getMetrics'> {
+): MonitoringHandlers {
   let checkedAt = Number.NEGATIVE_INFINITY
   let check: Promise<unknown> = Promise.resolve()
 

@@ -165,11 +165,11 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = { '/docs': ['/doc
 const isIn = <Id extends OperationId>(handlers: Pick<Handlers, Id>, id: string): id is Id => Object.hasOwn(handlers, id)
 
 /** The service answers these under any load, because monitors must see the load. */
-const MONITORING: readonly string[] = ['getLiveness', 'getReadiness', 'getMetrics'] satisfies OperationId[]
+export const MONITORING = ['getLiveness', 'getReadiness', 'getMetrics'] as const satisfies OperationId[]
 
 function authorized(operation: Operation, route: Route, { authorize, overload }: RouteOptions): Route {
   const admit = authorize(operation, route)
-  const mayShed = overload !== undefined && !MONITORING.includes(operation.id)
+  const mayShed = overload !== undefined && !MONITORING.some((id) => id === operation.id)
   return (exchange) => {
     exchange.operation = operation
     if (mayShed) overload.refuseExcess(exchange.startedAt)
