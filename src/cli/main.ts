@@ -7,7 +7,6 @@ import { HELP, ProgramCommand, version } from './command.ts'
 import { addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
 import { configLines, parseConfigFile, readConfigFile, unknownVariables, withFile } from './config-file.ts'
 import { printJson } from './output.ts'
-import { serve } from './serve.ts'
 import { Stopped } from './signals.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
@@ -101,7 +100,10 @@ SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeou
         return readConfig(flags, withFile(process.env, parsed), 'server', parsed?.faults)
       }
       const config = read()
-      if (!printConfig) return serve(config, { notice: unknownVariables(process.env), read })
+      if (!printConfig) {
+        const { serve } = await import('./serve.ts')
+        return serve(config, { notice: unknownVariables(process.env), read })
+      }
       warnOfUnknown()
       process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(file) }))
     })

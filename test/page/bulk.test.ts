@@ -41,7 +41,12 @@ async function shown(
 ): Promise<void> {
   await fill(service, first, count, word, tag)
   await page.getByLabel('Search plants').fill(word)
-  await until(page, `document.querySelectorAll('[role=row][data-id]').length === ${Math.min(count, 100)}`)
+  // Before the answer to the search, the table may have as many rows of others.
+  const ids = Array.from({ length: Math.min(count, 100) }, (_, i) => first + i)
+  await until(
+    page,
+    `[...document.querySelectorAll('[role=row][data-id]')].map((row) => row.dataset.id).join() === '${ids}'`,
+  )
 }
 
 const stored = async (service: Service, word: string): Promise<{ id: number; name: string; tag?: string }[]> =>

@@ -13,6 +13,7 @@ suite('the page, for exports,', () => {
       await empty(service)
       await service.create({ id: 1, name: 'Abies "alba"', tag: 'tree' })
       await service.create({ id: 2, name: 'Betula' })
+      await until(page, `document.querySelectorAll('[role=row][data-id]').length === 2`)
       await tabTo(page, page.getByLabel('Search plants'))
       await page.keyboard.type('abies')
       await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)

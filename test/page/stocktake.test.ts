@@ -116,8 +116,8 @@ suite('the page, for a stocktake,', () => {
         // A hand scanner types labels; one plant is of another bed, and one is not entered yet.
         await tabTo(page, page.getByLabel('Id of a label'))
         for (const [typed, said] of [
-          [first, 'is there.'],
-          [`${new URL(page.url()).origin}/#/plant?id=${first + 1}`, 'is there.'],
+          [first, `Acer griseum x${first} is there.`],
+          [`${new URL(page.url()).origin}/#/plant?id=${first + 1}`, `Begonia rex x${first} is there.`],
           [first, 'was ticked off before.'],
           [first + 6, `=1+1 x${first} is not one of these plants.`],
           [first + 50, `No plant has the id ${first + 50} yet.`],

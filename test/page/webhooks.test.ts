@@ -15,7 +15,15 @@ import {
 import { startReceiver } from '../support/receiver.ts'
 import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createdWebhook, deliveriesOf, LOCAL, patchWebhook, sendJson, untilState } from '../support/webhooks.ts'
+import {
+  createdWebhook,
+  deliveriesOf,
+  LOCAL,
+  patchWebhook,
+  sendJson,
+  untilState,
+  webhookOf,
+} from '../support/webhooks.ts'
 
 /** Leaves only the webhooks of one test, because a file of tests has one service. */
 async function clear(service: Service): Promise<void> {
@@ -40,6 +48,7 @@ suite('webhooks on the page', () => {
         await sendJson(service, 'PUT', `/plants/${viewport.width}`, { name: 'Fern' })
         await untilState(service, ended.id, 'failed')
         await until(async () => (await deliveriesOf(service, works.id)).length === 1, 'nothing is delivered')
+        await until(async () => (await webhookOf(service, works.id)).pending === 0, 'an event still waits')
         await pressOn(page, page.getByRole('link', { name: 'Webhooks' }))
         const itemOf = (id: string) => page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
         await itemOf(works.id)
