@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { http } from '../../src/base/http.ts'
 import { SECRET, type Service } from './service.ts'
 import { settled, until } from './until.ts'
 
@@ -96,7 +97,7 @@ export function openStream(
   { secret = SECRET, headers = {} }: StreamOptions = {},
 ): Promise<EventStream> {
   const { promise, resolve, reject } = Promise.withResolvers<EventStream>()
-  const outgoing = request({
+  const outgoing = http.request({
     path,
     port: service.port,
     host: '127.0.0.1',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { http } from '../../src/base/http.ts'
 import type { Plant } from '../../src/domain/plant.ts'
 import { plantsIn } from './files.ts'
 import { TOKEN } from './process.ts'
@@ -21,7 +22,7 @@ export async function send(
 ): Promise<Answer> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = (url.startsWith('https:') ? secureRequest : request)(
+    const sent = (url.startsWith('https:') ? secureRequest : http.request)(
       url,
       { method, headers, ...(agent === undefined ? {} : { agent }) },
       resolve,
@@ -112,7 +113,7 @@ export class Load {
   }
 
   async #client(): Promise<void> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     while (!this.#stopped) {
       const id = this.#firstId + this.#next++
       const plant = {

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { http } from '../../src/base/http.ts'
 import type { Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 
@@ -54,7 +55,7 @@ export async function startReceiver(
       () => {},
     )
   }
-  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer)
+  const server = tls === undefined ? http.createServer(answer) : createTlsServer(tls, answer)
   server.on('connection', () => receiver.connections++)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

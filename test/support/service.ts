@@ -1,9 +1,10 @@
-import { type IncomingHttpHeaders, request, type Server } from 'node:http'
+import type { IncomingHttpHeaders, Server } from 'node:http'
 import { type Server as SecureServer, request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pino, { type Logger } from 'pino'
+import { http } from '../../src/base/http.ts'
 import type { ChangeLog } from '../../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -229,7 +230,7 @@ export class Service {
     if (authorization !== null) headers['Authorization'] = authorization
     if (body !== undefined && !chunked) headers['Content-Length'] = String(Buffer.byteLength(body))
     return new Promise((resolve, reject) => {
-      const send = certificate() === undefined ? request : secureRequest
+      const send = certificate() === undefined ? http.request : secureRequest
       const outgoing = send({ method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers })
       outgoing.on('error', reject)
       outgoing.setTimeout(PATIENCE, () => outgoing.destroy(new Error(`${method} ${path} is not answered`)))

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
-import { Agent, type AgentOptions } from 'node:http'
+import type { Agent, AgentOptions } from 'node:http'
 import { Agent as SecureAgent } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect as connectSecurely, setDefaultCACertificates } from 'node:tls'
+import { http } from '../../src/base/http.ts'
 
 export interface Pair {
   /** PEM, with the chain. */
@@ -35,7 +36,7 @@ export const certificate = (): Pair | undefined => transport.pair
 
 /** Returns an agent for requests to the services of this process. */
 export const newAgent = (options: AgentOptions): Agent =>
-  transport.pair === undefined ? new Agent(options) : new SecureAgent(options)
+  transport.pair === undefined ? new http.Agent(options) : new SecureAgent(options)
 
 /** Writes a pair as `cert.pem` and `key.pem`, of which only the owner may read the key. @returns arguments of `serve` */
 export function writePair(folder: string, { cert, key }: Pair): string[] {
