@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { QUIET, qrCodeOf } from '../../web/src/labels/code.ts'
 import { type Box, type LabelText, layOut } from '../../web/src/labels/layout.ts'
 import { A5160, faultsOf, L7160, labelsPerPage, placeOf, roll, type Sheet } from '../../web/src/labels/sheets.ts'
 import { cut, directionOf, onOneLine, wrap } from '../../web/src/labels/text.ts'
 import { measure } from '../support/labels.ts'
+import { codesIn } from '../support/pdf-pages.ts'
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 0.01, `${actual} is not ${expected}`)
@@ -143,3 +145,22 @@ function isWithin({ x, y, width, height }: Box, { labelWidth, labelHeight, paddi
   const ends = x + width <= labelWidth - padding + 1e-9 && y + height <= labelHeight - padding + 1e-9
   return isLarge && x >= padding && y >= padding && ends
 }
+
+test('a code restores 15% of itself or more, however long its address is', async () => {
+  const module = 4
+  for (let length = 10; length <= 120; length += 5) {
+    const text = `https://${'a'.repeat(length)}.example/#7`
+    const { size, runs } = qrCodeOf(text)
+    const side = (size + 2 * QUIET) * module
+    const picture = Buffer.alloc(side * side, 255)
+    for (const { x, y, length: dark } of runs) {
+      for (let row = (QUIET + y) * module; row < (QUIET + y + 1) * module; row++) {
+        const from = row * side + (QUIET + x) * module
+        picture.fill(0, from, from + dark * module)
+      }
+    }
+    const [found] = await codesIn(Buffer.concat([Buffer.from(`P5\n${side} ${side}\n255\n`), picture]))
+    assert.equal(found?.text, text)
+    assert.match(found?.ecLevel ?? '', /^[MQH]$/, `${length} characters`)
+  }
+})
