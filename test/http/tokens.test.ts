@@ -93,6 +93,13 @@ suite('a token that is created over HTTP', () => {
     assert.deepEqual((await service.send('GET', '/tokens')).json, [])
   })
 
+  test('may have a body of 16 KiB, and none of a byte more', async (t) => {
+    const service = await withService(t)
+    const body = JSON.stringify(NEW).padEnd(16 * 1024)
+    assert.equal((await createToken(service, body)).status, 201)
+    assert.equal(errorOf(await createToken(service, `${body} `)), 41301)
+  })
+
   test('is the same token when the request is repeated with the same key', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(SCOPES)
