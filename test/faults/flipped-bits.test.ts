@@ -15,6 +15,7 @@ import { openSqlite } from '../support/open-sqlite.ts'
 import { run, startServer, TOKEN } from '../support/process.ts'
 import { assertIndexMatches, IDLE, indexAll, inFile } from '../support/sqlite-indexes.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
+import { until } from '../support/until.ts'
 
 const PLANTS = 600
 const FLIPS = 24
@@ -98,6 +99,26 @@ test('an export with words or tags, or by name, does not lack a plant that the i
     break
   }
 })
+
+for (const served of [false, true]) {
+  test(`after an export of a command has met damage of the index${served ? ' beside a service' : ''}, the next ones are whole`, async (t) => {
+    const path = await indexedStore(t)
+    if (served) await startServer(t, join(path, '..'))
+    hide(path)
+    const flags = ['export', '-', '--format', 'ndjson', '--sort', 'name', '--store', `sqlite:${path}`]
+    const { code, stderr } = await run(t, flags)
+    assert.equal(code, 1)
+    assert.match(stderr, /50301/)
+    let plants = 0
+    const isWhole = async () => {
+      const next = await run(t, flags)
+      plants = next.stdout.split('\n').length - 1
+      return next.code === 0
+    }
+    await until(isWhole, 'every further export fails')
+    assert.equal(plants, PLANTS)
+  })
+}
 
 async function exported(store: Store, filter: PlantFilter, order: PlantOrder): Promise<bigint[]> {
   const ids: bigint[] = []

@@ -2,6 +2,7 @@ import type { SqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { IndexProgress, IndexReport, UnreadyIndex } from './index-file.ts'
+import { indexPath, inodeOf, removeIndex } from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
@@ -129,9 +130,11 @@ export class SearchIndex {
     clearTimeout(timer)
   }
 
-  /** Call it when a reader could not use the index. */
+  /** Call it when a reader could not use the index. Without a follower here, the next one makes the removed file anew. */
   reportDamage({ inode, message }: UnreadyIndex): void {
-    if (inode !== undefined) this.#tell((follower) => follower.rebuild(inode, message))
+    if (inode === undefined) return
+    this.#tell((follower) => follower.rebuild(inode, message))
+    if (this.#follower === undefined && inodeOf(indexPath(this.#path)) === inode) removeIndex(indexPath(this.#path))
   }
 
   /** Removes the index of a store that has no space left. The follower makes it anew later. */

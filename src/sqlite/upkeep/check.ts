@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { storePath } from '../../base/files.ts'
@@ -10,7 +9,7 @@ import { sqliteFault } from '../errors.ts'
 import { preflight } from '../open/preflight.ts'
 import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file.ts'
 import { StatementCache } from '../rows.ts'
-import { indexPath, removeIndex } from '../search-index/index-file.ts'
+import { indexPath, inodeOf, removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
 import { countsIn, faultsIn } from './copies.ts'
 
@@ -81,7 +80,7 @@ function checkFile(db: DatabaseSync): CheckedPart {
  */
 async function renewIndex(path: string, { reindex = false, ...work }: CheckOptions): Promise<CheckedPart> {
   const part = (found: string): CheckedPart => ({ part: 'index', found, faults: [] })
-  if (!existsSync(indexPath(path))) return part('there is none; a service makes it')
+  if (inodeOf(indexPath(path)) === undefined) return part('there is none; a service makes it')
   const isInUse = isServed(path)
   if (isInUse && !reindex) return part('not made anew, as a service uses it; --reindex has the service do so')
   removeIndex(indexPath(path))

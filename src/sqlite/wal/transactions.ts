@@ -184,8 +184,6 @@ export class WalCheckpointer {
   }
 }
 
-const { errno } = constants
-
 /** Bytes of a page of the store. */
 export const PAGE = 4096
 /** Pages. The WAL-indexes of the store and of its search index take 32 KiB each when they are opened. */
@@ -201,7 +199,7 @@ const PAGES = 1024
 /** Bytes of a write that finds out whether there is space. A page of SQLite that did not fit was smaller. */
 const PROBE = 2 ** 16
 /** Node.js names no code for EDQUOT. */
-const NO_SPACE = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
+const NO_SPACE = [constants.errno.ENOSPC, constants.errno.EDQUOT, constants.errno.EFBIG]
 
 const fileOf = (path: string): string => `${path}.reserve`
 
