@@ -3,4 +3,5 @@ import { engine } from './support/engine-under-test.ts'
 
 engine.current = 'postgres'
 await import('./webhooks/webhooks.test.ts')
+await import('./webhooks/redelivery.test.ts')
 await import('./webhooks/rights.test.ts')

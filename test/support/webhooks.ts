@@ -48,3 +48,7 @@ export const untilReceived = ({ received }: TestReceiver, count: number): Promis
 /** Waits until a webhook has a state. */
 export const untilState = (service: Service, id: string, state: Webhook['state']): Promise<void> =>
   until(async () => (await webhookOf(service, id)).state === state, `the webhook is not ${state}`)
+
+/** Waits until a webhook lists so many attempts. */
+export const untilListed = (service: Service, id: string, count: number): Promise<void> =>
+  until(async () => (await deliveriesOf(service, id)).length >= count, 'the deliveries are not listed')
