@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { epithet, genus, plantOf, tag } from '../bench/collection.ts'
 import { isByName, PLANT_ORDERS, type PlantQuery, positionOf, words } from '../src/domain/plant-query.ts'
-import type { Row } from '../src/postgres/pool/client.ts'
+import type { Row, Statement } from '../src/postgres/pool/client.ts'
 import { PoolShare } from '../src/postgres/pool/pool-share.ts'
 import { search } from '../src/postgres/read/search.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
@@ -156,6 +156,61 @@ test('a search gives the same whatever the statistics of the server say', async 
       }
     }
   }
+})
+
+test('a search by name that orders some plants of a word first finds the page, also when those plants go', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const starts = ['7 up', 'Zea', 'zéa', 'x', 'Xenia', 'xé', 'ß', 'Élan', 'quercus', "'Zea'", '(Par', 'я zea', '٣ rose']
+  const names = Array.from(
+    { length: 1500 },
+    (_, i) => `${starts[i % starts.length]} ${i % 50} serotina${i % starts.length < 9 ? ' pumila' : ''}`,
+  )
+  // A walk through the first or last names finds none of them.
+  names.push(...Array.from({ length: 2200 }, (_, i) => `${i % 2 === 0 ? '!' : '龍'} ${i}`))
+  const plants = names.map((name, i) => plant(BigInt((i * 7919) % names.length), name, `tag ${i % 2}`))
+  await importAll(store, plants)
+  // An earlier version marked no first words.
+  await query(url, "UPDATE plants SET words = replace(words::text, '<', '')::tsvector WHERE id % 5 = 0")
+  const statistics = new SearchStatistics([['40000', 'words', '["pumila","serotina"]', '[0.9,0.9]']])
+  const pool = poolOf(t, url)
+  // Statements that read a part of the names, and statements after these.
+  const counts = { narrow: 0, further: 0 }
+  const find = async (wanted: PlantQuery, between = async () => {}) =>
+    new PoolShare(pool, 1).with(async (run) => {
+      let isLast = false
+      const counted = async (statement: Statement) => {
+        counts.further += isLast ? 1 : 0
+        isLast = statement.values?.some((value) => String(value).startsWith("!('<")) === true
+        counts.narrow += isLast ? 1 : 0
+        if (isLast) await between()
+        return run(statement)
+      }
+      return search(counted, wanted, 10, statistics)
+    })
+  for (const order of ['name', '-name'] as const) {
+    for (const text of ['serotina', 'pumila', 'pumila zea']) {
+      for (let after: PlantQuery['after'], page = 0; page < 4; page++) {
+        const wanted: PlantQuery = { tags: [], words: words(text), order, after }
+        const found = await find(wanted)
+        assert.deepEqual(found, expectedPlants(plants, wanted, 10), JSON.stringify([order, text, page]))
+        after = positionOf(order, found.at(-1) ?? assert.fail())
+      }
+    }
+    const wanted: PlantQuery = { tags: [], words: ['pumila'], order, after: undefined }
+    const gone = expectedPlants(plants, wanted, 100).map(({ id }) => id)
+    const left = plants.filter(({ id }) => !gone.includes(id))
+    const found = await find(wanted, async () => {
+      await query(url, `DELETE FROM plants WHERE id IN (${gone})`)
+    })
+    assert.deepEqual(found, expectedPlants(left, wanted, 10), order)
+    await importAll(
+      store,
+      plants.filter(({ id }) => gone.includes(id)),
+    )
+  }
+  // Only a page that has lost plants is read again.
+  assert.deepEqual(counts, { narrow: 4, further: 2 })
 })
 
 test('a search finds plants whose words an earlier version has indexed', async (t) => {

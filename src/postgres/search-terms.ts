@@ -45,16 +45,22 @@ export interface QueryOptions {
  * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
  * an empty text for no words.
  */
-export function wordQuery(words: readonly string[], options: QueryOptions = {}): string {
-  if (words.length === 0) return ''
-  return `${words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')} | ${MARKER_QUERY}`
-}
+export const wordQuery = (words: readonly string[]): string =>
+  words.length === 0 ? '' : `${prefixesQuery(words)} | ${MARKER_QUERY}`
+
+/** Returns a tsquery that finds every plant with all of these words in the index as prefixes of its words. */
+export const prefixesQuery = (words: readonly string[], options: QueryOptions = {}): string =>
+  words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')
 
 export const prefixQuery = (word: string, options: QueryOptions = {}): string =>
   anyOf(lexemesOf(indexedWord(word), options), ':*')
 
 export const wholeQuery = (word: string, options: QueryOptions = {}): string =>
   anyOf(lexemesOf(indexedWord(word), options))
+
+/** Returns a tsquery for all plants apart from those whose first word is marked and has one of these beginnings. */
+export const otherNamesQuery = (starts: readonly string[]): string =>
+  `!(${starts.map((start) => `'${FIRST}${start}':*`).join(' | ')})`
 
 export const isAsciiWord = (word: string): boolean => ASCII_WORD.test(word)
 

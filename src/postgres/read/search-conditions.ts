@@ -1,3 +1,4 @@
+import type { NewPlant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
   isByName,
@@ -5,12 +6,15 @@ import {
   type PlantOrder,
   type PlantQuery,
   type Position,
+  positionOf,
 } from '../../domain/plant-query.ts'
 import {
   indexedWord,
   lexemesOf,
   longerQuery,
   MARKER_QUERY,
+  otherNamesQuery,
+  prefixesQuery,
   prefixQuery,
   type QueryOptions,
   WIDE_QUERY,
@@ -69,18 +73,20 @@ export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Par
  * are few, it searches for exactly this word and those. Both are in one statement, and so in one snapshot.
  *
  * @param frequent words for which the statement does that
+ * @param starts leaves out the plants whose first word begins with one of these, and has a mark
  */
 export function hasWords(
   words: readonly string[],
   frequent: ReadonlySet<string>,
   parameter: Parameter,
-  options: QueryOptions = {},
+  options: QueryOptions,
+  starts: readonly string[],
 ): string {
   const asked = words.filter((word) => frequent.has(word))
-  if (asked.length === 0) return `words @@ ${parameter(wordQuery(words, options))}::tsquery`
   const queries = asked.map((word) => wholeOrPrefix(word, parameter, options))
   const others = words.filter((word) => !frequent.has(word))
-  if (others.length > 0) queries.push(parameter(wordQuery(others, options)))
+  if (others.length > 0) queries.push(parameter(prefixesQuery(others, options)))
+  if (starts.length > 0) queries.push(parameter(otherNamesQuery(starts)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
   return `words @@ ((${all}) || ${parameter(MARKER_QUERY)}::tsquery)`
 }
@@ -129,11 +135,9 @@ export function withWide(
   return `${others} UNION ALL SELECT id, name, tag, sort_key FROM wide${condition}`
 }
 
-/** A condition for a sort key that begins with a word, as a range of the index of names. */
-function beginsWith(word: string, parameter: Parameter): string {
-  const { start, end } = rangeOf(word)
-  return `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
-}
+/** A condition for a sort key, as a range of the index of names. */
+const isIn = ({ start, end }: ReturnType<typeof rangeOf>, parameter: Parameter): string =>
+  `(sort_key >= ${parameter(start)} AND sort_key < ${parameter(end)})`
 
 /** The texts that begin with a word: from `start` on, and before `end`. */
 function rangeOf(word: string): { start: string; end: string } {
@@ -143,6 +147,18 @@ function rangeOf(word: string): { start: string; end: string } {
   // U+D800 to U+DFFF are surrogates, which text can't hold. No word contains U+10FFFF.
   const next = String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
   return { start, end: start.slice(0, start.length - last.length) + next }
+}
+
+/** Maximum number of starts of a Within. PostgreSQL compares each entry of the words with all of them. */
+const MAX_STARTS = 12
+
+/** The names of a query by name up to one of its plants, as the statement of a set selects them. */
+export interface Within {
+  readonly last: Position
+  /** The first characters of the last name and of those behind it: most plants have them in the mark of a first word. */
+  readonly starts: readonly string[]
+  /** The names up to the last one that begin with the same character. */
+  readonly range: ReturnType<typeof rangeOf>
 }
 
 /** Maximum number of words for which one statement asks whether any plant has a longer word. */
@@ -182,24 +198,55 @@ export class Sources {
     return `SELECT id FROM plants ${where(this.#path(parameter))} ORDER BY ${ordering(this.query.order)}`
   }
 
-  /** All plants of the query, apart from those in `range`, in any order. */
-  set(parameter: Parameter): string {
+  /**
+   * All plants of the query, apart from those in `range`, in any order.
+   *
+   * @param within leaves out most plants with other names, and none with these
+   */
+  set(parameter: Parameter, within?: Within): string {
     const { words } = this.query
     const word = this.#firstWord
     const hits = this.#position(parameter)
     if (words.length === 0) return select(tagIsOneOf(this.#tags, parameter), hits)
-    const conditions = [hasWords(words, this.#frequent, parameter, { first: word === undefined })]
+    const matching = (starts: readonly string[]) =>
+      hasWords(words, this.#frequent, parameter, { first: word === undefined }, starts)
+    // PostgreSQL unites the entries of both before it reads plants.
+    const conditions = [
+      within === undefined
+        ? matching([])
+        : `(${matching(within.starts)} OR ${matching([])} AND ${isIn(within.range, parameter)})`,
+    ]
     // PostgreSQL intersects both indexes before it reads plants.
     if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
-    if (word !== undefined) hits.push(`NOT ${beginsWith(word, parameter)}`)
+    if (word !== undefined) hits.push(`NOT ${isIn(rangeOf(word), parameter)}`)
     return select(conditions, hits)
+  }
+
+  /**
+   * Returns the names up to the last one of a page that some plants of the set fill; undefined where that saves no time.
+   *
+   * @param starts the first characters of the names of the set
+   */
+  within(page: readonly NewPlant[], starts: string): Within | undefined {
+    const { order, words } = this.query
+    const plant = page.at(-1)
+    const last = plant && positionOf(order, plant)
+    // The key is empty by id.
+    const [own] = /^[a-z0-9]/.exec(last?.key ?? '') ?? []
+    if (last === undefined || own === undefined || words.length === 0) return undefined
+    const behind =
+      starts.match(/[a-z0-9]/g)?.filter((start) => (isDescending(order) ? start <= own : start >= own)) ?? []
+    if (behind.length === 0 || behind.length > MAX_STARTS) return undefined
+    const { start, end } = rangeOf(own)
+    const range = isDescending(order) ? { start: last.key, end } : { start, end: `${last.key}\u0001` }
+    return { last, starts: behind, range }
   }
 
   /** The plants whose names begin with the only word: a range of the order by name. All of them are hits. */
   range(parameter: Parameter): string | undefined {
     const word = this.#firstWord
     if (word === undefined) return undefined
-    const conditions = [...this.#path(parameter), beginsWith(word, parameter)]
+    const conditions = [...this.#path(parameter), isIn(rangeOf(word), parameter)]
     return `${select(conditions, [])} ORDER BY ${ordering(this.query.order)}`
   }
 

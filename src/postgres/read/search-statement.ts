@@ -3,7 +3,7 @@ import type { NewPlant } from '../../domain/plant.ts'
 import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { ordering, type Sources, withWide } from './search-conditions.ts'
+import { ordering, type Sources, type Within, withWide } from './search-conditions.ts'
 
 /**
  * Bytes of text after which a page ends, with one extra plant. `octet_length` needs no read of the text. One UTF-16
@@ -38,17 +38,34 @@ export async function walk(
       THEN (SELECT count(*) FROM (${path} OFFSET ${end} LIMIT 1) AS further) END AS further
     FROM (SELECT count(*) AS hits FROM s0) AS h`
   const { rows, counted } = await ask(run, sources.query, tables, hits, counts, values, page)
-  const [found = 0, further = 0] = counted
+  const [found = 0, further = 0] = counted.map(Number)
   return { rows, seen: bound, hits: found, isRight: found >= page || further === 0 }
 }
 
-/** Reads a set of plants that has all hits, and sorts them. @param bound of the plants in the set; undefined for none */
-export async function set(run: Run, sources: Sources, bound: number | undefined, page: number): Promise<StepResult> {
+/**
+ * Reads a set of plants that has all hits, and sorts them.
+ *
+ * @param bound of the plants in the set, or Infinity
+ * @param within where the plants are that it has to read; undefined for anywhere
+ * @returns for a set that exceeds its bound, also the characters with which names in it begin
+ */
+export async function set(
+  run: Run,
+  sources: Sources,
+  bound: number,
+  page: number,
+  within?: Within,
+): Promise<StepResult & { readonly starts: string }> {
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
-  // One extra row shows that the set exceeds its bound.
-  const end = bound === undefined ? null : bound + 1
-  const tables = [`s0 AS MATERIALIZED (${sources.set(parameter)} LIMIT ${parameter(end)})`]
+  // One extra row shows that the set exceeds its bound. Only a set with a bound keeps all rows, which doubles its time.
+  const end = parameter(bound === Infinity ? null : bound + 1)
+  let all = `${sources.set(parameter, within)} LIMIT ${end}`
+  if (bound === Infinity) {
+    const order = ordering(sources.query.order)
+    all = `SELECT * FROM (${all}) AS whole WHERE hit ORDER BY ${order} LIMIT ${parameter(page)}`
+  }
+  const tables = [`s0 AS MATERIALIZED (${all})`]
   let hits = 'SELECT id, name, tag, sort_key FROM s0 WHERE hit'
   const range = sources.range(parameter)
   if (range !== undefined) {
@@ -57,9 +74,11 @@ export async function set(run: Run, sources: Sources, bound: number | undefined,
   }
   // The range may have found a wide plant too.
   const condition = range === undefined ? '' : ' WHERE id NOT IN (SELECT id FROM s1)'
-  const all = withWide(sources.query, parameter, tables, hits, condition)
-  const { rows, counted } = await ask(run, sources.query, tables, all, 'SELECT count(*) FROM s0', values, page)
-  return { rows, isRight: bound === undefined || (counted[0] ?? 0) <= bound }
+  hits = withWide(sources.query, parameter, tables, hits, condition)
+  const starts = "SELECT string_agg(start, '') FROM (SELECT DISTINCT left(sort_key, 1) AS start FROM s0) AS starts"
+  const counts = `SELECT count, CASE WHEN count >= ${end} THEN (${starts}) END FROM (SELECT count(*) FROM s0) AS c`
+  const { rows, counted } = await ask(run, sources.query, tables, hits, counts, values, page)
+  return { rows, isRight: Number(counted[0]) <= bound, starts: counted[1] ?? '' }
 }
 
 /** Runs a statement that selects the first hits, up to a page, and counts beside them. */
@@ -71,7 +90,7 @@ async function ask(
   counts: string,
   values: readonly unknown[],
   page: number,
-): Promise<{ rows: readonly NewPlant[]; counted: number[] }> {
+): Promise<{ rows: readonly NewPlant[]; counted: Row }> {
   const text = `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (${counts}) AS c
     LEFT JOIN (SELECT id, name, tag, sort_key FROM (
         SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0))
@@ -81,7 +100,7 @@ async function ask(
   // The server keeps the plan of a statement with a name. Searches have some dozens of texts.
   const name = createHash('sha1').update(text).digest('hex')
   const { rows } = await run({ name, text, values: [...values, page] })
-  return { rows: plantsIn(rows), counted: (rows[0] ?? []).slice(3).map(Number) }
+  return { rows: plantsIn(rows), counted: (rows[0] ?? []).slice(3) }
 }
 
 /** Without plants, a statement with counts returns one row with NULL in place of a plant. */

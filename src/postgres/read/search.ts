@@ -1,5 +1,5 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import { isByName, matches, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
+import { comparePositions, isByName, matches, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { Budget, Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { Sources } from './search-conditions.ts'
@@ -54,8 +54,9 @@ const FIRST = { id: 2000, name: 1000, tag: 500 }
  *
  * The best index depends on the number of plants with the words and tags, and on their positions in the order. The
  * planner would have to guess both. So the search counts the hits among the first plants, and estimates the costs of
- * each way by this count and the statistics. It tries the cheapest way with a bound, then the other, and at last the set
- * without a bound. The settings of the session (src/postgres/pool/client.ts) leave each statement one plan.
+ * each way by this count and the statistics. Where a longer walk is cheaper, it comes first. Then the set follows, and
+ * one that exceeds its bound only up to the last name of the page so far, or as a whole. The settings of the session
+ * (src/postgres/pool/client.ts) leave each statement one plan.
  */
 export async function search(
   run: Run,
@@ -67,20 +68,23 @@ export async function search(
   if (sources.isEmpty) return []
   const first = FIRST[query.tags.length === 1 ? 'tag' : isByName(query.order) ? 'name' : 'id']
   let walked = await walk(run, sources, Math.max(first, limit), limit)
-  const tried = new Set<string>()
-  while (!walked.isRight) {
-    const ways = waysOf(sources.query, limit, walked, statistics)
-    const way = ways.find(({ kind }) => !tried.has(kind))
-    if (way === undefined || (tried.has('set') && way.cost > MAX_WALK_COST)) break
-    tried.add(way.kind)
-    if (way.kind === 'walk') {
-      walked = await walk(run, sources, way.bound, limit)
-    } else {
-      const { rows, isRight } = await set(run, sources, way.bound, limit)
-      if (isRight) return rows
-    }
+  const { cost, plants, further } = estimate(sources.query, limit, walked, statistics)
+  if (!walked.isRight && cost.walk < cost.set) walked = await walk(run, sources, further, limit)
+  if (walked.isRight) return walked.rows
+  const some = isByName(query.order) ? Math.ceil(Math.sqrt(limit * plants)) : Infinity
+  const { rows, isRight, starts } = await set(run, sources, plants <= MIN_BOUND.set ? MIN_BOUND.set : some, limit)
+  if (isRight) return rows
+  const within = isFull(rows, limit) ? sources.within(rows, starts) : undefined
+  const names = within?.starts.reduce((sum, start) => sum + statistics.shareOf(start).first * statistics.plants, 0) ?? 0
+  if (within !== undefined && names * COST.entry < Math.max(plants, MIN_BOUND.set) * COST.plant) {
+    const page = await set(run, sources, Infinity, limit, within)
+    const last = page.rows.at(-1)
+    // Where plants of the first set are gone by now, the page may end behind those names.
+    const isWhole =
+      last && isFull(page.rows, limit) && comparePositions(query.order, positionOf(query.order, last), within.last) <= 0
+    if (isWhole) return page.rows
   }
-  return walked.isRight ? walked.rows : (await set(run, sources, undefined, limit)).rows
+  return (await set(run, sources, Infinity, limit)).rows
 }
 
 /**
@@ -106,31 +110,22 @@ const RARE = 0.0002
 const SOME_TAG = 0.05
 /** The weight of the statistics, as a number of plants seen: for a word, and for a word among the plants of a tag. */
 const WEIGHT = { word: 2000, inTag: 300 }
-/** The bound of a step, as a factor of the expected plants. A walk ends once its page is full; a set reads all. */
-const SAFETY = { walk: 2.5, set: 3 }
+/** The bound of a walk, as a factor of the expected plants. */
+const SAFETY = 2.5
 /** The least bounds, because estimates of rare words and tags are rough. */
 const MIN_BOUND = { set: 20_000, tag: 5000 }
-/** The maximum cost of a walk after a set that was too large: plants that are many, and not among the first, come late. */
-const MAX_WALK_COST = MIN_BOUND.set * COST.plant
-
-/** A way to find the plants of a query, with the maximum number of plants to read, and its expected microseconds. */
-interface Way {
-  readonly kind: 'walk' | 'set'
-  readonly bound: number
-  readonly cost: number
-}
 
 /**
- * Returns the ways to try, the cheapest first.
+ * Returns the expected cost of a walk and of a set, the number of plants in the set, and the bound of the walk.
  *
  * @param seen the number of first plants, with `hits` among them
  */
-function waysOf(
+function estimate(
   { order, tags, words }: PlantQuery,
   limit: number,
   { seen, hits }: { readonly seen: number; readonly hits: number },
   statistics: SearchStatistics,
-): Way[] {
+): { cost: { walk: number; set: number }; plants: number; further: number } {
   const isTag = tags.length === 1
   const shareOfTags = statistics.hasWords ? Math.max(RARE, statistics.shareOfTags(tags)) : SOME_TAG
   const tagged = statistics.plants * (tags.length === 0 ? 1 : shareOfTags)
@@ -149,15 +144,9 @@ function waysOf(
     // Of several words, the hits do not tell which one is rare.
     plants *= words.length === 1 && statistics.hasWords ? (hits + weight * listed) / (seen + weight) : listed
   }
-  const walk: Way = {
-    kind: 'walk',
-    bound: Math.max(limit, Math.ceil(walked * SAFETY.walk)),
-    cost: isTag ? Math.min(walked, tagged) * COST.inTag : walked * (isByName(order) ? COST.far : COST.near),
+  const cost = {
+    walk: isTag ? Math.min(walked, tagged) * COST.inTag : walked * (isByName(order) ? COST.far : COST.near),
+    set: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
   }
-  const set: Way = {
-    kind: 'set',
-    bound: Math.max(MIN_BOUND.set, Math.ceil(plants * SAFETY.set)),
-    cost: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
-  }
-  return walk.cost < set.cost ? [walk, set] : [set, walk]
+  return { cost, plants, further: Math.max(limit, Math.ceil(walked * SAFETY)) }
 }
