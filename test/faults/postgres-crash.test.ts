@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { cleanUp } from '../support/clean-up.ts'
 import { Load, send } from '../support/load.ts'
@@ -13,6 +14,7 @@ test('the service loses no acknowledged plant when the database crashes twice un
   const served = await serveStore(t, url)
   const load = new Load(served.address)
   const delays: number[] = []
+  const lag = monitorEventLoopDelay({ resolution: 10 })
   for (let round = 1; round <= 2; round++) {
     await load.reaches(load.acknowledged.size + 300)
     const before = refusals(load)
@@ -21,14 +23,17 @@ test('the service loses no acknowledged plant when the database crashes twice un
     await ready(served.address, 503)
     await assertOutOfReach(served.address)
     await server.start()
+    lag.enable()
     const back = performance.now()
     const answer = await send('POST', `${served.address}/plants`, { body: `{"id":-${round},"name":"a"}` })
     assert.equal(answer.status, 200, 'requests succeed once the database is back')
     delays.push(performance.now() - back)
+    lag.disable()
     await ready(served.address, 200)
   }
-  // In at least one of two recoveries only the service itself causes the delay.
-  assert.ok(Math.min(...delays) < 2000, `the service took ${delays.map(Math.round)} ms to find the database again`)
+  // In at least one of two recoveries only the service itself causes the delay. On a busy machine, each of its steps waits.
+  const bound = 2000 + (20 * lag.max) / 1e6
+  assert.ok(Math.min(...delays) < bound, `the service took ${delays.map(Math.round)} ms to find the database again`)
   await load.reaches(load.acknowledged.size + 300)
   await assertKept(load, served, url)
 })
