@@ -23,14 +23,16 @@ interface HeaderObject {
 }
 
 export const contract = readContract()
-const literalFirst = contract.operations.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+const literalFirst = contract.operations
+  .toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+  .map(({ id, method, path }) => ({ id, method, path, pattern: patternOf(path) }))
 const ajv = schemaCompiler(contract.document)
 const validators = new Map<string, ValidateFunction>()
 
 /** Returns the operation of a method and path. HEAD belongs to GET (RFC 9110 section 9.3.2). */
 export function operationIdOf(method: string, url: string): string | undefined {
   const path = decoded(url.split('?', 1)[0] ?? '')
-  const found = literalFirst.find((operation) => patternOf(operation.path).test(path))
+  const found = literalFirst.find(({ pattern }) => pattern.test(path))
   const sought = method === 'HEAD' ? 'GET' : method
   return literalFirst.find((operation) => operation.path === found?.path && operation.method === sought)?.id
 }
@@ -44,8 +46,9 @@ function decoded(path: string): string {
   }
 }
 
-const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+}
 
 /** Checks an answer against the contract of its operation: status, headers, body and error number. */
 export function assertConforms(operationId: string, seen: Seen, { hasBody = true } = {}): void {
