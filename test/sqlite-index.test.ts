@@ -172,6 +172,37 @@ test('SQLite: plants with one word are found by name, whether it begins all of t
   await find(['rosa'], present)
 })
 
+test('SQLite: a word that only the first or last names have is found by name, whatever begins these', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const filled = await openSqlite(t, { path })
+  const early = ['Aa', 'aé', "'Abies'", '9 lives', 'b', 'Ca', 'c'].map((start) => `${start} early`)
+  const late = ['Xa', 'xz', 'xé', 'x', 'y', 'ÿ', 'Zea', 'я'].map((start) => `${start} late`)
+  // A walk through all names takes longer than to read the words.
+  const name = (i: number) => (i < 10_000 ? 'm' : i % 2 === 0 ? early[i % early.length] : late[i % late.length])
+  const plants = Array.from({ length: 15_000 }, (_, i) => plant(BigInt((i * 7919) % 15_000), `${name(i)} ${i % 97}`))
+  await importAll(filled.store, plants)
+  await filled.store.close()
+  indexAll(path)
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  for (const word of ['early', 'late']) {
+    for (const order of ['name', '-name'] as const) {
+      for (const key of [undefined, 'b', 'y 5']) {
+        const query: PlantQuery = {
+          tags: [],
+          words: [word],
+          order,
+          after: key === undefined ? key : { key, id: 3000n },
+        }
+        assert.deepEqual(
+          await store.listPlants(query, 50),
+          expectedPlants(plants, query, 50),
+          `${word} ${order} ${key}`,
+        )
+      }
+    }
+  }
+})
+
 test('SQLite: after any writes the index contains exactly the present plants', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })

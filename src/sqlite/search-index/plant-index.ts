@@ -7,6 +7,7 @@ import {
   sortKey,
   words,
 } from '../../domain/plant-query.ts'
+import type { KeyRange } from '../read/lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
 
@@ -282,6 +283,30 @@ export function matchExpression(
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
   }
   return terms.join(' AND ')
+}
+
+const LETTERS = Array.from('abcdefghijklmnopqrstuvwxyz')
+/** Maximum number of letters with which names beyond a key begin: the index reads all names with one of them. */
+const MAX_BEYOND = 6
+/** Characters of the beginnings of names beyond a key. */
+const BEGINNING = 2
+
+/** Leaves most plants with keys beyond a range out of an expression: those whose marked first word is beyond it. */
+export function within(expression: string, { from, to }: KeyRange): string {
+  const starts = [...startsBeyond(from, (a, b) => a < b), ...startsBeyond(to, (a, b) => a > b)]
+  if (starts.length === 0) return expression
+  return `(${expression}) NOT (${starts.map((start) => prefix(FIRST + start)).join(' OR ')})`
+}
+
+function startsBeyond(key: string | undefined, isBeyond: (a: string, b: string) => boolean): string[] {
+  const starts: string[] = []
+  for (const [i, own] of Array.from(key?.slice(0, BEGINNING) ?? '').entries()) {
+    const beyond = LETTERS.filter((letter) => isBeyond(letter, own)).map((letter) => key?.slice(0, i) + letter)
+    if (i === 0 && beyond.length > MAX_BEYOND) break
+    starts.push(...beyond)
+    if (!LETTERS.includes(own)) break
+  }
+  return starts
 }
 
 /** The places in a plant at which a search looks for words. */

@@ -33,6 +33,7 @@ import {
   truncate,
   WIDE_EXPRESSION,
   wideRanges,
+  within,
 } from './plant-index.ts'
 
 /** Names that one step of a walk reads, in 0.4 of the time of a step of `firstByName`. */
@@ -58,8 +59,11 @@ const IDS_OF_ALL_TAGS = 2000
 /** A query of the index for ids, whose parameters have the numbers from `first` on. */
 interface IdQuery {
   readonly sql: (first: number) => string
-  readonly values: readonly string[]
+  /** @param keys of the plants that it has to find */
+  readonly values: (keys: KeyRange) => readonly string[]
 }
+
+const ANY_KEYS: KeyRange = { from: undefined, to: undefined }
 
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
@@ -149,7 +153,8 @@ export class PlantSearch {
     if (!matches({ ...query, words: [] }, plant)) return false
     const ids = this.#ofWords({ words: query.words, tags: [] })
     const { statements } = this.#index
-    const found = ids && statements.get(`SELECT 1 FROM (${ids.sql(2)}) WHERE id = ?1 LIMIT 1`, plant.id, ...ids.values)
+    const found =
+      ids && statements.get(`SELECT 1 FROM (${ids.sql(2)}) WHERE id = ?1 LIMIT 1`, plant.id, ...ids.values(ANY_KEYS))
     return found !== undefined && (isExact(query.words, this.#hasNegative) || matches(query, plant))
   }
 
@@ -165,7 +170,8 @@ export class PlantSearch {
     if (expression === undefined) return undefined
     const found = (first: number) => `SELECT rowid AS id FROM words WHERE words MATCH ?${first}`
     // The union takes a tenth of the time of a search, which a store without wide plants need not spend.
-    if (statements.get('SELECT 1 FROM wide_words LIMIT 1') === undefined) return { sql: found, values: [expression] }
+    if (statements.get('SELECT 1 FROM wide_words LIMIT 1') === undefined)
+      return { sql: found, values: (keys) => [within(expression, keys)] }
     const ranges = wideRanges(filter.words)
     // SQLite makes a join of EXISTS, without MATCH.
     const hasWord = (first: number) =>
@@ -174,7 +180,7 @@ export class PlantSearch {
       sql: (first) =>
         `${found(first)} UNION ALL SELECT rowid FROM words
           WHERE ${[`words MATCH '${WIDE_EXPRESSION}'`, ...ranges.map((_, i) => hasWord(first + 1 + 2 * i))].join(' AND ')}`,
-      values: [expression, ...ranges.flat()],
+      values: (keys) => [within(expression, keys), ...ranges.flat()],
     }
   }
 
@@ -182,7 +188,7 @@ export class PlantSearch {
   *#ids(ids: IdQuery, { order, after }: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = idsAfter(after?.id, order)
     const sql = `SELECT id FROM (${ids.sql(1)}) WHERE ${condition} ORDER BY id ${direction}`
-    yield* this.#indexed(sql, ...ids.values, ...values)
+    yield* this.#indexed(sql, ...ids.values(ANY_KEYS), ...values)
   }
 
   /**
@@ -193,8 +199,8 @@ export class PlantSearch {
     for (const ids of queries) {
       let after: bigint | null = null
       for (let count = FIRST_IDS; ; count = Math.min(MAX_IDS, count * 4)) {
-        const { from, to } = keys()
-        const [start = null, end = null] = [from, to].map((key) => key && nameStart(key))
+        const range = keys()
+        const [start = null, end = null] = [range.from, range.to].map((key) => key && nameStart(key))
         const row = this.#index.statements.get(
           `SELECT json_group_array(id ORDER BY start ${isDescending(order) ? 'DESC' : 'ASC'})
               FILTER (WHERE (start < ?2) IS NOT TRUE AND (start > ?3) IS NOT TRUE), count(*), max(id)
@@ -203,7 +209,7 @@ export class PlantSearch {
           after,
           start,
           end,
-          ...ids.values,
+          ...ids.values(range),
         )
         yield* partsOf(String(row?.[0]))
         if (Number(row?.[1]) < count) break
@@ -269,7 +275,10 @@ export class PlantSearch {
 
 const unique = (tags: readonly string[]): string[] => Array.from(new Set(tags))
 
-const ofTag = (tag: string): IdQuery => ({ sql: (first) => `SELECT id FROM tags WHERE tag = ?${first}`, values: [tag] })
+const ofTag = (tag: string): IdQuery => ({
+  sql: (first) => `SELECT id FROM tags WHERE tag = ?${first}`,
+  values: () => [tag],
+})
 
 /** Has a task yield more often after its first steps. */
 function* patient(plants: Candidates): Candidates {
