@@ -11,5 +11,10 @@ export function eventLoopWriter(path: string): Writer {
       async (...args: unknown[]): Promise<unknown> =>
         Reflect.apply(Reflect.get(writer, method), writer, args),
   })
-  return { thread, createPlants: async (rows) => writer.createPlants(rows), close: async () => writer.close() }
+  return {
+    thread,
+    createPlants: async (rows) => writer.createPlants(rows),
+    run: async (statements) => writer.run(statements),
+    close: async () => writer.close(),
+  }
 }

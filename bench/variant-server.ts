@@ -37,6 +37,7 @@ function threadWriter(path: string, onFatal: (error: Error) => void): Writer {
   return {
     thread: client.remote,
     createPlants: (rows) => client.remote.createPlants(rows),
+    run: (statements) => client.remote.run(statements),
     close: () => client.close(),
   }
 }

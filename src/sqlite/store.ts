@@ -106,6 +106,7 @@ export class SqliteStore implements Store {
     const open: Connections = {
       reader: () => this.#opened(this.#reader),
       writer: () => this.#opened(this.#writer.thread),
+      run: async (statements) => this.#opened(this.#writer).run(statements),
     }
     this.tokens = new SqliteTokenStore(open)
     this.ids = new SqliteIdStore(open)

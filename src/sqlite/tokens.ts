@@ -13,12 +13,14 @@ import { exportTokens, listTokens } from '../records/tokens.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { runSteps } from './rows.ts'
 import type { Remote } from './worker/protocol.ts'
+import type { Writer } from './write/write-queue.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
-/** The connections of a store. Both methods throw the AppError of a store that is closing or out of reach. */
+/** The connections of a store. All methods throw the AppError of a store that is closing or out of reach. */
 export interface Connections {
   reader(): PointReader
   writer(): Remote<SqliteWriter>
+  run: Writer['run']
 }
 
 /** Keeps access tokens in the file of the store. */

@@ -76,7 +76,7 @@ export class SqliteWebhookStore implements WebhookStore {
       [INSERT_ATTEMPTS, id, JSON.stringify(attempts)],
       [TRIM_ATTEMPTS, id],
     ])
-    const changes = await this.#open.writer().run([...progresses, ...attempts])
+    const changes = await this.#open.run([...progresses, ...attempts])
     return saves.filter((_save, i) => changes[i] === 0).map(({ id }) => id)
   }
 }

@@ -305,10 +305,7 @@ export class Deliverer implements WebhookDelivery {
   }
 }
 
-/**
- * Lets one delivery begin in each turn of the event loop, and BUSY_RATE in a second while it is busy. Turns are short and
- * many while clients ask for little.
- */
+/** Lets one delivery begin in each turn of the event loop, and BUSY_RATE in a second while it is busy. */
 function pause(): (goOn: () => void) => void {
   let use = performance.eventLoopUtilization()
   let [isBusy, lookedAt, nextAt] = [false, 0, 0]
@@ -320,10 +317,11 @@ function pause(): (goOn: () => void) => void {
       isBusy = performance.eventLoopUtilization(use, before).utilization > BUSY
       lookedAt = now
     }
-    // A timer is late by up to a turn, which the next deliveries make up for.
     nextAt = Math.max(now - BUSY_INTERVAL, Math.min(now, nextAt) + 1000 / BUSY_RATE)
-    if (isBusy && nextAt > now) setTimeout(goOn, nextAt - now)
-    else setImmediate(goOn)
+    if (!isBusy) setImmediate(goOn)
+    else if (nextAt > now) setTimeout(goOn, nextAt - now)
+    // A timer is late by up to a turn, which further deliveries of the same turn make up for.
+    else goOn()
   }
 }
 

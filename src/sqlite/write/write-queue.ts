@@ -20,7 +20,7 @@ import {
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isBusy, isFull } from '../errors.ts'
-import { columnsOf } from '../rows.ts'
+import { columnsOf, type Statement } from '../rows.ts'
 import { PLANT_WORK } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
@@ -202,6 +202,8 @@ interface WriterEvents {
 export interface Writer {
   /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
   createPlants(puts: readonly Put[]): Promise<PutResponse[]>
+  /** Runs a few short statements in one transaction. Returns the numbers of changed rows. */
+  run(statements: readonly Statement[]): Promise<number[]>
   /** Makes all other writes, with the same errors. */
   readonly thread: Remote<SqliteWriter>
   /** Closes the database after all earlier calls. */
@@ -238,8 +240,12 @@ export class AdaptiveWriter implements Writer {
   }
 
   async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
-    const isForLoop = puts.length <= MAX_ROWS && this.commitsOn === 'event loop'
-    return (isForLoop ? this.#createOnLoop(puts) : undefined) ?? this.thread.createPlants(puts)
+    const onLoop = puts.length > MAX_ROWS ? undefined : this.#onLoop((writer) => writer.createPlants(puts))
+    return onLoop ?? this.thread.createPlants(puts)
+  }
+
+  async run(statements: readonly Statement[]): Promise<number[]> {
+    return this.#onLoop((writer) => writer.run(statements)) ?? this.thread.run(statements)
   }
 
   async close(): Promise<void> {
@@ -252,13 +258,17 @@ export class AdaptiveWriter implements Writer {
     return this.#client.unanswered === 0 && this.#now() >= this.#threadUntil ? 'event loop' : 'thread'
   }
 
-  /** @returns undefined while another process writes or the disk is full: only the thread may wait, and free space */
-  #createOnLoop(puts: readonly Put[]): PutResponse[] | undefined {
+  /**
+   * @returns undefined while the thread writes or the disk is slow, and while another process writes or the disk is
+   * full: only the thread may wait, and free space
+   */
+  #onLoop<T>(write: (writer: SqliteWriter) => T): T | undefined {
+    if (this.commitsOn === 'thread') return undefined
     const startedAt = this.#now()
-    let outcomes: PutResponse[]
+    let outcomes: T
     try {
       this.#loopWriter ??= new SqliteWriter(this.#path, { forEventLoop: true })
-      outcomes = this.#loopWriter.createPlants(puts)
+      outcomes = write(this.#loopWriter)
     } catch (error) {
       if (isFull(error)) this.#threadUntil = this.#now() + FULL_PAUSE
       if (isFull(error) || isBusy(error)) return undefined
