@@ -39,7 +39,7 @@ const COUNT_PAUSE = 200
 /** Requests at once, of all webhooks. */
 const MAX_REQUESTS = 256
 /** Deliveries that begin in a second while the event loop is busy. */
-const BUSY_RATE = 1100
+const BUSY_RATE = 1050
 /** The part of its time. Deliveries alone take less. */
 const BUSY = 0.5
 /** Milliseconds between two looks at it. */
@@ -128,14 +128,15 @@ export class Deliverer implements WebhookDelivery {
       throw new AppError(50302, 'too many requests of webhooks are under way; test this one later')
     }
     this.#tests.add(id)
+    const receiver = new Receiver(url, this.#parts)
     try {
       const body = eventJson(TEST, Date.now(), JSON.stringify({ webhook: id }))
       const message = { id: makeWebhookId(), type: TEST, body }
-      const receiver = new Receiver(url, this.#parts)
       const ending = AbortSignal.any([signal, this.#ending.signal])
       const { status, failure, durationMs, answer } = await receiver.send(message, keys, ending)
       return { status, failure, durationMs, answer }
     } finally {
+      receiver.close()
       requests.give(TESTER, 1)
       this.#tests.delete(id)
     }

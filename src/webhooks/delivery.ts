@@ -125,6 +125,7 @@ export class Delivery implements Taker {
     await Promise.all(this.#underWay)
     clearTimeout(timer)
     end()
+    this.#receiver.close()
     for (const event of this.#held) this.#drop(event)
   }
 
