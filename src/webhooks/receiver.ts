@@ -102,6 +102,8 @@ export class Receiver {
   /** Ends the connections, also those that nobody has accepted yet. */
   close(): void {
     void this.#pool?.destroy()
+    // A look-up may still be under way: the close of a pool that is destroyed rejects.
+    this.#pool = undefined
   }
 
   #look(): Promise<Pool> {

@@ -24,7 +24,7 @@ export class Share {
 
   /**
    * @param first what is kept free for each webhook that has nothing
-   * @param pause called after each part that was taken; nobody gets another one until it calls `goOn`
+   * @param pause called after each part that was taken; nobody gets another one until it calls `goOn`, perhaps at once
    */
   constructor(max: number, first: number, pause?: (goOn: () => void) => void) {
     this.max = max
@@ -44,6 +44,8 @@ export class Share {
       return false
     }
     this.#add(taker, part)
+    // Before the pause, which may end at once: nobody retries while they take.
+    this.#refused.delete(taker)
     if (this.#pause === undefined) return true
     this.#isPaused = true
     this.#pause(() => {

@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Webhook } from 'standardwebhooks'
 import { makeWebhookSecret, type WebhookKeys } from '../../src/domain/webhook.ts'
@@ -295,6 +296,27 @@ suite('a name', () => {
     await until(() => open.length === others.length + 1, 'a request is missing')
     for (const response of open) response.writeHead(204).end()
     for (const { failure } of await Promise.all([first, ...others])) assert.equal(failure, undefined)
+  })
+
+  test('that gets other addresses after the webhook was stopped harms nothing', async (t) => {
+    const receiver = await startReceiver(t)
+    const later = Promise.withResolvers<readonly string[]>()
+    let lookUps = 0
+    const resolve = () => (lookUps++ === 0 ? Promise.resolve(['127.0.0.1']) : later.promise)
+    const policy = new AddressPolicy(readWebhookAllow('loopback'))
+    const from = new Receiver(`http://hooks.garden.example:${receiver.port}/`, { policy, resolve, agent: 'test' })
+    const ending = new AbortController()
+    const sent: Promise<Outcome>[] = []
+    await until(() => {
+      sent.push(from.send(MESSAGE, KEYS, ending.signal))
+      return lookUps === 2
+    }, 'the name is not looked up again')
+    ending.abort(new Error('stopped'))
+    await Promise.all(sent)
+    from.close()
+    later.resolve(['127.0.0.1', '127.0.0.2'])
+    // A rejection that nobody handles would end the process, and fails the test.
+    await turn()
   })
 
   test('with more than 64 addresses is refused', async (t) => {

@@ -1,8 +1,14 @@
 import type { SqliteFault } from '../errors.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import type { IndexProgress, IndexReport, UnreadyIndex } from './index-file.ts'
-import { indexPath, inodeOf, removeIndex } from './index-file.ts'
+import {
+  type IndexProgress,
+  type IndexReport,
+  indexPath,
+  inodeOf,
+  removeIndex,
+  type UnreadyIndex,
+} from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
