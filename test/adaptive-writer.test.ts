@@ -47,6 +47,22 @@ test('the writer commits on the event loop while commits are fast', async (t) =>
   assert.equal(plantsIn(path).size, 50)
 })
 
+test('the writer commits a few short statements where it commits creates', async (t) => {
+  const clock = new Clock()
+  const { writer } = newWriter(t, clock.now)
+  const checkAt = async (time: number) => {
+    const changed = writer.run([['UPDATE write_check SET checked_at = ?', time]])
+    const { commitsOn } = writer
+    assert.deepEqual(await changed, [1])
+    return commitsOn
+  }
+  assert.equal(await checkAt(1), 'event loop')
+  clock.step = 5000
+  for (let id = 1n; id <= 10n; id++) await writer.createPlants([put(id)])
+  clock.step = 0
+  assert.equal(await checkAt(2), 'thread')
+})
+
 test('on a slow disk the writer commits in its thread, and the slower the disk, the longer', async (t) => {
   const clock = new Clock()
   const { writer, path } = newWriter(t, clock.now)
