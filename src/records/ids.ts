@@ -1,5 +1,5 @@
 import { type IdRange, type IdReservation, MAX_PROPOSED } from '../domain/id-store.ts'
-import type { Row, Steps } from './steps.ts'
+import { padded, type Row, type Steps } from './steps.ts'
 
 /**
  * Milliseconds for which a key gets its range again. Without an end, every reservation would need a row of its own for
@@ -71,13 +71,15 @@ function* forgetKeys(where: string, ...values: (number | bigint | Uint8Array)[])
 }
 
 /** Joins ranges without a key with their neighbours. */
-function* join(own: readonly IdRange[]): Steps<void> {
+function* join(ranges: readonly IdRange[]): Steps<void> {
+  const own = padded(ranges)
   const beside = `WITH own (first_id, next_id) AS (VALUES ${tuplesOf(own)})
     SELECT first_id, last_id FROM id_reservations WHERE key IS NULL AND first_id IN (
       SELECT next_id FROM own UNION ALL
       SELECT (SELECT max(first_id) FROM id_reservations WHERE first_id < own.first_id) FROM own)`
   const near = yield [beside, ...own.flatMap(({ first, last }) => [first, last + 1n])]
-  const { grown, gone } = joinRanges([...own, ...near.map(rangeIn)])
+  const joined = joinRanges([...ranges, ...near.map(rangeIn)])
+  const [grown, gone] = [padded(joined.grown), padded(joined.gone)]
   if (gone.length === 0) return
   yield [`DELETE FROM id_reservations WHERE first_id IN (${gone.map((_, i) => `$${i + 1}`)})`, ...gone]
   const grow = `WITH grown (first_id, last_id) AS (VALUES ${tuplesOf(grown)})

@@ -10,3 +10,12 @@ export interface Row {
 
 /** The statements of a transaction, each of which yields its rows. The engine runs them, and may lock rows before. */
 export type Steps<Result> = Generator<Sql, Result, readonly Row[]>
+
+/**
+ * Repeats the last element of a list until its length is a power of two. SQLite's statements are prepared once for each
+ * text, so lists of all lengths would keep thousands of them.
+ */
+export function padded<T>(list: readonly T[]): readonly T[] {
+  const length = list.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(list.length))
+  return Array.from({ length }, (_, i) => list[Math.min(i, list.length - 1)] as T)
+}

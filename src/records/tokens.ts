@@ -11,7 +11,7 @@ import {
   tokenIn,
   tokenValues,
 } from '../domain/token.ts'
-import type { Steps } from './steps.ts'
+import { padded, type Steps } from './steps.ts'
 
 /** Milliseconds since 1970 of the earliest Date: no token is older. */
 const BEFORE_ALL = -8.64e15
@@ -82,7 +82,7 @@ function* removeEnded(now: number, count: number): Steps<void> {
       ORDER BY coalesce(revoked_at, expires_at), id LIMIT $2`
     const rows = yield [sql, now, Math.min(left, MAX_REMOVED)]
     // In one order, so that two instances that remove the same tokens do not deadlock.
-    const ids = rows.map(({ 0: id }) => String(id)).sort()
+    const ids = padded(rows.map(({ 0: id }) => String(id)).sort())
     if (ids.length > 0) yield [`DELETE FROM tokens WHERE id IN (${ids.map((_, i) => `$${i + 1}`)})`, ...ids]
   }
 }
