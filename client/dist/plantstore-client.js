@@ -543,7 +543,7 @@ var PlantstoreClient = class {
   async getWebhook(id, { signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getWebhook, id, signal }, json);
   }
-  /** Changes the given members; `{state: 'paused'}` holds all events back. */
+  /** Changes the given members; `{state: 'paused'}` holds all events back, null removes the description. */
   async updateWebhook(id, patch, { signal } = {}) {
     const call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal };
     return this.#transport.send(call, json);

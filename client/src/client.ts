@@ -229,7 +229,7 @@ export class PlantstoreClient {
     return this.#transport.send({ operation: OPERATIONS.getWebhook, id, signal }, json<Webhook>)
   }
 
-  /** Changes the given members; `{state: 'paused'}` holds all events back. */
+  /** Changes the given members; `{state: 'paused'}` holds all events back, null removes the description. */
   async updateWebhook(id: string, patch: WebhookPatch, { signal }: CallOptions = {}): Promise<Webhook> {
     const call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal }
     return this.#transport.send(call, json<Webhook>)

@@ -258,8 +258,8 @@ export interface WebhookPatch {
   readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
   /** The plant has one of these tags, before or after the change; an empty array for all changes. */
   readonly tags?: readonly string[] | undefined
-  /** What the webhook is for, under the rules for the name of a token. */
-  readonly description?: string | undefined
+  /** What the webhook is for, under the rules for the name of a token; null removes it. */
+  readonly description?: string | null | undefined
   /** `event`: the body of a delivery is `{type, timestamp, data}`, with the plant in `data`. `plant`: it is the plant alone, and the header `plantstore-type` has the type. */
   readonly body?: 'event' | 'plant' | undefined
   /** The number of requests at once. */

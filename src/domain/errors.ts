@@ -18,7 +18,8 @@ export const ERRORS = {
   40601: 'Accept excludes every media type that the operation can answer with.',
   40801: 'The request took too long to arrive.',
   40901: 'The id belongs to a different plant; nothing was changed.',
-  40902: 'The Idempotency-Key belongs to another request, or to an access token that was revoked; nothing was changed.',
+  40902:
+    'The Idempotency-Key belongs to another request, or to a token or secret that no longer works; nothing was changed.',
   40903: 'The last active access token with the scope tokens cannot be revoked; nothing was changed.',
   40904: 'The store has as many active access tokens as the operator allows; nothing was changed.',
   40905: 'There is no free range of ids after those in use; nothing was changed.',

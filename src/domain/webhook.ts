@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { ChangeEntry, ChangeType } from './changes.ts'
 import { newPlantJson } from './plant.ts'
 import { type Actor, idOfBits, type Scope } from './token.ts'
@@ -35,6 +35,8 @@ export interface WebhookKeys {
   readonly secret: string
   /** The secret of before a rotation, which signs as well until `until`. */
   readonly previous: { readonly secret: string; readonly until: number } | undefined
+  /** Hashes of the last secrets that rotations have replaced, the newest first. */
+  readonly replaced?: readonly string[]
 }
 
 /** A webhook, apart from how far its deliveries are. */
@@ -118,14 +120,36 @@ export const makeWebhookId = (bits: Buffer = randomBytes(8)): string => idOfBits
 export const makeWebhookSecret = (bits: Buffer = randomBytes(32)): string =>
   `${SECRET_PREFIX}${bits.toString('base64')}`
 
+/** Rotations whose secrets no retry brings back. */
+const MAX_REPLACED = 100
+
+/**
+ * Replaces a secret, which goes on to sign for the overlap in milliseconds. Returns `same` for one that signs already,
+ * and `replaced` for one that an earlier rotation has replaced.
+ */
+export function rotated(keys: WebhookKeys, secret: string, overlap: number): WebhookKeys | 'same' | 'replaced' {
+  const now = Date.now()
+  if (secretsOf(keys, now).includes(secret)) return 'same'
+  const replaced = keys.replaced ?? []
+  if (replaced.includes(hash('sha256', secret))) return 'replaced'
+  return {
+    secret,
+    previous: overlap === 0 ? undefined : { secret: keys.secret, until: now + overlap },
+    replaced: [hash('sha256', keys.secret), ...replaced].slice(0, MAX_REPLACED),
+  }
+}
+
+/** The secrets that sign at a time, the newest first. */
+const secretsOf = ({ secret, previous }: WebhookKeys, now: number): readonly string[] =>
+  previous !== undefined && previous.until > now ? [secret, previous.secret] : [secret]
+
 /**
  * The value of the header `webhook-signature` (Standard Webhooks 1.0.0): one signature for each key, the new one first.
  *
  * @param timestamp of the attempt, in seconds since 1970
  */
-export function signaturesOf({ secret, previous }: WebhookKeys, id: string, timestamp: number, body: string): string {
-  const secrets = previous !== undefined && previous.until > Date.now() ? [secret, previous.secret] : [secret]
-  return secrets
+export function signaturesOf(keys: WebhookKeys, id: string, timestamp: number, body: string): string {
+  return secretsOf(keys, Date.now())
     .map((each) => {
       const hmac = createHmac('sha256', Buffer.from(each.slice(SECRET_PREFIX.length), 'base64'))
       return `v1,${hmac.update(`${id}.${timestamp}.${body}`).digest('base64')}`

@@ -138,7 +138,7 @@ export interface OperationBodies {
     readonly url?: string | undefined
     readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
     readonly tags?: readonly string[] | undefined
-    readonly description?: string | undefined
+    readonly description?: string | null | undefined
     readonly body?: 'event' | 'plant' | undefined
     readonly concurrency?: number | undefined
     readonly state?: 'active' | 'paused' | undefined

@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingHttpHeaders } from 'node:http'
-import { isIPv6, type LookupFunction } from 'node:net'
+import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Dispatcher, Pool } from 'undici'
 import { signaturesOf, type WebhookKeys, type WebhookResult } from '../domain/webhook.ts'
@@ -122,7 +122,8 @@ export class Receiver {
    * @throws Error for a URL that the policy excludes
    */
   async #lookUp(): Promise<Pool> {
-    const addresses = knownAddresses(this.#url) ?? (await this.#parts.resolve(hostOf(this.#url)))
+    const host = hostOf(this.#url)
+    const addresses = knownAddresses(this.#url) ?? (await this.#parts.resolve(host))
     const fault = this.#parts.policy.faultOf(this.#url, addresses)
     if (fault !== undefined) throw new Error(`the URL ${fault}`)
     const key = addresses.toSorted().join()
@@ -134,8 +135,14 @@ export class Receiver {
     this.#pool = new Pool(this.#url.origin, {
       allowH2: false,
       keepAliveTimeout: IDLE_TIME,
-      // Names rejectUnauthorized, so that no variable of the environment switches it off.
-      connect: { lookup: lookupOf(addresses), rejectUnauthorized: true, timeout: ATTEMPT_TIMEOUT },
+      connect: {
+        lookup: lookupOf(addresses),
+        // TLS names a host without the dot of the root (RFC 6066 section 3), and no address.
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        // Given here, so that no variable of the environment switches it off.
+        rejectUnauthorized: true,
+        timeout: ATTEMPT_TIMEOUT,
+      },
     })
     return this.#pool
   }

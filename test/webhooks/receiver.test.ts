@@ -227,6 +227,13 @@ suite('over TLS, an attempt', () => {
     assert.equal((await send(urlOf(right))).failure, undefined)
     assert.equal((await send(urlOf(wrong))).failure, 'the certificate is for another name')
     assert.equal(wrong.received.length, 0)
+    const names: unknown[] = []
+    right.respond = (response, _received, { socket }) => {
+      names.push('servername' in socket && socket.servername)
+      response.writeHead(204).end()
+    }
+    for (const url of [urlOf(right), `https://localhost.:${right.port}/`]) assert.equal((await send(url)).status, 204)
+    assert.deepEqual(names, ['localhost', 'localhost'], 'TLS names the host without the dot of the root')
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'])
     assert.equal((await send(urlOf(wrong))).failure, 'the certificate is for another name')

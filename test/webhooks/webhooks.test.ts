@@ -333,10 +333,37 @@ suite('a webhook', () => {
     await service.send('POST', `/webhooks/${id}/test`)
     verify(last)
     for (const secret of [fresh, third]) assert.throws(() => verify(secret))
+    const keys = ['a', 'b', 'c'].map((letter) => letter.repeat(20))
+    for (const key of keys) await rotate({ overlapSeconds: 0 }, key)
+    const before = await webhookOf(service, id)
+    for (const key of [KEY, ...keys.slice(0, -1)]) {
+      const late = await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds: 0 }, withKey(key))
+      assert.equal(errorOf(late), 40902, 'a late retry brings back no secret that was replaced')
+    }
+    const { secret: newest, ...after } = await rotate({ overlapSeconds: 0 }, keys.at(-1))
+    assert.deepEqual(after, before)
+    await service.send('POST', `/webhooks/${id}/test`)
+    verify(newest)
     assert.equal((await service.send('POST', `/webhooks/${id}/secret`)).status, 200, 'no body is as good as {}')
     for (const overlapSeconds of [-1, 604_801, 1.5, '1']) {
       assert.equal(errorOf(await sendJson(service, 'POST', `/webhooks/${id}/secret`, { overlapSeconds })), 40002)
     }
+  })
+
+  test('loses its description by null, and none of the members that it always has', async (t) => {
+    const service = await withService(t, EXTERNAL)
+    const { secret: _, ...created } = await createdWebhook(service, { url: URL })
+    assert.equal(errorOf(await createWebhook(service, { url: URL, description: null })), 40002)
+    assert.equal((await patchWebhook(service, created.id, { description: 'labels' })).status, 200)
+    for (const member of ['url', 'types', 'tags', 'body', 'concurrency', 'state']) {
+      const refused = await patchWebhook(service, created.id, { description: null, [member]: null })
+      assert.equal(errorOf(refused), 40002, member)
+    }
+    assert.equal((await webhookOf(service, created.id)).description, 'labels')
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual((await patchWebhook(service, created.id, { description: null })).json, created)
+    }
+    assert.deepEqual(await webhookOf(service, created.id), created)
   })
 
   test('that is paused keeps its place, and goes on from there', async (t) => {

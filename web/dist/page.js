@@ -2300,7 +2300,7 @@ var PlantstoreClient = class {
   async getWebhook(id, { signal: signal2 } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getWebhook, id, signal: signal2 }, json);
   }
-  /** Changes the given members; `{state: 'paused'}` holds all events back. */
+  /** Changes the given members; `{state: 'paused'}` holds all events back, null removes the description. */
   async updateWebhook(id, patch, { signal: signal2 } = {}) {
     const call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal: signal2 };
     return this.#transport.send(call, json);

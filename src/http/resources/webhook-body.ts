@@ -30,11 +30,17 @@ export const parseWebhook = (body: Buffer, faultOf: FaultOfUrl): WebhookRequest 
     return { url: '', types: [], tags: [], description: undefined, body: 'event', concurrency: 8, ...patch }
   })
 
-/** Reads the body of updateWebhook. @throws AppError as readSmallBody does */
+/**
+ * Reads the body of updateWebhook. Null removes the description, the only member that a webhook may lack.
+ *
+ * @throws AppError as readSmallBody does
+ */
 export const parseWebhookPatch = (body: Buffer, faultOf: FaultOfUrl): WebhookPatch =>
-  readSmallBody(body, PATCH_MEMBERS, (members, faults) => {
-    const state = oneOf(['active', 'paused'], 'state', members.state, faults)
-    return { ...patchIn(members, faults, faultOf), ...(state === undefined ? {} : { state }) }
+  readSmallBody(body, PATCH_MEMBERS, ({ state: wanted, ...members }, faults) => {
+    const state = oneOf(['active', 'paused'], 'state', wanted, faults)
+    const removed = members.description === null ? { description: undefined } : {}
+    const patch = { ...patchIn({ ...members, ...removed }, faults, faultOf), ...removed }
+    return state === undefined ? patch : { ...patch, state }
   })
 
 /** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */

@@ -6,6 +6,7 @@ import {
   MAX_WEBHOOKS,
   makeWebhookId,
   makeWebhookSecret,
+  rotated,
   type Webhook,
   type WebhookDelivery,
   type WebhookProgress,
@@ -146,9 +147,9 @@ export function webhookHandlers({ store, delivery, responder, admission }: Handl
       const secret = makeWebhookSecret(bitsOf(exchange, parameters, `rotation ${id}`))
       exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
       const rotate = ({ webhook }: StoredWebhook): Changed => {
-        if (webhook.keys.secret === secret || webhook.keys.previous?.secret === secret) return 'same'
-        const previous = overlap === 0 ? undefined : { secret: webhook.keys.secret, until: Date.now() + overlap }
-        return { webhook: { ...webhook, keys: { secret, previous } } }
+        const keys = rotated(webhook.keys, secret, overlap)
+        if (keys !== 'replaced') return keys === 'same' ? 'same' : { webhook: { ...webhook, keys } }
+        throw new AppError(40902, 'the Idempotency-Key belongs to a secret that a later rotation has replaced')
       }
       await answerChanged(exchange, id, rotate, secret)
     },
