@@ -99,8 +99,8 @@ export interface Store {
 
   /**
    * Puts many plants with one commit, in their order, so that a later plant sees the earlier ones. Results are in the
-   * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. In a sharded store, each shard
-   * has a commit of its own, and some of them may be done when the call rejects.
+   * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. The plants of each shard, and
+   * those beside one that the engine refuses, may have commits of their own, of which some may be done when it rejects.
    */
   importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 

@@ -82,6 +82,8 @@ export const causeOf = (error: unknown): unknown => (error instanceof AppError ?
 /** Returns the AppError for a fault of the database, and every other error unchanged. */
 export function appErrorOf(error: unknown): unknown {
   if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
+  // Node.js refuses to encode a bigint beyond int64.
+  if (error instanceof RangeError) return refusedRecord(error)
   const code = sqlState(error)
   if (code === undefined) return error
   if (code === DISK_FULL) {
@@ -92,8 +94,7 @@ export function appErrorOf(error: unknown): unknown {
   return ROW.includes(code.slice(0, 2)) ? refusedRecord(error) : error
 }
 
-export const refusedRecord = (cause: unknown): AppError =>
-  new AppError(50001, 'the store refused the record', { cause })
+const refusedRecord = (cause: unknown): AppError => new AppError(50001, 'the store refused the record', { cause })
 
 /** Whether the values of a row caused the error, as by a rule that an operator has added to the table. */
 export const isRefusedRecord = (error: unknown): error is AppError =>

@@ -1,8 +1,6 @@
-import type { AppError } from '../domain/errors.ts'
-import { type NewPlant, validatePlant } from '../domain/plant.ts'
+import type { NewPlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
 import type { Steps } from '../records/steps.ts'
-import { refusedRecord } from './errors.ts'
 import type { Outcome, Row, Run } from './pool/client.ts'
 import { type IndexedWords, indexedWords } from './search-terms.ts'
 
@@ -59,19 +57,6 @@ export const byId = <Plant extends { readonly id: bigint }>(plants: readonly Pla
   new Map(plants.map((plant) => [plant.id, plant]))
 
 export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
-
-/**
- * Returns the refusal of a plant that PostgreSQL can not store; undefined for a valid plant. HTTP and imports refuse
- * such plants before. This check keeps one that they have missed from failing the other plants of its statement.
- */
-export function refusalOf(plant: NewPlant): AppError | undefined {
-  try {
-    validatePlant(plant)
-    return undefined
-  } catch (error) {
-    return refusedRecord(error)
-  }
-}
 
 // Encodes array parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a
 // Buffer unchanged. It would send an array as text, which costs both sides more.

@@ -32,7 +32,7 @@ import type { ShardState } from './sharding/shards.ts'
 import { TableUpkeep } from './table-upkeep.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { PostgresWebhookStore } from './webhook-store.ts'
-import { WriteQueue } from './write/write-queue.ts'
+import { alone, WriteQueue } from './write/write-queue.ts'
 import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions {
@@ -158,7 +158,7 @@ export class PostgresStore implements Store {
     { id: token }: Actor,
   ): Promise<ImportResult[]> {
     const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
-    const commit = () => this.#sharding.importPlants(plants, write)
+    const commit = () => this.#sharding.importPlants(plants, (some) => alone(some, write))
     const results = await countCommit(this.#queue.commits.import, plants.length, commit)
     this.#upkeep.imported(plants.length)
     return results

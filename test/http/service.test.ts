@@ -232,6 +232,20 @@ suite('an unexpected refusal of the store', () => {
       [1n, 3n],
     )
   })
+
+  test('of one row leaves the other rows of an import alone', async (t) => {
+    const service = await withService(t)
+    await service.under.refuseName('unwanted')
+    const rows = ['x', 'y', 'unwanted', 'z'].map((name, id) => `${JSON.stringify({ id, name })}\n`)
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    const { json } = await service.send('POST', '/plants/import', { headers, body: rows.join('') })
+    const refusedRows = [{ line: 3, error: 50001, message: 'the store refused the record' }]
+    assert.deepEqual(json, { dryRun: false, added: 3, updated: 0, unchanged: 0, refused: 1, refusedRows })
+    assert.deepEqual(
+      (await service.under.plants()).map(({ id }) => id),
+      [0n, 1n, 3n],
+    )
+  })
 })
 
 suite('the log', () => {

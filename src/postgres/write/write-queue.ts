@@ -10,7 +10,7 @@ import {
   weightOf,
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
-import { isRefusedRecord } from '../errors.ts'
+import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
 import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
 
@@ -21,14 +21,16 @@ export class WriteQueue implements WriteStats {
   readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
 
   constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
-    const create: GroupWork<CreateRow, CreateResult> = (...group) => writer.createPlants(...group)
-    const change: GroupWork<ActorChange, ChangeOutcome> = (...group) => writer.changePlants(...group)
-    this.#creates = new TimedGroups(alone(create), makeGroups, options, {
+    const create: GroupWork<CreateRow, CreateResult> = (rows, budget) =>
+      alone(rows, (some) => writer.createPlants(some, budget))
+    const change: GroupWork<ActorChange, ChangeOutcome> = (rows, budget) =>
+      alone(rows, (some) => writer.changePlants(some, budget))
+    this.#creates = new TimedGroups(create, makeGroups, options, {
       stats: this.commits.create,
       idOf: ({ plant }) => plant.id,
       weigh: ({ plant }) => textLength(plant),
     })
-    this.#changes = new TimedGroups(alone(change), makeGroups, options, {
+    this.#changes = new TimedGroups(change, makeGroups, options, {
       stats: this.commits.change,
       // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
@@ -58,15 +60,17 @@ export class WriteQueue implements WriteStats {
  * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
  * tried again. Rows of the service are valid, so this takes a rule that an operator has added to the table.
  */
-function alone<Row, Result>(write: GroupWork<Row, Result>): GroupWork<Row, Result> {
-  return async function tryRows(rows, budget): Promise<readonly (Result | AppError)[]> {
-    try {
-      return await write(rows, budget)
-    } catch (error) {
-      if (!isRefusedRecord(error)) throw error
-      if (rows.length === 1) return [error]
-      const middle = rows.length >> 1
-      return [...(await tryRows(rows.slice(0, middle), budget)), ...(await tryRows(rows.slice(middle), budget))]
-    }
+export async function alone<Row, Result>(
+  rows: readonly Row[],
+  write: (rows: readonly Row[]) => Promise<(Result | AppError)[]>,
+): Promise<(Result | AppError)[]> {
+  try {
+    return await write(rows)
+  } catch (error) {
+    const refusal = appErrorOf(error)
+    if (!isRefusedRecord(refusal)) throw error
+    if (rows.length === 1) return [refusal]
+    const middle = rows.length >> 1
+    return [...(await alone(rows.slice(0, middle), write)), ...(await alone(rows.slice(middle), write))]
   }
 }

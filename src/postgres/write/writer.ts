@@ -23,7 +23,7 @@ import { type Budget, type Client, type Statement, timeLeft } from '../pool/clie
 import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { byId, COLUMNS, columnsOf, refusalOf, rowOf } from '../rows.ts'
+import { byId, COLUMNS, columnsOf, rowOf } from '../rows.ts'
 import { type Insert, putPlants, swapPlants } from './write-plants.ts'
 
 /** A create with the id of its actor. */
@@ -72,19 +72,16 @@ export class PostgresWriter {
    * their order: the second row of an id finds the plant of the first.
    */
   async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    const refusals = rows.map(({ plant }) => refusalOf(plant))
     const isLogging = this.#isLogging()
     const swaps = new Map<bigint, Swap>()
-    for (const [i, { plant, token }] of rows.entries()) {
-      if (refusals[i] !== undefined || swaps.has(plant.id)) continue
+    for (const { plant, token } of rows) {
+      if (swaps.has(plant.id)) continue
       const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
       swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
     }
     const present = await putPlants(this.#share.session(budget), [...swaps.values()], this.#insert)
     this.#wrote(swaps.values())
-    return rows.map(({ plant, mustBeNew }, i) => {
-      const refusal = refusals[i]
-      if (refusal !== undefined) return refusal
+    return rows.map(({ plant, mustBeNew }) => {
       const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
       if (outcome === 'created') present.set(plant.id, plant)
       return createResult(outcome, plant.id)
@@ -103,14 +100,12 @@ export class PostgresWriter {
       const decide = (before: Plant) => {
         const result = orRefusal(() => decideChange(change, before))
         if (result instanceof AppError) return { result, after: before }
-        const after = result.result === 'deleted' ? undefined : result.plant
-        const refusal = after === undefined ? undefined : refusalOf(after)
-        return refusal === undefined ? { result, after } : { result: refusal, after: before }
+        return { result, after: result.result === 'deleted' ? undefined : result.plant }
       }
-      return { id, token, refusal: refusalOf({ id, name: '', tag: undefined }), decide }
+      return { id, token, decide }
     })
     const session = this.#share.session(budget)
-    let rest = open(writes, results)
+    let rest = [...writes.keys()]
     while (rest.length > 0 && timeLeft(budget) > 0) rest = (await this.#round(session, writes, rest, results)).rest
     for (const i of rest) results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
     return results
@@ -124,7 +119,7 @@ export class PostgresWriter {
     const writes = plants.map((plant) => importWrite(plant, mode, token))
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const results: ImportResult[] = []
-      for (let indexes = open(writes, results); indexes.length > 0; ) {
+      for (let indexes = [...writes.keys()]; indexes.length > 0; ) {
         const { rest, hasConflict } = await this.#round(sessionOf(run), writes, indexes, results)
         if (hasConflict) throw new WriteConflict('a concurrent write changed one of the plants')
         indexes = rest
@@ -165,8 +160,6 @@ type Plant = NewPlant | undefined
 interface Write<Result> {
   readonly id: bigint
   readonly token: string
-  /** For a plant that no table takes. */
-  readonly refusal: Result | undefined
   decide(before: Plant): { readonly result: Result; readonly after: Plant }
 }
 
@@ -176,7 +169,7 @@ function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Wri
     const after = outcome === 'created' || outcome === 'updated' ? plant : before
     return { result: importResult(outcome, plant.id), after }
   }
-  return { id: plant.id, token, refusal: refusalOf(plant), decide }
+  return { id: plant.id, token, decide }
 }
 
 function orRefusal<T>(decide: () => T): T | AppError {
@@ -186,15 +179,6 @@ function orRefusal<T>(decide: () => T): T | AppError {
     if (error instanceof AppError) return error
     throw error
   }
-}
-
-/** Settles the writes of plants that no table takes. @returns the indexes of the others */
-function open<Result>(writes: readonly Write<Result>[], results: Result[]): number[] {
-  return [...writes.keys()].filter((i) => {
-    const refusal = writes[i]?.refusal
-    if (refusal !== undefined) results[i] = refusal
-    return refusal === undefined
-  })
 }
 
 const plantsOf = <Result>(writes: readonly Write<Result>[], indexes: readonly number[]): { readonly id: bigint }[] =>
@@ -283,7 +267,7 @@ export class PostgresDryRun implements DryRun {
     }
     const writes = plants.map((plant) => importWrite(plant, this.#mode, ''))
     const results: ImportResult[] = []
-    const indexes = open(writes, results)
+    const indexes = [...writes.keys()]
     const wanted = plantsOf(writes, indexes)
     const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
     const { swaps } = decideAll(writes, indexes, present, results, false)
