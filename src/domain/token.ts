@@ -146,6 +146,13 @@ export function plainTokenName(name: string, max = MAX_NAME): string {
   return Array.from(plain.trim()).slice(0, max).join('')
 }
 
+/** Milliseconds after which a revoked token works nowhere: on no instance, in no request under way, for no webhook. */
+const REVOKED_WITHIN = 1000
+/** Milliseconds for which the service takes a token that it has found without a further look-up. */
+export const TOKEN_TTL = REVOKED_WITHIN / 2
+/** Milliseconds between look-ups of tokens in use. A tenth of REVOKED_WITHIN is for the look-up. */
+export const LOOK_UP_INTERVAL = REVOKED_WITHIN - TOKEN_TTL - REVOKED_WITHIN / 10
+
 /** The scopes in their usual order, each once; undefined for no scope or an unknown one. */
 export function scopesIn(texts: readonly string[]): readonly Scope[] | undefined {
   if (texts.length === 0 || !texts.every(isScope)) return undefined

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ChangeTail } from '../domain/change-tail.ts'
 import { ALL_CHANGES, type ChangeLog, type ChangePage, type ChangeRequest, unionOf } from '../domain/changes.ts'
 import { AppError } from '../domain/errors.ts'
-import { CONFIGURED_TOKEN } from '../domain/token.ts'
+import { CONFIGURED_TOKEN, LOOK_UP_INTERVAL } from '../domain/token.ts'
 import {
   eventJson,
   MAX_PENDING,
@@ -23,8 +23,6 @@ import { Delivery, type DeliveryParts } from './delivery.ts'
 import { Receiver, resolverOf } from './receiver.ts'
 import { Share, type Taker } from './share.ts'
 
-/** Milliseconds between two looks at the webhooks and at the tokens of their creators. */
-const REFRESH_INTERVAL = 400
 const LEASE_INTERVAL = 3000
 /** Milliseconds between two commits of progress, during which creates wait. */
 const SAVE_INTERVAL = 40
@@ -168,7 +166,7 @@ export class Deliverer implements WebhookDelivery {
         const isLost = await this.#save(deliveries.filter(({ hasAttempts }) => isLate || hasAttempts))
         // Of a webhook that somebody changed, the attempts are stored, and the progress is not yet.
         if (isLost) savedAllAt = Number.NEGATIVE_INFINITY
-        if (isLost || hasFailed || now - this.#refreshedAt >= REFRESH_INTERVAL) await this.#refresh()
+        if (isLost || hasFailed || now - this.#refreshedAt >= LOOK_UP_INTERVAL) await this.#refresh()
         isReachable = true
       } catch (error) {
         if (isReachable && !this.#ending.signal.aborted) {
@@ -177,7 +175,7 @@ export class Deliverer implements WebhookDelivery {
         isReachable = false
       }
       // However much there is to store, a commit every SAVE_INTERVAL leaves the store to others.
-      await this.#pause(isReachable ? SAVE_INTERVAL : REFRESH_INTERVAL)
+      await this.#pause(isReachable ? SAVE_INTERVAL : LOOK_UP_INTERVAL)
     }
   }
 

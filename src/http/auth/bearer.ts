@@ -10,8 +10,10 @@ import {
   type Identity,
   isJwt,
   isWellFormed,
+  LOOK_UP_INTERVAL,
   SCOPES,
   type Scope,
+  TOKEN_TTL,
   type Token,
   type TokenIssuer,
   type TokenStore,
@@ -44,12 +46,6 @@ interface Verified {
   readonly until: number
 }
 
-/** Milliseconds after which a revoked token works nowhere: on no instance, and in no request that it began before. */
-const REVOKED_WITHIN = 1000
-/** Milliseconds of the cache of tokens. */
-const CACHE_TTL = REVOKED_WITHIN / 2
-/** Milliseconds between look-ups of the tokens of requests under way. A tenth of REVOKED_WITHIN is for the look-up. */
-export const LOOK_UP_INTERVAL = REVOKED_WITHIN - CACHE_TTL - REVOKED_WITHIN / 10
 const MAX_TOKENS = 10_000
 /** Milliseconds for which a JWT counts as verified, less where it expires before. A key that its issuer withdraws stops later. */
 const VERIFIED_TTL = 60_000
@@ -135,7 +131,7 @@ export class Auth {
     if (known !== undefined && performance.now() < known.until) return this.#unexpired(known.identity, request)
     if (issuer !== undefined) return this.#issued(issuer, secret, key, asking)
     // Counts from before the look-up, because the token may be revoked during it.
-    const until = performance.now() + CACHE_TTL
+    const until = performance.now() + TOKEN_TTL
     const identity = await this.#find(secret)
     if (identity === undefined || !('scopes' in identity)) {
       this.#verified.delete(key)
