@@ -3,7 +3,6 @@ import type { FirstToken } from './token.ts'
 
 interface BannerFacts {
   readonly config: Config
-  /** The port on which the service listens. */
   readonly port: number
   /** The separate port for monitors; undefined when they use the port of the service. */
   readonly metricsPort: number | undefined

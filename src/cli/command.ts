@@ -34,7 +34,6 @@ export class ProgramCommand extends Command {
     return new ProgramCommand(name).helpOption('-h, --help', HELP)
   }
 
-  /** Adds a command below this one. */
   add(name: string, description: string): ProgramCommand {
     return this.command(name).description(description)
   }
@@ -121,7 +120,6 @@ export class ProgramCommand extends Command {
   }
 }
 
-/** Returns the version of the package. */
 export function version(): string {
   const text = readAsset(new URL('../../package.json', import.meta.url)).toString()
   return (JSON.parse(text) as { version: string }).version

@@ -134,7 +134,6 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): string | undef
     .join(', ')}`
 }
 
-/** Whether a variable of this name is a setting. */
 export const isSetting = (name: string): boolean => KNOWN.includes(name)
 
 /** Names the setting with nearly this name; empty when there is none. */

@@ -14,7 +14,6 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${lineOf(row).trimEnd()}\n`).join('')
 }
 
-/** The state of long work. */
 export interface ProgressState {
   /** The current part of the work; absent for work with one part. */
   readonly doing?: string

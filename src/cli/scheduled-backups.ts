@@ -50,7 +50,6 @@ interface ScheduledOptions {
   readonly folder: BackupFolder
   /** Milliseconds between two backups. */
   readonly every: number
-  /** The number of backups to keep. */
   readonly keep: number
   readonly log: Logger
 }

@@ -10,7 +10,6 @@ import { DeferredTasks } from './port/turns.ts'
 import type { BodyMemory, Exchange, Route } from './request/exchange.ts'
 import { addRoutes, answerNotFound, faultOfLocalHead, type Handlers, type MONITORING, Router } from './router.ts'
 
-/** Open connections of monitors. */
 const MAX_CONNECTIONS = 32
 
 type MonitoringHandlers = Pick<Handlers, (typeof MONITORING)[number]>

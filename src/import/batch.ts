@@ -23,7 +23,6 @@ export interface ReadOptions {
   readonly isUtf16?: boolean
 }
 
-/** The most rows of a batch. */
 export const MAX_ROWS = 1000
 
 /** Divides a file into rows. Its methods throw where the rest cannot be divided. */

@@ -61,7 +61,6 @@ export class Admission {
     this.#deferred = deferred
   }
 
-  /** The bounds on work that runs or waits. */
   get bounds(): Readonly<Partial<Record<BoundName, Bound>>> {
     const { search, export: exports, stream, import: imports, dryRun, patch, change } = this.#queues
     return {

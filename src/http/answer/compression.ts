@@ -13,7 +13,6 @@ import {
 import { Bound } from '../../base/counts.ts'
 import { type Coding, codedTag } from '../request/head.ts'
 
-/** Adds the coding to the headers of an answer. */
 export function withCoding(headers: string[], coding: Coding): string[] {
   headers.push('Content-Encoding', coding)
   return withCodedTag(headers, coding)

@@ -68,7 +68,6 @@ export class RequestLog {
     else this.#done(exchange, CLIENT_GONE, 'the client left')
   }
 
-  /** Records a refusal. */
   refused(exchange: Exchange, refusal: AppError): void {
     this.#refusals.write(refusal, () => this.#fieldsOf(exchange))
     this.#observe(exchange, refusal.status)

@@ -6,7 +6,6 @@ import type { WebhookDelivery, WebhookState } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
 import { inBackground, Metrics, type Series } from './metrics.ts'
 
-/** The numbers of all shards and of those out of reach. */
 export interface ShardState {
   readonly shards: number
   readonly outOfReach: number
@@ -35,11 +34,9 @@ export interface ServedCertificate {
   readonly failures: number
 }
 
-/** The parts of the service that the metrics read. */
 export interface ObservedParts {
   readonly config: Config
   readonly store: ServedStore
-  /** The writers of the log and of the audit log. */
   readonly logLines?: { readonly bound: BoundUse }
   readonly auditLines?: { readonly bound: BoundUse }
   /** The results of scheduled backups; undefined without a schedule. */
@@ -111,7 +108,6 @@ const fuller = (one: BoundUse, two: BoundUse): BoundUse => ({
   refused: (one.refused ?? 0) + (two.refused ?? 0),
 })
 
-/** Registers the metrics of the connections to the store. */
 function observePool(metrics: Metrics, { uses }: StorePool): void {
   const works = () => Object.entries(uses)
   metrics.series('plantstore_store_connections', () => each('work', works(), ({ used }) => used))

@@ -19,7 +19,6 @@ export interface Shared {
   /** Answers a request. */
   readonly work: (exchange: Exchange) => void
   readonly reading: ReadScheduler
-  /** Begins waiting requests. */
   readonly deferred: DeferredTasks
   /** Called with the bytes of requests that begin to wait, and with minus the bytes that leave. */
   readonly account: (bytes: number) => void

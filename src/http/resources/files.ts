@@ -11,7 +11,6 @@ import { charsetOf, type Exchange } from '../request/exchange.ts'
 import { type MediaType, preferredType, readMediaType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
-/** The handler of imports. */
 export function importHandlers({
   store,
   responder,
@@ -132,7 +131,6 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
 }
 
-/** The handler of exports. */
 export function exportHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'exportPlants'> {
   return {
     exportPlants(exchange, parameters) {

@@ -10,7 +10,6 @@ import type { HandlerParts, Handlers } from '../router.ts'
 
 type ListParameters = OperationParameters['listPlants']
 
-/** The handler of the list of plants. */
 export function plantListHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
@@ -71,7 +70,6 @@ const START: TagPosition = { after: undefined, skip: 0 }
 /** Characters (code points) of a tag that a cursor holds. */
 const MAX_LENGTH = 200
 
-/** The handler of the list of tags. */
 export function tagHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listTags'> {
   return {
     async listTags(exchange, { limit, cursor }) {
@@ -143,7 +141,6 @@ function readTagPosition(cursor: string): TagPosition {
   return { skip: bytes.readUInt32BE(), after: bytes.toString('utf8', 4) }
 }
 
-/** A page of a list, as text. */
 interface WrittenPage {
   /** The JSON text of its rows, in an array. */
   readonly json: string

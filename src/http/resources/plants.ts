@@ -20,7 +20,6 @@ import type { HandlerParts, Handlers } from '../router.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
-/** The handlers of the operations on one plant. */
 export function plantHandlers({ store, responder, admission }: HandlerParts): PlantHandlers {
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
@@ -107,7 +106,6 @@ const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['re
 const MAX_COUNT = 10_000
 const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
-/** The operations that propose and reserve ids. */
 export function idHandlers({
   store: { ids },
   responder,

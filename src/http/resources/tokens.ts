@@ -31,7 +31,6 @@ type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken'
 
 const LIST = '["tokens"]'
 
-/** The handlers of the operations on access tokens. */
 export function tokenHandlers({ store: { tokens }, responder, admission, config }: HandlerParts): TokenHandlers {
   /** Issues a token, and answers with its secret. @param rotates the token that it replaces, whose content it gets */
   async function issue(

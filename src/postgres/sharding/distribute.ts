@@ -18,7 +18,6 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 export interface DistributeOptions {
   /** Shards of a store that is not distributed yet; undefined for SHARDS_PER_WORKER on each worker, at least SHARDS. */
   readonly shards: number | undefined
-  /** Called with a message for each step. */
   readonly onStep: (text: string) => void
   /** Called while plants move. @param total an estimate of the database */
   readonly onMoved: (plants: number, total: number) => void

@@ -26,14 +26,12 @@ import { selectPlants } from '../read/point-reader.ts'
 import { byId, COLUMNS, columnsOf, rowOf } from '../rows.ts'
 import { type Insert, putPlants, swapPlants } from './write-plants.ts'
 
-/** A create with the id of its actor. */
 export interface CreateRow {
   readonly plant: NewPlant
   readonly mustBeNew: boolean
   readonly token: string
 }
 
-/** A change and the id of its actor. */
 export interface ActorChange {
   readonly change: PlantChange
   readonly token: string

@@ -132,7 +132,6 @@ export interface KeyRange {
   readonly to: string | undefined
 }
 
-/** A search for the first plants of a query. */
 export interface Search {
   readonly query: PlantQuery
   readonly limit: PageLimit

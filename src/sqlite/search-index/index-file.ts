@@ -80,7 +80,6 @@ const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
 const VERSION = `9, Unicode ${process.versions['unicode']}`
 
-/** The path of a store's index. */
 export const indexPath = (storePath: string): string => `${storePath}-index`
 
 /**

@@ -203,7 +203,6 @@ class NameIndex {
   }
 }
 
-/** A text of the index and the id of its plant. */
 type Entry = readonly [text: string, id: bigint]
 
 /**
@@ -228,7 +227,6 @@ const WIDE = '\ue000'
  * those plants in the index of names. No word contains it.
  */
 const FIRST = '\ue001'
-/** An expression that finds all wide plants. */
 export const WIDE_EXPRESSION = `"${WIDE}"`
 /** Follows all words and names that begin with a word, once it is added to that. */
 export const AFTER_ALL = '\u{10ffff}'

@@ -89,7 +89,6 @@ function indexOf(path: string, statements: StatementCache): IndexStatus {
   }
 }
 
-/** The upkeep of the SQLite store at a path. */
 export const sqliteUpkeep = (path: string): Upkeep => ({
   backup: (file, work) => makeBackup(path, file, work),
   restore: (file, options) => restoreBackup(path, file, options),

@@ -53,7 +53,6 @@ export class ThreadClient<R extends keyof Roles> {
     return signal === undefined ? this.remote : this.#remote(signal)
   }
 
-  /** The number of unanswered calls. */
   get unanswered(): number {
     return this.#pending.size
   }

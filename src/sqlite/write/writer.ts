@@ -39,13 +39,11 @@ export interface Put {
   readonly actor: string
 }
 
-/** A change, with the id of its actor. */
 export interface ChangeRequest {
   readonly change: PlantChange
   readonly actor: string
 }
 
-/** The outcome of one put or change, or its refusal. */
 export type PutResponse = PutOutcome | Refusal
 export type ChangeResponse = ChangeOutcome | Refusal
 
@@ -138,7 +136,6 @@ export class SqliteWriter implements Served {
     this.#wal.transaction(() => advanceEpoch(this.#db))
   }
 
-  /** Whether the WAL is long enough for a checkpoint. */
   isWalLong(): boolean {
     return this.#wal.isLong()
   }
