@@ -71,5 +71,14 @@ export class AppError extends Error {
   }
 }
 
+/** The faults of a store, in the words of every engine. */
+export const outOfReach = (cause: unknown): AppError =>
+  new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
+export const noSpaceLeft = (cause: unknown): AppError =>
+  new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause })
+export const refusedRecord = (cause: unknown): AppError =>
+  new AppError(50001, 'the store refused the record', { cause })
+export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
+
 /** The body of every refusal: exactly these two members. */
 export const errorJson = (error: ErrorNumber, message: string): string => JSON.stringify({ error, message })

@@ -167,6 +167,12 @@ export interface StorePool {
   readonly uses: Readonly<Record<'all' | 'search' | 'import' | 'long', PoolUse>>
 }
 
+/** The numbers of all shards and of those out of reach. */
+export interface ShardState {
+  readonly shards: number
+  readonly outOfReach: number
+}
+
 /** An AbortSignal that its owner creates only when somebody uses it. */
 export interface LazySignal {
   /** Whether the caller no longer waits. */

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { OperatorError } from '../base/operator-error.ts'
-import { AppError } from '../domain/errors.ts'
+import { AppError, noSpaceLeft, outOfReach, refusedRecord } from '../domain/errors.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 
 /** SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
@@ -86,24 +86,15 @@ export function appErrorOf(error: unknown): unknown {
   if (error instanceof RangeError) return refusedRecord(error)
   const code = sqlState(error)
   if (code === undefined) return error
-  if (code === DISK_FULL) {
-    return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause: error })
-  }
+  if (code === DISK_FULL) return noSpaceLeft(error)
   if (isRetryable(error) || [READ_ONLY, INSUFFICIENT_PRIVILEGE].includes(code)) return outOfReach(error)
   if (OUT_OF_REACH.includes(code.slice(0, 2))) return outOfReach(error)
   return ROW.includes(code.slice(0, 2)) ? refusedRecord(error) : error
 }
 
-const refusedRecord = (cause: unknown): AppError => new AppError(50001, 'the store refused the record', { cause })
-
 /** Whether the values of a row caused the error, as by a rule that an operator has added to the table. */
 export const isRefusedRecord = (error: unknown): error is AppError =>
   error instanceof AppError && error.number === 50001
-
-export const outOfReach = (cause: unknown): AppError =>
-  new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
-
-export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
 /** Makes an OperatorError of one line, without credentials, of the error of an opening. */
 export function openingError({ shown }: PostgresAddress, error: unknown): unknown {

@@ -1,6 +1,6 @@
 import type { GroupCommit, GroupCommitOptions } from '../base/group-commit.ts'
-import type { AppError } from '../domain/errors.ts'
-import { ConnectionFault, outOfReach } from './errors.ts'
+import { type AppError, outOfReach } from '../domain/errors.ts'
+import { ConnectionFault } from './errors.ts'
 import { type Budget, within } from './pool/client.ts'
 
 /** Runs the rows of one group, and returns one result for each row, in their order. */

@@ -1,5 +1,6 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { shuttingDown } from '../domain/errors.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -11,13 +12,13 @@ import type {
   PlantChange,
 } from '../domain/plant.ts'
 import type { PlantQuery } from '../domain/plant-query.ts'
-import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
+import type { DryRun, LazySignal, ShardState, Store, StorePool, TagCount } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
 import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
-import { appErrorOf, openingError, shuttingDown } from './errors.ts'
+import { appErrorOf, openingError } from './errors.ts'
 import type { GroupOptions } from './groups.ts'
 import { PostgresIdStore } from './id-store.ts'
 import { migrate, preflight, waitForDatabase } from './migrate.ts'
@@ -28,7 +29,6 @@ import { PointReader } from './read/point-reader.ts'
 import { listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { Sharding } from './sharding/sharding.ts'
-import type { ShardState } from './sharding/shards.ts'
 import { TableUpkeep } from './table-upkeep.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { PostgresWebhookStore } from './webhook-store.ts'

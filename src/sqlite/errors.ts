@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts'
+import { type AppError, noSpaceLeft, outOfReach, refusedRecord } from '../domain/errors.ts'
 
 /** Primary result codes (https://sqlite.org/rescode.html); an extended code holds one in its low byte. */
 const BUSY = 5
@@ -62,11 +62,8 @@ export const isFatal = (error: unknown): boolean => [IOERR, CORRUPT, NOTADB].inc
 /** Returns an AppError: 50304 for a full disk, 50001 for a fault of one row, and 50301 for all others. */
 export function errorOfFault(fault: SqliteFault): AppError {
   const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
-  if (isFull(fault)) {
-    return new AppError(50304, 'the store has no space left; nothing was stored, retry later', { cause })
-  }
-  if (isRowFault(fault)) return new AppError(50001, 'the store refused the record', { cause })
-  return outOfReach(cause)
+  if (isFull(fault)) return noSpaceLeft(cause)
+  return isRowFault(fault) ? refusedRecord(cause) : outOfReach(cause)
 }
 
 /** Returns the AppError of a fault, and every other error unchanged. Calls `onFatal` where `isFatal`. */
@@ -77,8 +74,3 @@ export function appErrorOf(error: unknown, onFatal: (error: Error) => void): unk
   if (isFatal(fault)) onFatal(appError)
   return appError
 }
-
-export const outOfReach = (cause: Error): AppError =>
-  new AppError(50301, 'the store is out of reach; a later retry is safe', { cause })
-
-export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
-import { AppError } from '../domain/errors.ts'
+import { AppError, outOfReach, shuttingDown } from '../domain/errors.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -16,7 +16,7 @@ import { isShortPage, type PlantFilter, type PlantOrder, type PlantQuery } from 
 import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import { SqliteChangeLog } from './change-log/change-log.ts'
-import { errorOfFault, isFatal, outOfReach, shuttingDown } from './errors.ts'
+import { errorOfFault, isFatal } from './errors.ts'
 import { SqliteIdStore } from './ids.ts'
 import { preflight } from './open/preflight.ts'
 import { FileWatch, isServed, openingError, prepareFile, takeServeLock } from './open/prepare-file.ts'

@@ -1,15 +1,10 @@
 import type { BoundUse } from '../../base/counts.ts'
 import type { WriteStats } from '../../base/group-commit.ts'
-import type { Store, StorePool } from '../../domain/store.ts'
+import type { ShardState, Store, StorePool } from '../../domain/store.ts'
 import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
 import type { WebhookDelivery, WebhookState } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
 import { inBackground, Metrics, type Series } from './metrics.ts'
-
-export interface ShardState {
-  readonly shards: number
-  readonly outOfReach: number
-}
 
 /** A store with what the metrics show of it. An engine lacks what it has no part for. */
 export interface ServedStore extends Store {

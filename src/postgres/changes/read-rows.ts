@@ -7,9 +7,9 @@ import {
   readPosition,
   writePosition,
 } from '../../domain/changes.ts'
+import { outOfReach } from '../../domain/errors.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import { PAGE_TEXT } from '../../domain/plant-query.ts'
-import { outOfReach } from '../errors.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 

@@ -1,6 +1,6 @@
-import { AppError } from '../../domain/errors.ts'
+import { AppError, shuttingDown } from '../../domain/errors.ts'
 import type { PoolUse, StorePool } from '../../domain/store.ts'
-import { ConnectionFault, isConnectionSound, isRetryable, shuttingDown } from '../errors.ts'
+import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf, type Client, type Outcome, type Run, type Statement } from './client.ts'
 import { type Pool, Semaphore } from './pool.ts'
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { OperatorError } from '../../base/operator-error.ts'
-import { AppError } from '../../domain/errors.ts'
-import { outOfReach, sqlState, Unanswered } from '../errors.ts'
+import { AppError, outOfReach } from '../../domain/errors.ts'
+import type { ShardState } from '../../domain/store.ts'
+import { sqlState, Unanswered } from '../errors.ts'
 import { budgetOf, type Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { type Shard, ShardMap } from './shard-map.ts'
@@ -12,11 +13,6 @@ const MAX_AGE = 10_000
 /** Milliseconds between two attempts to reach a server, and of one attempt. */
 const INTERVAL = 500
 const LOOKUP_TIMEOUT = 3000
-
-export interface ShardState {
-  readonly shards: number
-  readonly outOfReach: number
-}
 
 /**
  * The shards of a distributed store, and the servers out of reach. Callers refuse plants on such a server at once, as

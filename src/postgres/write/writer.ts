@@ -1,4 +1,4 @@
-import { AppError } from '../../domain/errors.ts'
+import { AppError, outOfReach } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
   type CreateResult,
@@ -18,7 +18,7 @@ import {
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
 import { type LoggedChange, loggedText, MAX_ROW_TEXT, type Swap } from '../changes/log-rows.ts'
-import { outOfReach, WriteConflict } from '../errors.ts'
+import { WriteConflict } from '../errors.ts'
 import { type Budget, type Client, type Statement, timeLeft } from '../pool/client.ts'
 import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'

@@ -342,7 +342,7 @@ const isPlain = (text: string): boolean => !BEYOND_ASCII.test(text) && !text.inc
 const BEYOND_ASCII = /[\u0080-\uffff]/
 const LONG_WORD = new RegExp(`[A-Za-z0-9]{${TERM_LENGTH + 1}}`)
 const WORD_START = /^[A-Za-z0-9]/
-const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
+export const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 
 /** The start of a sort key in name_starts. Of two keys, the greater one has no smaller start. */

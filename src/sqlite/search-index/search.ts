@@ -31,6 +31,7 @@ import {
   nameStart,
   type Places,
   truncate,
+  unique,
   WIDE_EXPRESSION,
   wideRanges,
   within,
@@ -272,8 +273,6 @@ export class PlantSearch {
     for (const { 0: id } of this.#index.statements.iterate(sql, ...values)) yield id as bigint
   }
 }
-
-const unique = (tags: readonly string[]): string[] => Array.from(new Set(tags))
 
 const ofTag = (tag: string): IdQuery => ({
   sql: (first) => `SELECT id FROM tags WHERE tag = ?${first}`,

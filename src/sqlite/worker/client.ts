@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { isFatal, isFull, outOfReach } from '../errors.ts'
+import { outOfReach } from '../../domain/errors.ts'
+import { isFatal, isFull } from '../errors.ts'
 import type { QueryReader } from '../read/query-reader.ts'
 import type { IndexReport } from '../search-index/index-file.ts'
 import type { IndexFollower } from '../search-index/index-follower.ts'

@@ -22,7 +22,8 @@ import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
 import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
 import { hasOldChanges, moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { type PlantColumns, plantOf, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
+import { plantAt } from '../read/lookup.ts'
+import { type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/transactions.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
@@ -189,7 +190,7 @@ export class SqliteWriter implements Served {
   /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
   #put({ plant, mode, actor }: Put): PutOutcome {
     if (expectedBy(mode, plant) === undefined && this.#insert(plant)) return this.#created(plant, actor)
-    const present = this.#plant(plant.id)
+    const present = plantAt(this.#statements, plant.id)
     const outcome = decidePut(mode, plant, present)
     if (outcome === 'created')
       throw new Error(`SQLite has not inserted the plant ${plant.id}, and has none with its id`)
@@ -198,17 +199,12 @@ export class SqliteWriter implements Served {
   }
 
   #change({ change, actor }: ChangeRequest): ChangeOutcome {
-    const present = this.#plant(idOf(change))
+    const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
     if (outcome.result === 'deleted') this.#delete(present, actor)
     else if (!isEqual(present, outcome.plant))
       this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
     return outcome
-  }
-
-  #plant(id: bigint): NewPlant | undefined {
-    const row = this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-    return row === undefined ? undefined : plantOf(row)
   }
 
   /** @returns whether there was no plant with this id */
