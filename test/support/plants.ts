@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
+import { anyCharacter } from './property.ts'
 
 /** Any id. Ids at both ends of int64 and where doubles begin to round are frequent. */
 export const anyId = fc.oneof(
@@ -9,7 +10,7 @@ export const anyId = fc.oneof(
 
 /** Any text of a plant. Many have characters that files and spreadsheets treat specially. */
 export const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 30 }).map((text) => text.replaceAll('\0', '')),
+  fc.string({ unit: anyCharacter, maxLength: 30 }).map((text) => text.replaceAll('\0', '')),
   fc.string({
     unit: fc.constantFrom('"', ',', '\n', '\r', ' ', 'a', '\\', '=', '\ufeff', '😀', '\u2028'),
     maxLength: 8,
