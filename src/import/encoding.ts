@@ -3,8 +3,8 @@ import { shown } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import { encodingMark, requireText } from './file-kind.ts'
 
-/** Bytes of the start of a file that show its encoding, and most kinds of files that are no text. */
-const START_LENGTH = 8
+/** Bytes of the start of a file that show its encoding and its kind. With more, the first rows would wait for others. */
+const START_LENGTH = 12
 
 /**
  * Yields a text as UTF-8 without byte order mark. The mark at its start tells UTF-8 from UTF-16; a text without one is
@@ -33,7 +33,7 @@ export async function* asUtf8(source: AsyncIterable<Buffer>, mustBeUtf16 = false
   if (decoder !== undefined) fromUtf16(decoder)
 }
 
-/** Joins the first chunks, so that one shows the encoding. */
+/** Joins the first chunks, so that one shows the kind of the file. */
 async function* withLongStart(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of source) {

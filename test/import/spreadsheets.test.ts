@@ -88,20 +88,24 @@ suite('a file that is not text', () => {
       ['<?xml version="1.0"?>', /XML \(as in some files named \.xls\)/],
       ['<!DOCTYPE html>', /HTML/],
       ['<html xmlns:x="urn:schemas-microsoft-com:office:excel">', /HTML/],
+      ['<table border="1"><tr><td>id', /HTML \(as in some files named \.xls\)/],
+      ['<meta charset="utf-8">', /HTML/],
       ['{\\rtf1', /\.rtf/],
       ['\x89PNG\r\n\x1a\n', /a picture/],
       ['\xff\xd8\xff\xe0', /a picture/],
     ]
     for (const [start, kind] of kinds) {
-      assert.match((await faultOf(Buffer.from(`${start} and more`, 'latin1'))) ?? '', kind)
+      const file = (before: string) => Buffer.from(`${before}${start} and more`, 'latin1')
+      for (const pieces of [1, 7]) assert.match((await faultOf(file(''), pieces)) ?? '', kind)
+      for (const before of ['\xef\xbb\xbf', '\r\n ']) assert.match((await faultOf(file(before))) ?? '', kind)
     }
   })
 
   test('may be UTF-16 without a byte order mark, in scripts of one byte or two', async () => {
-    const text = 'Номер;Название\r\n1;Rose\r\n'
-    for (const start of ['id,name\n1,a\n', text]) {
+    const message = '40001 the file is UTF-16 without a byte order mark; save it as CSV UTF-8'
+    for (const start of ['id,name\n1,a\n', 'Номер;Название\r\n1;Rose\r\n', '编号,名称\n1,一串红\n2,菊\n']) {
       for (const file of [Buffer.from(start, 'utf16le'), Buffer.from(start, 'utf16le').swap16()]) {
-        assert.equal(await faultOf(file), '40001 the file is UTF-16 without a byte order mark; save it as CSV UTF-8')
+        for (const pieces of [1, 7, 100_000]) assert.equal(await faultOf(file, pieces), message)
       }
     }
   })

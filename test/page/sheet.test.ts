@@ -38,6 +38,8 @@ suite('the page finds the names of the columns', () => {
     ['nowhere, if a word of the first row occurs again', 'Abies,tree\nBetula,tree\n', 0],
     ['nowhere in a list of plants', 'Abies\nBetula\n', 0],
     ['nowhere, if a plant has a usual name as its tag', '1,Abies,plant\n2,Betula,bed\n', 0],
+    ['nowhere, if two plants have usual names as their tags', 'Abies,plant\nBetula,bed\n', 0],
+    ['nowhere in a row alone', 'Abies alba,tree\n', 0],
     ['behind a row sep=', 'sep=;\nid;name\n1;Abies\n', 2],
   ]
   for (const [what, text, header] of sheets) {
@@ -81,6 +83,9 @@ suite('the page knows the usual names of columns', () => {
     ['Spanish', 'N.º,Nombre científico,Categoría', 'Nombre científico'],
     ['Dutch', 'Nummer,Wetenschappelijke naam,Groep', 'Wetenschappelijke naam'],
     ['Italian', 'Numero,Nome botanico (latino),Categoria', 'Nome botanico (latino)'],
+    ['English, in one word', 'plantId,plantName,plantTag', 'plantName'],
+    ['German, abbreviated', 'ID-Nr.,Wiss. Name,Typ', 'Wiss. Name'],
+    ['the plural', 'No.,Plants,Group', 'Plants'],
   ]
   for (const [language, header, name] of headers) {
     test(`in ${language}`, async () => {
@@ -117,6 +122,16 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed('Genus,Species,Name\nAbies,alba,Silver fir\n'), ['', 'Name', ''])
     assert.deepEqual(await guessed('Genus,Common name\nAbies,fir\n'), ['', 'Genus', ''])
     assert.deepEqual(await guessed('Common name,Place\nfir,bed\n'), ['', 'Common name', 'Place'])
+  })
+
+  test('and adds the cultivar to a name that lacks it', async () => {
+    assert.deepEqual(await guessed('Pflanze;Sorte;Anzahl\nTomate;Roma;3\n'), ['', 'Pflanze + Sorte', ''])
+    assert.deepEqual(await guessed('Common name,Variety\nTomato,Roma\n'), ['', 'Common name + Variety', ''])
+    assert.deepEqual(await guessed("Name,Cultivar\nRosa 'Peace',Peace\nAbies,\n"), ['', 'Name', ''])
+  })
+
+  test('but takes no numbers for names', async () => {
+    assert.deepEqual(await guessed('Species,Plants\nAbies alba,3\nBetula,4\n'), ['', 'Species', ''])
   })
 
   test('but takes no column for ids whose cells are none', async () => {

@@ -4173,29 +4173,31 @@ var MAX_DIGITS = 19;
 // web/src/import/guess.ts
 var NAMES = {
   id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
-    |accession no|acc no|code|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |accession no|acc no|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
     |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
     |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
     |identificativo|numero di accessione|numero di inventario|codice`,
   /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|pflanzenname
-    |botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|pflanze|bezeichnung|nom
-    |nom scientifique|nom botanique|nom latin|nom de la plante|plante|nombre|nombre cientifico|nombre botanico
-    |nombre latino|nombre de la planta|planta|naam|wetenschappelijke naam|botanische naam|latijnse naam|plantnaam
-    |nome|nome scientifico|nome botanico|nome latino|nome della pianta|pianta`,
-  genus: "genus|gattung|genre|genero|geslacht|genere",
-  species: `species|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete|especie|epiteto
-    |soort|soortnaam|specie`,
-  subspecies: `subspecies|subsp|ssp|infraspecific epithet|unterart|subspezies|sous espece|subespecie|ondersoort
-    |sottospecie`,
+  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|names|plants
+    |plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
+    |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
+    |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
+    |nombre cientifico|nombre botanico|nombre latino|nombre de la planta|planta|plantas|naam|namen
+    |wetenschappelijke naam|botanische naam|latijnse naam|plantnaam|planten|nome|nomi|nome scientifico|nome botanico
+    |nome latino|nome della pianta|pianta|piante`,
+  genus: "genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere",
+  species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
+    |especie|epiteto|soort|soortnaam|specie`,
+  subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
+    |sous espece|subespecie|ondersoort|sottospecie`,
   cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
     |varieta`,
   /** A name that stands for the whole one where nothing better does. */
-  common: `common name|trivial name|english name|deutscher name|trivialname|volksname|nom commun|nom vernaculaire
-    |nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
-  tag: `tag|tags|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette|categoria
-    |tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu|ubicacion|lugar
-    |locatie|plaats|standplaats|vak|posizione|luogo`
+  common: `common name|trivial name|english name|deutscher name|dt name|deutsch|trivialname|volksname|nom commun
+    |nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
+  tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
+    |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
+    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo`
 };
 var MEANINGS = new Map(
   Object.entries(NAMES).map(([meaning, names2]) => [meaning, names2.split("|").map((name) => name.trim())])
@@ -4203,7 +4205,7 @@ var MEANINGS = new Map(
 var KNOWN = new Set([...MEANINGS.values()].flat());
 function folded(text) {
   if (text.trim() === "#") return "#";
-  return text.normalize("NFKD").replaceAll(/\p{M}|\(.*?\)/gu, "").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+  return text.normalize("NFKD").replaceAll(/\p{M}|\(.*?\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 }
 var MAX_NAME = 40;
 var NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/;
@@ -4211,21 +4213,22 @@ function headerIn(rows) {
   const width = Math.max(0, ...rows.map(filled));
   const wide = rows.filter((row) => width === 1 || filled(row) > 1);
   const scores = wide.map((row) => {
-    const known2 = row.cells.filter((cell) => cell !== void 0 && KNOWN.has(folded(cell))).length;
-    return known2 === 1 && row.cells.some(isNumber) ? 0 : known2;
+    const known2 = row.cells.filter(isKnown).length;
+    return known2 === 1 && (row.cells.some(isNumber) || width > 1 && isTagged(row, wide)) ? 0 : known2;
   });
   const best = Math.max(0, ...scores);
   if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0;
   const [first, ...others] = wide;
-  return first === void 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number;
+  return first === void 0 || others.length === 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number;
 }
+var isKnown = (cell) => cell !== void 0 && KNOWN.has(folded(cell));
+var isTagged = (row, rows) => row.cells.some((cell, at2) => isKnown(cell) && rows.some((other) => other !== row && isKnown(other.cells[at2])));
 var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
 var isNumber = (cell) => cell !== void 0 && NUMBER.test(cell.trim());
-function looksLikePlant({ cells }, others) {
-  const isRepeated = (cell, at2) => !isNothing(cell) && others.some((row) => row.cells[at2] === cell);
-  return cells.some(
-    (cell, at2) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at2))
-  );
+function looksLikePlant(row, others) {
+  const isRepeated = (cell, at2) => !isNothing(cell) && others.some(({ cells }) => cells[at2] === cell);
+  const isOfPlant = (cell, at2) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at2));
+  return isTagged(row, others) || row.cells.some(isOfPlant);
 }
 function guess(columns, rows, hasNames) {
   return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows);
@@ -4234,17 +4237,22 @@ function guessByNames(columns, rows) {
   const keys = columns.map(folded);
   const placeOf2 = (meaning) => MEANINGS.get(meaning)?.map((name2) => keys.indexOf(name2)).find((at2) => at2 !== -1);
   const id = placeOf2("id");
-  const whole = placeOf2("name");
-  const species = placeOf2("species");
-  const parts = [placeOf2("genus"), species, placeOf2("subspecies"), placeOf2("cultivar")];
-  const hasParts = parts[0] !== void 0 || species !== void 0;
-  const name = whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")];
+  const named2 = placeOf2("name");
+  const whole = named2 !== void 0 && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named2])) ? void 0 : named2;
+  const parts = ["genus", "species", "subspecies"].map(placeOf2);
+  const hasParts = parts[0] !== void 0 || parts[1] !== void 0;
+  const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")]).filter((at2) => at2 !== void 0);
+  const cultivar = placeOf2("cultivar");
   return {
     id: id !== void 0 && (keys[id] === "id" || mayBeIds(rows, id)) ? id : void 0,
-    name: name.filter((at2) => at2 !== void 0),
+    name: cultivar === void 0 || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
     tag: placeOf2("tag")
   };
 }
+var repeats = (rows, at2, others) => rows.some(({ cells }) => {
+  const text = cells[at2]?.trim() ?? "";
+  return text !== "" && others.some((other) => cells[other]?.includes(text));
+});
 function guessByContents(columns, rows) {
   const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0);
   const texts = columns.map((_4, at2) => at2).slice(hasIds ? 1 : 0);
@@ -4381,13 +4389,13 @@ var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name,
 
 // src/import/file-kind.ts
 var KIND_LENGTH = 256;
+var HTML = "a page in HTML (as in some files named .xls); save the sheet as CSV";
 var KINDS = [
   ["pk", "a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV"],
   ["ÐÏà¡±á", "an old workbook (.xls); save the sheet as CSV"],
   ["%pdf-", "a PDF; save the sheet that it was made of as CSV"],
   ["<?xml", "XML (as in some files named .xls); save the sheet as CSV"],
-  ["<!doctype html", "a page in HTML; save the sheet as CSV"],
-  ["<html", "a page in HTML (as in some files named .xls); save the sheet as CSV"],
+  ...["<!doctype", "<html", "<head", "<meta", "<table"].map((tag) => [tag, HTML]),
   ["{\\rtf", "a text document (.rtf); save the sheet as CSV"],
   ["png", "a picture"],
   ["ÿØÿ", "a picture"],
@@ -4395,7 +4403,8 @@ var KINDS = [
 ];
 function requireText(start) {
   const bytes = start.subarray(0, KIND_LENGTH);
-  const text = String.fromCharCode(...bytes).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const latin1 = String.fromCharCode(...bytes).replace(/^(\xef\xbb\xbf)?[\t\r\n ]*/, "");
+  const text = latin1.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const kind = KINDS.find(([first]) => text.startsWith(first))?.[1];
   if (kind !== void 0) throw new AppError(40001, `the file is not text but ${kind}`);
   if (encodingMark(start) === void 0 && isUtf16(bytes)) {
@@ -4409,7 +4418,17 @@ function encodingMark([first, second, third]) {
 }
 function isUtf16(bytes) {
   if (bytes.length < 4 || !bytes.includes(0)) return false;
-  return [0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32));
+  if ([0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32))) return true;
+  const zeros = [0, 1].map((parity) => bytes.filter((byte, i5) => byte === 0 && i5 % 2 === parity).length);
+  return Math.max(...zeros) > 2 * Math.min(...zeros) && !isUtf8(bytes);
+}
+function isUtf8(start) {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 // web/src/import/encoding.ts

@@ -6,29 +6,31 @@ import { type CsvRow, integerOf, isNothing, type Mapping } from '../../../src/im
  */
 const NAMES = {
   id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
-    |accession no|acc no|code|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |accession no|acc no|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
     |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
     |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
     |identificativo|numero di accessione|numero di inventario|codice`,
   /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|pflanzenname
-    |botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|pflanze|bezeichnung|nom
-    |nom scientifique|nom botanique|nom latin|nom de la plante|plante|nombre|nombre cientifico|nombre botanico
-    |nombre latino|nombre de la planta|planta|naam|wetenschappelijke naam|botanische naam|latijnse naam|plantnaam
-    |nome|nome scientifico|nome botanico|nome latino|nome della pianta|pianta`,
-  genus: 'genus|gattung|genre|genero|geslacht|genere',
-  species: `species|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete|especie|epiteto
-    |soort|soortnaam|specie`,
-  subspecies: `subspecies|subsp|ssp|infraspecific epithet|unterart|subspezies|sous espece|subespecie|ondersoort
-    |sottospecie`,
+  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|names|plants
+    |plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
+    |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
+    |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
+    |nombre cientifico|nombre botanico|nombre latino|nombre de la planta|planta|plantas|naam|namen
+    |wetenschappelijke naam|botanische naam|latijnse naam|plantnaam|planten|nome|nomi|nome scientifico|nome botanico
+    |nome latino|nome della pianta|pianta|piante`,
+  genus: 'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere',
+  species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
+    |especie|epiteto|soort|soortnaam|specie`,
+  subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
+    |sous espece|subespecie|ondersoort|sottospecie`,
   cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
     |varieta`,
   /** A name that stands for the whole one where nothing better does. */
-  common: `common name|trivial name|english name|deutscher name|trivialname|volksname|nom commun|nom vernaculaire
-    |nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
-  tag: `tag|tags|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette|categoria
-    |tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu|ubicacion|lugar
-    |locatie|plaats|standplaats|vak|posizione|luogo`,
+  common: `common name|trivial name|english name|deutscher name|dt name|deutsch|trivialname|volksname|nom commun
+    |nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
+  tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
+    |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
+    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo`,
 } as const
 
 type Meaning = keyof typeof NAMES
@@ -38,12 +40,13 @@ const MEANINGS = new Map<Meaning, readonly string[]>(
 )
 const KNOWN = new Set([...MEANINGS.values()].flat())
 
-/** Takes away case, accents, punctuation and a remark in brackets. */
+/** Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. */
 function folded(text: string): string {
   if (text.trim() === '#') return '#'
   return text
     .normalize('NFKD')
     .replaceAll(/\p{M}|\(.*?\)/gu, '')
+    .replaceAll(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
     .toLowerCase()
@@ -63,23 +66,29 @@ export function headerIn(rows: readonly CsvRow[]): number {
   const width = Math.max(0, ...rows.map(filled))
   const wide = rows.filter((row) => width === 1 || filled(row) > 1)
   const scores = wide.map((row) => {
-    const known = row.cells.filter((cell) => cell !== undefined && KNOWN.has(folded(cell))).length
-    return known === 1 && row.cells.some(isNumber) ? 0 : known
+    const known = row.cells.filter(isKnown).length
+    return known === 1 && (row.cells.some(isNumber) || (width > 1 && isTagged(row, wide))) ? 0 : known
   })
   const best = Math.max(0, ...scores)
   if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0
   const [first, ...others] = wide
-  return first === undefined || width === 1 || looksLikePlant(first, others) ? 0 : first.number
+  return first === undefined || others.length === 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number
 }
+
+const isKnown = (cell: string | undefined): boolean => cell !== undefined && KNOWN.has(folded(cell))
+
+/** Whether a cell with a usual name of a column is the tag of a plant, because another row has one in its place. */
+const isTagged = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  row.cells.some((cell, at) => isKnown(cell) && rows.some((other) => other !== row && isKnown(other.cells[at])))
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
 const isNumber = (cell: string | undefined): boolean => cell !== undefined && NUMBER.test(cell.trim())
 
-function looksLikePlant({ cells }: CsvRow, others: readonly CsvRow[]): boolean {
-  const isRepeated = (cell: string, at: number) => !isNothing(cell) && others.some((row) => row.cells[at] === cell)
-  return cells.some(
-    (cell, at) => cell !== undefined && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at)),
-  )
+function looksLikePlant(row: CsvRow, others: readonly CsvRow[]): boolean {
+  const isRepeated = (cell: string, at: number) => !isNothing(cell) && others.some(({ cells }) => cells[at] === cell)
+  const isOfPlant = (cell: string | undefined, at: number) =>
+    cell !== undefined && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at))
+  return isTagged(row, others) || row.cells.some(isOfPlant)
 }
 
 /**
@@ -98,17 +107,27 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
       ?.map((name) => keys.indexOf(name))
       .find((at) => at !== -1)
   const id = placeOf('id')
-  const whole = placeOf('name')
-  const species = placeOf('species')
-  const parts = [placeOf('genus'), species, placeOf('subspecies'), placeOf('cultivar')]
-  const hasParts = parts[0] !== undefined || species !== undefined
-  const name = whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]
+  const named = placeOf('name')
+  // A column such as "Plants" may have their numbers.
+  const whole =
+    named !== undefined && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named])) ? undefined : named
+  const parts = (['genus', 'species', 'subspecies'] as const).map(placeOf)
+  const hasParts = parts[0] !== undefined || parts[1] !== undefined
+  const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
+  const cultivar = placeOf('cultivar')
   return {
     id: id !== undefined && (keys[id] === 'id' || mayBeIds(rows, id)) ? id : undefined,
-    name: name.filter((at) => at !== undefined),
+    name: cultivar === undefined || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
     tag: placeOf('tag'),
   }
 }
+
+/** Whether a column repeats in a row what others of it say. */
+const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[]): boolean =>
+  rows.some(({ cells }) => {
+    const text = cells[at]?.trim() ?? ''
+    return text !== '' && others.some((other) => cells[other]?.includes(text))
+  })
 
 /** Without names, ids come first, as in an export; a single column of texts is the name. */
 function guessByContents(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
