@@ -22,7 +22,7 @@ suite('an idle connection', { concurrency: true }, () => {
     const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE })
     const [idle, used] = await Promise.all([answered(port), answered(port)])
     let isClosed = false
-    const closed = idle.untilClosed().then(() => {
+    const closed = idle.untilClosed().finally(() => {
       isClosed = true
     })
     const startedAt = performance.now()

@@ -20,7 +20,7 @@ import { answersIn, RawConnection, raw } from '../support/raw.ts'
 import { LIVE } from '../support/requests.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { clearTest } from '../support/transport.ts'
-import { happens, until } from '../support/until.ts'
+import { happens, settled, until } from '../support/until.ts'
 
 async function importAll(service: Service, rows: string): Promise<ImportOutcome> {
   const connection = beginImport(service, rows, 'Connection: close')
@@ -207,7 +207,7 @@ suite('the body of an import', () => {
         assert.equal(request.socket.destroyed, false, `${second}`)
         const arrived = once(request, 'data')
         connection.write(chunk('x'))
-        await arrived
+        await settled(arrived, 'the service reads no more of the body')
         t.mock.timers.tick(1000)
       }
       assert.equal(request.socket.destroyed, true)

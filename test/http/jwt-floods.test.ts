@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { Issuer } from '../support/issuer.ts'
 import { RawConnection } from '../support/raw.ts'
 import { type Answer, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
-import { until } from '../support/until.ts'
+import { happens, settled, until } from '../support/until.ts'
 
 const FLOOD = 1000
 
@@ -63,7 +62,7 @@ suite('a client with bad JWTs', () => {
         })
         return connection
       })
-      await begun
+      await settled(begun, 'no bad token is answered')
       const before = await Promise.all(
         asked.map(async ({ who, token, from }) => {
           assert.equal((await self(service, token, from)).status, 200, who)
@@ -89,7 +88,7 @@ suite('a client with bad JWTs', () => {
       const connection = new RawConnection(service.port)
       t.after(() => void connection.socket.destroy())
       connection.write(request(SECRET))
-      await once(connection.socket, 'data')
+      await happens(connection.socket, 'data', 'a good token is not answered')
       return connection
     }
     const [other, ...flood] = await Promise.all(Array.from({ length: 301 }, open))
@@ -97,7 +96,7 @@ suite('a client with bad JWTs', () => {
     for (const { socket } of flood) socket.once('data', () => answered++)
     for (const connection of flood) connection.write(request(jwt))
     other?.write(request(SECRET))
-    await once(other?.socket ?? assert.fail(), 'data')
+    await happens(other?.socket ?? assert.fail(), 'data', 'a good token is not answered')
     assert.ok(answered < flood.length / 2, `${answered} bad ones went first`)
     await until(() => answered === flood.length, 'a bad one has no answer')
   })

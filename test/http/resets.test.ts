@@ -7,6 +7,7 @@ import { send } from '../support/load.ts'
 import { type Program, startServer, TOKEN } from '../support/process.ts'
 import { PLANT } from '../support/requests.ts'
 import { withService } from '../support/service.ts'
+import { settled } from '../support/until.ts'
 
 const request = (line: string, fields: readonly string[] = [], body = ''): string =>
   [line, 'Host: a', ...fields, '', body].join('\r\n')
@@ -79,7 +80,7 @@ async function leaveAfter(port: number, bytes: string, leave: Leave): Promise<vo
   socket.on('error', () => {}).resume()
   if (bytes === '') socket.once('connect', () => socket.resetAndDestroy())
   else leave(socket, bytes)
-  await closed
+  await settled(closed, 'the connection stays open')
 }
 
 suite('a client that leaves after any byte of any request', () => {

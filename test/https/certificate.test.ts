@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
@@ -16,7 +15,7 @@ import { send } from '../support/load.ts'
 import { run, startServer, TOKEN } from '../support/process.ts'
 import { Scrape } from '../support/scrape.ts'
 import { writePair } from '../support/transport.ts'
-import { until } from '../support/until.ts'
+import { happens, until } from '../support/until.ts'
 
 const first = await makeCertificate()
 const second = await makeCertificate({ algorithm: 'RSA' })
@@ -28,7 +27,7 @@ const serialOf = (pem: string): string => new X509Certificate(pem).serialNumber
 /** Opens a connection that stays open. */
 async function opened(address: string): Promise<TLSSocket> {
   const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1' })
-  await once(socket, 'secureConnect')
+  await happens(socket, 'secureConnect', 'the handshake does not end')
   return socket
 }
 
