@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
 import type { ChangeEntry, ChangeType } from './changes.ts'
+import { AppError } from './errors.ts'
 import { newPlantJson } from './plant.ts'
 import { type Actor, idOfBits, type Scope } from './token.ts'
 
@@ -124,24 +125,26 @@ export const makeWebhookSecret = (bits: Buffer = randomBytes(32)): string =>
 const MAX_REPLACED = 100
 
 /**
- * Replaces a secret, which goes on to sign for the overlap in milliseconds. Returns `same` for one that signs already,
- * and `replaced` for one that an earlier rotation has replaced.
+ * Replaces a secret, which goes on to sign for the overlap in milliseconds. Returns undefined for one that signs already.
+ *
+ * @throws AppError 40902 for one that an earlier rotation has replaced
  */
-export function rotated(keys: WebhookKeys, secret: string, overlap: number): WebhookKeys | 'same' | 'replaced' {
-  const now = Date.now()
-  if (secretsOf(keys, now).includes(secret)) return 'same'
-  const replaced = keys.replaced ?? []
-  if (replaced.includes(hash('sha256', secret))) return 'replaced'
+export function rotated(keys: WebhookKeys, secret: string, overlap: number): WebhookKeys | undefined {
+  const { replaced = [] } = keys
+  if (secretsOf(keys).includes(secret)) return undefined
+  if (replaced.includes(hash('sha256', secret))) {
+    throw new AppError(40902, 'the Idempotency-Key belongs to a secret that a later rotation has replaced')
+  }
   return {
     secret,
-    previous: overlap === 0 ? undefined : { secret: keys.secret, until: now + overlap },
+    previous: overlap === 0 ? undefined : { secret: keys.secret, until: Date.now() + overlap },
     replaced: [hash('sha256', keys.secret), ...replaced].slice(0, MAX_REPLACED),
   }
 }
 
-/** The secrets that sign at a time, the newest first. */
-const secretsOf = ({ secret, previous }: WebhookKeys, now: number): readonly string[] =>
-  previous !== undefined && previous.until > now ? [secret, previous.secret] : [secret]
+/** The secrets that sign now, the newest first. */
+const secretsOf = ({ secret, previous }: WebhookKeys): readonly string[] =>
+  previous !== undefined && previous.until > Date.now() ? [secret, previous.secret] : [secret]
 
 /**
  * The value of the header `webhook-signature` (Standard Webhooks 1.0.0): one signature for each key, the new one first.
@@ -149,7 +152,7 @@ const secretsOf = ({ secret, previous }: WebhookKeys, now: number): readonly str
  * @param timestamp of the attempt, in seconds since 1970
  */
 export function signaturesOf(keys: WebhookKeys, id: string, timestamp: number, body: string): string {
-  return secretsOf(keys, Date.now())
+  return secretsOf(keys)
     .map((each) => {
       const hmac = createHmac('sha256', Buffer.from(each.slice(SECRET_PREFIX.length), 'base64'))
       return `v1,${hmac.update(`${id}.${timestamp}.${body}`).digest('base64')}`

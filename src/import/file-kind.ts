@@ -50,15 +50,6 @@ function isUtf16(bytes: Uint8Array): boolean {
   if (bytes.length < 4 || !bytes.includes(0)) return false
   if ([0, 1].some((parity) => bytes.every((byte, i) => i % 2 !== parity || byte <= 0x20))) return true
   const zeros = [0, 1].map((parity) => bytes.filter((byte, i) => byte === 0 && i % 2 === parity).length)
-  return Math.max(...zeros) > 2 * Math.min(...zeros) && !isUtf8(bytes)
-}
-
-/** @param start the last character may be incomplete */
-function isUtf8(start: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(start, { stream: true })
-    return true
-  } catch {
-    return false
-  }
+  const isUtf8 = !new TextDecoder().decode(bytes, { stream: true }).includes('\ufffd')
+  return !isUtf8 && Math.max(...zeros) > 2 * Math.min(...zeros)
 }

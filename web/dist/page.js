@@ -4420,15 +4420,8 @@ function isUtf16(bytes) {
   if (bytes.length < 4 || !bytes.includes(0)) return false;
   if ([0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32))) return true;
   const zeros = [0, 1].map((parity) => bytes.filter((byte, i5) => byte === 0 && i5 % 2 === parity).length);
-  return Math.max(...zeros) > 2 * Math.min(...zeros) && !isUtf8(bytes);
-}
-function isUtf8(start) {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
+  const isUtf8 = !new TextDecoder().decode(bytes, { stream: true }).includes("�");
+  return !isUtf8 && Math.max(...zeros) > 2 * Math.min(...zeros);
 }
 
 // web/src/import/encoding.ts
@@ -5369,12 +5362,12 @@ function replaceJob(next) {
 }
 
 // web/src/plants/by-id.ts
-var INTEGER = /^\s*([-−]?\d{1,19})\s*$/;
+var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/;
 var MOST3 = 2n ** 63n;
 function idIn(text) {
-  const digits = INTEGER.exec(text)?.[1];
+  const [, sign, digits] = INTEGER.exec(text) ?? [];
   if (digits === void 0) return null;
-  const id = BigInt(digits.replace("−", "-"));
+  const id = sign === "" ? BigInt(digits) : -BigInt(digits);
   return id >= -MOST3 && id < MOST3 ? id : null;
 }
 var idSought = (q2) => idIn(q2.replace(/^\s*#/, ""));

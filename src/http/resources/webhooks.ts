@@ -148,8 +148,7 @@ export function webhookHandlers({ store, delivery, responder, admission }: Handl
       exchange.change = { outcome: 'rotated', details: () => ({ webhook: id }) }
       const rotate = ({ webhook }: StoredWebhook): Changed => {
         const keys = rotated(webhook.keys, secret, overlap)
-        if (keys !== 'replaced') return keys === 'same' ? 'same' : { webhook: { ...webhook, keys } }
-        throw new AppError(40902, 'the Idempotency-Key belongs to a secret that a later rotation has replaced')
+        return keys === undefined ? 'same' : { webhook: { ...webhook, keys } }
       }
       await answerChanged(exchange, id, rotate, secret)
     },

@@ -2,14 +2,14 @@ import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts
 import { isRefusal } from '../said.ts'
 import type { Filter } from './filter.ts'
 
-const INTEGER = /^\s*([-−]?\d{1,19})\s*$/
+const INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/
 const MOST = 2n ** 63n
 
 /** Returns null if the text is no int64. */
 export function idIn(text: string): bigint | null {
-  const digits = INTEGER.exec(text)?.[1]
+  const [, sign, digits] = INTEGER.exec(text) ?? []
   if (digits === undefined) return null
-  const id = BigInt(digits.replace('−', '-'))
+  const id = sign === '' ? BigInt(digits) : -BigInt(digits)
   return id >= -MOST && id < MOST ? id : null
 }
 
