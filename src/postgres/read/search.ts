@@ -108,8 +108,11 @@ const COST = {
 const RARE = 0.0002
 /** The assumed share of a tag without statistics, if the first walk has not read all its plants. */
 const SOME_TAG = 0.05
-/** The weight of the statistics, as a number of plants seen: for a word, and for a word among the plants of a tag. */
-const WEIGHT = { word: 2000, inTag: 300 }
+/**
+ * The weight of the statistics, as a number of plants seen: for a word, for a word among the plants of a tag, and for one
+ * that they do not list, as it may be the beginning of many.
+ */
+const WEIGHT = { word: 2000, inTag: 300, unlisted: 100 }
 /** The bound of a walk, as a factor of the expected plants. */
 const SAFETY = 2.5
 /** The least bounds, because estimates of rare words and tags are rough. */
@@ -140,7 +143,7 @@ function estimate(
     const known = Math.max(RARE, isRange ? all - first : all)
     const listed = statistics.hasWords ? known : Math.max(0.5, hits) / seen
     entries += statistics.plants * listed * (statistics.isFrequent(word) ? COST.whole : COST.entry)
-    const weight = isTag ? WEIGHT.inTag : WEIGHT.word
+    const weight = all === 0 ? WEIGHT.unlisted : isTag ? WEIGHT.inTag : WEIGHT.word
     // Of several words, the hits do not tell which one is rare.
     plants *= words.length === 1 && statistics.hasWords ? (hits + weight * listed) / (seen + weight) : listed
   }
