@@ -108,7 +108,7 @@ const COST = {
 const RARE = 0.0002
 /** The assumed share of a tag without statistics, if the first walk has not read all its plants. */
 const SOME_TAG = 0.05
-/** The weight of statistics, in plants seen: of a word, of one in a tag, and of one not listed, which may begin many. */
+/** The weight of statistics, in plants seen: of a word, of one in a tag, of one not listed, which may begin many. */
 const WEIGHT = { word: 2000, inTag: 300, unlisted: 100 }
 /** The bound of a walk, as a factor of the expected plants. */
 const SAFETY = 2.5
