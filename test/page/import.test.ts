@@ -261,6 +261,8 @@ suite('the page, for imports,', () => {
     await assertFits(page)
     await sheet.selectOption('Plants')
     await page.getByRole('cell', { name: 'Ähre' }).waitFor()
+    const named = page.getByLabel('The names of the columns are in')
+    assert.equal(await named.inputValue(), '1', 'rows have the numbers of the sheet')
     await importAll(page)
     assert.deepEqual(await stored(service), [
       ['100000000000001', 'Rosa "Peace", red; & <tall>', 'bed 1'],

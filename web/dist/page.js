@@ -5270,8 +5270,9 @@ function ImportView({ session: session2 }) {
     fault.value = "";
     try {
       if (await isWorkbook(file)) return await openWorkbook(file);
-      if (!sheets.value.some(({ csv }) => csv === file)) sheets.value = [];
-      const sheet2 = await openSheet(file, chosen2);
+      const isOfWorkbook = sheets.value.some(({ csv }) => csv === file);
+      if (!isOfWorkbook) sheets.value = [];
+      const sheet2 = await openSheet(file, chosen2 ?? (isOfWorkbook ? { separator: "," } : {}));
       const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
       if (!refuse()) replaceJob(new ImportJob(sheet2, mode));
     } catch (error) {

@@ -3845,8 +3845,7 @@ async function sheetsIn(file) {
   const sheets = await readXlsxFile(await file.arrayBuffer(), { trim: false, parseNumber });
   return sheets.filter(({ data }) => data.length > 0).map(({ sheet: name, data }) => {
     const lines = data.map((cells) => csvLine(cells.map((cell) => cell === null ? void 0 : textOf(cell))));
-    return { name, csv: new File([`sep=,\r
-`, ...lines], file.name) };
+    return { name, csv: new File(lines, file.name) };
   });
 }
 function parseNumber(digits) {

@@ -21,8 +21,9 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     fault.value = ''
     try {
       if (await isWorkbook(file)) return await openWorkbook(file)
-      if (!sheets.value.some(({ csv }) => csv === file)) sheets.value = []
-      const sheet = await openSheet(file, chosen)
+      const isOfWorkbook = sheets.value.some(({ csv }) => csv === file)
+      if (!isOfWorkbook) sheets.value = []
+      const sheet = await openSheet(file, chosen ?? (isOfWorkbook ? { separator: ',' } : {}))
       const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
       if (!refuse()) replaceJob(new ImportJob(sheet, mode))
     } catch (error) {

@@ -1,7 +1,7 @@
 import readWorkbook from 'read-excel-file/universal'
 import { csvLine } from '../../../src/import/csv-rows.ts'
 
-/** A sheet of a workbook, as a file of CSV. */
+/** A sheet of a workbook, as a file of CSV with commas, whose rows have the numbers of the sheet. */
 export interface WorkbookSheet {
   readonly name: string
   readonly csv: File
@@ -19,7 +19,7 @@ export async function sheetsIn(file: File): Promise<readonly WorkbookSheet[]> {
     .filter(({ data }) => data.length > 0)
     .map(({ sheet: name, data }) => {
       const lines = data.map((cells) => csvLine(cells.map((cell) => (cell === null ? undefined : textOf(cell)))))
-      return { name, csv: new File([`sep=,\r\n`, ...lines], file.name) }
+      return { name, csv: new File(lines, file.name) }
     })
 }
 
