@@ -20,13 +20,16 @@ function numberOf(work: () => unknown): number {
 
 /** JSON texts with spacing, escapes and member names that faulty parsers misread. */
 const json = fc
-  .tuple(fc.json({ maxDepth: 5, stringUnit: 'binary' }), fc.constantFrom('', ' ', '\n\t'))
+  .tuple(fc.json({ maxDepth: 5, stringUnit: anyCharacter }), fc.constantFrom('', ' ', '\n\t'))
   .map(([text, space]) => `${space}${text}${space}`)
 
 suite('a JSON text', () => {
   test('has its members under their unescaped names', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii' })
-    const value = fc.oneof(fc.dictionary(ascii, fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' })), fc.jsonValue())
+    const value = fc.oneof(
+      fc.dictionary(ascii, fc.jsonValue({ maxDepth: 4, stringUnit: anyCharacter })),
+      fc.jsonValue(),
+    )
     holds(
       fc.property(value, fc.constantFrom('', ' ', '\n\t'), fc.boolean(), (written, space, escaped) => {
         const text = `${space}${JSON.stringify(written, null, space)}${space}`
