@@ -5,3 +5,4 @@ engine.current = 'postgres'
 await import('./webhooks/webhooks.test.ts')
 await import('./webhooks/redelivery.test.ts')
 await import('./webhooks/rights.test.ts')
+await import('./webhooks/rotation.test.ts')
