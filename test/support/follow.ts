@@ -14,8 +14,8 @@ import { settled, until } from './until.ts'
 
 /** Rows of one import. */
 const ROWS = 250
-/** Bytes of answers after which the way to the service resets a connection. */
-const CUT = 300_000
+/** Bytes of answers, for each plant, after which the way to the service resets a connection: each reader loses several. */
+const CUT = 50
 
 /** What a reader has got so far: the ids of the plants, in the order of their events. */
 type Seen = () => Promise<readonly number[]>
@@ -33,7 +33,7 @@ export async function followThrough(scene: Scene, plants: number): Promise<strin
   const folder = tempFolder(scene)
   const start = () => startServer(scene, folder)
   let server = await start()
-  const relay = await openRelay(scene, () => server)
+  const relay = await openRelay(scene, () => server, CUT * plants)
   const readers: Record<string, Seen> = { node: followInNode(scene, relay) }
   if (hasBrowser) readers['chromium'] = await followInChromium(scene, relay)
   if (hasNginx() && spawnSync('curl', ['--version']).status === 0) readers['curl'] = await followByCurl(scene, relay)
@@ -149,8 +149,8 @@ async function followByCurl(scene: Scene, url: string): Promise<Seen> {
   return async () => seen
 }
 
-/** Forwards connections to the present server, and resets each after CUT bytes of answers. @returns its address */
-async function openRelay(scene: Scene, present: () => Server): Promise<string> {
+/** Forwards connections to the present server, and resets each after so many bytes of answers. @returns its address */
+async function openRelay(scene: Scene, present: () => Server, cut: number): Promise<string> {
   const sockets = new Set<Socket>()
   const relay = createServer((client) => {
     const service = connect(Number(new URL(present().address).port), '127.0.0.1')
@@ -167,7 +167,7 @@ async function openRelay(scene: Scene, present: () => Server): Promise<string> {
       })
       from.on('data', (chunk: Buffer) => {
         received += from === service ? chunk.length : 0
-        if (received > CUT) for (const each of [client, service]) each.resetAndDestroy()
+        if (received > cut) for (const each of [client, service]) each.resetAndDestroy()
         else to.write(chunk)
       })
     }
