@@ -120,6 +120,10 @@ suite('the page knows the usual names of columns', () => {
   test('but takes the species alone only without a genus, and parts only without a whole name', async () => {
     assert.deepEqual(await guessed('Species,Height\nAbies alba,2\n'), ['', 'Species', ''])
     assert.deepEqual(await guessed('Genus,Species,Name\nAbies,alba,Silver fir\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('Genus,Species\nAbies,Abies alba\n,Rosa\n'), ['', 'Species', ''])
+    for (const other of ['Rosa,gallica', 'Acer,']) {
+      assert.deepEqual(await guessed(`Genus,Species\nAbies,Abies alba\n${other}\n`), ['', 'Genus + Species', ''])
+    }
     assert.deepEqual(await guessed('Genus,Common name\nAbies,fir\n'), ['', 'Genus', ''])
     assert.deepEqual(await guessed('Common name,Place\nfir,bed\n'), ['', 'Common name', 'Place'])
   })

@@ -4239,8 +4239,9 @@ function guessByNames(columns, rows) {
   const id = placeOf2("id");
   const named2 = placeOf2("name");
   const whole = named2 !== void 0 && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named2])) ? void 0 : named2;
-  const parts = ["genus", "species", "subspecies"].map(placeOf2);
-  const hasParts = parts[0] !== void 0 || parts[1] !== void 0;
+  const [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf2);
+  const hasParts = genus !== void 0 || species !== void 0;
+  const parts = [beginsWith(rows, species, genus) ? void 0 : genus, species, subspecies];
   const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")]).filter((at2) => at2 !== void 0);
   const cultivar = placeOf2("cultivar");
   return {
@@ -4249,6 +4250,7 @@ function guessByNames(columns, rows) {
     tag: placeOf2("tag")
   };
 }
+var beginsWith = (rows, at2, other) => at2 !== void 0 && other !== void 0 && rows.length > 0 && rows.every(({ cells }) => cells[at2]?.trim().startsWith(cells[other]?.trim() ?? ""));
 var repeats = (rows, at2, others) => rows.some(({ cells }) => {
   const text = cells[at2]?.trim() ?? "";
   return text !== "" && others.some((other) => cells[other]?.includes(text));

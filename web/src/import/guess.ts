@@ -111,8 +111,9 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
   // A column such as "Plants" may have their numbers.
   const whole =
     named !== undefined && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named])) ? undefined : named
-  const parts = (['genus', 'species', 'subspecies'] as const).map(placeOf)
-  const hasParts = parts[0] !== undefined || parts[1] !== undefined
+  const [genus, species, subspecies] = (['genus', 'species', 'subspecies'] as const).map(placeOf)
+  const hasParts = genus !== undefined || species !== undefined
+  const parts = [beginsWith(rows, species, genus) ? undefined : genus, species, subspecies]
   const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
   const cultivar = placeOf('cultivar')
   return {
@@ -121,6 +122,13 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
     tag: placeOf('tag'),
   }
 }
+
+/** Whether each cell of a column begins with that of another one, as "Abies alba" with the genus. */
+const beginsWith = (rows: readonly CsvRow[], at: number | undefined, other: number | undefined): boolean =>
+  at !== undefined &&
+  other !== undefined &&
+  rows.length > 0 &&
+  rows.every(({ cells }) => cells[at]?.trim().startsWith(cells[other]?.trim() ?? ''))
 
 /** Whether a column repeats in a row what others of it say. */
 const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[]): boolean =>
