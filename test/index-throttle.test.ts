@@ -5,14 +5,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantOrder } from '../src/domain/plant-query.ts'
 import type { Actor } from '../src/domain/token.ts'
-import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { indexPath, monotonicTime } from '../src/sqlite/search-index/index-file.ts'
 import { IndexThrottle } from '../src/sqlite/search-index/index-throttle.ts'
+import { type FollowerEvents, SearchIndex } from '../src/sqlite/search-index/search-index.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
-import { assertIndexMatches, inFile, steppedIndex } from './support/sqlite-indexes.ts'
+import { assertIndexMatches, IDLE, inFile, steppedIndex } from './support/sqlite-indexes.ts'
 import { exportAll, importAll, listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 import { until } from './support/until.ts'
@@ -156,7 +157,7 @@ test('the throttle', async (t) => {
       throttle.wrote(actor, 200_000, 200_000, 100)
     }
     const waiting = ['one', 'two'].map((actor) => throttle.admit(actor, 100_000, false) ?? assert.fail())
-    const now = performance.now()
+    const now = monotonicTime()
     // Another process wrote 30 changes, so the index has taken 100 of the first token and 20 of the second.
     throttle.indexed(80 + 30, now)
     await waiting[0]
@@ -268,4 +269,27 @@ test('plants with very many words are found by each of them, in every order, and
   assertIndexMatches(path)
   assert.deepEqual(widePlants(path), [3n, 5n, 6n])
   await expectSearches(present)
+})
+
+test('a report that arrives late does not hide a write that its step could not see', async (t) => {
+  const opened = Promise.withResolvers<FollowerEvents>()
+  const ignore = () => {}
+  const index = new SearchIndex(join(tempFolder(t), 'plants.db'), {
+    start: (_, events) => {
+      opened.resolve(events)
+      return IDLE
+    },
+    mayStart: () => true,
+    onNotice: ignore,
+    onDurable: ignore,
+    onUnusable: ignore,
+    onStoreFault: ignore,
+  })
+  index.start()
+  const { onProgress } = await opened.promise
+  const startedAt = monotonicTime()
+  index.wrote('one', 0, 100, 1)
+  onProgress({ progress: { position: 0, behind: 0, indexed: 0, share: 1, isDone: true }, startedAt })
+  assert.equal(index.behind, 1)
+  await index.close()
 })

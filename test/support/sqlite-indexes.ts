@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { sortKey } from '../../src/domain/plant-query.ts'
-import { type IndexProgress, indexPath } from '../../src/sqlite/search-index/index-file.ts'
+import { type IndexProgress, indexPath, monotonicTime } from '../../src/sqlite/search-index/index-file.ts'
 import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
 import { nameStart } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
@@ -54,9 +54,9 @@ export function steppedIndex(bounds?: ConstructorParameters<typeof Indexer>[1]):
     step: () => {
       assert.ok(open)
       indexer ??= new Indexer(open.path, bounds)
-      const startedAt = performance.now()
+      const startedAt = monotonicTime()
       const progress = indexer.step()
-      open.events.onProgress({ progress, time: performance.now() - startedAt })
+      open.events.onProgress({ progress, startedAt })
       return progress
     },
   }

@@ -253,10 +253,13 @@ export interface IndexProgress {
   readonly rebuilt?: string
 }
 
+/** Milliseconds of a clock that all threads share. `performance.now()` counts from the start of each thread. */
+export const monotonicTime = (): number => Number(process.hrtime.bigint()) / 1e6
+
 /** A message of the follower. */
 export type IndexReport =
-  /** A step has ended, after `time` milliseconds. */
-  | { readonly progress: IndexProgress; readonly time: number }
+  /** A step has ended that began at a time of `monotonicTime`. */
+  | { readonly progress: IndexProgress; readonly startedAt: number }
   /** The index is durable up to this position. */
   | { readonly durable: number }
   /** A step has failed. The follower will retry. */

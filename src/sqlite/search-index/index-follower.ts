@@ -1,6 +1,6 @@
 import { isFatal, sqliteFault } from '../errors.ts'
 import type { Served } from '../worker/protocol.ts'
-import { IndexFault, type IndexProgress, type IndexReport, indexPath, inodeOf } from './index-file.ts'
+import { IndexFault, type IndexProgress, type IndexReport, indexPath, inodeOf, monotonicTime } from './index-file.ts'
 import { Indexer } from './indexer.ts'
 
 /** Milliseconds to gather changes, each of which then takes half the time. */
@@ -80,10 +80,10 @@ export class IndexFollower implements Served {
   #work(): void {
     this.#dueAt = Number.POSITIVE_INFINITY
     try {
-      const startedAt = performance.now()
+      const startedAt = monotonicTime()
       this.#indexer ??= new Indexer(this.#path)
       const progress = this.#indexer.step()
-      this.#report({ progress, time: performance.now() - startedAt })
+      this.#report({ progress, startedAt })
       this.#position = progress.position
       this.#retry = FIRST_RETRY
       this.#syncIfDue(this.#indexer)

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts'
+import { monotonicTime } from './index-file.ts'
 
 /**
  * Work that the index may be behind: 8,000 short names. A search looks these plants up one by one, in 10 ms of processor
@@ -85,14 +86,14 @@ export class IndexThrottle {
       return
     }
     this.#charge(actor, work - charged)
-    this.#writes.push({ at: performance.now(), actor, changes, work })
+    this.#writes.push({ at: monotonicTime(), actor, changes, work })
   }
 
   /**
    * Call it after each step of the index.
    *
    * @param behind changes of the log that the index lacks after the step
-   * @param startedAt the time at which the step began
+   * @param startedAt the time at which the step began, of `monotonicTime`
    * @returns the changes of commits after that time, which `behind` may not include
    */
   indexed(behind: number, startedAt: number): number {
@@ -110,7 +111,7 @@ export class IndexThrottle {
       done -= changes
       if (write.changes > 0) break
       this.#writes.shift()
-      if (work > MAX_WORK_OF_ACTOR) this.#restAfter(performance.now() - write.at)
+      if (work > MAX_WORK_OF_ACTOR) this.#restAfter(monotonicTime() - write.at)
     }
     this.#beginWaiting()
     return later

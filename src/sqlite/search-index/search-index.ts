@@ -183,7 +183,7 @@ export class SearchIndex {
 
   #take(report: IndexReport): void {
     if (this.#isClosed) return
-    if ('progress' in report) this.#advance(report.progress, report.time)
+    if ('progress' in report) this.#advance(report.progress, report.startedAt)
     else if ('durable' in report) this.#options.onDurable(report.durable)
     else if ('storeFault' in report) this.#options.onStoreFault(report.storeFault)
     else this.#fail(report.fault)
@@ -191,7 +191,7 @@ export class SearchIndex {
     this.#reported = Promise.withResolvers()
   }
 
-  #advance(progress: IndexProgress, time: number): void {
+  #advance(progress: IndexProgress, startedAt: number): void {
     const { rebuilt, share } = progress
     if (rebuilt !== undefined && (share < 1 || rebuilt !== NONE_YET)) {
       this.#options.onNotice(`rebuilding the search index (${rebuilt}); searches of a large store wait meanwhile`)
@@ -201,7 +201,7 @@ export class SearchIndex {
     this.#isFaulty = false
     this.#progress = progress
     this.#wokenWithin = progress.isDone ? Number.POSITIVE_INFINITY : GATHER_TIME
-    this.#written = this.#throttle.indexed(progress.behind, performance.now() - time)
+    this.#written = this.#throttle.indexed(progress.behind, startedAt)
     if (this.#written > 0 || !progress.isDone) this.#wake()
   }
 
