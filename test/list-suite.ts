@@ -9,7 +9,8 @@ import { expectedPlants } from './support/expected.ts'
 import { anyText } from './support/plants.ts'
 import { holds } from './support/property.ts'
 import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 import { modelMatches, TRICKY } from './support/word-model.ts'
 
 const PLANTS = [
@@ -42,6 +43,9 @@ function orderTests(suite: Suite, open: OpenStore): void {
       return plant(BigInt(i), i % 2 === 0 ? long : 'word', i % 2 === 0 ? undefined : long)
     })
     await importAll(store, plants)
+    // On a busy machine, an index may need longer for texts of this length than a list waits for it.
+    const isIndexed = () => store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1).then(() => true)
+    await until(() => isIndexed().catch((error: unknown) => !refusal(50301)(error)), 'the index stays behind')
     const lists = [
       { ...EVERYTHING, order: 'id', limit: 100 },
       { ...EVERYTHING, order: '-id', limit: 1000 },

@@ -38,6 +38,9 @@ async function withWriter(t: TestContext) {
   }
 }
 
+/** The refusal of who has waited long for the search index, which takes 10 MB of text after each write. */
+const LATE_INDEX = '"error":50301,"message":"the search index is '
+
 /** Begins an export whose client stops reading after the first bytes. @returns undefined when it is refused */
 async function slowExport(service: Service, path = '/plants/export'): Promise<RawConnection | undefined> {
   const connection = new RawConnection(service.port)
@@ -47,7 +50,9 @@ async function slowExport(service: Service, path = '/plants/export'): Promise<Ra
     connection.socket.pause()
     return connection
   }
-  assert.match((await connection.untilClosed()).toString(), /^HTTP\/1\.1 503 .*Retry-After: .*"error":50302,/s)
+  const refusal = (await connection.untilClosed()).toString()
+  if (refusal.includes(LATE_INDEX)) return slowExport(service, path)
+  assert.match(refusal, /^HTTP\/1\.1 503 .*Retry-After: .*"error":50302,/s)
   return undefined
 }
 
@@ -100,10 +105,13 @@ test('searches are answered or refused for a moment while a log that was too lon
     longest = logs().store
     const [found] = await Promise.all([search(), write()])
     // As a read that holds the log, the search may be cut off itself.
-    if (found.status !== 200) assert.deepEqual([errorOf(found), found.headers['retry-after']], [50302, '1'])
+    if (found.status !== 200 && !found.bytes.includes(LATE_INDEX))
+      assert.deepEqual([errorOf(found), found.headers['retry-after']], [50302, '1'])
   }
-  const { status, json } = await search()
-  assert.deepEqual([status, (json as unknown[]).length], [200, 1])
+  await until(async () => {
+    const { status, json } = await search()
+    return status === 200 && (json as unknown[]).length === 1
+  }, 'no search finds a plant')
   assert.ok(logs().store < BOUND, 'the log has been restarted')
   slow.socket.resume()
   assert.ok(!isComplete(await slow.untilClosed()), 'the export has been cut off')
