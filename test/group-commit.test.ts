@@ -73,6 +73,28 @@ test('a group takes at most maxGroup rows, and later groups take the rest in ord
   assert.deepEqual(commits.groups, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
+test('actors take turns where a group takes less than all rows', async () => {
+  const actorOf = ([actor = '']: string) => actor
+  const { commits, group } = make({ maxGroup: 3, actorOf })
+  for (const row of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1']) watch({ [row]: group.submit(row) })
+  await turns()
+  for (let i = 0; i < 3; i++) await commits.succeed(i)
+  assert.deepEqual(commits.groups, [
+    ['a1', 'b1', 'c1'],
+    ['a2', 'b2', 'a3'],
+    ['a4', 'a5'],
+  ])
+})
+
+test('a group has at most maxGroupWeight or one row, and heavy rows of an actor let those of others pass', async () => {
+  const actorOf = ([actor = '']: string) => actor
+  const { commits, group } = make({ maxGroupWeight: 6, actorOf })
+  for (const row of ['b1', 'aaaaaaaa', 'aaaaaaab', 'b2', 'c1', 'b3']) watch({ [row]: group.submit(row) })
+  await turns()
+  for (let i = 0; i < 4; i++) await commits.succeed(i)
+  assert.deepEqual(commits.groups, [['b1', 'c1', 'b2'], ['aaaaaaaa'], ['b3'], ['aaaaaaab']])
+})
+
 test('an Error as the result of a row rejects that row alone', async () => {
   const { commits, group } = make()
   const settled = watch({ a: group.submit('a'), b: group.submit('b'), c: group.submit('c') })

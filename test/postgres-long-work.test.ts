@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { engine } from './support/engine-under-test.ts'
 import { NDJSON, rowsFrom } from './support/import.ts'
-import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from './support/long-work.ts'
+import { boundOf, openImport, unreadExport, untilIdle, untilRunning, withMuch } from './support/long-work.ts'
 import { errorOf, messageOf, SECRET, type Service } from './support/service.ts'
+import { until } from './support/until.ts'
 
 engine.current = 'postgres'
 
@@ -54,4 +55,24 @@ suite('PostgreSQL: exports and dry runs', () => {
     only.socket.destroy()
     await untilIdle(service, 'export')
   })
+})
+
+test('PostgreSQL: many short pages of one token hold up no search of another', async (t) => {
+  const service = await withMuch(t)
+  const other = await service.issueToken(['plants:read'])
+  const unlock = await service.under.lock()
+  let answered = 0
+  const pages = Array.from({ length: 200 }, async () => {
+    const { status } = await service.send('GET', '/plants')
+    answered++
+    return status
+  })
+  const connections = () => boundOf(service, 'max-connections')
+  await until(async () => (await connections()) > 200, 'the pages have not come')
+  const search = service.send('GET', '/plants?q=none', { authorization: `Bearer ${other.secret}` })
+  await until(async () => (await connections()) > 201, 'the search has not come')
+  await unlock()
+  assert.equal((await search).status, 200)
+  assert.ok(answered < 100, `${answered} pages were answered before it`)
+  assert.deepEqual(new Set(await Promise.all(pages)), new Set([200]))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ID, MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
-import { hashSecret } from '../src/domain/token.ts'
+import { type Actor, hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
@@ -223,6 +223,23 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
     const results = await Promise.all(all.map((one) => createPlant(store, one, lenient)))
     assert.ok(results.every((result) => result === 'created'))
     assert.deepEqual(await plants(), all)
+  })
+
+  suite('small writes wait for no more than a few large ones of another actor', async (t) => {
+    const { store } = await open(t)
+    const large = 'x'.repeat(900_000)
+    const makes: ((id: bigint, name: string, actor: Actor) => Promise<unknown>)[] = [
+      (id, name, actor) => store.createPlant(plant(id, name), lenient, actor),
+      (id, name, actor) => replacePlant(store, plant(id + 100n, name), NO_EXPECTATION, actor),
+    ]
+    for (const make of makes) {
+      let stored = 0
+      const others = Array.from({ length: 30 }, (_, i) => make(BigInt(i), large, TESTER).then(() => stored++))
+      const small = Array.from({ length: 5 }, (_, i) => make(BigInt(50 + i), 'small', { ...TESTER, id: 'tok_small' }))
+      await Promise.all(small)
+      assert.ok(stored <= 5, `${stored} large plants were stored before`)
+      await Promise.all(others)
+    }
   })
 
   suite('creates beyond the queue are refused and not stored', async (t) => {

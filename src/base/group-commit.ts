@@ -13,12 +13,16 @@ export interface GroupCommitOptions<Row> {
   readonly maxDelay?: number
   /** Rows in one commit. */
   readonly maxGroup: number
+  /** Sum of `weigh` over the rows in one commit, unless a single row is heavier. By default it has no limit. */
+  readonly maxGroupWeight?: number
   /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
   readonly stats?: CommitStats
   /** The bounds of waiting rows, in place of the two above, where several queues share them. */
   readonly bounds?: { readonly rows: Bound; readonly weight: Bound }
   weigh(row: Row): number
+  /** Returns who sent the row. By default one actor sends all rows. */
+  actorOf?(row: Row): string
 }
 
 interface PendingRow<Row, Result> {
@@ -128,7 +132,7 @@ export class GroupCommit<Row, Result> {
   }
 
   #flush(): void {
-    const group = this.#queue.splice(0, this.#options.maxGroup)
+    const group = this.#takeGroup()
     if (group.length === 0) return
     this.#inFlight++
     const { stats } = this.#options
@@ -152,6 +156,35 @@ export class GroupCommit<Row, Result> {
           }),
         (error: unknown) => this.#settle(group, ({ reject }) => reject(error)),
       )
+  }
+
+  /**
+   * Takes the rows of the next commit out of the queue. When there are too many for one commit, actors take turns with a
+   * row each. Whoever had no turn, or a row that is too heavy now, is first in the next commit. The rows of one actor keep
+   * their order.
+   */
+  #takeGroup(): PendingRow<Row, Result>[] {
+    const { maxGroup, maxGroupWeight = Number.POSITIVE_INFINITY, actorOf = () => '' } = this.#options
+    if (this.#queue.length <= maxGroup && this.weight.used <= maxGroupWeight) return this.#queue.splice(0)
+    const byActor = Map.groupBy(this.#queue, ({ row }) => actorOf(row))
+    const lines = Array.from(byActor.values(), (rows) => ({ rows, taken: 0 }))
+    const heavy: typeof lines = []
+    const group: PendingRow<Row, Result>[] = []
+    let weight = 0
+    let turn = 0
+    for (; turn < lines.length && group.length < maxGroup; turn++) {
+      const line = lines[turn] as (typeof lines)[number]
+      const next = line.rows[line.taken] as PendingRow<Row, Result>
+      if (group.length > 0 && weight + next.weight > maxGroupWeight) {
+        heavy.push(line)
+      } else {
+        group.push(next)
+        weight += next.weight
+        if (++line.taken < line.rows.length) lines.push(line)
+      }
+    }
+    this.#queue = [...heavy, ...lines.slice(turn)].flatMap(({ rows, taken }) => rows.slice(taken))
+    return group
   }
 
   #settle(

@@ -52,6 +52,9 @@ export interface Store {
   /** The log of changes of plants; absent while it is switched off. */
   readonly changes?: ChangeLog | undefined
 
+  /** The connections that reads and writes share, where their number is bounded. */
+  readonly pool?: StorePool
+
   /**
    * Puts the plant if its id is absent. An equal plant under the id stays. Resolves after the commit that holds the
    * plant.

@@ -51,7 +51,12 @@ export class TimedGroups<Row, Result> {
     work: GroupWork<Row, Result>,
     makeGroups: MakeGroups,
     { maxWaiting, maxDelay = Number.POSITIVE_INFINITY, timeout }: GroupOptions,
-    { idOf, weigh, ...bounds }: Pick<GroupsOptions<Row>, 'idOf' | 'weigh'> & Partial<GroupsOptions<Row>>,
+    {
+      idOf,
+      weigh,
+      actorOf = () => '',
+      ...bounds
+    }: Pick<GroupsOptions<Row>, 'idOf' | 'weigh'> & Partial<GroupsOptions<Row>>,
   ) {
     this.#timeout = timeout
     this.groups = makeGroups<Timed<Row>, Result>((rows) => inTime(rows, work), {
@@ -63,6 +68,7 @@ export class TimedGroups<Row, Result> {
       ...bounds,
       idOf: ({ row }) => idOf(row),
       weigh: ({ row }) => weigh(row),
+      actorOf: ({ row }) => actorOf(row),
     })
   }
 
@@ -77,15 +83,15 @@ async function inTime<Row, Result>(
   work: GroupWork<Row, Result>,
 ): Promise<readonly (Result | AppError)[]> {
   const now = performance.now()
-  const late = rows.filter(({ deadline }) => deadline <= now).map(outOfTime)
-  const open = rows.slice(late.length)
-  const last = open.at(-1)
-  if (last === undefined) return late
+  const open = rows.filter(({ deadline }) => deadline > now)
+  if (open.length === 0) return rows.map(outOfTime)
   const results = await work(
     open.map(({ row }) => row),
-    { deadline: last.deadline },
+    { deadline: Math.max(...open.map(({ deadline }) => deadline)) },
   )
-  return [...late, ...results]
+  if (open.length === rows.length) return results
+  let i = 0
+  return rows.map(({ deadline }) => (deadline > now ? (results[i++] as Result | AppError) : outOfTime()))
 }
 
 const outOfTime = (): AppError => outOfReach(new ConnectionFault('the deadline of the request has passed'))

@@ -18,8 +18,8 @@ interface AdmissionParts {
   readonly maxLongWork?: number | undefined
 }
 
-/** The kinds of long work. `change` is a change of tokens, or a reservation of ids. */
-type Work = 'search' | 'export' | 'stream' | 'import' | 'dryRun' | 'patch' | 'change'
+/** The kinds of long work. `change` is a change of tokens, or a reservation of ids; `page` a short page by id. */
+type Work = 'search' | 'page' | 'export' | 'stream' | 'import' | 'dryRun' | 'patch' | 'change'
 
 /** Work at once, in all and per token. */
 type Places = readonly [inAll: number, perToken: number]
@@ -47,6 +47,8 @@ export class Admission {
     const long = { noun: 'exports and dry runs', running: new Bound(maxLongWork) }
     this.#queues = {
       search: queue('searches', searches, [config.searchQueue, config.searchQueuePerToken]),
+      // A page takes a millisecond, so nobody is refused one.
+      page: queue('pages', searches, [maxWaiting, maxWaiting]),
       export: queue('exports', [config.maxExports, config.maxExportsPerToken], NONE, long),
       dryRun: queue('dry runs', [config.maxDryRuns, config.maxDryRunsPerToken], NONE, long),
       import: queue('imports', [config.maxImports, config.maxImportsPerToken]),
@@ -56,7 +58,7 @@ export class Admission {
       // One at a time: each is a commit of its own, so a create waits for at most one of them.
       change: queue('changes of tokens and reservations of ids', [1, 1], [changeQueue, changeQueuePerToken]),
     }
-    this.#timeouts = { search: config.searchTimeout, export: config.exportTimeout }
+    this.#timeouts = { search: config.searchTimeout, page: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens
     this.#deferred = deferred
   }

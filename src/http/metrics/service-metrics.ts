@@ -11,7 +11,6 @@ export interface ServedStore extends Store {
   readonly writes: WriteStats
   /** Changes that the search index lacks. */
   readonly indexBehind?: number
-  readonly pool?: StorePool
   /** Undefined while the store is not sharded. */
   readonly shardState?: ShardState | undefined
 }

@@ -30,9 +30,14 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
       const filter = filterOf(query.tag, query.q)
       if (filter === undefined) return answerPage(responder, exchange, write([], query))
       const wanted = { ...filter, order, after }
-      const found = isShortPage(wanted, limit + 1)
-        ? store.listPlants(wanted, limit + 1, exchange)
-        : admission.during('search', exchange, (signal) => store.listPlants(wanted, limit + 1, lazySignalOf(signal)))
+      const isShort = isShortPage(wanted, limit + 1)
+      // Where reads share a few connections, a client with many short pages would hold up the searches of others.
+      const found =
+        isShort && store.pool === undefined
+          ? store.listPlants(wanted, limit + 1, exchange)
+          : admission.during(isShort ? 'page' : 'search', exchange, (signal) =>
+              store.listPlants(wanted, limit + 1, lazySignalOf(signal)),
+            )
       return found.then((plants) => answerPage(responder, exchange, writeOnce(plants, query)))
     },
   }

@@ -4,6 +4,7 @@ import {
   type ChangeOutcome,
   type CreateResult,
   idOf,
+  MAX_COMMIT_TEXT,
   type NewPlant,
   type PlantChange,
   textLength,
@@ -26,16 +27,20 @@ export class WriteQueue implements WriteStats {
     const change: GroupWork<ActorChange, ChangeOutcome> = (rows, budget) =>
       alone(rows, (some) => writer.changePlants(some, budget))
     this.#creates = new TimedGroups(create, makeGroups, options, {
+      maxGroupWeight: MAX_COMMIT_TEXT,
       stats: this.commits.create,
       idOf: ({ plant }) => plant.id,
       weigh: ({ plant }) => textLength(plant),
+      actorOf: ({ token }) => token,
     })
     this.#changes = new TimedGroups(change, makeGroups, options, {
+      maxGroupWeight: MAX_COMMIT_TEXT,
       stats: this.commits.change,
       // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
       idOf: (row) => idOf(row.change),
       weigh: (row) => weightOf(row.change),
+      actorOf: ({ token }) => token,
     })
   }
 

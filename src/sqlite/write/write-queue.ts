@@ -13,6 +13,7 @@ import {
   type ImportMode,
   type ImportResult,
   importResult,
+  MAX_COMMIT_TEXT,
   type NewPlant,
   type PlantChange,
   textLength,
@@ -53,16 +54,23 @@ export class WriteQueue implements WriteStats {
   ) {
     this.#writer = writer
     this.#index = index
-    const options = { ...bounds, maxWeight: MAX_WAITING_TEXT, maxInFlight: GROUPS_IN_FLIGHT }
+    const options = {
+      ...bounds,
+      maxWeight: MAX_WAITING_TEXT,
+      maxGroupWeight: MAX_COMMIT_TEXT,
+      maxInFlight: GROUPS_IN_FLIGHT,
+    }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
       stats: this.commits.create,
       weigh: ({ plant }) => textLength(plant),
+      actorOf: ({ actor }) => actor,
     })
     this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
       ...options,
       stats: this.commits.change,
       weigh: ({ change }) => weightOf(change),
+      actorOf: ({ actor }) => actor,
     })
   }
 
