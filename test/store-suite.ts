@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ID, MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
-import { type Actor, hashSecret } from '../src/domain/token.ts'
+import { hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
 import { exportTests } from './export-suite.ts'
@@ -227,18 +227,23 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
 
   suite('small writes wait for no more than a few large ones of another actor', async (t) => {
     const { store } = await open(t)
-    const large = 'x'.repeat(900_000)
-    const makes: ((id: bigint, name: string, actor: Actor) => Promise<unknown>)[] = [
-      (id, name, actor) => store.createPlant(plant(id, name), lenient, actor),
-      (id, name, actor) => replacePlant(store, plant(id + 100n, name), NO_EXPECTATION, actor),
-    ]
-    for (const make of makes) {
-      let stored = 0
-      const others = Array.from({ length: 30 }, (_, i) => make(BigInt(i), large, TESTER).then(() => stored++))
-      const small = Array.from({ length: 5 }, (_, i) => make(BigInt(50 + i), 'small', { ...TESTER, id: 'tok_small' }))
+    const large = (i: number, letter: string) => plant(BigInt(i), letter.repeat(900_000))
+    const creates = (i: number) => store.createPlant(large(i, 'x'), lenient, TESTER)
+    const replaces = (i: number) => replacePlant(store, large(i, 'y'), NO_EXPECTATION, TESTER)
+    const updates = (i: number) => updatePlant(store, BigInt(i), { tag: 'z' }, NO_EXPECTATION, TESTER)
+    const deletes = (i: number) => deletePlant(store, BigInt(i), NO_EXPECTATION, TESTER)
+    const other = { ...TESTER, id: 'tok_other' }
+    for (const write of [creates, replaces, updates, deletes]) {
+      let written = 0
+      const all = Array.from({ length: 30 }, (_, i) => write(i).then(() => written++))
+      const small = Array.from({ length: 5 }, (_, i) => {
+        const one = plant(BigInt(50 + i), write.name)
+        if (write === creates) return store.createPlant(one, lenient, other)
+        return replacePlant(store, one, NO_EXPECTATION, other)
+      })
       await Promise.all(small)
-      assert.ok(stored <= 5, `${stored} large plants were stored before`)
-      await Promise.all(others)
+      assert.ok(written <= 5, `${written} ${write.name} came before`)
+      await Promise.all(all)
     }
   })
 

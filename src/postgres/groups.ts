@@ -4,7 +4,7 @@ import { ConnectionFault } from './errors.ts'
 import { type Budget, within } from './pool/client.ts'
 
 /** Runs the rows of one group, and returns one result for each row, in their order. */
-export type GroupWork<Row, Result> = (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | AppError)[]>
+export type GroupWork<Row, Result> = (rows: readonly Row[], budget: Budget) => Promise<readonly (Result | Error)[]>
 
 export interface GroupOptions {
   /** Maximum number of requests of one kind that wait or are under way. */
@@ -81,7 +81,7 @@ export class TimedGroups<Row, Result> {
 async function inTime<Row, Result>(
   rows: readonly Timed<Row>[],
   work: GroupWork<Row, Result>,
-): Promise<readonly (Result | AppError)[]> {
+): Promise<readonly (Result | Error)[]> {
   const now = performance.now()
   const open = rows.filter(({ deadline }) => deadline > now)
   if (open.length === 0) return rows.map(outOfTime)
@@ -91,7 +91,7 @@ async function inTime<Row, Result>(
   )
   if (open.length === rows.length) return results
   let i = 0
-  return rows.map(({ deadline }) => (deadline > now ? (results[i++] as Result | AppError) : outOfTime()))
+  return rows.map(({ deadline }) => (deadline > now ? (results[i++] as Result | Error) : outOfTime()))
 }
 
 const outOfTime = (): AppError => outOfReach(new ConnectionFault('the deadline of the request has passed'))

@@ -13,15 +13,17 @@ import {
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
-import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
+import { type ActorChange, type CreateRow, type PostgresWriter, UnderestimatedChange } from './writer.ts'
 
 /** Groups concurrent writes of single plants into one statement. */
 export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #creates: TimedGroups<CreateRow, CreateResult>
   readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
+  readonly #timeout: number
 
   constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
+    this.#timeout = options.timeout
     const create: GroupWork<CreateRow, CreateResult> = (rows, budget) =>
       alone(rows, (some) => writer.createPlants(some, budget))
     const change: GroupWork<ActorChange, ChangeOutcome> = (rows, budget) =>
@@ -39,7 +41,7 @@ export class WriteQueue implements WriteStats {
       // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
       idOf: (row) => idOf(row.change),
-      weigh: (row) => weightOf(row.change),
+      weigh: ({ text }) => text,
       actorOf: ({ token }) => token,
     })
   }
@@ -48,8 +50,17 @@ export class WriteQueue implements WriteStats {
     return this.#creates.submit({ plant, mustBeNew, token })
   }
 
-  change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
-    return this.#changes.submit({ change, token })
+  /** Queues a change again, as the work that it is, if it finds a plant that makes it more work than it seemed. */
+  async change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
+    const deadline = performance.now() + this.#timeout
+    for (let text = weightOf(change); ; ) {
+      try {
+        return await this.#changes.submit({ change, token, text }, deadline)
+      } catch (error) {
+        if (!(error instanceof UnderestimatedChange)) throw error
+        text = error.text
+      }
+    }
   }
 
   get queues(): WriteStats['queues'] {

@@ -14,6 +14,7 @@ import {
   type NewPlant,
   type PlantChange,
   textLength,
+  weightOf,
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
@@ -35,7 +36,23 @@ export interface CreateRow {
 export interface ActorChange {
   readonly change: PlantChange
   readonly token: string
+  /** UTF-16 units for which the queue has counted it. */
+  readonly text: number
 }
+
+/** Rejects a change that is more work than the queue has counted: a few bytes delete, or patch, a plant of a mebibyte. */
+export class UnderestimatedChange extends Error {
+  /** UTF-16 units of the change and of the plant that it finds. */
+  readonly text: number
+
+  constructor(text: number) {
+    super(`the change and its plant have ${text} characters`)
+    this.text = text
+  }
+}
+
+/** UTF-16 units of a plant for which a change needs not be counted. */
+const SMALL_PLANT = 1024
 
 /** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */
 export class PostgresWriter {
@@ -91,11 +108,13 @@ export class PostgresWriter {
    * Holds no lock between read and write, and retries the other plants. Writes only the last state of several changes of
    * one plant, and each change to the log.
    */
-  async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    const results: (ChangeOutcome | AppError)[] = []
-    const writes = changes.map(({ change, token }): Write<ChangeOutcome | AppError> => {
+  async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | Error)[]> {
+    const results: (ChangeOutcome | Error)[] = []
+    const writes = changes.map(({ change, token, text }): Write<ChangeOutcome | Error> => {
       const id = idOf(change)
       const decide = (before: Plant) => {
+        const work = weightOf(change) + (before === undefined ? 0 : textLength(before))
+        if (work > text + SMALL_PLANT) return { result: new UnderestimatedChange(work), after: before }
         const result = orRefusal(() => decideChange(change, before))
         if (result instanceof AppError) return { result, after: before }
         return { result, after: result.result === 'deleted' ? undefined : result.plant }
