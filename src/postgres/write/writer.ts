@@ -24,7 +24,7 @@ import { type Budget, type Client, type Statement, timeLeft } from '../pool/clie
 import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { byId, COLUMNS, columnsOf, rowOf } from '../rows.ts'
+import { bigintArray, byId, textsOf } from '../rows.ts'
 import { type Insert, putPlants, swapPlants } from './write-plants.ts'
 
 export interface CreateRow {
@@ -289,7 +289,8 @@ export class PostgresDryRun implements DryRun {
     const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
     const { swaps } = decideAll(writes, indexes, present, results, false)
     const changed = swaps.flatMap(({ before, after }) => (after === undefined || isEqual(before, after) ? [] : [after]))
-    if (changed.length > 0) await run({ name: 'try', text: TRY, values: columnsOf(changed.map(rowOf)) })
+    const values = [bigintArray(changed.map(({ id }) => id)), ...textsOf(changed)]
+    if (changed.length > 0) await run({ name: 'try', text: TRY, values })
     return results
   }
 
@@ -303,5 +304,5 @@ export class PostgresDryRun implements DryRun {
   }
 }
 
-const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest(${COLUMNS}) AS v (id, name, tag, sort_key, words)
+const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name, tag)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`
