@@ -9,7 +9,7 @@ import { indexPath, monotonicTime } from '../src/sqlite/search-index/index-file.
 import { IndexThrottle } from '../src/sqlite/search-index/index-throttle.ts'
 import { type FollowerEvents, SearchIndex } from '../src/sqlite/search-index/search-index.ts'
 import { TESTER } from './support/actor.ts'
-import { deletePlant, replacePlant } from './support/change-plant.ts'
+import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { tempFolder } from './support/files.ts'
 import { openSqlite } from './support/open-sqlite.ts'
@@ -76,6 +76,27 @@ test('a token whose large plants are not indexed yet waits, and delays neither w
   await until(follow, 'the writes of the token never begin')
   await all
   assert.equal(await store.countPlants(), 55)
+})
+
+test('patches and deletes of large plants wait for the index like creates of them', async (t) => {
+  const index = steppedIndex()
+  const { store } = await openSqlite(t, { startFollower: index.start })
+  await store.importPlants([1n, 2n, 3n, 4n].map(large), 'add', TESTER)
+  while (!index.step().isDone);
+  let done = 0
+  const changes = [
+    ...[1n, 2n].map((id) => updatePlant(store, id, { tag: 'sold' }, NO_EXPECTATION, ATTACKER)),
+    ...[3n, 4n].map((id) => deletePlant(store, id, NO_EXPECTATION, ATTACKER)),
+  ].map((change) => change.then(() => done++))
+  for (let i = 0n; i < 20n; i++) await replacePlant(store, plant(100n + i), NO_EXPECTATION, OTHER)
+  assert.ok(done <= 1, `${done} changes did not wait`)
+  const follow = () => {
+    index.step()
+    return done === changes.length
+  }
+  await until(follow, 'the changes never begin')
+  await Promise.all(changes)
+  assert.equal(await store.countPlants(), 22)
 })
 
 test('a search leaves a large plant to the index, and finds it by its last word', async (t) => {

@@ -203,6 +203,32 @@ export class GroupCommit<Row, Result> {
   }
 }
 
+/** Rejects a row that turns out to be more work than its queue has counted; nothing was done. */
+export class Underestimated extends Error {
+  /** In the unit in which the queue counts. */
+  readonly work: number
+
+  constructor(work: number) {
+    super(`a write needs ${work} units of work`)
+    this.work = work
+  }
+}
+
+/**
+ * Submits a row, and again as the work that it is when it was underestimated: a few bytes patch, or delete, a plant of a
+ * mebibyte, and only the commit reads it.
+ */
+export async function submitAs<Result>(work: number, submit: (work: number) => Promise<Result>): Promise<Result> {
+  for (let counted = work; ; ) {
+    try {
+      return await submit(counted)
+    } catch (error) {
+      if (!(error instanceof Underestimated)) throw error
+      counted = error.work
+    }
+  }
+}
+
 /** A single row may be heavier than the bound, so an empty queue takes any row. */
 const fullBy = (bound: Bound, weight: number): Bound | undefined =>
   bound.used > 0 && !bound.hasRoom(weight) ? bound : undefined

@@ -1,4 +1,4 @@
-import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
+import { newCommitStats, submitAs, type WriteStats } from '../../base/group-commit.ts'
 import type { AppError } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
@@ -13,7 +13,7 @@ import {
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
-import { type ActorChange, type CreateRow, type PostgresWriter, UnderestimatedChange } from './writer.ts'
+import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
 
 /** Groups concurrent writes of single plants into one statement. */
 export class WriteQueue implements WriteStats {
@@ -50,17 +50,9 @@ export class WriteQueue implements WriteStats {
     return this.#creates.submit({ plant, mustBeNew, token })
   }
 
-  /** Queues a change again, as the work that it is, if it finds a plant that makes it more work than it seemed. */
-  async change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
+  change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
     const deadline = performance.now() + this.#timeout
-    for (let text = weightOf(change); ; ) {
-      try {
-        return await this.#changes.submit({ change, token, text }, deadline)
-      } catch (error) {
-        if (!(error instanceof UnderestimatedChange)) throw error
-        text = error.text
-      }
-    }
+    return submitAs(weightOf(change), (text) => this.#changes.submit({ change, token, text }, deadline))
   }
 
   get queues(): WriteStats['queues'] {

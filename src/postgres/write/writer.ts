@@ -1,3 +1,4 @@
+import { Underestimated } from '../../base/group-commit.ts'
 import { AppError, outOfReach } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
@@ -38,17 +39,6 @@ export interface ActorChange {
   readonly token: string
   /** UTF-16 units for which the queue has counted it. */
   readonly text: number
-}
-
-/** Rejects a change that is more work than the queue has counted: a few bytes delete, or patch, a plant of a mebibyte. */
-export class UnderestimatedChange extends Error {
-  /** UTF-16 units of the change and of the plant that it finds. */
-  readonly text: number
-
-  constructor(text: number) {
-    super(`the change and its plant have ${text} characters`)
-    this.text = text
-  }
 }
 
 /** UTF-16 units of a plant for which a change needs not be counted. */
@@ -114,7 +104,7 @@ export class PostgresWriter {
       const id = idOf(change)
       const decide = (before: Plant) => {
         const work = weightOf(change) + (before === undefined ? 0 : textLength(before))
-        if (work > text + SMALL_PLANT) return { result: new UnderestimatedChange(work), after: before }
+        if (work > text + SMALL_PLANT) return { result: new Underestimated(work), after: before }
         const result = orRefusal(() => decideChange(change, before))
         if (result instanceof AppError) return { result, after: before }
         return { result, after: result.result === 'deleted' ? undefined : result.plant }

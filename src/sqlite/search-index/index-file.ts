@@ -93,6 +93,14 @@ export const inodeOf = (path: string): number | undefined => statSync(path, { th
  * for its name, its tag and its rows.
  */
 export const PLANT_WORK = 32
+/** The work of a plant, or of the members of a patch. */
+export const indexWork = ({
+  name = '',
+  tag,
+}: {
+  readonly name?: string | undefined
+  readonly tag?: string | null | undefined
+}): number => PLANT_WORK + Buffer.byteLength(name) + (tag == null ? 0 : Buffer.byteLength(tag))
 /** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
 export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 

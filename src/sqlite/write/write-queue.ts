@@ -4,6 +4,8 @@ import {
   GroupCommit,
   type GroupCommitOptions,
   newCommitStats,
+  submitAs,
+  Underestimated,
   type WriteStats,
 } from '../../base/group-commit.ts'
 import {
@@ -22,7 +24,7 @@ import {
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isBusy, isFull } from '../errors.ts'
 import { columnsOf, type Statement } from '../rows.ts'
-import { PLANT_WORK } from '../search-index/index-file.ts'
+import { indexWork } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import { errorOf, type Remote } from '../worker/protocol.ts'
@@ -75,16 +77,16 @@ export class WriteQueue implements WriteStats {
   }
 
   create(plant: NewPlant, mustBeNew: boolean, { id: actor }: Actor): Promise<CreateResult> {
-    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, work: workOf(plant) }
+    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, work: indexWork(plant) }
     return this.#submit(this.#creates, put)
   }
 
   change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
-    return this.#submit(this.#changes, { change, actor, work: workOfChange(change) })
+    return submitAs(workOfChange(change), (work) => this.#submit(this.#changes, { change, actor, work }))
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
-    const rows = plants.map((plant) => ({ actor, work: workOf(plant) }))
+    const rows = plants.map((plant) => ({ actor, work: indexWork(plant) }))
     await this.#index.admit(actor, sum(rows), true)
     const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
     const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)
@@ -125,7 +127,10 @@ export class WriteQueue implements WriteStats {
 
   async #commitChanges(requests: readonly (ChangeRequest & Charged)[]): Promise<(ChangeOutcome | Error)[]> {
     const responses = await this.#commit(requests, () => this.#writer.thread.changePlants(requests), workOfChanged)
-    return responses.map((response) => ('failure' in response ? errorOf(response) : response))
+    return responses.map((response) => {
+      if ('failure' in response) return errorOf(response)
+      return response.result === 'underestimated' ? new Underestimated(response.work) : response
+    })
   }
 
   /** Runs a commit, and ends the writes in it for the index, once for each actor. */
@@ -160,24 +165,18 @@ interface Charged {
   readonly work: number
 }
 
-interface Texts {
-  readonly name?: string | undefined
-  readonly tag?: string | null | undefined
-}
-
-/** The work of the index for a plant, or for a patch. */
-const workOf = ({ name, tag }: Texts): number =>
-  PLANT_WORK + (name === undefined ? 0 : Buffer.byteLength(name)) + (tag == null ? 0 : Buffer.byteLength(tag))
-
 const workOfPut = (response: PutResponse, { work }: Charged): number =>
   response === 'created' || response === 'updated' ? work : 0
 
+/** The work that is known before the commit reads the plant. */
 const workOfChange = (change: PlantChange): number =>
-  workOf(change.kind === 'replace' ? change.plant : change.kind === 'update' ? change.patch : {})
+  indexWork(change.kind === 'replace' ? change.plant : change.kind === 'update' ? change.patch : {})
 
 /** A patch of one member makes the index take the whole plant again. */
-const workOfChanged = (response: ChangeResponse): number =>
-  'failure' in response ? 0 : workOf(response.result === 'deleted' ? {} : response.plant)
+const workOfChanged = (response: ChangeResponse, { work }: Charged): number => {
+  if ('failure' in response || response.result === 'underestimated') return 0
+  return response.result === 'deleted' ? work : indexWork(response.plant)
+}
 
 const sum = (rows: readonly Charged[]): number => rows.reduce((all, { work }) => all + work, 0)
 

@@ -24,6 +24,7 @@ import { hasOldChanges, moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { plantAt } from '../read/lookup.ts'
 import { type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
+import { indexWork } from '../search-index/index-file.ts'
 import { WalCheckpointer } from '../wal/transactions.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
@@ -43,10 +44,21 @@ export interface Put {
 export interface ChangeRequest {
   readonly change: PlantChange
   readonly actor: string
+  /** The work of the search index for which its actor is charged. */
+  readonly work: number
 }
 
+/** The result of a change that the writer has not made, because its plant is more work for the index. */
+interface Underestimated {
+  readonly result: 'underestimated'
+  readonly work: number
+}
+
+/** The work of the index up to which a change needs not be charged. */
+const SMALL_WORK = 4096
+
 export type PutResponse = PutOutcome | Refusal
-export type ChangeResponse = ChangeOutcome | Refusal
+export type ChangeResponse = ChangeOutcome | Underestimated | Refusal
 
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
@@ -198,9 +210,11 @@ export class SqliteWriter implements Served {
     return outcome
   }
 
-  #change({ change, actor }: ChangeRequest): ChangeOutcome {
+  #change({ change, actor, work }: ChangeRequest): ChangeOutcome | Underestimated {
     const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
+    const needed = indexWork(outcome.result === 'deleted' ? (present ?? {}) : outcome.plant)
+    if (needed > work + SMALL_WORK) return { result: 'underestimated', work: needed }
     if (outcome.result === 'deleted') this.#delete(present, actor)
     else if (!isEqual(present, outcome.plant))
       this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
