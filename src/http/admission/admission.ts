@@ -53,8 +53,8 @@ export class Admission {
       dryRun: queue('dry runs', [config.maxDryRuns, config.maxDryRunsPerToken], NONE, long),
       import: queue('imports', [config.maxImports, config.maxImportsPerToken]),
       stream: queue('streams', [config.maxStreams, config.maxStreamsPerToken]),
-      // A patch of a few bytes may read and answer a plant of two mebibytes.
-      patch: queue('patches', [maxPatches, maxPatches], [maxWaiting, maxWaiting]),
+      // A patch of a few bytes may read and answer a plant of two mebibytes, and wait for the index to take them.
+      patch: queue('patches', [maxPatches, Math.ceil(maxPatches / 2)], [maxWaiting, maxWaiting]),
       // One at a time: each is a commit of its own, so a create waits for at most one of them.
       change: queue('changes of tokens and reservations of ids', [1, 1], [changeQueue, changeQueuePerToken]),
     }

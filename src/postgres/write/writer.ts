@@ -41,7 +41,7 @@ export interface ActorChange {
   readonly text: number
 }
 
-/** UTF-16 units of a plant for which a change needs not be counted. */
+/** UTF-16 units of a plant that a change need not be counted for. Most plants have fewer. */
 const SMALL_PLANT = 1024
 
 /** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */

@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { readAsset } from '../../base/assets.ts'
+import type { Plant, PlantPatch } from '../../domain/plant.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connection.ts'
 import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { type Row, StatementCache } from '../rows.ts'
@@ -94,13 +95,8 @@ export const inodeOf = (path: string): number | undefined => statSync(path, { th
  */
 export const PLANT_WORK = 32
 /** The work of a plant, or of the members of a patch. */
-export const indexWork = ({
-  name = '',
-  tag,
-}: {
-  readonly name?: string | undefined
-  readonly tag?: string | null | undefined
-}): number => PLANT_WORK + Buffer.byteLength(name) + (tag == null ? 0 : Buffer.byteLength(tag))
+export const indexWork = ({ name = '', tag }: Plant | PlantPatch): number =>
+  PLANT_WORK + Buffer.byteLength(name) + (tag == null ? 0 : Buffer.byteLength(tag))
 /** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
 export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 

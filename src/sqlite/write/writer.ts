@@ -48,17 +48,17 @@ export interface ChangeRequest {
   readonly work: number
 }
 
-/** The result of a change that the writer has not made, because its plant is more work for the index. */
-interface Underestimated {
+/** The result of a change that the writer has not made, because its actor is charged for less work. */
+interface UnchargedChange {
   readonly result: 'underestimated'
   readonly work: number
 }
 
-/** The work of the index up to which a change needs not be charged. */
+/** The work of the index for which a change need not be charged. Most plants have less. */
 const SMALL_WORK = 4096
 
 export type PutResponse = PutOutcome | Refusal
-export type ChangeResponse = ChangeOutcome | Underestimated | Refusal
+export type ChangeResponse = ChangeOutcome | UnchargedChange | Refusal
 
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
@@ -210,7 +210,7 @@ export class SqliteWriter implements Served {
     return outcome
   }
 
-  #change({ change, actor, work }: ChangeRequest): ChangeOutcome | Underestimated {
+  #change({ change, actor, work }: ChangeRequest): ChangeOutcome | UnchargedChange {
     const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
     const needed = indexWork(outcome.result === 'deleted' ? (present ?? {}) : outcome.plant)
