@@ -48,6 +48,10 @@ test('the contract is valid OpenAPI 3.1', async () => {
   assert.equal(validator.version, '3.1')
 })
 
+test('the contract has no keyword for which a generator of clients leaves operations out', () => {
+  assert.deepEqual(JSON.stringify(document).match(/"(?:const|anyOf|oneOf|allOf|not)":/g) ?? [], [])
+})
+
 test('the service can compile the schema of every parameter, which it does with the first value', () => {
   const ajv = schemaCompiler(document)
   const parameters = Object.values(document.paths).flatMap((item) =>

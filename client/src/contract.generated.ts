@@ -320,7 +320,7 @@ export interface ResourceMetadata {
   readonly authorization_servers: readonly string[]
   /** The operations that the token allows. */
   readonly scopes_supported: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
-  readonly bearer_methods_supported: readonly string[]
+  readonly bearer_methods_supported: readonly 'header'[]
   readonly resource_name: string
   /** The contract. */
   readonly resource_documentation: string

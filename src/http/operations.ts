@@ -191,8 +191,6 @@ function wordsOf({ keyword, params, parentSchema, message = keyword }: ErrorObje
       return String(parentSchema?.['x-pattern-says'] ?? message)
     case 'enum':
       return `must be one of ${params['allowedValues'].join(', ')}`
-    case 'const':
-      return `can only be ${params['allowedValue']} on this operation`
     case 'minimum':
       return `must be at least ${params['limit']}`
     case 'maxLength':
