@@ -1,7 +1,7 @@
 import { openLog } from '../src/cli/log.ts'
 import type { ServiceState } from '../src/http/answer/responder.ts'
 import { buildApp } from '../src/http/app.ts'
-import { readContract } from '../src/http/operations.ts'
+import { readContract } from '../src/http/request/operations.ts'
 import { PostgresStore } from '../src/postgres/store.ts'
 import { readConfig, type SqliteAddress } from '../src/settings/config.ts'
 import type { PostgresAddress } from '../src/settings/postgres-address.ts'

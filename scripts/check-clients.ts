@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { readContract } from '../src/http/operations.ts'
+import { readContract } from '../src/http/request/operations.ts'
 import { type ClientGenerator, type Command, GENERATORS } from './client-generators.ts'
 
 const { document, operations } = readContract()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { Document } from '../src/http/operations.ts'
+import type { Document } from '../src/http/request/operations.ts'
 import { ROOT } from './repository.ts'
 
 /** Reads openapi.yaml. The program itself reads contract.generated.json, which the generator makes of it. */

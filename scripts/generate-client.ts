@@ -1,5 +1,5 @@
 import { ERRORS } from '../src/domain/errors.ts'
-import { METHODS, type OperationObject, resolve } from '../src/http/operations.ts'
+import { METHODS, type OperationObject, resolve } from '../src/http/request/operations.ts'
 import { readSource } from './contract-source.ts'
 import { arrayOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'
 

@@ -5,7 +5,7 @@ import {
   type ResponseObject,
   readContract,
   resolve,
-} from '../src/http/operations.ts'
+} from '../src/http/request/operations.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Errors

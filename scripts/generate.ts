@@ -15,8 +15,8 @@ import { ROOT, report } from './repository.ts'
 
 /** The contract comes first, because the pages depend on it. */
 const FILES: Readonly<Record<string, () => string | Buffer | Promise<string>>> = {
-  'src/http/contract.generated.json': generatedContract,
-  'src/http/operations.generated.ts': () => operationTypes(),
+  'src/http/request/contract.generated.json': generatedContract,
+  'src/http/request/operations.generated.ts': () => operationTypes(),
   'client/src/contract.generated.ts': () => clientTypes(),
   'client/dist/plantstore-client.js': bundledClient,
   'web/dist/page.js': pageScript('main.tsx'),

@@ -70,6 +70,45 @@ suite('every import in src', () => {
   })
 })
 
+/** The folder or the file, directly below a folder, that holds a file. */
+const childOf = (folder: string, file: string): string => file.slice(0, `${file}/`.indexOf('/', folder.length + 1))
+
+/**
+ * The circles among the children of a folder, as the imports of all files below them make them. A thread's entry is
+ * named by its address, which is no import.
+ */
+function circlesIn(folder: string): readonly string[] {
+  const below = files.filter((file) => file.startsWith(`${folder}/`))
+  const uses = new Map<string, Set<string>>()
+  for (const file of below) {
+    const from = childOf(folder, file)
+    const targets = (imports.get(file) ?? []).filter((target) => target.startsWith(`${folder}/`))
+    const used = targets.filter((target) => !THREAD_ENTRIES.includes(target)).map((target) => childOf(folder, target))
+    uses.set(from, (uses.get(from) ?? new Set()).union(new Set(used.filter((to) => to !== from))))
+  }
+  const reached = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const to of uses.get(from) ?? []) if (!seen.has(to)) reached(to, seen.add(to))
+    return seen
+  }
+  return [...uses.keys()].filter((child) => reached(child).has(child)).sort()
+}
+
+const THREAD_ENTRIES = ['src/sqlite/thread.ts']
+
+suite('the folders of src', () => {
+  const folders = new Set(files.flatMap((file) => parentsOf(file)))
+
+  test('are part of no circle inside the folder that holds them', () => {
+    for (const folder of folders) assert.deepEqual(circlesIn(folder), [], `a circle inside ${folder}`)
+    assert.ok(folders.has('src/sqlite') && folders.has('src/http/port'), 'the folders are found')
+  })
+})
+
+function parentsOf(file: string): readonly string[] {
+  const parent = dirname(file)
+  return parent === '.' ? [] : [parent, ...parentsOf(parent)]
+}
+
 suite('the code', () => {
   const uses = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(new URL(file, ROOT), 'utf8')))
 

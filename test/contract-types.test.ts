@@ -6,7 +6,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { readSource } from '../scripts/contract-source.ts'
 import { operationTypes } from '../scripts/generate-operations.ts'
 import { ROOT } from '../scripts/repository.ts'
-import { readDocument } from '../src/http/operations.ts'
+import { readDocument } from '../src/http/request/operations.ts'
 import { tempFolder } from './support/files.ts'
 
 const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')
@@ -18,7 +18,7 @@ function typeCheck(t: TestContext, source: string): { status: number | null; out
     cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const types = operationTypes(readSource(source))
-  writeFileSync(join(folder, 'src/http/operations.generated.ts'), types)
+  writeFileSync(join(folder, 'src/http/request/operations.generated.ts'), types)
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
   const { status, stdout, stderr } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
   return { status, output: `${stdout}${stderr}` }

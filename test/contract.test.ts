@@ -10,7 +10,9 @@ import { ClientAddresses } from '../src/base/network.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
 import { NO_AUDIT } from '../src/http/answer/records.ts'
 import { Responder } from '../src/http/answer/responder.ts'
+import { SlowClients } from '../src/http/answer/slow-clients.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
+import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
 import {
   absolute,
   type OperationObject,
@@ -18,9 +20,7 @@ import {
   readContract,
   resolve,
   schemaCompiler,
-} from '../src/http/operations.ts'
-import { SlowClients } from '../src/http/port/slow-clients.ts'
-import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
+} from '../src/http/request/operations.ts'
 import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
 import { MAX_DEPTH } from '../src/json/scanner.ts'
 import { readConfig } from '../src/settings/config.ts'

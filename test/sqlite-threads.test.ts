@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/domain/errors.ts'
+import { UnreadyIndex } from '../src/sqlite/indexed.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
-import { UnreadyIndex } from '../src/sqlite/search-index/index-file.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
 import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
 import { errorOf, failureOf } from '../src/sqlite/worker/protocol.ts'
@@ -122,7 +122,7 @@ test('a count of all plants takes turns with other reads, and counts the plants 
 })
 
 test('a thread that cannot open its store reports that, and refuses calls after its end', async (t) => {
-  const thread = new ThreadClient('queries', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
+  const thread = new ThreadClient<QueryReader>('queries', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
   cleanUp(t, () => thread.close())
   const isOutOfReach = { number: 50301 }
   await assert.rejects(thread.remote.countPlants(), isOutOfReach)

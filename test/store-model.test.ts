@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { NewPlant } from '../src/domain/plant.ts'
-import { indexPath } from '../src/sqlite/search-index/index-file.ts'
+import { indexPath } from '../src/sqlite/indexed.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import type { SqliteStoreOptions } from '../src/sqlite/store.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
@@ -87,7 +87,7 @@ async function openDisturbed(t: TestContext): Promise<ModelStore> {
 
 /** Starts the thread of the indexer, and terminates it at a random moment. */
 async function killAmidWork(path: string): Promise<void> {
-  const thread = new Worker(new URL('../src/sqlite/worker/entry.ts', import.meta.url), {
+  const thread = new Worker(new URL('../src/sqlite/thread.ts', import.meta.url), {
     workerData: { role: 'index', path } satisfies ThreadData,
   })
   await happens(thread, 'online', 'the thread does not start')

@@ -12,7 +12,13 @@ const REPLACED: Readonly<Record<string, string>> = {
   'src/sqlite/worker/start-thread.ts': 'packaging/executable/start-thread.ts',
 }
 /** Files to include in the executable, by their paths in the project. */
-const ASSETS = ['sql/**/*.sql', 'web/dist-docs/*', 'web/dist/*', 'src/http/contract.generated.json', 'package.json']
+const ASSETS = [
+  'sql/**/*.sql',
+  'web/dist-docs/*',
+  'web/dist/*',
+  'src/http/request/contract.generated.json',
+  'package.json',
+]
 
 /** Makes one executable file of the program and of the Node.js that runs this script. @returns its path */
 export async function executable(out: string): Promise<string> {
@@ -21,7 +27,7 @@ export async function executable(out: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-executable-'))
   try {
     await bundle('packaging/executable/main.ts', join(folder, 'main.js'))
-    await bundle('src/sqlite/worker/entry.ts', join(folder, 'thread.js'))
+    await bundle('src/sqlite/thread.ts', join(folder, 'thread.js'))
     const config = join(folder, 'config.json')
     writeFileSync(config, JSON.stringify(seaConfig(folder, path)))
     execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })

@@ -7,7 +7,7 @@ import { bundledPackages } from './dependencies.ts'
 /** Files of the program that are not TypeScript. They keep their paths, by which the program finds them. */
 const COPIED = [
   'sql',
-  'src/http/contract.generated.json',
+  'src/http/request/contract.generated.json',
   'web/dist',
   'web/dist-docs',
   'bin/plantstore.js',

@@ -68,7 +68,7 @@ function program(): ProgramCommand {
   root
     .add('openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')
     .examples('plantstore openapi > plantstore.json')
-    .action(async () => printJson((await import('../http/operations.ts')).readContract().document))
+    .action(async () => printJson((await import('../http/request/operations.ts')).readContract().document))
   addWebhook(root, SURROUNDINGS)
   root.addHelp()
   return root

@@ -75,7 +75,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     // The store opens in its thread while this thread loads the modules of HTTP, which takes as long.
     const [{ buildApp }, { readContract }, { Deliverer }] = await Promise.all([
       import('../http/app.ts'),
-      import('../http/operations.ts'),
+      import('../http/request/operations.ts'),
       import('../webhooks/deliverer.ts'),
     ])
     const contract = readContract()

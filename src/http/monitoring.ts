@@ -2,14 +2,15 @@ import { isLoopback } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
 import type { ShardState } from '../domain/store.ts'
 import type { ListenAddress } from '../settings/config.ts'
+import { DeferredTasks } from './admission/turns.ts'
 import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { ServedStore } from './metrics/service-metrics.ts'
-import type { Contract } from './operations.ts'
 import { Port, type PortOptions } from './port/port.ts'
-import { DeferredTasks } from './port/turns.ts'
 import type { BodyMemory, Exchange, Route } from './request/exchange.ts'
-import { addRoutes, answerNotFound, faultOfLocalHead, type Handlers, type MONITORING, Router } from './router.ts'
+import { faultOfLocalHead } from './request/head-faults.ts'
+import type { Contract } from './request/operations.ts'
+import { addRoutes, answerNotFound, type Handlers, type MONITORING, Router } from './router.ts'
 
 const MAX_CONNECTIONS = 32
 

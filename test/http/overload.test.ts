@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { type MemoryUse, Overload } from '../../src/http/port/turns.ts'
+import { type MemoryUse, Overload } from '../../src/http/admission/turns.ts'
 import { errorOf, messageOf, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

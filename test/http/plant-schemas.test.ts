@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { readSource } from '../../scripts/contract-source.ts'
-import { readContract } from '../../src/http/operations.ts'
+import { readContract } from '../../src/http/request/operations.ts'
 import { checkPlantSchemas } from '../support/plant-schemas.ts'
 
 const TEXT = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')

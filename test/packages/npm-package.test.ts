@@ -37,7 +37,13 @@ test('the npm package runs once installed, without network, TypeScript or a Node
       own.sort(),
       [
         ...modules.flatMap((path) => [`${path}.js`, `${path}.d.ts`]),
-        ...filesOf('monitoring/*', 'sql/**/*.sql', 'web/dist/*', 'web/dist-docs/*', 'src/http/contract.generated.json'),
+        ...filesOf(
+          'monitoring/*',
+          'sql/**/*.sql',
+          'web/dist/*',
+          'web/dist-docs/*',
+          'src/http/request/contract.generated.json',
+        ),
         'bin/plantstore.js',
         'package.json',
         'CHANGELOG.md',

@@ -9,7 +9,7 @@ import {
   readContract,
   resolve,
   schemaCompiler,
-} from '../../src/http/operations.ts'
+} from '../../src/http/request/operations.ts'
 
 export interface Seen {
   readonly status: number

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, resolve } from '../../src/http/operations.ts'
+import { type Document, resolve } from '../../src/http/request/operations.ts'
 
 const ID = { type: 'integer', format: 'int64' }
 /** No portable pattern excludes lone surrogates; the description of Name does. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { sortKey } from '../../src/domain/plant-query.ts'
-import { type IndexProgress, indexPath, monotonicTime } from '../../src/sqlite/search-index/index-file.ts'
+import { type IndexProgress, indexPath, monotonicTime } from '../../src/sqlite/indexed.ts'
 import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
 import { nameStart } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'

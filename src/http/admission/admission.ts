@@ -3,8 +3,8 @@ import { AppError } from '../../domain/errors.ts'
 import type { Identity } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
 import type { BoundName } from '../metrics/catalog.ts'
-import type { DeferredTasks } from '../port/turns.ts'
 import type { Exchange } from '../request/exchange.ts'
+import type { DeferredTasks } from './turns.ts'
 
 interface Tokens {
   /** Calls `end` with a refusal once the token is no longer valid. @returns a function that ends the watch */

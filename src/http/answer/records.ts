@@ -6,8 +6,8 @@ import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Actor } from '../../domain/token.ts'
 import type { Labels, Metrics } from '../metrics/metrics.ts'
+import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { HttpError } from './refusal.ts'
 
 /** The ids of clients that the service adopts: short, and safe without quotes in a log, a shell or a path. */
 const ADOPTED = /^[A-Za-z0-9._~:@=+-]{1,64}$/

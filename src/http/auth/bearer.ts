@@ -20,10 +20,10 @@ import {
 } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
 import { FairQueue } from '../admission/admission.ts'
-import { HttpError } from '../answer/refusal.ts'
 import type { Responder } from '../answer/responder.ts'
-import type { Operation } from '../operations.ts'
+import { HttpError } from '../refusal.ts'
 import type { Exchange, Route } from '../request/exchange.ts'
+import type { Operation } from '../request/operations.ts'
 import { FailureLimit, RateLimiter } from './limits.ts'
 
 interface AuthOptions {

@@ -1,6 +1,6 @@
 import { BoundedMap, Windows } from '../../base/counts.ts'
 import { addressGroup } from '../../base/network.ts'
-import { HttpError } from '../answer/refusal.ts'
+import { HttpError } from '../refusal.ts'
 
 /** Milliseconds. */
 const WINDOW = 60_000

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError } from '../../domain/errors.ts'
-import { closing } from '../answer/refusal.ts'
+import type { DeferredTasks } from '../admission/turns.ts'
 import type { Responder } from '../answer/responder.ts'
+import { closing } from '../refusal.ts'
 import { Exchange } from '../request/exchange.ts'
+import type { ReadScheduler } from './read-scheduler.ts'
 import { endRefused, unknownMethod } from './refusals.ts'
-import type { DeferredTasks, ReadScheduler } from './turns.ts'
 
 /** Requests that may wait behind the one in progress. Browsers pipeline none, and client libraries a few. */
 const MAX_WAITING = 64

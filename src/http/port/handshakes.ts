@@ -1,9 +1,9 @@
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import { addressGroup } from '../../base/network.ts'
+import type { DeferredTasks } from '../admission/turns.ts'
 import type { Connection } from './connection.ts'
 import { clearText } from './refusals.ts'
-import type { DeferredTasks } from './turns.ts'
 
 /** The first byte of a TLS record that begins a handshake (RFC 8446 section 5.1). */
 const HANDSHAKE = 22

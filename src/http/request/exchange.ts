@@ -4,9 +4,9 @@ import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
 import type { Config } from '../../settings/config.ts'
-import { closing, HttpError } from '../answer/refusal.ts'
-import type { Method, Operation } from '../operations.ts'
+import { closing, HttpError } from '../refusal.ts'
 import { type MediaType, readMediaType } from './head.ts'
+import type { Method, Operation } from './operations.ts'
 
 /** The reason of an exchange that ended because its client closed the connection. */
 export class ClientGone extends Error {

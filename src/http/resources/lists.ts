@@ -3,9 +3,9 @@ import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
 import { filterOf, isShortPage, PAGE_TEXT, type Position, positionOf } from '../../domain/plant-query.ts'
 import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
-import type { OperationParameters } from '../operations.generated.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
+import type { OperationParameters } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 type ListParameters = OperationParameters['listPlants']

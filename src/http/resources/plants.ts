@@ -13,9 +13,9 @@ import {
 } from '../../domain/plant.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
-import type { OperationBodies } from '../operations.generated.ts'
 import { type Change, type Exchange, integerIn, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
+import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>

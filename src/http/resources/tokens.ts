@@ -20,9 +20,9 @@ import {
 } from '../../domain/token.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
-import type { OperationBodies } from '../operations.generated.ts'
 import { type Change, type Exchange, integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
+import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
 

@@ -1,7 +1,7 @@
 import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
 import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
-import type { OperationBodies } from '../operations.generated.ts'
 import { integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
+import type { OperationBodies } from '../request/operations.generated.ts'
 
 const MEMBERS = [
   'url',

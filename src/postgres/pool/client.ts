@@ -5,7 +5,6 @@ import { mustBePrivate } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../settings/postgres-address.ts'
 import { ConnectionFault, LastingFault, Unanswered } from '../errors.ts'
-import { SET_PLAN_CACHE_MODE } from '../sharding/shard-map.ts'
 
 /** A statement. The server parses a statement with a name only once for each connection. */
 export interface Statement {
@@ -43,6 +42,10 @@ export const PLANNER_SETTINGS = [
   // With the default of 4 MB, the bitmap of a search forgets single plants beyond 65,000 pages, and reads whole pages.
   ['work_mem', '32MB'],
 ] as const
+
+/** Citus can not make a generic plan for a statement on several shards (PLANNER_SETTINGS). */
+const SET_PLAN_CACHE_MODE = `set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
+  THEN current_setting('plan_cache_mode') ELSE 'auto' END, false)`
 
 export interface OpenOptions {
   /** Milliseconds that a statement may take when its caller passes no budget. */

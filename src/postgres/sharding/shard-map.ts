@@ -35,10 +35,6 @@ export class ShardMap {
   }
 }
 
-/** Citus can not make a generic plan for a statement on several shards (PLANNER_SETTINGS). */
-export const SET_PLAN_CACHE_MODE = `set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
-  THEN current_setting('plan_cache_mode') ELSE 'auto' END, false)`
-
 /**
  * PostgreSQL's hashint8 (src/backend/access/hash/hashfunc.c, src/common/hashfn.c). Citus finds the shard of an id by
  * it. Its values are equal on every system, because hash partitions on disk depend on them.

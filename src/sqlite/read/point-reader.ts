@@ -3,10 +3,10 @@ import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
+import { idsAfter } from '../lookup.ts'
 import type { Row } from '../rows.ts'
 import { plantOf, ResultPage, StatementCache } from '../rows.ts'
 import { LARGE, type Sizes } from './group-read.ts'
-import { idsAfter } from './lookup.ts'
 
 /** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
 const PART = 64

@@ -3,8 +3,8 @@ import { AppError, outOfReach, shuttingDown } from '../../domain/errors.ts'
 import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
 import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../domain/plant-query.ts'
 import { abortable, type DryRun, type TagCount } from '../../domain/store.ts'
+import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
-import { UnreadyIndex } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import type { WalReaders } from '../wal/wal-readers.ts'
 import { ThreadClient } from '../worker/client.ts'
@@ -35,7 +35,7 @@ interface QueryClientParts {
 export class QueryClient {
   readonly #path: string
   readonly #parts: QueryClientParts
-  #client: ThreadClient<'queries'> | undefined
+  #client: ThreadClient<QueryReader> | undefined
   #lastExport = 0
   #isClosed = false
 
@@ -164,7 +164,7 @@ export class QueryClient {
   #reader(signal?: AbortSignal): Remote<QueryReader> {
     if (this.#isClosed) throw shuttingDown()
     if (this.#client === undefined || this.#client.hasEnded) {
-      this.#client = new ThreadClient('queries', this.#path, { onFatal: this.#parts.onFatal })
+      this.#client = new ThreadClient<QueryReader>('queries', this.#path, { onFatal: this.#parts.onFatal })
     }
     return this.#client.unlessAborted(signal)
   }

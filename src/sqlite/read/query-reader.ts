@@ -10,12 +10,13 @@ import {
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { type ChangeColumns, columnsOfChanges } from '../change-log/change-columns.ts'
+import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PageLimit, type PlantColumns } from '../rows.ts'
-import { IndexFault, UnreadyIndex } from '../search-index/index-file.ts'
+import { IndexFault } from '../search-index/index-file.ts'
 import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import type { Task } from '../worker/cooperative.ts'
 import type { Served } from '../worker/protocol.ts'
-import { SqliteDryRun } from '../write/dry-run.ts'
+import { SqliteDryRun } from './dry-run.ts'
 import { addTo, type Content, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
 
 const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }

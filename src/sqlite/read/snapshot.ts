@@ -15,11 +15,12 @@ import type { TagCount } from '../../domain/store.ts'
 import { ChangeFeed } from '../change-log/change-feed.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
+import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
+import { candidates, firstOf, forEach, idsAfter, plantAt, scan, tagsOf } from '../lookup.ts'
 import { type PageLimit, ResultPage, StatementCache } from '../rows.ts'
-import { type IndexState, IndexView, PLANT_WORK, SQL_WORK, UnreadyIndex } from '../search-index/index-file.ts'
+import { type IndexState, IndexView } from '../search-index/index-file.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import type { Task } from '../worker/cooperative.ts'
-import { candidates, firstOf, forEach, idsAfter, plantAt, scan, tagsOf } from './lookup.ts'
 
 const hasFilter = ({ tags, words }: PlantFilter): boolean => tags.length + words.length > 0
 

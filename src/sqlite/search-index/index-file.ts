@@ -1,9 +1,9 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { readAsset } from '../../base/assets.ts'
-import type { Plant, PlantPatch } from '../../domain/plant.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connection.ts'
 import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
+import { indexPath, inodeOf, UnreadyIndex } from '../indexed.ts'
 import { type Row, StatementCache } from '../rows.ts'
 import { transaction } from '../wal/transactions.ts'
 
@@ -25,18 +25,6 @@ export class IndexFault extends Error {
     super(message)
     this.isOfWriting = fault !== undefined && (isFull(fault) || isWriteFault(fault))
     this.isPassing = this.isOfWriting || (fault !== undefined && PASSING.includes(fault.errcode & 0xff))
-  }
-}
-
-/** Thrown by a read that needs the index, while the index lacks too many plants or has a fault. */
-export class UnreadyIndex extends Error {
-  override readonly name = 'UnreadyIndex'
-  /** The file that needs a rebuild; undefined when none does. */
-  readonly inode: number | undefined
-
-  constructor(message: string, inode?: number) {
-    super(message)
-    this.inode = inode
   }
 }
 
@@ -80,25 +68,6 @@ export class IndexStatements extends StatementCache {
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
 const VERSION = `9, Unicode ${process.versions['unicode']}`
-
-export const indexPath = (storePath: string): string => `${storePath}-index`
-
-/**
- * Identifies the file at a path; undefined when there is none. A connection still reads a removed file, whose inode
- * differs from that of a new file.
- */
-export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
-
-/**
- * The index's work is counted in bytes of names and tags. A plant also takes as long as this many bytes of its words,
- * for its name, its tag and its rows.
- */
-export const PLANT_WORK = 32
-/** The work of a plant, or of the members of a patch. */
-export const indexWork = ({ name = '', tag }: Plant | PlantPatch): number =>
-  PLANT_WORK + Buffer.byteLength(name) + (tag == null ? 0 : Buffer.byteLength(tag))
-/** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
-export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 
 /** The progress of the index. */
 export interface IndexState {
@@ -241,32 +210,3 @@ export class IndexView {
     this.#open = undefined
   }
 }
-
-/** A step of the indexer. */
-export interface IndexProgress {
-  readonly position: number
-  /** Changes of the log that the index lacks. */
-  readonly behind: number
-  /** Plants that this step indexed. */
-  readonly indexed: number
-  /** The part of all plants that is in the index, from 0 to 1. */
-  readonly share: number
-  /** Whether no work remains. */
-  readonly isDone: boolean
-  /** The reason for which this step rebuilt the index; absent when it did not. */
-  readonly rebuilt?: string
-}
-
-/** Milliseconds of a clock that all threads share. `performance.now()` counts from the start of each thread. */
-export const monotonicTime = (): number => Number(process.hrtime.bigint()) / 1e6
-
-/** A message of the follower. */
-export type IndexReport =
-  /** A step has ended that began at a time of `monotonicTime`. */
-  | { readonly progress: IndexProgress; readonly startedAt: number }
-  /** The index is durable up to this position. */
-  | { readonly durable: number }
-  /** A step has failed. The follower will retry. */
-  | { readonly fault: string }
-  /** The store's file can't be trusted any more. */
-  | { readonly storeFault: SqliteFault }

@@ -1,6 +1,7 @@
 import { isFatal, sqliteFault } from '../errors.ts'
+import { type IndexProgress, type IndexReport, indexPath, inodeOf, monotonicTime } from '../indexed.ts'
 import type { Served } from '../worker/protocol.ts'
-import { IndexFault, type IndexProgress, type IndexReport, indexPath, inodeOf, monotonicTime } from './index-file.ts'
+import { IndexFault } from './index-file.ts'
 import { Indexer } from './indexer.ts'
 
 /** Milliseconds to gather changes, each of which then takes half the time. */

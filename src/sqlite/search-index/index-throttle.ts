@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts'
-import { monotonicTime } from './index-file.ts'
+import { monotonicTime } from '../indexed.ts'
 
 /**
  * Work that the index may be behind: 8,000 short names. A search looks these plants up one by one, in 10 ms of processor

@@ -5,17 +5,15 @@ import { syncDirectory } from '../../base/files.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
-import { idsAfter } from '../read/lookup.ts'
+import { type IndexProgress, indexPath, inodeOf } from '../indexed.ts'
+import { idsAfter } from '../lookup.ts'
 import { plantOf, StatementCache } from '../rows.ts'
 import {
   createIndexFile,
   IndexFault,
-  type IndexProgress,
   type IndexState,
   IndexStatements,
-  indexPath,
   inIndex,
-  inodeOf,
   readState,
   removeIndex,
   writeState,

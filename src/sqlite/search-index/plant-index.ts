@@ -7,7 +7,7 @@ import {
   sortKey,
   words,
 } from '../../domain/plant-query.ts'
-import type { KeyRange } from '../read/lookup.ts'
+import type { KeyRange } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
 

@@ -1,14 +1,8 @@
 import type { SqliteFault } from '../errors.ts'
+import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyIndex } from '../indexed.ts'
 import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
-import {
-  type IndexProgress,
-  type IndexReport,
-  indexPath,
-  inodeOf,
-  removeIndex,
-  type UnreadyIndex,
-} from './index-file.ts'
+import { removeIndex } from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
@@ -228,7 +222,7 @@ export class SearchIndex {
 }
 
 function startThread(path: string, events: FollowerEvents): Follower {
-  const thread = new ThreadClient('index', path, events)
+  const thread = new ThreadClient<IndexFollower>('index', path, events)
   // The process may end while the thread runs. The next start continues its work.
   thread.unref()
   return thread

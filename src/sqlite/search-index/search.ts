@@ -11,15 +11,7 @@ import {
   type PlantQuery,
   positionOf,
 } from '../../domain/plant-query.ts'
-import {
-  type Candidates,
-  candidates,
-  firstByName,
-  firstOf,
-  idsAfter,
-  type KeyRange,
-  type Search,
-} from '../read/lookup.ts'
+import { type Candidates, candidates, firstByName, firstOf, idsAfter, type KeyRange, type Search } from '../lookup.ts'
 import { type PageLimit, ResultPage, type StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'

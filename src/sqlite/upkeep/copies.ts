@@ -15,8 +15,8 @@ import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLoc
 import { OperatorError } from '../../base/operator-error.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
+import { indexPath } from '../indexed.ts'
 import { hasTable, isSameFile, lockOf } from '../open/prepare-file.ts'
-import { indexPath } from '../search-index/index-file.ts'
 import { transaction } from '../wal/transactions.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts'
 import { abortable } from '../../domain/store.ts'
-import { indexPath } from '../search-index/index-file.ts'
+import { indexPath } from '../indexed.ts'
 import { sizeOf } from './transactions.ts'
 
 /**

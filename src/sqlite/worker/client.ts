@@ -2,19 +2,17 @@ import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { outOfReach } from '../../domain/errors.ts'
 import { isFatal, isFull } from '../errors.ts'
-import type { QueryReader } from '../read/query-reader.ts'
-import type { IndexReport } from '../search-index/index-file.ts'
-import type { IndexFollower } from '../search-index/index-follower.ts'
-import type { SqliteWriter } from '../write/writer.ts'
-import { errorOf, type Failure, type Remote, type Reply, type Request } from './protocol.ts'
+import type { IndexReport } from '../indexed.ts'
+import {
+  errorOf,
+  type Failure,
+  type Remote,
+  type Reply,
+  type Request,
+  type Served,
+  type ThreadData,
+} from './protocol.ts'
 import { startThread } from './start-thread.ts'
-
-/** The roles of threads, with the object that each serves. */
-interface Roles {
-  writer: SqliteWriter
-  queries: QueryReader
-  index: IndexFollower
-}
 
 interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
@@ -27,11 +25,11 @@ interface ThreadEvents {
 }
 
 /** Starts a thread, and calls the methods of the thread's object by messages. */
-export class ThreadClient<R extends keyof Roles> {
+export class ThreadClient<T extends Served> {
   /**
    * The methods of the thread's object. Each rejects with AppError 50301 after the thread's end, or as `errorOf` says.
    */
-  readonly remote: Remote<Roles[R]>
+  readonly remote: Remote<T>
   readonly #worker: Worker
   readonly #events: ThreadEvents
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
@@ -40,7 +38,7 @@ export class ThreadClient<R extends keyof Roles> {
   #refusal: Error | undefined
   #hasEnded = false
 
-  constructor(role: R, path: string, events: ThreadEvents) {
+  constructor(role: ThreadData['role'], path: string, events: ThreadEvents) {
     this.#events = events
     this.#worker = startThread({ role, path })
     this.#worker.on('message', (reply: Reply) => this.#take(reply))
@@ -50,7 +48,7 @@ export class ThreadClient<R extends keyof Roles> {
   }
 
   /** The methods of `remote`. When the signal aborts, a call rejects with its reason, and the thread drops the work. */
-  unlessAborted(signal: AbortSignal | undefined): Remote<Roles[R]> {
+  unlessAborted(signal: AbortSignal | undefined): Remote<T> {
     return signal === undefined ? this.remote : this.#remote(signal)
   }
 
@@ -92,8 +90,8 @@ export class ThreadClient<R extends keyof Roles> {
     }
   }
 
-  #remote(signal?: AbortSignal): Remote<Roles[R]> {
-    return new Proxy({} as Remote<Roles[R]> & object, {
+  #remote(signal?: AbortSignal): Remote<T> {
+    return new Proxy({} as Remote<T> & object, {
       get:
         (_, method) =>
         async (...args: unknown[]) => {

@@ -1,6 +1,6 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { errorOfFault, isRowFault, type SqliteFault, sqliteFault } from '../errors.ts'
-import { type IndexReport, UnreadyIndex } from '../search-index/index-file.ts'
+import { type IndexReport, UnreadyIndex } from '../indexed.ts'
 import type { Task } from './cooperative.ts'
 
 /** The object whose methods a thread serves. Methods run one after the other. A method may return a task instead. */

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { ThreadData } from './protocol.ts'
 
-/** Starts entry.ts in a thread. packaging/executable/start-thread.ts replaces this module in the one-file program. */
+/** Starts thread.ts in a thread. packaging/executable/start-thread.ts replaces this module in the one-file program. */
 export function startThread(workerData: ThreadData): Worker {
-  return new Worker(new URL('./entry.ts', import.meta.url), { workerData })
+  return new Worker(new URL('../thread.ts', import.meta.url), { workerData })
 }

@@ -23,8 +23,8 @@ import {
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isBusy, isFull } from '../errors.ts'
+import { indexWork } from '../indexed.ts'
 import { columnsOf, type Statement } from '../rows.ts'
-import { indexWork } from '../search-index/index-file.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import { errorOf, type Remote } from '../worker/protocol.ts'
@@ -225,7 +225,7 @@ export interface Writer {
  */
 export class AdaptiveWriter implements Writer {
   readonly #path: string
-  readonly #client: ThreadClient<'writer'>
+  readonly #client: ThreadClient<SqliteWriter>
   readonly #onFatal: (error: Error) => void
   readonly #now: () => number
   /** The connection of the event loop. Its first group opens it. */
@@ -317,8 +317,8 @@ export function writerThread(
   path: string,
   onFatal: (error: Error) => void,
   onFull: () => void = () => {},
-): ThreadClient<'writer'> {
-  return new ThreadClient('writer', path, {
+): ThreadClient<SqliteWriter> {
+  return new ThreadClient<SqliteWriter>('writer', path, {
     onFatal,
     onFull,
     onEnd: (cause, unanswered) => {

@@ -1,7 +1,7 @@
 import { Bound } from '../../base/counts.ts'
 import type { AppError } from '../../domain/errors.ts'
 import type { Config } from '../../settings/config.ts'
-import { closing } from '../answer/refusal.ts'
+import { closing } from '../refusal.ts'
 
 /** No stall timeout (0): no client is too slow, whatever the least speed. */
 type SlowClientLimits = Pick<Config, 'stallTimeout' | 'leastSpeed' | 'unreadLimit'>

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../../domain/plant.ts'
+import type { NewPlant } from '../domain/plant.ts'
 import {
   comparePositions,
   isDescending,
@@ -8,10 +8,10 @@ import {
   type Position,
   positionOf,
   SORT_KEY_LENGTH,
-} from '../../domain/plant-query.ts'
-import { type PageLimit, plantOf, ResultPage, type StatementCache } from '../rows.ts'
-import { SQL_WORK, UnreadyIndex } from '../search-index/index-file.ts'
-import { STEP, type Task, Turn } from '../worker/cooperative.ts'
+} from '../domain/plant-query.ts'
+import { SQL_WORK, UnreadyIndex } from './indexed.ts'
+import { type PageLimit, plantOf, ResultPage, type StatementCache } from './rows.ts'
+import { STEP, type Task, Turn } from './worker/cooperative.ts'
 
 /** Plants that may match, and undefined where a task can yield. */
 export type Candidates = Iterable<NewPlant | undefined>

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { readAsset } from '../base/assets.ts'
-import { DATE_TIME, isScope, type Scope } from '../domain/token.ts'
-import { type Fault, type Parameter, ParameterReader, type ParameterSchema } from './request/head.ts'
+import { readAsset } from '../../base/assets.ts'
+import { DATE_TIME, isScope, type Scope } from '../../domain/token.ts'
+import { type Fault, type Parameter, ParameterReader, type ParameterSchema } from './head.ts'
 
 export const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 

@@ -1,6 +1,6 @@
 import type { ChangeEntry, ChangeLog, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
-import type { QueryClient } from '../read/query-client.ts'
-import { changesOf } from './change-columns.ts'
+import { changesOf } from '../change-log/change-columns.ts'
+import type { QueryClient } from './query-client.ts'
 
 /** The log of changes for clients. The thread for queries reads it. */
 export class SqliteChangeLog implements ChangeLog {

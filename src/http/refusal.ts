@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { AppError, type AppErrorOptions, type ErrorNumber } from '../../domain/errors.ts'
-import type { Actor } from '../../domain/token.ts'
+import { AppError, type AppErrorOptions, type ErrorNumber } from '../domain/errors.ts'
+import type { Actor } from '../domain/token.ts'
 
 interface HttpErrorOptions extends AppErrorOptions {
   readonly headers: Readonly<Record<string, string>>
