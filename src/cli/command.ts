@@ -1,7 +1,6 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { readAsset } from '../base/assets.ts'
-import { environmentName, retirement, SETTINGS, type SettingValues } from '../settings/config.ts'
-import { RETIRED } from '../settings/limits.ts'
+import { environmentName, SETTINGS, type SettingValues } from '../settings/config.ts'
 
 /** The flags that several commands share. */
 export interface Flags {
@@ -72,12 +71,6 @@ export class ProgramCommand extends Command {
       const heading = HEADINGS[key]
       if (heading !== undefined) this.optionsGroup(`${heading}:`)
       this.#addSetting(key)
-    }
-    for (const [flag, instead] of Object.entries(RETIRED)) {
-      const refuse = () => {
-        throw new InvalidArgumentError(`It ${retirement(instead)}.`)
-      }
-      this.addOption(new Option(`--${flag} <VALUE>`).hideHelp().argParser(refuse))
     }
     return this.optionsGroup('Options:').settings()
   }

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../base/operator-error.ts'
-import { type Config, environmentName, retirement, SETTINGS, shownStore } from '../settings/config.ts'
-import { RETIRED } from '../settings/limits.ts'
+import { type Config, environmentName, SETTINGS, shownStore } from '../settings/config.ts'
 import { onFile } from './plant-files.ts'
 
 /** The default file, in the working directory. */
@@ -75,8 +74,6 @@ export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | unde
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
-  const retired = Object.entries(RETIRED).find(([flag]) => environmentName(flag) === name)
-  if (retired !== undefined) return `${name} ${retirement(retired[1])}`
   if (isOurs && name.startsWith('OTEL_'))
     return `${name} belongs into the environment of Node.js, which loads the traces`
   const hint = hintAt(name)

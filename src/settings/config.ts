@@ -2,7 +2,7 @@ import { readNetworks } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { isJwt } from '../domain/token.ts'
 import { IDENTITY_PROVIDER } from './identity-provider.ts'
-import { LIMITS, type Limits, RETIRED } from './limits.ts'
+import { LIMITS, type Limits } from './limits.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
   atLeast,
@@ -215,7 +215,7 @@ export function readConfig(
   use: TokenUse = 'server',
   others: readonly string[] = [],
 ): Config {
-  const faults = [...others, ...(use === 'server' ? retiredIn(environment) : [])]
+  const faults = [...others]
   const texts: Record<string, string | undefined> = {}
   const entries = Object.entries(SETTINGS).map(([key, setting]: [string, Setting<unknown>]) => {
     const variable = environmentName(setting.flag)
@@ -237,15 +237,6 @@ export function readConfig(
   if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
   return Object.freeze({ ...LIMITS, ...derivedFrom(values), ...values })
 }
-
-/** Names each variable that was a setting of an earlier version, and what replaces it. */
-const retiredIn = (environment: NodeJS.ProcessEnv): string[] =>
-  Object.entries(RETIRED).flatMap(([flag, instead]) => {
-    const name = environmentName(flag)
-    return environment[name] ? [`${name}: ${retirement(instead)}`] : []
-  })
-
-export const retirement = (instead: string): string => `is no setting any more: ${instead}`
 
 /** Settings that mean nothing without another one. */
 const NEEDS: { readonly [Key in keyof SettingValues]?: keyof SettingValues } = {

@@ -56,39 +56,3 @@ export const LIMITS = {
 
 /** Tests make them smaller. */
 export type Limits = { readonly [Name in keyof typeof LIMITS]: (typeof LIMITS)[Name] }
-
-/** Settings of before, by their flags, and what replaces each. The start refuses them. */
-export const RETIRED: Readonly<Record<string, string>> = {
-  'metrics-host': '--metrics-port takes HOST:PORT',
-  docs: '--page switches the page at /docs as well',
-  'store-search-connections': 'searches may use a third of --store-connections',
-  'store-long-connections': 'exports and dry runs may use a third of --store-connections',
-  'header-limit': 'it is 16 KiB',
-  'nesting-limit': 'it is 32',
-  'unread-limit': 'it is 256 MiB',
-  'compression-limit': 'it is 16 MiB',
-  'pipeline-limit': 'it is 32 MiB',
-  'body-memory': 'it is 256 MiB',
-  'log-buffer': 'it is 1 MiB',
-  'audit-buffer': 'it is 8 MiB',
-  'headers-timeout': 'it is a third of --request-timeout',
-  'descriptor-reserve': 'it is 256, at most half of the open files of the process',
-  'max-waiting': 'it is 10,000',
-  'max-delay': 'it is 5 seconds',
-  'max-memory': "it is two thirds of the machine's or the container's memory",
-  'max-searches-per-token': 'it is half of --max-searches',
-  'search-queue': 'it is 1,000',
-  'search-queue-per-token': 'it is 100',
-  'max-exports-per-token': 'it is half of --max-exports',
-  'export-timeout': 'it is 30 minutes',
-  'max-imports-per-token': 'it is half of --max-imports',
-  'max-dry-runs': 'it is half of --max-imports',
-  'max-dry-runs-per-token': 'it is a quarter of --max-imports',
-  'max-patches': 'it is 16',
-  'max-tokens': 'it is 10,000',
-  'max-ended-tokens': 'it is 10,000',
-  'change-queue': 'it is 100',
-  'change-queue-per-token': 'it is 20',
-  'least-speed': 'it is 1 KiB per second',
-  'auth-failure-limit': 'it is 60',
-}

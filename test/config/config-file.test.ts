@@ -48,7 +48,6 @@ test('serve refuses a settings file with a list of all its faults, and opens not
   const wrong: [string | Buffer, RegExp][] = [
     ['PLANTSTORE_PROT=1', /plants\.conf: no setting is called PLANTSTORE_PROT \(did you mean PLANTSTORE_PORT\?\)/],
     ['PLANSTORE_PORT=1', /no setting is called PLANSTORE_PORT \(did you mean PLANTSTORE_PORT\?\)/],
-    ['PLANTSTORE_MAX_TOKENS=1', /PLANTSTORE_MAX_TOKENS is no setting any more: it is 10,000$/],
     ['OTEL_SERVICE_NAME=a', /OTEL_SERVICE_NAME belongs into the environment of Node\.js/],
     ['SOMETHING_ELSE=1', /no setting is called SOMETHING_ELSE$/],
     ['\nport 9000\n', /line 2 is not NAME=value/],
@@ -67,9 +66,6 @@ test('serve refuses a settings file with a list of all its faults, and opens not
   }
   assert.throws(() => readConfigFile(join(folder, 'none')), /none: there is no such file/)
   assert.throws(() => readConfigFile(folder), /it is not a file/)
-  const flag = await run(t, ['serve', '--max-tokens', '5', '--store', `sqlite:${folder}/plants.db`])
-  assert.match(flag.stderr, /--max-tokens.* is invalid\. It is no setting any more: it is 10,000\./)
-  assert.equal(flag.code, 2)
   writeFileSync(file, 'PLANTSTORE_PORT=none\nPGPASSWORD=secret\n')
   const { code, stderr } = await run(t, ['serve', '--config', file, '--store', `sqlite:${folder}/plants.db`])
   assert.match(stderr, /^plantstore: PLANTSTORE_PORT: "none" is not a whole number/)

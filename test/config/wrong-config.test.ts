@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { OperatorError } from '../../src/base/operator-error.ts'
 import { environmentName, readConfig, SETTINGS, type SettingValues } from '../../src/settings/config.ts'
-import { RETIRED } from '../../src/settings/limits.ts'
 import { CASES } from './cases.ts'
 
 const KEYS = Object.keys(SETTINGS) as (keyof SettingValues)[]
@@ -104,17 +102,5 @@ suite('a wrong configuration', () => {
       ['port', 'oidc-token-type', 'oidc-token-type'],
     )
     assert.deepEqual(readConfig(audience, {}, 'client').oidcAudience, ['plants'], 'a command verifies no tokens')
-  })
-
-  test('is refused for each variable of an earlier version, with what replaces it, as the changelog says', () => {
-    const changelog = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8')
-    const upgrading = /^### Upgrading\n(.*?)^###? /ms.exec(changelog)?.[1] ?? ''
-    for (const [flag, instead] of Object.entries(RETIRED)) {
-      const name = environmentName(flag)
-      assert.equal(faultsOf({}, { [name]: '1' }).message, `${name}: is no setting any more: ${instead}`)
-      assert.doesNotThrow(() => readConfig({}, { [name]: '1' }, 'client'), 'a command needs none of them')
-      assert.doesNotThrow(() => readConfig({}, { [name]: '' }), 'an empty variable is not set')
-      assert.ok(upgrading.includes(`\`--${flag}\``), `"Upgrading" does not name --${flag}`)
-    }
   })
 })
