@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
@@ -19,6 +19,8 @@ const ASSETS = [
   'src/http/request/contract.generated.json',
   'package.json',
 ]
+/** What Node.js looks for in its own file to see that a program was written into it. */
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
 /** Makes one executable file of the program and of the Node.js that runs this script. @returns its path */
 export async function executable(out: string): Promise<string> {
@@ -28,14 +30,33 @@ export async function executable(out: string): Promise<string> {
   try {
     await bundle('packaging/executable/main.ts', join(folder, 'main.js'))
     await bundle('src/sqlite/thread.ts', join(folder, 'thread.js'))
-    const config = join(folder, 'config.json')
-    writeFileSync(config, JSON.stringify(seaConfig(folder, path)))
-    execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const [config, blob] = [join(folder, 'config.json'), join(folder, 'blob')]
+    writeFileSync(config, JSON.stringify(seaConfig(folder, blob)))
+    run('--experimental-sea-config', config)
+    copyFileSync(process.execPath, path)
     chmodSync(path, 0o755)
+    inject(blob, path)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
   return path
+}
+
+/**
+ * Writes the program into a copy of Node.js. `node --build-sea` would do so alone, but Node.js 24 lacks it. A signature
+ * of macOS ends with the change, so the copy gets a new one.
+ */
+function inject(blob: string, path: string): void {
+  const isMac = process.platform === 'darwin'
+  if (isMac) execFileSync('codesign', ['--remove-signature', path], { stdio: 'inherit' })
+  const segment = isMac ? ['--macho-segment-name', 'NODE_SEA'] : []
+  run(join(ROOT, 'node_modules/postject/dist/cli.js'), path, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE, ...segment)
+  if (isMac) execFileSync('codesign', ['--sign', '-', path], { stdio: 'inherit' })
+}
+
+/** Runs Node.js, and shows what it says only if it fails: postject warns of each section that it does not need. */
+function run(...args: readonly string[]): void {
+  execFileSync(process.execPath, args, { stdio: 'pipe' })
 }
 
 /** The configuration of the executable (https://nodejs.org/api/single-executable-applications.html). */

@@ -69,12 +69,13 @@ test('systemd-analyze rates the security of the unit as OK', (t) => {
   assert.equal(status, 0, stdout)
 })
 
-test('the image uses the Node.js that the lock file pins', () => {
+test('the image uses the Node.js that the lock file pins for Linux', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> }
   const stages = [...read('packaging/docker/Dockerfile').matchAll(/^FROM node:(\d+\.\d+\.\d+)-/gm)].map(
     ([, version]) => version,
   )
-  assert.deepEqual(new Set(stages), new Set(Object.values(optionalDependencies)))
+  const forLinux = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-linux-'))
+  assert.deepEqual(new Set(stages), new Set(forLinux.map(([, version]) => version)))
 })
 
 test('the service of the compose file has a read-only root and no capabilities, and waits for its database', () => {

