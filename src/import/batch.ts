@@ -25,7 +25,7 @@ export interface ReadOptions {
 
 export const MAX_ROWS = 1000
 
-/** Divides a file into rows. Its methods throw where the rest cannot be divided. */
+/** Divides a file into rows. Its methods throw if the file is not readable. */
 interface Divider<Row> {
   /** Yields the rows that a chunk completes. */
   divide(chunk: Buffer): Iterable<Row>

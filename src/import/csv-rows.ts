@@ -10,10 +10,15 @@ export interface CsvRow {
   /** Counted from 1 as a spreadsheet does: a cell of several lines belongs to one row. */
   readonly number: number
   readonly cells: Cells
-  /** Whether the quotation marks follow RFC 4180. Otherwise the texts of the cells may not be the intended ones. */
-  readonly isWellFormed: boolean
+  /** Why nobody can tell what the cells are meant to be. They are then those of the line, with its quotation marks. */
+  readonly fault?: RowFault | undefined
   /** Whether a line end follows. The last row of a truncated file has none. */
   readonly isEnded: boolean
+}
+
+export interface RowFault {
+  readonly error: 40001 | 41301
+  readonly message: string
 }
 
 /** The separators of cells, with their names in the plural. */
@@ -31,23 +36,32 @@ const MAX_PIECES = 1024
 /**
  * Divides CSV (RFC 4180, with CRLF or LF) into rows. It tells an empty cell from an empty text in quotes. The service
  * passes bytes as Latin-1, because decoding would silently repair invalid UTF-8; the page passes text.
+ *
+ * A quotation mark that is misplaced or not closed gives a fault to each line that its row reaches over, so that each
+ * one is counted, and no text between quotation marks is ever taken for a row.
  */
 export class CsvRows {
   /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
   separator: Separator | undefined
+  /** Whether texts may be in quotation marks. Programs that write tabs often put a text as it is. */
+  isQuoted = true
   /** The separators in the last row, while `separator` is not set. */
   readonly used = new Set<Separator>()
   readonly #limit: number
   readonly #place: 'line' | 'number'
   #state: State = 'start'
   #cells: (string | undefined)[] = []
+  /** Cells before this one have lost the quotation marks around them. */
+  #unquoted = 0
   #rest: string[] = []
   #isWellFormed = true
+  #isTooLarge = false
   #line = 1
   #number = 1
   #lineFeeds = 0
-  /** Characters of the row in earlier chunks. */
+  /** Characters of the row in earlier chunks, and the last one of them. */
   #length = 0
+  #last: number | undefined
 
   /**
    * @param limit the most characters of a row
@@ -58,16 +72,13 @@ export class CsvRows {
     this.#place = place
   }
 
-  /**
-   * Yields the rows that a chunk completes.
-   *
-   * @throws AppError 41301 after a row that exceeds the limit
-   */
+  /** Yields the rows that a chunk completes. */
   *divide(chunk: string): Generator<CsvRow, void> {
     let cell = 0
     let row = -this.#length
     let state = this.#state
     let separator = codeOf(this.separator)
+    const isQuoted = this.isQuoted
     for (let i = 0; i < chunk.length; i++) {
       const c = chunk.charCodeAt(i)
       if (state === 'quoted') {
@@ -83,12 +94,13 @@ export class CsvRows {
           if (separator === undefined) this.used.add(String.fromCharCode(c) as Separator)
           continue
         }
-        if (i - row > this.#limit) throw this.#tooLarge()
-        yield this.#takeRow(true)
+        if (i - row > this.#limit) this.#drop()
+        if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(true)
+        else yield* this.#takeLines(true)
         row = i + 1
         separator = codeOf(this.separator)
         this.used.clear()
-      } else if (c === QUOTE) {
+      } else if (c === QUOTE && isQuoted) {
         if (state === 'start' || state === 'quote') {
           state = 'quoted'
         } else {
@@ -104,27 +116,25 @@ export class CsvRows {
     }
     this.#state = state
     this.#length = chunk.length - row
-    if (this.#length > this.#limit) throw this.#tooLarge()
-    if (cell < chunk.length) this.#rest.push(chunk.slice(cell))
+    if (chunk.length > 0) this.#last = chunk.charCodeAt(chunk.length - 1)
+    if (this.#length > this.#limit) this.#drop()
+    if (cell < chunk.length && !this.#isTooLarge) this.#rest.push(chunk.slice(cell))
     if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join('')]
   }
 
-  /**
-   * Yields the last row, if no line end follows it.
-   *
-   * @throws AppError 40001 when a quotation mark is not closed
-   */
+  /** Yields the last row, if no line end follows it. */
   *end(): Generator<CsvRow, void> {
-    if (this.#state === 'quoted') {
-      throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`)
-    }
-    if (this.#state === 'start' && this.#cells.length === 0) return
-    if (this.#state === 'return') this.#isWellFormed = false
-    this.#endCell('', this.#state, false)
-    yield this.#takeRow(false)
+    const state = this.#state
+    if (state === 'start' && this.#cells.length === 0 && !this.#isTooLarge) return
+    const isOpen = state === 'quoted'
+    if (isOpen || state === 'return') this.#isWellFormed = false
+    this.#endCell('', state, false)
+    if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(false)
+    else yield* this.#takeLines(false, isOpen)
   }
 
   #endCell(end: string, state: State, isLast: boolean): void {
+    if (this.#isTooLarge) return
     let raw = end
     if (this.#rest.length > 0) {
       raw = this.#rest.join('') + end
@@ -138,35 +148,85 @@ export class CsvRows {
     } else {
       if (state === 'return' && !isLast) this.#isWellFormed = false
       this.#cells.push(raw.slice(1, state === 'return' ? -2 : -1).replaceAll('""', '"'))
+      this.#unquoted = this.#cells.length
     }
   }
 
   #takeRow(isEnded: boolean): CsvRow {
-    const row = {
-      line: this.#line,
-      number: this.#number,
-      cells: this.#cells,
-      isWellFormed: this.#isWellFormed,
-      isEnded,
-    }
+    const row = { line: this.#line, number: this.#number, cells: this.#cells, isEnded }
     this.#line += 1 + this.#lineFeeds
     this.#number += 1
     this.#cells = []
+    this.#unquoted = 0
     this.#lineFeeds = 0
-    this.#isWellFormed = true
     return row
   }
 
-  #row(): string {
-    return this.#place === 'line' ? `the row at line ${this.#line}` : `row ${this.#number}`
+  /** Yields the lines of a row with a fault, without blank ones. If the row is too large, their cells are gone. */
+  *#takeLines(isEnded: boolean, isOpen = false): Generator<CsvRow, void> {
+    const [error, own, ofOther] = this.#fault(isOpen)
+    const name = this.#place === 'line' ? `the row at line ${this.#line}` : `row ${this.#number}`
+    const others = `the quotation marks of ${name} reach over this line: ${ofOther}`
+    let message = own
+    const count = this.#lineFeeds + (isOpen && this.#last === LF ? 0 : 1)
+    for (const cells of this.#isTooLarge ? emptyLines(count) : linesOf(this.#text, this.separator)) {
+      if (!cells.every(isNothing) || this.#isTooLarge) {
+        yield { line: this.#line, number: this.#number, cells, fault: { error, message }, isEnded }
+      }
+      message = others
+      this.#line += 1
+      this.#number += 1
+    }
+    this.#cells = []
+    this.#unquoted = 0
+    this.#lineFeeds = 0
+    this.#isWellFormed = true
+    this.#isTooLarge = false
   }
 
-  #tooLarge(): AppError {
-    const unit = this.#place === 'line' ? 'bytes' : 'characters'
-    const reason = `is larger than ${this.#limit} ${unit}, or has an unclosed quotation mark`
-    return new AppError(41301, `${this.#row()} ${reason}; the rows after it cannot be read`)
+  /** The fault of a row, as its own line and as each other line says it. */
+  #fault(isOpen: boolean): readonly [error: RowFault['error'], own: string, ofOther: string] {
+    if (this.#isTooLarge) {
+      const size = `larger than ${this.#limit} ${this.#place === 'line' ? 'bytes' : 'characters'}`
+      const cause = this.#lineFeeds > 0 ? `${size}, or has an unclosed quotation mark` : size
+      return [41301, `the row is ${cause}`, `that row is ${cause}`]
+    }
+    return isOpen
+      ? [40001, `a quotation mark is not closed: ${QUOTE_RULE}`, 'one of them is not closed']
+      : [40001, `a quotation mark is misplaced: ${QUOTE_RULE}`, 'one of them is misplaced']
+  }
+
+  /** The text of a row with a fault. */
+  get #text(): string {
+    const textOf = (cell: string, at: number): string => (at < this.#unquoted ? cellOf(cell, this.separator) : cell)
+    const raw = this.#cells.map((cell, at) => (cell === undefined ? '' : textOf(cell, at)))
+    return raw.join(this.separator ?? ',')
+  }
+
+  /** Forgets the text of a row that is too large. */
+  #drop(): void {
+    this.#isTooLarge = true
+    this.#cells = []
+    this.#rest = []
   }
 }
+
+/** Divides the text of a row into its lines, and each line into cells, as if quotation marks were letters. */
+function* linesOf(text: string, separator: Separator = ','): Generator<Cells, void> {
+  for (let from = 0; from <= text.length; ) {
+    const lineFeed = text.indexOf('\n', from)
+    const end = lineFeed === -1 ? text.length : lineFeed
+    const line = text.charCodeAt(end - 1) === CR ? text.slice(from, end - 1) : text.slice(from, end)
+    yield line.split(separator).map((cell) => (cell === '' ? undefined : cell))
+    from = end + 1
+  }
+}
+
+function* emptyLines(count: number): Generator<Cells, void> {
+  for (let i = 0; i < count; i++) yield []
+}
+
+const QUOTE_RULE = 'put a text that contains one between quotation marks, and double those inside'
 
 const QUOTE = 0x22
 const LF = 0x0a
@@ -175,7 +235,7 @@ const CR = 0x0d
 const codeOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
 const isAnySeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
 
-export const isBlank = ({ cells, isWellFormed }: CsvRow): boolean => isWellFormed && cells.every(isNothing)
+export const isBlank = ({ cells, fault }: CsvRow): boolean => fault === undefined && cells.every(isNothing)
 
 export const isNothing = (cell: string | undefined): boolean => cell === undefined || /^[ \t]*$/.test(cell)
 
@@ -220,8 +280,8 @@ export function candidateOf(
   isComplete = true,
   textOf: (cell: string) => string = asItIs,
 ): PlantCandidate {
-  const { cells, isWellFormed } = row
-  if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE)
+  const { cells, fault } = row
+  if (fault !== undefined) throw new AppError(fault.error, fault.message)
   const surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : undefined
   if (!isComplete || surplus !== undefined) throw wrongCount(cells.length, columns, surplus && textOf(surplus))
   const text = (at: number | undefined): string | undefined => {
@@ -237,9 +297,6 @@ export function candidateOf(
 }
 
 const asItIs = (cell: string): string => cell
-
-const STRAY_QUOTE =
-  'a quotation mark is misplaced: put a text that contains one between quotation marks, and double those inside'
 
 function wrongCount(count: number, columns: number, surplus: string | undefined): AppError {
   const found = surplus === undefined ? `${count}` : `${count}, and ${shown(surplus)} has no column`

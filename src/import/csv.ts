@@ -18,7 +18,8 @@ import { textOf } from './encoding.ts'
 
 /**
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
- * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells.
+ * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells. Each other row below the header
+ * has a plant or is refused.
  */
 export function readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(rowLimitOf(textLimit))
@@ -83,13 +84,14 @@ const MAX_NAMED = 5
  * Finds the columns in the header. Ignores case and surrounding blanks of their names. Cells without a name may follow.
  *
  * @param used the separators between its cells
- * @throws AppError 40001 that names the columns of the header
+ * @throws AppError 40001 that names the columns of the header, or 41301
  */
-export function columnsOf({ cells, isWellFormed }: CsvRow, used: ReadonlySet<Separator>): Columns {
+export function columnsOf({ cells, fault }: CsvRow, used: ReadonlySet<Separator>): Columns {
+  if (fault?.error === 41301) throw new AppError(41301, `the header is not valid: ${fault.message}`)
   const names = namesIn(cells)
   const keys = names.map((name) => name.toLowerCase())
   const faults = faultsOf(names, keys)
-  if (!isWellFormed) faults.push('a quotation mark is misplaced')
+  if (fault !== undefined) faults.push('a quotation mark is misplaced')
   if (used.size > 1)
     faults.push(`it separates columns by ${[...used].map((each) => SEPARATORS[each]).join(' and by ')}`)
   if (faults.length > 0) {

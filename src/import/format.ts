@@ -27,8 +27,7 @@ export function formatOf(fileName: string): Format | undefined {
  * Reads a file of plants in pieces, in constant memory, and no faster than the caller takes the batches. Skips a byte
  * order mark at the start. A batch has the rows that a chunk has completed, at most a thousand.
  *
- * @throws AppError 40001 or 41301 after the last batch, where the rest of the file cannot be divided into rows; any
- *   error of the source
+ * @throws AppError 40001 or 41301 if the file is not readable, after the last batch; any error of the source
  */
 export function readPlants(
   format: Format,

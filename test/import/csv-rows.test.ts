@@ -7,9 +7,10 @@ import { holds } from '../support/property.ts'
 
 const LIMIT = 2 ** 20
 
-function divided(file: Buffer, pieces: number): CsvRow[] {
-  const rows = new CsvRows(LIMIT)
+function divided(file: Buffer, pieces: number, { limit = LIMIT, isQuoted = true } = {}): CsvRow[] {
+  const rows = new CsvRows(limit)
   rows.separator = ','
+  rows.isQuoted = isQuoted
   const all: CsvRow[] = []
   for (let at = 0; at < file.length; at += pieces) {
     all.push(...rows.divide(file.toString('latin1', at, at + pieces)))
@@ -17,6 +18,8 @@ function divided(file: Buffer, pieces: number): CsvRow[] {
   all.push(...rows.end())
   return all
 }
+
+const RULE = 'put a text that contains one between quotation marks, and double those inside'
 
 /** Parses the file by csv-parse; undefined if csv-parse refuses it. */
 function parsed(file: Buffer): (string | undefined)[][] | undefined {
@@ -49,7 +52,7 @@ suite('the rows of a CSV file', () => {
         } catch {
           return assert.equal(expected, undefined)
         }
-        if (expected === undefined) assert.ok(rows.some(({ isWellFormed }) => !isWellFormed))
+        if (expected === undefined) assert.ok(rows.some(({ fault }) => fault !== undefined))
         else
           assert.deepEqual(
             rows.map(({ cells }) => cells),
@@ -71,7 +74,7 @@ suite('the rows of a CSV file', () => {
           return
         }
         assert.deepEqual(divided(bytes, pieces), whole)
-        if (!whole.every(({ isWellFormed }) => isWellFormed)) return
+        if (whole.some(({ fault }) => fault !== undefined)) return
         assert.deepEqual(
           whole.map(({ number }) => number),
           whole.map((_, i) => i + 1),
@@ -84,10 +87,55 @@ suite('the rows of a CSV file', () => {
     )
   })
 
+  test('have every line of the file that is not blank, each once, whatever its quotation marks and its size', () => {
+    holds(
+      fc.property(file, fc.constantFrom(3, 9, LIMIT), fc.integer({ min: 1, max: 10 }), (bytes, limit, pieces) => {
+        const lines = bytes.toString('latin1').split('\n')
+        let next = 1
+        const skipTo = (line: number): void => {
+          for (; next < line; next++) assert.match(lines[next - 1] ?? '', /^[ \t,\r]*$/)
+          assert.equal(next, line)
+        }
+        for (const { line, cells, fault } of divided(bytes, pieces, { limit })) {
+          skipTo(line)
+          next += fault === undefined ? cells.join('').split('\n').length : 1
+        }
+        skipTo(Math.max(next, lines.length + 1))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('keep their quotation marks where a person says that these are letters', () => {
+    const rows = divided(Buffer.from('"Abies" alba,"a\n"b,c"\r\nx,""\n'), 3, { isQuoted: false })
+    const expected = [
+      ['"Abies" alba', '"a'],
+      ['"b', 'c"'],
+      ['x', '""'],
+    ]
+    assert.deepEqual(
+      rows.map(({ cells, fault }) => [cells, fault]),
+      expected.map((cells) => [cells, undefined]),
+    )
+  })
+
+  test('show what stands in each line that a fault reaches over', () => {
+    const rows = divided(Buffer.from('1,"a ""b"" c",x\n2,"a,"b"\n3,"a, "" b\n\n4,c\n'), 4)
+    assert.deepEqual(
+      rows.map(({ line, number, cells, fault }) => [line, number, cells, fault?.message]),
+      [
+        [1, 1, ['1', 'a "b" c', 'x'], undefined],
+        [2, 2, ['2', '"a', '"b"'], `a quotation mark is misplaced: ${RULE}`],
+        [3, 3, ['3', '"a', ' "" b'], `a quotation mark is not closed: ${RULE}`],
+        [5, 5, ['4', 'c'], 'the quotation marks of the row at line 3 reach over this line: one of them is not closed'],
+      ],
+    )
+  })
+
   test('are parsed in time proportional to their bytes, however small the pieces are', () => {
     const cell = Buffer.from(`"${'""\n'.repeat(100_000)}"\n`)
     const [row] = divided(cell, 1)
     assert.equal(row?.cells[0]?.length, 200_000)
-    assert.equal(row?.isWellFormed, true)
+    assert.equal(row?.fault, undefined)
   })
 })

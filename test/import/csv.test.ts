@@ -213,21 +213,40 @@ suite('a row of a CSV file is refused alone', () => {
   })
 })
 
-suite('reading a CSV file stops', () => {
-  test('at a quotation mark that is never closed, and keeps the rows before', async () => {
-    const { plants, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n4,a,b\n`)
-    assert.deepEqual(plants, [[2, plant(1n, 'a', 'b')]])
-    assert.equal(fault, '40001 the row at line 3 has an unclosed quotation mark; the rows after it cannot be read')
+suite('a CSV file whose rows have no certain end', () => {
+  test('has a refusal for each line from the quotation mark on that is never closed', async () => {
+    const { plants, refused, fault } = await readAll('csv', `${HEADER}1,a,b\n2,"a,b\n3,a,b\n\n5,a,b\n`)
+    assert.deepEqual([plants, fault], [[[2, plant(1n, 'a', 'b')]], undefined])
+    const reaches = 'the quotation marks of the row at line 3 reach over this line: one of them is not closed'
+    assert.deepEqual(
+      refused.map(([line, error]) => [line, error]),
+      [3, 4, 6].map((line) => [line, 40001]),
+    )
+    assert.match(refused[0]?.[2] ?? '', /^a quotation mark is not closed: put a text/)
+    assert.deepEqual(
+      refused.slice(1).map(([, , message]) => message),
+      [reaches, reaches],
+    )
   })
 
-  test('at a row larger than the limit, which may have an unclosed quotation mark', async () => {
-    const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}`
+  test('has a refusal for each line of a row larger than the limit, and for no other', async () => {
+    const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}"\n4,a,b\n`
     for (const pieces of [1, 50, 10_000]) {
       const { plants, refused, fault } = await readAll('csv', file, { textLimit: 100, pieces })
-      assert.deepEqual([plants, refused], [[], [[2, 41301, 'tag must have at most 100 bytes as JSON']]])
-      assert.match(fault ?? '', /^41301 the row at line 3 is larger than 264 bytes, or has an unclosed quotation mark/)
+      assert.deepEqual([plants, fault], [[[105, plant(4n, 'a', 'b')]], undefined])
+      const [first, second, third] = refused
+      assert.deepEqual(first, [2, 41301, 'tag must have at most 100 bytes as JSON'])
+      assert.match(second?.[2] ?? '', /^the row is larger than 264 bytes, or has an unclosed quotation mark$/)
+      assert.match(
+        third?.[2] ?? '',
+        /^the quotation marks of the row at line 3 reach over this line: that row is larger/,
+      )
+      assert.deepEqual(
+        refused.map(([line, error]) => [line, error]),
+        Array.from({ length: 103 }, (_, i) => [i + 2, 41301]),
+      )
       const before = await readAll('csv', file.replace(' ', '  '), { textLimit: 100, pieces })
-      assert.match(before.fault ?? '', /^41301 the row at line 2 is larger than 264 bytes/)
+      assert.equal(before.refused[0]?.[2], 'the row is larger than 264 bytes')
     }
   })
 
@@ -251,9 +270,12 @@ suite('reading a CSV file stops', () => {
     )
   })
 
-  test('at a row with more separators than the limit has bytes', async () => {
-    const { fault } = await readAll('csv', `${HEADER}${','.repeat(5000)}`, { textLimit: 1000, pieces: 100 })
-    assert.match(fault ?? '', /^41301 the row at line 2 is larger than 2064 bytes/)
+  test('refuses a row with more separators than the limit has bytes, and a header', async () => {
+    const commas = ','.repeat(5000)
+    const { refused } = await readAll('csv', `${HEADER}${commas}`, { textLimit: 1000, pieces: 100 })
+    assert.deepEqual(refused, [[2, 41301, 'the row is larger than 2064 bytes']])
+    const { fault } = await readAll('csv', commas, { textLimit: 1000, pieces: 100 })
+    assert.equal(fault, '41301 the header is not valid: the row is larger than 2064 bytes')
   })
 })
 

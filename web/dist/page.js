@@ -3988,19 +3988,25 @@ var MAX_PIECES = 1024;
 var CsvRows = class {
   /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
   separator;
+  /** Whether texts may be in quotation marks. Programs that write tabs often put a text as it is. */
+  isQuoted = true;
   /** The separators in the last row, while `separator` is not set. */
   used = /* @__PURE__ */ new Set();
   #limit;
   #place;
   #state = "start";
   #cells = [];
+  /** Cells before this one have lost the quotation marks around them. */
+  #unquoted = 0;
   #rest = [];
   #isWellFormed = true;
+  #isTooLarge = false;
   #line = 1;
   #number = 1;
   #lineFeeds = 0;
-  /** Characters of the row in earlier chunks. */
+  /** Characters of the row in earlier chunks, and the last one of them. */
   #length = 0;
+  #last;
   /**
    * @param limit the most characters of a row
    * @param place how errors name a row: by its line, or by its number
@@ -4009,16 +4015,13 @@ var CsvRows = class {
     this.#limit = limit;
     this.#place = place2;
   }
-  /**
-   * Yields the rows that a chunk completes.
-   *
-   * @throws AppError 41301 after a row that exceeds the limit
-   */
+  /** Yields the rows that a chunk completes. */
   *divide(chunk) {
     let cell = 0;
     let row = -this.#length;
     let state = this.#state;
     let separator = codeOf(this.separator);
+    const isQuoted = this.isQuoted;
     for (let i5 = 0; i5 < chunk.length; i5++) {
       const c5 = chunk.charCodeAt(i5);
       if (state === "quoted") {
@@ -4034,12 +4037,13 @@ var CsvRows = class {
           if (separator === void 0) this.used.add(String.fromCharCode(c5));
           continue;
         }
-        if (i5 - row > this.#limit) throw this.#tooLarge();
-        yield this.#takeRow(true);
+        if (i5 - row > this.#limit) this.#drop();
+        if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(true);
+        else yield* this.#takeLines(true);
         row = i5 + 1;
         separator = codeOf(this.separator);
         this.used.clear();
-      } else if (c5 === QUOTE) {
+      } else if (c5 === QUOTE && isQuoted) {
         if (state === "start" || state === "quote") {
           state = "quoted";
         } else {
@@ -4055,25 +4059,23 @@ var CsvRows = class {
     }
     this.#state = state;
     this.#length = chunk.length - row;
-    if (this.#length > this.#limit) throw this.#tooLarge();
-    if (cell < chunk.length) this.#rest.push(chunk.slice(cell));
+    if (chunk.length > 0) this.#last = chunk.charCodeAt(chunk.length - 1);
+    if (this.#length > this.#limit) this.#drop();
+    if (cell < chunk.length && !this.#isTooLarge) this.#rest.push(chunk.slice(cell));
     if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join("")];
   }
-  /**
-   * Yields the last row, if no line end follows it.
-   *
-   * @throws AppError 40001 when a quotation mark is not closed
-   */
+  /** Yields the last row, if no line end follows it. */
   *end() {
-    if (this.#state === "quoted") {
-      throw new AppError(40001, `${this.#row()} has an unclosed quotation mark; the rows after it cannot be read`);
-    }
-    if (this.#state === "start" && this.#cells.length === 0) return;
-    if (this.#state === "return") this.#isWellFormed = false;
-    this.#endCell("", this.#state, false);
-    yield this.#takeRow(false);
+    const state = this.#state;
+    if (state === "start" && this.#cells.length === 0 && !this.#isTooLarge) return;
+    const isOpen2 = state === "quoted";
+    if (isOpen2 || state === "return") this.#isWellFormed = false;
+    this.#endCell("", state, false);
+    if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(false);
+    else yield* this.#takeLines(false, isOpen2);
   }
   #endCell(end2, state, isLast) {
+    if (this.#isTooLarge) return;
     let raw = end2;
     if (this.#rest.length > 0) {
       raw = this.#rest.join("") + end2;
@@ -4087,38 +4089,80 @@ var CsvRows = class {
     } else {
       if (state === "return" && !isLast) this.#isWellFormed = false;
       this.#cells.push(raw.slice(1, state === "return" ? -2 : -1).replaceAll('""', '"'));
+      this.#unquoted = this.#cells.length;
     }
   }
   #takeRow(isEnded) {
-    const row = {
-      line: this.#line,
-      number: this.#number,
-      cells: this.#cells,
-      isWellFormed: this.#isWellFormed,
-      isEnded
-    };
+    const row = { line: this.#line, number: this.#number, cells: this.#cells, isEnded };
     this.#line += 1 + this.#lineFeeds;
     this.#number += 1;
     this.#cells = [];
+    this.#unquoted = 0;
     this.#lineFeeds = 0;
-    this.#isWellFormed = true;
     return row;
   }
-  #row() {
-    return this.#place === "line" ? `the row at line ${this.#line}` : `row ${this.#number}`;
+  /** Yields the lines of a row with a fault, without blank ones. If the row is too large, their cells are gone. */
+  *#takeLines(isEnded, isOpen2 = false) {
+    const [error, own, ofOther] = this.#fault(isOpen2);
+    const name = this.#place === "line" ? `the row at line ${this.#line}` : `row ${this.#number}`;
+    const others = `the quotation marks of ${name} reach over this line: ${ofOther}`;
+    let message = own;
+    const count = this.#lineFeeds + (isOpen2 && this.#last === LF ? 0 : 1);
+    for (const cells of this.#isTooLarge ? emptyLines(count) : linesOf2(this.#text, this.separator)) {
+      if (!cells.every(isNothing) || this.#isTooLarge) {
+        yield { line: this.#line, number: this.#number, cells, fault: { error, message }, isEnded };
+      }
+      message = others;
+      this.#line += 1;
+      this.#number += 1;
+    }
+    this.#cells = [];
+    this.#unquoted = 0;
+    this.#lineFeeds = 0;
+    this.#isWellFormed = true;
+    this.#isTooLarge = false;
   }
-  #tooLarge() {
-    const unit = this.#place === "line" ? "bytes" : "characters";
-    const reason = `is larger than ${this.#limit} ${unit}, or has an unclosed quotation mark`;
-    return new AppError(41301, `${this.#row()} ${reason}; the rows after it cannot be read`);
+  /** The fault of a row, as its own line and as each other line says it. */
+  #fault(isOpen2) {
+    if (this.#isTooLarge) {
+      const size = `larger than ${this.#limit} ${this.#place === "line" ? "bytes" : "characters"}`;
+      const cause = this.#lineFeeds > 0 ? `${size}, or has an unclosed quotation mark` : size;
+      return [41301, `the row is ${cause}`, `that row is ${cause}`];
+    }
+    return isOpen2 ? [40001, `a quotation mark is not closed: ${QUOTE_RULE}`, "one of them is not closed"] : [40001, `a quotation mark is misplaced: ${QUOTE_RULE}`, "one of them is misplaced"];
+  }
+  /** The text of a row with a fault. */
+  get #text() {
+    const textOf2 = (cell, at2) => at2 < this.#unquoted ? cellOf(cell, this.separator) : cell;
+    const raw = this.#cells.map((cell, at2) => cell === void 0 ? "" : textOf2(cell, at2));
+    return raw.join(this.separator ?? ",");
+  }
+  /** Forgets the text of a row that is too large. */
+  #drop() {
+    this.#isTooLarge = true;
+    this.#cells = [];
+    this.#rest = [];
   }
 };
+function* linesOf2(text, separator = ",") {
+  for (let from = 0; from <= text.length; ) {
+    const lineFeed = text.indexOf("\n", from);
+    const end2 = lineFeed === -1 ? text.length : lineFeed;
+    const line = text.charCodeAt(end2 - 1) === CR ? text.slice(from, end2 - 1) : text.slice(from, end2);
+    yield line.split(separator).map((cell) => cell === "" ? void 0 : cell);
+    from = end2 + 1;
+  }
+}
+function* emptyLines(count) {
+  for (let i5 = 0; i5 < count; i5++) yield [];
+}
+var QUOTE_RULE = "put a text that contains one between quotation marks, and double those inside";
 var QUOTE = 34;
 var LF = 10;
 var CR = 13;
 var codeOf = (separator) => separator?.charCodeAt(0);
 var isAnySeparator = (c5) => c5 === 44 || c5 === 59 || c5 === 9;
-var isBlank = ({ cells, isWellFormed }) => isWellFormed && cells.every(isNothing);
+var isBlank = ({ cells, fault }) => fault === void 0 && cells.every(isNothing);
 var isNothing = (cell) => cell === void 0 || /^[ \t]*$/.test(cell);
 function separatorRow({ cells }, used) {
   const [first = "", ...others] = cells;
@@ -4131,8 +4175,8 @@ var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0
 `;
 var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf2 = asItIs) {
-  const { cells, isWellFormed } = row;
-  if (!isWellFormed) throw new AppError(40001, STRAY_QUOTE);
+  const { cells, fault } = row;
+  if (fault !== void 0) throw new AppError(fault.error, fault.message);
   const surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : void 0;
   if (!isComplete || surplus !== void 0) throw wrongCount(cells.length, columns, surplus && textOf2(surplus));
   const text = (at2) => {
@@ -4147,7 +4191,6 @@ function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf2
   };
 }
 var asItIs = (cell) => cell;
-var STRAY_QUOTE = "a quotation mark is misplaced: put a text that contains one between quotation marks, and double those inside";
 function wrongCount(count, columns, surplus) {
   const found = surplus === void 0 ? `${count}` : `${count}, and ${shown2(surplus)} has no column`;
   return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found}`);
