@@ -11,7 +11,9 @@ over the variable, the variable over the file, and the file over the default. An
 \`NAME=value\`, with the name of the variable and quotes around a value with spaces, or a comment after \`#\`. The file may
 also hold variables of PostgreSQL's clients, such as PGPASSWORD. The program refuses a name that is no setting, and
 suggests the nearest one; \`.env\` may also hold names of other programs. It only warns of such a name in the
-environment, because platforms set some on their own.
+environment, because platforms set some on their own. Kubernetes, beside a Service named \`plantstore\`, sets
+PLANTSTORE_PORT to an address such as \`tcp://10.0.0.11:8080\`: a variable that begins with \`tcp://\`, \`udp://\` or
+\`sctp://\` counts as not set, with a warning too.
 
 \`plantstore serve --print-config\` prints every setting and its source, without secrets, in the form of such a file. On
 SIGHUP, a service that does not run in a terminal reads the file again: it applies the log level, and its log names the

@@ -132,6 +132,32 @@ test('commands and the log of the service report variables with misspelt names',
   await program.tells(/"level":40,.*no setting has this name/)
 })
 
+test('a start and commands ignore what Kubernetes sets beside a Service named plantstore, and say so', async (t) => {
+  const folder = tempFolder(t)
+  // https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables
+  const env = {
+    PLANTSTORE_SERVICE_HOST: '10.0.0.11',
+    PLANTSTORE_PORT: 'tcp://10.0.0.11:8080',
+    PLANTSTORE_METRICS_PORT: 'udp://10.0.0.12:9090',
+    PLANTSTORE_LOG_LEVEL: 'info',
+    PLANTSTORE_STORE: `sqlite:${join(folder, 'plants.db')}`,
+  }
+  const told =
+    /no setting has this name: PLANTSTORE_SERVICE_HOST; .* of a Service: PLANTSTORE_METRICS_PORT, PLANTSTORE_PORT/
+  const { program } = await startServer(t, folder, [], { env })
+  await program.tells(told)
+  for (const args of [
+    ['token', 'list'],
+    ['backup', 'copy.db'],
+    ['serve', '--print-config'],
+  ]) {
+    const { code, stderr } = await run(t, args, { cwd: folder, env })
+    assert.deepEqual([code, told.test(stderr.split('\n')[0] ?? '')], [0, true], stderr)
+  }
+  const { stdout } = await run(t, ['serve', '--print-config'], { cwd: folder, env })
+  assert.match(stdout, /^PLANTSTORE_PORT=8080 {2}# default$/m)
+})
+
 test('the service writes the banner to standard output, and its log as JSON to standard error', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
   await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })

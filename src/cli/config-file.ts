@@ -119,16 +119,31 @@ const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
 const MAX_TYPOS = 3
 
 /**
- * A sentence that names the variables with the prefix of settings that are no settings; undefined without such a
+ * What Kubernetes sets `PLANTSTORE_PORT` to in every pod beside a Service named `plantstore`, and
+ * `PLANTSTORE_METRICS_PORT` beside one named `plantstore-metrics`. No setting has such a value.
+ */
+const SERVICE_LINK = /^(?:tcp|udp|sctp):\/\//
+
+const isServiceLink = ([name, value]: [string, string | undefined]): boolean =>
+  isSetting(name) && SERVICE_LINK.test(value ?? '')
+
+/** Leaves out variables of settings that Kubernetes has set to the address of a Service. */
+export const withoutServiceLinks = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter((entry) => !isServiceLink(entry)))
+
+/**
+ * A sentence that names the variables with the prefix of settings that count as not set; undefined without such a
  * variable. The program only warns of them, because platforms set some: Kubernetes does for a service named plantstore.
  */
-export function unknownVariables(environment: NodeJS.ProcessEnv): string | undefined {
-  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !isSetting(name))
-  if (unknown.length === 0) return undefined
-  return `ignored, as no setting has this name: ${unknown
-    .sort()
-    .map((name) => name + hintAt(name))
-    .join(', ')}`
+export function ignoredVariables(environment: NodeJS.ProcessEnv): string | undefined {
+  const ours = Object.entries(environment).filter(([name]) => name.startsWith(PREFIX))
+  const unknown = ours.filter(([name]) => !isSetting(name)).map(([name]) => name + hintAt(name))
+  const links = ours.filter(isServiceLink).map(([name]) => name)
+  const sentences = [
+    ...(unknown.length > 0 ? [`ignored, as no setting has this name: ${unknown.sort().join(', ')}`] : []),
+    ...(links.length > 0 ? [`ignored, as it holds the address of a Service: ${links.sort().join(', ')}`] : []),
+  ]
+  return sentences.length > 0 ? sentences.join('; ') : undefined
 }
 
 export const isSetting = (name: string): boolean => KNOWN.includes(name)

@@ -5,9 +5,18 @@ import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
 import { HELP, ProgramCommand, version } from './command.ts'
 import { addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
-import { configLines, parseConfigFile, readConfigFile, unknownVariables, withFile } from './config-file.ts'
+import {
+  configLines,
+  ignoredVariables,
+  parseConfigFile,
+  readConfigFile,
+  withFile,
+  withoutServiceLinks,
+} from './config-file.ts'
 import { printJson } from './output.ts'
 import { Stopped } from './signals.ts'
+
+const ENVIRONMENT = withoutServiceLinks(process.env)
 
 /** Runs one command. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -38,9 +47,9 @@ function report(error: unknown): number {
   return 1
 }
 
-function warnOfUnknown(): void {
-  const unknown = unknownVariables(process.env)
-  if (unknown !== undefined) process.stderr.write(`plantstore: ${printable(unknown)}\n`)
+function warnOfIgnored(): void {
+  const ignored = ignoredVariables(process.env)
+  if (ignored !== undefined) process.stderr.write(`plantstore: ${printable(ignored)}\n`)
 }
 
 function program(): ProgramCommand {
@@ -59,7 +68,7 @@ function program(): ProgramCommand {
     )
     .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 wrong usage. "plantstore help COMMAND" describes a command.')
     .hook('preAction', (_root, action) => {
-      if (!SILENT_COMMANDS.includes(action.name())) warnOfUnknown()
+      if (!SILENT_COMMANDS.includes(action.name())) warnOfIgnored()
     })
   addServe(root)
   addTransfers(root, SURROUNDINGS)
@@ -82,7 +91,7 @@ const SURROUNDINGS: Surroundings = {
   environment: ({ config }) => environmentOf(config),
 }
 
-const environmentOf = (file: string | undefined): NodeJS.ProcessEnv => withFile(process.env, readConfigFile(file))
+const environmentOf = (file: string | undefined): NodeJS.ProcessEnv => withFile(ENVIRONMENT, readConfigFile(file))
 
 function addServe(root: ProgramCommand): void {
   root
@@ -97,14 +106,14 @@ SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeou
     .action(async ({ config: file, printConfig, ...flags }) => {
       const read = () => {
         const parsed = parseConfigFile(file)
-        return readConfig(flags, withFile(process.env, parsed), 'server', parsed?.faults)
+        return readConfig(flags, withFile(ENVIRONMENT, parsed), 'server', parsed?.faults)
       }
       const config = read()
       if (!printConfig) {
         const { serve } = await import('./serve.ts')
-        return serve(config, { notice: unknownVariables(process.env), read })
+        return serve(config, { notice: ignoredVariables(process.env), read })
       }
-      warnOfUnknown()
-      process.stdout.write(configLines(config, { flags, environment: process.env, file: readConfigFile(file) }))
+      warnOfIgnored()
+      process.stdout.write(configLines(config, { flags, environment: ENVIRONMENT, file: readConfigFile(file) }))
     })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { unknownVariables } from '../../src/cli/config-file.ts'
-import { readConfig } from '../../src/settings/config.ts'
+import { ignoredVariables, withoutServiceLinks } from '../../src/cli/config-file.ts'
+import { environmentName, readConfig, SETTINGS } from '../../src/settings/config.ts'
 
 suite('the environment', () => {
   test('provides the token of a command that talks to a service', () => {
@@ -21,6 +21,19 @@ suite('the environment', () => {
     }
   })
 
+  test('counts a setting as not set where Kubernetes gave it the address of a Service', () => {
+    for (const { flag } of Object.values(SETTINGS)) {
+      const name = environmentName(flag)
+      for (const link of ['tcp://10.0.0.11:8080', 'udp://[fd00::1]:53']) {
+        const environment = { [name]: link, PATH: '/bin' }
+        assert.deepEqual(withoutServiceLinks(environment), { PATH: '/bin' })
+        assert.equal(ignoredVariables(environment), `ignored, as it holds the address of a Service: ${name}`)
+      }
+    }
+    const kept = { PLANTSTORE_PORT: '9000', PGHOST: 'tcp://10.0.0.11' }
+    assert.deepEqual(withoutServiceLinks(kept), kept)
+  })
+
   test('is searched for misspelt settings, each with the nearest setting', () => {
     const environment = {
       PLANTSTORE_STORE: 'x',
@@ -29,9 +42,9 @@ suite('the environment', () => {
       PLANTSTORE: 'c',
       plantstore_port: 'd',
     }
-    assert.equal(unknownVariables({ PLANTSTORE_PORT: '1', PATH: '/bin' }), undefined)
+    assert.equal(ignoredVariables({ PLANTSTORE_PORT: '1', PATH: '/bin' }), undefined)
     assert.equal(
-      unknownVariables(environment),
+      ignoredVariables(environment),
       'ignored, as no setting has this name: PLANTSTORE_SERVICE_HOST, PLANTSTORE_SORE (did you mean PLANTSTORE_STORE?)',
     )
   })
