@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
+import { KEYBOARDS, pressAsScanner } from '../support/keyboards.ts'
 import {
   assertAccessible,
   assertFits,
@@ -145,6 +146,78 @@ suite('the page, for a person who scans labels,', () => {
     await heading(page, 9).waitFor()
     assert.deepEqual([...new Set(asked)], [`127.0.0.1:${service.port}`])
   })
+
+  for (const [name, keyboard] of Object.entries(KEYBOARDS)) {
+    inBrowser(
+      `asks once whether a scanner on a ${name} keyboard reads the right id, then opens its labels`,
+      async (opened) => {
+        const { page, service, address } = opened
+        await service.create({ id: -7, name: 'Dahlia merckii' })
+        await open(opened)
+        const field = page.getByLabel('Id of a label')
+        await tabTo(page, field)
+        await pressAsScanner(page, `${address}#/plant?id=8`, keyboard)
+        const accept = page.getByRole('button', { name: 'Yes, the id is 8', exact: true })
+        await accept.waitFor()
+        await page.getByRole('alert').getByText('8', { exact: true }).waitFor()
+        assert.equal(await page.getByRole('heading', { name: /^Plant/ }).count(), 0, 'the page takes the id unasked')
+        assert.equal(await field.inputValue(), '')
+        if (name === 'German') {
+          await assertAccessible(page)
+          await assertFits(page)
+        }
+        await pressOn(page, accept, 'Enter', 'Shift+Tab')
+        await heading(page, 8).waitFor()
+        await untilFocused(page, field)
+        await pressAsScanner(page, `${address}#/plant?id=7`, keyboard)
+        await heading(page, 7).waitFor()
+        // Its minus is another key, so the page asks again.
+        await pressAsScanner(page, `${address}#/plant?id=-7`, keyboard)
+        await page.getByRole('button', { name: 'Yes, the id is -7', exact: true }).click()
+        await heading(page, -7).waitFor()
+        await untilFocused(page, field)
+        await pressAsScanner(page, `http://192.168.1.20:8080/#/plant?id=9`, keyboard)
+        await page.getByRole('button', { name: 'Yes, the id is 9', exact: true }).waitFor()
+        await heading(page, -7).waitFor()
+        await pressAsScanner(page, `${address}#token=ps_secret`, keyboard)
+        await page.getByText('This code signs somebody in.').waitFor()
+
+        await page.goto(`${address}#/plants`)
+        await tabTo(page, page.locator('#search'))
+        for (const [id, plant] of [
+          [8, 'Begonia rex'],
+          [-7, 'Dahlia merckii'],
+        ] as const) {
+          await pressAsScanner(page, `${address}#/plant?id=${id}`, keyboard)
+          await page.getByRole('gridcell', { name: plant }).waitFor()
+          await until(page, `document.querySelectorAll('.plants [role=row][data-id]').length === 1`)
+        }
+      },
+    )
+  }
+
+  inBrowser(
+    'takes a label in the search field from a scanner with the same keyboard, and what it adds',
+    async (opened) => {
+      const { page, address } = opened
+      await open(opened)
+      await page.goto(`${address}#/plants`)
+      const search = page.locator('#search')
+      await tabTo(page, search)
+      for (const [typed, plant] of [
+        [`${address}#/plant?id=8`, 'Begonia rex'],
+        [`]Q1${address}#/plant?id=7`, 'Acer griseum'],
+        [`*${address}#/plant?id=9*\\n`, 'Cyclamen coum'],
+        [`${address}#/plant?id=8`.toUpperCase(), 'Begonia rex'],
+      ] as const) {
+        await page.keyboard.type(`${typed}\n`)
+        await page.getByRole('gridcell', { name: plant }).waitFor()
+        assert.equal(await search.inputValue(), typed)
+      }
+      await page.keyboard.type(`${address}#/plant?id=999\n`)
+      await page.getByText('No plant has the id 999 yet.').waitFor()
+    },
+  )
 
   inBrowser('switches the camera off when the view is left, hidden or signed out', async (opened) => {
     const { page, context, address } = opened

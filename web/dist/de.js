@@ -564,6 +564,8 @@ var de_default = catalog({
   "scan.signsIn": "Dieser Code meldet jemanden an. Er ist kein Etikett, und sein Text ist geheim.",
   "scan.elsewhere": "Dieses Etikett hat die ID {id} und eine Adresse, die dieses Gerät nicht kennt: {address}. Ist das eine frühere Adresse dieses Dienstes?",
   "scan.accept": "Etiketten mit dieser Adresse annehmen",
+  "scan.garbled": "Gelesen wird das Etikett mit der ID {id}. Steht diese Nummer auf dem Etikett? Scanner und Computer haben wohl verschiedene Tastaturbelegungen.",
+  "scan.acceptGarbled": "Ja, die ID ist {id}",
   "scan.foreign": "Dieser Code ist kein Etikett dieses Dienstes. Darin steht:",
   // Stocktakes
   "stocktake.goOn": "Mit der Inventur weitermachen",

@@ -561,6 +561,8 @@ var es_default = catalog({
   "scan.signsIn": "Este código inicia la sesión de alguien. No es una etiqueta, y su texto es secreto.",
   "scan.elsewhere": "Esta etiqueta tiene el ID {id} y una dirección que este dispositivo no conoce: {address}. ¿Es una dirección anterior de este servicio?",
   "scan.accept": "Aceptar etiquetas con esta dirección",
+  "scan.garbled": "La etiqueta leída tiene el ID {id}. ¿Es ese el número de la etiqueta? El lector y este ordenador parecen tener distribuciones de teclado distintas.",
+  "scan.acceptGarbled": "Sí, el ID es {id}",
   "scan.foreign": "Este código no es una etiqueta de este servicio. Dice:",
   // Stocktakes
   "stocktake.goOn": "Continuar el inventario",

@@ -567,6 +567,8 @@ var fr_default = catalog({
   "scan.signsIn": "Ce code connecte quelqu’un. Ce n’est pas une étiquette, et son texte est secret.",
   "scan.elsewhere": "Cette étiquette a l’ID {id}, et une adresse que cet appareil ne connaît pas : {address}. Est-ce une ancienne adresse de ce service ?",
   "scan.accept": "Accepter les étiquettes de cette adresse",
+  "scan.garbled": "L’étiquette lue porte l’ID {id}. Est-ce le numéro inscrit dessus ? La douchette et cet ordinateur semblent avoir des dispositions de clavier différentes.",
+  "scan.acceptGarbled": "Oui, l’ID est {id}",
   "scan.foreign": "Ce code n’est pas une étiquette de ce service. Il contient :",
   // Stocktakes
   "stocktake.goOn": "Continuer l’inventaire",

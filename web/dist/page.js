@@ -1391,6 +1391,8 @@ var en = {
   "scan.signsIn": "This code signs somebody in. It is no label, and its text is secret.",
   "scan.elsewhere": "This label has the id {id}, and an address that this device does not know: {address}. Is that an earlier address of this service?",
   "scan.accept": "Take labels with this address",
+  "scan.garbled": "This reads as the label with the id {id}. Is that the number on the label? The scanner and this computer seem to have different keyboard layouts.",
+  "scan.acceptGarbled": "Yes, the id is {id}",
   "scan.foreign": "This code is no label of this service. It says:",
   // Stocktakes
   "stocktake.goOn": "Go on with the stocktake",
@@ -5407,29 +5409,6 @@ function replaceJob(next) {
   job.value = next;
 }
 
-// web/src/plants/by-id.ts
-var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/;
-var MOST3 = 2n ** 63n;
-function idIn(text) {
-  const [, sign, digits] = INTEGER.exec(text) ?? [];
-  if (digits === void 0) return null;
-  const id = sign === "" ? BigInt(digits) : -BigInt(digits);
-  return id >= -MOST3 && id < MOST3 ? id : null;
-}
-var idSought = (q2) => idIn(q2.replace(/^\s*#/, ""));
-async function findById(client, { q: q2, tags }, signal2) {
-  const id = idSought(q2);
-  if (id === null) return void 0;
-  try {
-    const { plant } = await client.getPlant(id, { signal: signal2 });
-    return tags.length === 0 || plant.tag !== void 0 && tags.includes(plant.tag) ? plant : void 0;
-  } catch (error) {
-    if (isRefusal(error, 40402)) return void 0;
-    throw error;
-  }
-}
-var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
-
 // web/src/labels/chosen.ts
 var MOST_LABELS = 1e3;
 var chosen = y3([]);
@@ -5462,113 +5441,6 @@ async function addReserved(client, count) {
   add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
   return [first, last5];
 }
-
-// web/src/labels/choose-plants.tsx
-var SHOWN2 = 20;
-function ChoosePlants({ client, id, tags, text }) {
-  const q2 = useSignal(text);
-  const found = useSignal([]);
-  const hasMore = useSignal(false);
-  const fault = useSignal("");
-  const isAdding = useSignal(false);
-  const ending = w2(() => new AbortController(), []);
-  const query = { q: q2.value.trim() === "" ? void 0 : q2.value, tag: tags.length === 0 ? void 0 : tags };
-  A2(() => {
-    const choose2 = async () => {
-      try {
-        if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)]);
-      } catch (error) {
-        if (!isAbort(error)) fault.value = say("labels.unread", { id: id ?? "", why: said(error) });
-      }
-    };
-    void choose2();
-    return () => ending.abort();
-  }, [client, id, ending]);
-  A2(() => {
-    const ended3 = new AbortController();
-    const search = async () => {
-      try {
-        const listing = client.listPlants({ ...query, limit: SHOWN2 }, { signal: ended3.signal });
-        const byId = findById(client, { q: q2.value, tags }, ended3.signal);
-        const [first, { items, next }] = await Promise.all([byId, listing.page()]);
-        found.value = withFirst(first, items);
-        hasMore.value = next !== void 0;
-        fault.value = "";
-      } catch (error) {
-        if (!isAbort(error) && !ended3.signal.aborted) fault.value = said(error);
-      }
-    };
-    void search();
-    return () => ended3.abort();
-  }, [client, q2.value, tags.join("\n")]);
-  const choose = (plant, isOn) => {
-    if (!isOn) remove(plant.id);
-    else if (add([labelOf(plant)]) > 0) tellFull();
-  };
-  const chooseAll = async () => {
-    if (isAdding.value) return;
-    isAdding.value = true;
-    try {
-      const first = await findById(client, { q: q2.value, tags }, ending.signal);
-      const isFull = first !== void 0 && add([labelOf(first)]) > 0;
-      if (isFull || await addAll(client, query, ending.signal)) tellFull();
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say("labels.notAll", { why: said(error) });
-    } finally {
-      isAdding.value = false;
-    }
-  };
-  return /* @__PURE__ */ a3("fieldset", { children: [
-    /* @__PURE__ */ a3("legend", { children: say("view.plants") }),
-    /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "label-search", children: say("plants.search") }),
-      /* @__PURE__ */ a3(
-        "input",
-        {
-          id: "label-search",
-          type: "search",
-          dir: "auto",
-          autocomplete: "off",
-          spellcheck: false,
-          value: q2.value,
-          onInput: (event) => {
-            q2.value = event.currentTarget.value;
-          }
-        }
-      )
-    ] }),
-    tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a3("bdi", { children: tags.join(", ") }) }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
-      /* @__PURE__ */ a3(
-        "input",
-        {
-          type: "checkbox",
-          checked: chosen.value.length > 0 && isChosen(plant.id),
-          onChange: (event) => choose(plant, event.currentTarget.checked)
-        }
-      ),
-      /* @__PURE__ */ a3("bdi", { children: plant.name.slice(0, 200) }),
-      " ",
-      /* @__PURE__ */ a3("span", { class: "count", children: String(plant.id) })
-    ] }) }, String(plant.id))) }),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
-      found.value.length === 0 && say("plants.noMatch"),
-      hasMore.value && say("labels.first", { most: SHOWN2 })
-    ] }),
-    /* @__PURE__ */ a3(
-      "button",
-      {
-        type: "button",
-        disabled: found.value.length === 0,
-        "aria-disabled": isAdding.value,
-        onClick: () => void chooseAll(),
-        children: say(isAdding.value ? "plants.adding" : "labels.addAll")
-      }
-    )
-  ] });
-}
-var tellFull = () => tell(say("labels.full", { most: MOST_LABELS }), { isError: true });
 
 // web/src/labels/sheets.ts
 var INCH = 25.4;
@@ -5721,6 +5593,232 @@ var job2 = O(() => {
   if (chosen.value.length === 0 || faults.value.size > 0) return void 0;
   return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf };
 });
+
+// web/src/plants/id.ts
+var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/;
+var MOST3 = 2n ** 63n;
+function idIn(text) {
+  const [, sign, digits] = INTEGER.exec(text) ?? [];
+  if (digits === void 0) return null;
+  const id = sign === "" ? BigInt(digits) : -BigInt(digits);
+  return id >= -MOST3 && id < MOST3 ? id : null;
+}
+var idTyped = (text) => idIn(text.replace(/^\s*#/, ""));
+
+// web/src/scan/typed-code.ts
+var LATIN = "0123456789";
+var FRENCH = `à&é"'(-è_ç`;
+var BELGIAN = `à&é"'(§è!ç`;
+var GERMAN_CAPS = '=!"§$%&/()';
+var IN_ADDRESSES = {
+  a: [
+    { digits: LATIN, minus: "[^\\p{N}]", equals: "[^\\p{N}]" },
+    { digits: GERMAN_CAPS, minus: "\\?", equals: "`" }
+  ],
+  q: [
+    { digits: FRENCH, minus: "\\)", equals: "=" },
+    { digits: BELGIAN, minus: "\\)", equals: "-" },
+    // With caps lock.
+    { digits: LATIN, minus: "[)°]", equals: "[^\\p{N}]" }
+  ]
+};
+var ALONE = [
+  { digits: LATIN, minus: "[-−]", equals: "" },
+  { digits: FRENCH, minus: "\\)", equals: "" },
+  { digits: BELGIAN, minus: "\\)", equals: "" }
+];
+var LONGEST3 = 500;
+var ADDRESS = /^.*https?.{3}.+pl([aq])nt.[iı]d/isu;
+var PREFIX = /^(?:\][a-z]\d|\*)?/i;
+var suffixAfter = (digits) => `((?:[^\\p{N}${digits}][nrt]){0,2}[^\\p{N}\\p{L}${digits}]?)`;
+var withoutMarks = (text) => text.trim().replace(PREFIX, "").replace(/(?:\\[nrt]|\*){1,3}$/i, "");
+var isPlain = (text) => /#\/plant\?id=/i.test(text);
+function garbledCode(text) {
+  const typed4 = text.trim();
+  if (typed4.length > LONGEST3 || isPlain(typed4)) return void 0;
+  const address = ADDRESS.exec(typed4);
+  const before = address?.[0] ?? PREFIX.exec(typed4)?.[0] ?? "";
+  const rest = typed4.slice(before.length).toLowerCase();
+  const layouts = address === null ? ALONE : IN_ADDRESSES[address[1]?.toLowerCase() ?? ""] ?? [];
+  const readings = layouts.map((layout) => reading(layout, rest)).filter((each) => each !== void 0);
+  const [first] = readings;
+  if (first === void 0 || readings.some(({ id }) => id !== first.id)) return void 0;
+  return { id: first.id, manner: `${before}${first.manner}` };
+}
+var isGarbledSignIn = (text) => /https?.{3}.+token.ps/isu.test(text);
+function reading({ digits, minus, equals }, rest) {
+  const own = digits.replaceAll("-", "\\-");
+  const pattern = new RegExp(`^(${equals})(${minus})?([${own}]{1,19})${suffixAfter(own)}$`, "u");
+  const [, mark = "", sign = "", number3, suffix = ""] = pattern.exec(rest) ?? [];
+  if (number3 === void 0) return void 0;
+  const latin = Array.from(number3, (digit) => digits.indexOf(digit)).join("");
+  const id = /^(?:0|[1-9]\d*)$/.test(latin) ? idIn(`${sign === "" ? "" : "-"}${latin}`) : null;
+  return id === null ? void 0 : { id, manner: `${mark}${sign}${digits}${suffix}` };
+}
+
+// web/src/scan/label-address.ts
+var KEY4 = "plantstore-label-addresses";
+var MOST4 = 10;
+var earlier = y3(kept());
+function kept() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY4) ?? "[]");
+    return Array.isArray(found) ? found.filter((each) => typeof each === "string").slice(0, MOST4) : [];
+  } catch {
+    return [];
+  }
+}
+function accept(accepted) {
+  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST4);
+  localStorage.setItem(KEY4, JSON.stringify(earlier.value));
+}
+var isOurs = (address) => [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address);
+var PLANT = /^#\/plant\?id=(-?\d{1,19})$/i;
+function codeIn(text) {
+  if (text.includes("#token=")) return { kind: "sign-in" };
+  const address = URL.parse(text);
+  const id = idIn(PLANT.exec(address?.hash ?? "")?.[1] ?? "");
+  const isForm = address !== null && /^https?:$/.test(address.protocol) && address.pathname + address.search === "/";
+  if (!isForm || id === null) return { kind: "other", text };
+  return isOurs(address.origin) ? { kind: "label", id } : { kind: "elsewhere", id, origin: address.origin };
+}
+function codeTyped(text) {
+  const id = idTyped(text);
+  if (id !== null) return { kind: "label", id };
+  const code = codeIn(withoutMarks(text));
+  if (code.kind !== "other") return code;
+  if (isGarbledSignIn(text)) return { kind: "sign-in" };
+  const garbled = garbledCode(text);
+  if (garbled === void 0) return { kind: "other", text: text.trim() };
+  return earlier.value.includes(garbled.manner) ? { kind: "label", id: garbled.id } : { kind: "garbled", ...garbled };
+}
+
+// web/src/plants/by-id.ts
+function idSought(q2) {
+  const id = idTyped(q2);
+  if (id !== null) return id;
+  const code = /http/i.test(q2) ? codeTyped(q2) : void 0;
+  return code !== void 0 && "id" in code ? code.id : null;
+}
+async function findById(client, { q: q2, tags }, signal2) {
+  const id = idSought(q2);
+  if (id === null) return void 0;
+  try {
+    const { plant } = await client.getPlant(id, { signal: signal2 });
+    return tags.length === 0 || plant.tag !== void 0 && tags.includes(plant.tag) ? plant : void 0;
+  } catch (error) {
+    if (isRefusal(error, 40402)) return void 0;
+    throw error;
+  }
+}
+var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
+
+// web/src/labels/choose-plants.tsx
+var SHOWN2 = 20;
+function ChoosePlants({ client, id, tags, text }) {
+  const q2 = useSignal(text);
+  const found = useSignal([]);
+  const hasMore = useSignal(false);
+  const fault = useSignal("");
+  const isAdding = useSignal(false);
+  const ending = w2(() => new AbortController(), []);
+  const query = { q: q2.value.trim() === "" ? void 0 : q2.value, tag: tags.length === 0 ? void 0 : tags };
+  A2(() => {
+    const choose2 = async () => {
+      try {
+        if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)]);
+      } catch (error) {
+        if (!isAbort(error)) fault.value = say("labels.unread", { id: id ?? "", why: said(error) });
+      }
+    };
+    void choose2();
+    return () => ending.abort();
+  }, [client, id, ending]);
+  A2(() => {
+    const ended3 = new AbortController();
+    const search = async () => {
+      try {
+        const listing = client.listPlants({ ...query, limit: SHOWN2 }, { signal: ended3.signal });
+        const byId = findById(client, { q: q2.value, tags }, ended3.signal);
+        const [first, { items, next }] = await Promise.all([byId, listing.page()]);
+        found.value = withFirst(first, items);
+        hasMore.value = next !== void 0;
+        fault.value = "";
+      } catch (error) {
+        if (!isAbort(error) && !ended3.signal.aborted) fault.value = said(error);
+      }
+    };
+    void search();
+    return () => ended3.abort();
+  }, [client, q2.value, tags.join("\n")]);
+  const choose = (plant, isOn) => {
+    if (!isOn) remove(plant.id);
+    else if (add([labelOf(plant)]) > 0) tellFull();
+  };
+  const chooseAll = async () => {
+    if (isAdding.value) return;
+    isAdding.value = true;
+    try {
+      const first = await findById(client, { q: q2.value, tags }, ending.signal);
+      const isFull = first !== void 0 && add([labelOf(first)]) > 0;
+      if (isFull || await addAll(client, query, ending.signal)) tellFull();
+    } catch (error) {
+      if (!isAbort(error)) fault.value = say("labels.notAll", { why: said(error) });
+    } finally {
+      isAdding.value = false;
+    }
+  };
+  return /* @__PURE__ */ a3("fieldset", { children: [
+    /* @__PURE__ */ a3("legend", { children: say("view.plants") }),
+    /* @__PURE__ */ a3("div", { class: "field", children: [
+      /* @__PURE__ */ a3("label", { for: "label-search", children: say("plants.search") }),
+      /* @__PURE__ */ a3(
+        "input",
+        {
+          id: "label-search",
+          type: "search",
+          dir: "auto",
+          autocomplete: "off",
+          spellcheck: false,
+          value: q2.value,
+          onInput: (event) => {
+            q2.value = event.currentTarget.value;
+          }
+        }
+      )
+    ] }),
+    tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a3("bdi", { children: tags.join(", ") }) }) }),
+    /* @__PURE__ */ a3(Fault, { text: fault.value }),
+    /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
+      /* @__PURE__ */ a3(
+        "input",
+        {
+          type: "checkbox",
+          checked: chosen.value.length > 0 && isChosen(plant.id),
+          onChange: (event) => choose(plant, event.currentTarget.checked)
+        }
+      ),
+      /* @__PURE__ */ a3("bdi", { children: plant.name.slice(0, 200) }),
+      " ",
+      /* @__PURE__ */ a3("span", { class: "count", children: String(plant.id) })
+    ] }) }, String(plant.id))) }),
+    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
+      found.value.length === 0 && say("plants.noMatch"),
+      hasMore.value && say("labels.first", { most: SHOWN2 })
+    ] }),
+    /* @__PURE__ */ a3(
+      "button",
+      {
+        type: "button",
+        disabled: found.value.length === 0,
+        "aria-disabled": isAdding.value,
+        onClick: () => void chooseAll(),
+        children: say(isAdding.value ? "plants.adding" : "labels.addAll")
+      }
+    )
+  ] });
+}
+var tellFull = () => tell(say("labels.full", { most: MOST_LABELS }), { isError: true });
 
 // web/src/labels/choose-sheet.tsx
 var KINDS3 = ["l7160", "5160", "roll", "own"];
@@ -6081,8 +6179,8 @@ function qrCodeOf(text) {
 // web/src/labels/text.ts
 var words = new Intl.Segmenter(void 0, { granularity: "word" });
 var graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" });
-var MOST4 = 600;
-var onOneLine2 = (text) => text.slice(0, MOST4).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
+var MOST5 = 600;
+var onOneLine2 = (text) => text.slice(0, MOST5).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
 function wrap(text, width, measure) {
   const lines = [];
   let isBroken = false;
@@ -6682,13 +6780,13 @@ async function create(client, sent, own, freeId) {
 }
 
 // web/src/plants/tag-suggestions.tsx
-var MOST5 = 1e3;
+var MOST6 = 1e3;
 function useTags(client) {
   const tags = useSignal([]);
   A2(() => {
     if (client === void 0) return;
     const ending = new AbortController();
-    client.listTags({ limit: MOST5 }, { signal: ending.signal }).page().then(
+    client.listTags({ limit: MOST6 }, { signal: ending.signal }).page().then(
       ({ items }) => {
         tags.value = items;
       },
@@ -6830,8 +6928,8 @@ var PAGE_TEXT = 2 * 2 ** 20;
 var MAX_WORDS_TEXT = 2 ** 16;
 function fold(text) {
   if (isAscii(text)) return text.toLowerCase();
-  const cased = withoutMarks(text).toLowerCase().toUpperCase().toLowerCase();
-  return withoutMarks(cased).replaceAll("ς", "σ");
+  const cased = withoutMarks2(text).toLowerCase().toUpperCase().toLowerCase();
+  return withoutMarks2(cased).replaceAll("ς", "σ");
 }
 var SORT_KEY_LENGTH = 128;
 var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
@@ -6842,10 +6940,10 @@ var MARKS = new RegExp("[\\p{M}\\p{DI}]+", "gv");
 var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
 var BEYOND_ASCII = /[\u0080-\uffff]/;
 var isAscii = (text) => !BEYOND_ASCII.test(text);
-var withoutMarks = (text) => text.normalize("NFKD").replaceAll(MARKS, "");
+var withoutMarks2 = (text) => text.normalize("NFKD").replaceAll(MARKS, "");
 
 // web/src/plants/drafts.ts
-var KEY4 = "plantstore-drafts";
+var KEY5 = "plantstore-drafts";
 var MOST_NAMED = 10;
 var drafts = y3(stored());
 function putDraft(draft) {
@@ -6870,11 +6968,11 @@ var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
 function keep2(next) {
   drafts.value = next;
   const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }));
-  if (texts.length === 0) sessionStorage.removeItem(KEY4);
-  else sessionStorage.setItem(KEY4, JSON.stringify(texts));
+  if (texts.length === 0) sessionStorage.removeItem(KEY5);
+  else sessionStorage.setItem(KEY5, JSON.stringify(texts));
 }
 function stored() {
-  const texts = JSON.parse(sessionStorage.getItem(KEY4) ?? "[]");
+  const texts = JSON.parse(sessionStorage.getItem(KEY5) ?? "[]");
   return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
 }
 onSignOut(() => keep2(/* @__PURE__ */ new Map()));
@@ -7005,7 +7103,7 @@ function closeOnEscape(event) {
 }
 
 // web/src/plants/bulk/done.tsx
-var MOST6 = 20;
+var MOST7 = 20;
 var actions = y3([]);
 var last4 = 0;
 onSignOut(() => {
@@ -7015,7 +7113,7 @@ var plantsIn = (count) => say("plants.count", { count });
 function keepDone(client, list2, text, changes) {
   last4 += 1;
   const key = last4;
-  actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST6);
+  actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST7);
   tell(text, { action: { label: say("plants.undo"), run: () => void undo(client, list2, key) } });
 }
 async function undo(client, list2, key) {
@@ -7817,7 +7915,7 @@ async function bringBack(client, { id, name, tag }) {
 }
 
 // web/src/plants/live.ts
-var MOST7 = 200;
+var MOST8 = 200;
 var PAUSE3 = 1e4;
 function follow(client, list2, name) {
   const channel = new BroadcastChannel(`plantstore-changes-${name}`);
@@ -7872,7 +7970,7 @@ async function readStream(client, list2, channel, signal2) {
           count = 0;
         }
         count += 1;
-        if (count > MOST7) break;
+        if (count > MOST8) break;
         channel.postMessage([entry]);
         list2.follow([entry]);
       }
@@ -8404,9 +8502,9 @@ var isWanted = (value) => typeof value === "object" && value !== null && "q" in 
 // web/src/stocktake/kept-stocktake.ts
 var SET = "plantstore-stocktake";
 var FOUND = "plantstore-stocktake-found";
-var stocktake = y3(kept());
+var stocktake = y3(kept2());
 var isKept = y3(true);
-function kept() {
+function kept2() {
   const [set2, found] = [localStorage.getItem(SET), localStorage.getItem(FOUND)];
   return set2 === null || found === null ? void 0 : Stocktake.read({ set: set2, found });
 }
@@ -8433,7 +8531,7 @@ function keep4(key, text) {
 }
 addEventListener("storage", ({ key, newValue }) => {
   if (key === FOUND && newValue !== null) stocktake.value?.takeFound(newValue);
-  else if (key === SET || key === null) stocktake.value = kept();
+  else if (key === SET || key === null) stocktake.value = kept2();
 });
 onSignOut(end);
 var loss = () => {
@@ -8971,22 +9069,22 @@ function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }
 }
 
 // web/src/plants/saved-searches.ts
-var KEY5 = "plantstore-searches";
-var MOST8 = 100;
+var KEY6 = "plantstore-searches";
+var MOST9 = 100;
 var LONGEST_NAME = 100;
 var LONGEST_QUERY = 2e3;
 var isSearch = (value) => typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "query" in value && typeof value.query === "string";
-var savedSearches = y3(kept2());
-function kept2() {
+var savedSearches = y3(kept3());
+function kept3() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY5) ?? "[]");
-    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST8) : [];
+    const found = JSON.parse(localStorage.getItem(KEY6) ?? "[]");
+    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST9) : [];
   } catch {
     return [];
   }
 }
 addEventListener("storage", ({ key }) => {
-  if (key === KEY5 || key === null) savedSearches.value = kept2();
+  if (key === KEY6 || key === null) savedSearches.value = kept3();
 });
 var saveSearch = (name, filter) => keep5([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]);
 var renameSearch = ({ name, query }, next) => keep5([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]);
@@ -8994,11 +9092,11 @@ var deleteSearch = ({ name }) => keep5(without(name));
 var filterOf = ({ query }) => filterIn(new URLSearchParams(query));
 var without = (name) => savedSearches.value.filter((each) => each.name !== name.trim());
 function keep5(searches) {
-  if (searches.length > MOST8) return "full";
+  if (searches.length > MOST9) return "full";
   if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return "too-long";
   const sorted = searches.toSorted((a6, b4) => a6.name.localeCompare(b4.name));
   try {
-    localStorage.setItem(KEY5, JSON.stringify(sorted));
+    localStorage.setItem(KEY6, JSON.stringify(sorted));
   } catch {
     return "no-room";
   }
@@ -9165,7 +9263,10 @@ function SearchField({ id, q: q2, onSearch }) {
         spellcheck: false,
         dir: "auto",
         value: q2,
-        onInput: (event) => onSearch(event.currentTarget.value)
+        onInput: (event) => onSearch(event.currentTarget.value),
+        onKeyDown: ({ key, currentTarget }) => {
+          if (key === "Enter") currentTarget.select();
+        }
       }
     )
   ] });
@@ -9241,18 +9342,18 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
   const fault = useSignal("");
   const sought = useSignal("");
   const renamed = useSignal(void 0);
-  const reading = T2(0);
+  const reading2 = T2(0);
   const found = useComputed(() => {
     const part = sought.value.toLocaleLowerCase();
     return tags.value.filter(({ tag }) => tag.toLocaleLowerCase().includes(part));
   });
   const read = async (at2) => {
-    reading.current += 1;
-    const turn = reading.current;
+    reading2.current += 1;
+    const turn = reading2.current;
     fault.value = "";
     try {
       const page = await client.listTags({ limit: PAGE4 }).page(at2);
-      if (turn !== reading.current) return;
+      if (turn !== reading2.current) return;
       tags.value = at2 === void 0 ? page.items : [...tags.value, ...page.items];
       next.value = page.next;
     } catch (error) {
@@ -9492,6 +9593,11 @@ function Beginning({ onAdd }) {
     ] })
   ] });
 }
+function nothingFor(filter) {
+  const id = idSought(filter.q);
+  if (id !== null && filter.tags.length === 0) return say("stocktake.isNew", { id });
+  return say(isAll(filter) ? "plants.none" : "plants.noMatch");
+}
 function Foot({ list: list2, filter }) {
   const place2 = T2(null);
   const state = list2.state.value;
@@ -9513,7 +9619,7 @@ function Foot({ list: list2, filter }) {
     /* @__PURE__ */ a3("p", { role: "status", children: [
       state === "searching" && isEmpty && say("plants.searching"),
       state === "loading" && say("plants.readingMore"),
-      state === "whole" && isEmpty && say(isAll(filter) ? "plants.none" : "plants.noMatch"),
+      state === "whole" && isEmpty && nothingFor(filter),
       state === "whole" && !isEmpty && say("plants.all")
     ] })
   ] });
@@ -9730,42 +9836,12 @@ function SecureAddress() {
   return /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("a", { href: address, children: say("scan.openAt", { address }) }) });
 }
 
-// web/src/scan/label-address.ts
-var KEY6 = "plantstore-label-addresses";
-var MOST9 = 10;
-var earlier = y3(kept3());
-function kept3() {
-  try {
-    const found = JSON.parse(localStorage.getItem(KEY6) ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string").slice(0, MOST9) : [];
-  } catch {
-    return [];
-  }
-}
-function acceptOrigin(accepted) {
-  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST9);
-  localStorage.setItem(KEY6, JSON.stringify(earlier.value));
-}
-var isOurs = (address) => [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address);
-var PLANT = /^#\/plant\?id=(-?\d{1,19})$/;
-function codeIn(text) {
-  if (text.includes("#token=")) return { kind: "sign-in" };
-  const address = URL.parse(text);
-  const id = idIn(PLANT.exec(address?.hash ?? "")?.[1] ?? "");
-  const isForm = address !== null && /^https?:$/.test(address.protocol) && address.pathname + address.search === "/";
-  if (!isForm || id === null) return { kind: "other", text };
-  return isOurs(address.origin) ? { kind: "label", id } : { kind: "elsewhere", id, origin: address.origin };
-}
-function codeTyped(text) {
-  const id = idSought(text);
-  return id === null ? codeIn(text.trim()) : { kind: "label", id };
-}
-
 // web/src/scan/read-code.tsx
 var SHOWN4 = 300;
 function ReadCode({ onLabel, hasCamera, action }) {
   const foreign2 = useSignal(void 0);
   const typed4 = useSignal("");
+  const field = T2(null);
   const take = (code) => {
     foreign2.value = code.kind === "label" ? void 0 : code;
     if (navigator.userActivation.hasBeenActive) navigator.vibrate?.(code.kind === "label" ? 60 : [60, 60, 60]);
@@ -9777,9 +9853,10 @@ function ReadCode({ onLabel, hasCamera, action }) {
       Foreign,
       {
         code: foreign2.value,
-        onAccept: (id, origin2) => {
-          focusMain();
-          acceptOrigin(origin2);
+        onAccept: (id, accepted) => {
+          if (foreign2.value?.kind === "garbled") field.current?.focus();
+          else focusMain();
+          accept(accepted);
           take({ kind: "label", id });
         }
       }
@@ -9800,6 +9877,7 @@ function ReadCode({ onLabel, hasCamera, action }) {
             "input",
             {
               id: "label-code",
+              ref: field,
               autocomplete: "off",
               spellcheck: false,
               placeholder: say("scan.idHint"),
@@ -9826,6 +9904,12 @@ function Foreign({ code, onAccept }) {
         address: /* @__PURE__ */ a3("bdi", { class: "foreign", children: code.origin.slice(0, SHOWN4) })
       }) }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: () => onAccept(code.id, code.origin), children: say("scan.accept") })
+    ] });
+  }
+  if (code.kind === "garbled") {
+    return /* @__PURE__ */ a3("div", { role: "alert", class: "foreign-code", children: [
+      /* @__PURE__ */ a3("p", { children: sayWith("scan.garbled", { id: /* @__PURE__ */ a3("strong", { children: String(code.id) }) }) }),
+      /* @__PURE__ */ a3("button", { type: "button", onClick: () => onAccept(code.id, code.manner), children: say("scan.acceptGarbled", { id: code.id }) })
     ] });
   }
   return /* @__PURE__ */ a3("div", { role: "alert", class: "foreign-code", children: [

@@ -561,6 +561,9 @@ export const en = {
   'scan.elsewhere':
     'This label has the id {id}, and an address that this device does not know: {address}. Is that an earlier address of this service?',
   'scan.accept': 'Take labels with this address',
+  'scan.garbled':
+    'This reads as the label with the id {id}. Is that the number on the label? The scanner and this computer seem to have different keyboard layouts.',
+  'scan.acceptGarbled': 'Yes, the id is {id}',
   'scan.foreign': 'This code is no label of this service. It says:',
 
   // Stocktakes

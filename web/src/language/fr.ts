@@ -563,6 +563,9 @@ export default catalog({
   'scan.elsewhere':
     'Cette étiquette a l’ID {id}, et une adresse que cet appareil ne connaît pas\u00a0: {address}. Est-ce une ancienne adresse de ce service\u00a0?',
   'scan.accept': 'Accepter les étiquettes de cette adresse',
+  'scan.garbled':
+    'L’étiquette lue porte l’ID {id}. Est-ce le numéro inscrit dessus\u00a0? La douchette et cet ordinateur semblent avoir des dispositions de clavier différentes.',
+  'scan.acceptGarbled': 'Oui, l’ID est {id}',
   'scan.foreign': 'Ce code n’est pas une étiquette de ce service. Il contient\u00a0:',
 
   // Stocktakes

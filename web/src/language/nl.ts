@@ -554,6 +554,9 @@ export default catalog({
   'scan.elsewhere':
     'Dit etiket heeft de ID {id}, en een adres dat dit apparaat niet kent: {address}. Is dat een vroeger adres van deze dienst?',
   'scan.accept': 'Etiketten met dit adres aannemen',
+  'scan.garbled':
+    'Gelezen is het etiket met ID {id}. Staat dat nummer op het etiket? De scanner en deze computer hebben zo te zien verschillende toetsenbordindelingen.',
+  'scan.acceptGarbled': 'Ja, de ID is {id}',
   'scan.foreign': 'Deze code is geen etiket van deze dienst. Er staat:',
 
   // Stocktakes

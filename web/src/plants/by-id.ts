@@ -1,20 +1,16 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { isRefusal } from '../said.ts'
+import { codeTyped } from '../scan/label-address.ts'
 import type { Filter } from './filter.ts'
+import { idTyped } from './id.ts'
 
-const INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/
-const MOST = 2n ** 63n
-
-/** Returns null if the text is no int64. */
-export function idIn(text: string): bigint | null {
-  const [, sign, digits] = INTEGER.exec(text) ?? []
-  if (digits === undefined) return null
-  const id = sign === '' ? BigInt(digits) : -BigInt(digits)
-  return id >= -MOST && id < MOST ? id : null
+/** The id that a search names, as `1234`, `#1234` or the code of a label; null if it names none. */
+export function idSought(q: string): bigint | null {
+  const id = idTyped(q)
+  if (id !== null) return id
+  const code = /http/i.test(q) ? codeTyped(q) : undefined
+  return code !== undefined && 'id' in code ? code.id : null
 }
-
-/** The id that a search names, as `1234` or `#1234`; null if it names none. */
-export const idSought = (q: string): bigint | null => idIn(q.replace(/^\s*#/, ''))
 
 /** Reads the plant whose id a search names, if it has one of the tags: the service finds words only. */
 export async function findById(

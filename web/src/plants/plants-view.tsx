@@ -10,6 +10,7 @@ import type { ViewProps } from '../views.ts'
 import { AddPlant } from './add-plant.tsx'
 import { DoneActions } from './bulk/done.tsx'
 import { SelectionBar } from './bulk/selection-bar.tsx'
+import { idSought } from './by-id.ts'
 import { PlantChanges } from './changes.ts'
 import { ExportPlants } from './export-plants.tsx'
 import { type Filter, filterIn, isAll, queryFor } from './filter.ts'
@@ -149,6 +150,13 @@ function Beginning({ onAdd }: { readonly onAdd: () => void }): JSX.Element {
   )
 }
 
+/** Says why the table is empty. */
+function nothingFor(filter: Filter): string {
+  const id = idSought(filter.q)
+  if (id !== null && filter.tags.length === 0) return say('stocktake.isNew', { id })
+  return say(isAll(filter) ? 'plants.none' : 'plants.noMatch')
+}
+
 /** Says below the last row what the list is doing, and loads the next page before the window gets there. */
 function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Filter }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
@@ -172,7 +180,7 @@ function Foot({ list, filter }: { readonly list: PlantList; readonly filter: Fil
       <p role="status">
         {state === 'searching' && isEmpty && say('plants.searching')}
         {state === 'loading' && say('plants.readingMore')}
-        {state === 'whole' && isEmpty && say(isAll(filter) ? 'plants.none' : 'plants.noMatch')}
+        {state === 'whole' && isEmpty && nothingFor(filter)}
         {state === 'whole' && !isEmpty && say('plants.all')}
       </p>
     </div>

@@ -7,7 +7,7 @@ interface SearchProps {
   readonly onSearch: (q: string) => void
 }
 
-/** The field for words of names and tags, and for ids. */
+/** The field for words of names and tags, for ids, and for the codes of labels. */
 export function SearchField({ id, q, onSearch }: SearchProps): JSX.Element {
   return (
     <>
@@ -23,6 +23,10 @@ export function SearchField({ id, q, onSearch }: SearchProps): JSX.Element {
         dir="auto"
         value={q}
         onInput={(event) => onSearch(event.currentTarget.value)}
+        onKeyDown={({ key, currentTarget }) => {
+          // A hand scanner presses it after a code, and types the next one over this one.
+          if (key === 'Enter') currentTarget.select()
+        }}
       />
     </>
   )

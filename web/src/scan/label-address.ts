@@ -1,21 +1,27 @@
 import { signal } from '@preact/signals'
 import { origin, PUBLIC_URL } from '../labels/options.ts'
-import { idIn, idSought } from '../plants/by-id.ts'
+import { idIn, idTyped } from '../plants/id.ts'
+import { garbledCode, isGarbledSignIn, withoutMarks } from './typed-code.ts'
 
 /** What the code of a label, or somebody else's code, says. */
 export type Code =
   | { readonly kind: 'label'; readonly id: bigint }
   /** Has the form of a label, under an address that this device does not know as one of this service. */
   | { readonly kind: 'elsewhere'; readonly id: bigint; readonly origin: string }
+  /** Reads as a label, typed in a manner that the person has not accepted on this device. */
+  | { readonly kind: 'garbled'; readonly id: bigint; readonly manner: string }
   /** Signs in, so nobody should see its text. */
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'other'; readonly text: string }
 
 const KEY = 'plantstore-label-addresses'
-/** The most addresses that the device keeps. A new one replaces the oldest. */
+/** The most addresses and manners that the device keeps. A new one replaces the oldest. */
 const MOST = 10
 
-/** Earlier addresses of the service that the person has named: labels outlast them. */
+/**
+ * What the person has accepted in place of the address of this service: its earlier addresses, as labels outlast them,
+ * and the manners of hand scanners.
+ */
 const earlier = signal<readonly string[]>(kept())
 
 function kept(): readonly string[] {
@@ -27,8 +33,8 @@ function kept(): readonly string[] {
   }
 }
 
-/** From now on, labels with this address are labels of this service. */
-export function acceptOrigin(accepted: string): void {
+/** From now on, labels with this address, or typed in this manner, are labels of this service. */
+export function accept(accepted: string): void {
   earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST)
   localStorage.setItem(KEY, JSON.stringify(earlier.value))
 }
@@ -37,7 +43,7 @@ const isOurs = (address: string): boolean =>
   [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address)
 
 /** The part of a label's address that names the plant, as `addressOf` in ../labels/options.ts writes it. */
-const PLANT = /^#\/plant\?id=(-?\d{1,19})$/
+const PLANT = /^#\/plant\?id=(-?\d{1,19})$/i
 
 /** Reads a code. The page never opens the address in it: it takes the id only. */
 export function codeIn(text: string): Code {
@@ -51,6 +57,12 @@ export function codeIn(text: string): Code {
 
 /** Reads what a person or a hand scanner types: an id, as `1234` or `#1234`, or the whole code. */
 export function codeTyped(text: string): Code {
-  const id = idSought(text)
-  return id === null ? codeIn(text.trim()) : { kind: 'label', id }
+  const id = idTyped(text)
+  if (id !== null) return { kind: 'label', id }
+  const code = codeIn(withoutMarks(text))
+  if (code.kind !== 'other') return code
+  if (isGarbledSignIn(text)) return { kind: 'sign-in' }
+  const garbled = garbledCode(text)
+  if (garbled === undefined) return { kind: 'other', text: text.trim() }
+  return earlier.value.includes(garbled.manner) ? { kind: 'label', id: garbled.id } : { kind: 'garbled', ...garbled }
 }

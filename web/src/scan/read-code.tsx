@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
 import { focusMain } from '../focus.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { Camera } from './camera-view.tsx'
-import { acceptOrigin, type Code, codeIn, codeTyped } from './label-address.ts'
+import { accept, type Code, codeIn, codeTyped } from './label-address.ts'
 
 interface ReadProps {
   /** Called with the id of each label that is read or typed. */
@@ -22,6 +23,7 @@ const SHOWN = 300
 export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element {
   const foreign = useSignal<Exclude<Code, { kind: 'label' }> | undefined>(undefined)
   const typed = useSignal('')
+  const field = useRef<HTMLInputElement>(null)
   const take = (code: Code) => {
     foreign.value = code.kind === 'label' ? undefined : code
     // The beep of a phone: people look at the plants meanwhile. Browsers refuse it before the first touch, and complain.
@@ -34,10 +36,11 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
       {foreign.value !== undefined && (
         <Foreign
           code={foreign.value}
-          onAccept={(id, origin) => {
-            // The field for ids would get the focus of the button, and the camera would wait.
-            focusMain()
-            acceptOrigin(origin)
+          onAccept={(id, accepted) => {
+            // The hand scanner goes on in the field. With the focus there, the camera waits.
+            if (foreign.value?.kind === 'garbled') field.current?.focus()
+            else focusMain()
+            accept(accepted)
             take({ kind: 'label', id })
           }}
         />
@@ -56,6 +59,7 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
         </label>
         <input
           id="label-code"
+          ref={field}
           autocomplete="off"
           spellcheck={false}
           placeholder={say('scan.idHint')}
@@ -72,7 +76,8 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
 
 interface ForeignProps {
   readonly code: Exclude<Code, { kind: 'label' }>
-  readonly onAccept: (id: bigint, origin: string) => void
+  /** Called with the address, or the manner, that the person accepts. */
+  readonly onAccept: (id: bigint, accepted: string) => void
 }
 
 /** Shows a code that is no label of this service as text. Nothing of it leads anywhere. */
@@ -95,6 +100,16 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
         </p>
         <button type="button" onClick={() => onAccept(code.id, code.origin)}>
           {say('scan.accept')}
+        </button>
+      </div>
+    )
+  }
+  if (code.kind === 'garbled') {
+    return (
+      <div role="alert" class="foreign-code">
+        <p>{sayWith('scan.garbled', { id: <strong>{String(code.id)}</strong> })}</p>
+        <button type="button" onClick={() => onAccept(code.id, code.manner)}>
+          {say('scan.acceptGarbled', { id: code.id })}
         </button>
       </div>
     )

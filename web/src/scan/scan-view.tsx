@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import { idIn } from '../plants/by-id.ts'
+import { idIn } from '../plants/id.ts'
 import { OnePlant } from '../plants/plant-view.tsx'
 import { linkTo, replaceQuery, route } from '../route.ts'
 import type { ViewProps } from '../views.ts'
