@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { guess } from '../../web/src/import/guess.ts'
 import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
 import { openSheet, type Reading, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
-import { sheetsIn } from '../../web/src/import/workbook.ts'
 
 const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
   openSheet(new File([text], 'plants.csv'), chosen)
@@ -190,12 +188,4 @@ suite('the page divides a sheet into cells', () => {
       await assert.rejects(sheetOf(file), (error: Error) => message.test(error.message))
     }
   })
-})
-
-test('the page reads integers of a workbook in plain digits, also where a Java program wrote them as doubles', async () => {
-  const bytes = readFileSync(new URL('../import/fixtures/apache-poi.xlsx', import.meta.url))
-  const [sheet] = await sheetsIn(new File([bytes], 'plants.xlsx'))
-  assert.ok(sheet)
-  const lines = ['Id,Name,Tag', '1,Abies,2.5', '12345678,Betula,3', '9.007199254740993E15,Carex,x', '-7,Dryas,']
-  assert.deepEqual((await sheet.csv.text()).split('\r\n').slice(0, -1), lines)
 })

@@ -9,9 +9,11 @@ import { ENCODINGS, type Encoding } from './encoding.ts'
 import { plantIn } from './plant-row.ts'
 import type { Mode } from './run.ts'
 import type { Reading, Sheet } from './sheet.ts'
+import type { WorkbookSheet } from './workbook.ts'
 
 interface ColumnsProps {
   readonly sheet: Sheet
+  readonly workbook: WorkbookSheet | undefined
   readonly mapping: Mapping
   readonly mode: Mode
   readonly isLocked: boolean
@@ -22,11 +24,8 @@ interface ColumnsProps {
 
 /** Lets the person say how to read a file, and previews its first plants. */
 export function Columns(props: ColumnsProps): JSX.Element {
-  const { sheet, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
+  const { sheet, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
   const { encoding, separator, header } = sheet
-  /** The file that was doubtful once: what the person chose then stays in sight. */
-  const doubtful = useRef<File | undefined>(undefined)
-  if (isDoubtful(sheet)) doubtful.current = sheet.file
   const choice = (title: string, value: number | undefined, none: string, take: (at: number | undefined) => void) => (
     <Choice
       title={title}
@@ -67,6 +66,9 @@ export function Columns(props: ColumnsProps): JSX.Element {
         {choice(say('import.tagColumn'), mapping.tag, say('import.noTag'), (tag) => onMapping({ ...mapping, tag }))}
       </div>
       {mapping.name.length === 0 ? <RawPreview sheet={sheet} /> : <Preview sheet={sheet} mapping={mapping} />}
+      {workbook !== undefined && workbook.filled > 0 && (
+        <p class="note">{say('import.filled', { count: workbook.filled })}</p>
+      )}
       <div class="fields">
         <Choice
           title={say('import.existing')}
@@ -78,27 +80,38 @@ export function Columns(props: ColumnsProps): JSX.Element {
           onChange={(value) => onMode(value === 'update' ? 'update' : 'add')}
         />
       </div>
-      <details open={doubtful.current === sheet.file}>
-        <summary>
-          {say('import.readAs', { encoding: encodingName(encoding), separator: say(SEPARATORS[separator]) })}
-        </summary>
-        <p class="note">{say('import.readAsNote')}</p>
-        <div class="fields">
-          <Choice
-            title={say('import.encoding')}
-            value={encoding}
-            options={ENCODINGS.map((each) => [each, encodingName(each)])}
-            onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
-          />
-          <Choice
-            title={say('import.separator')}
-            value={separator}
-            options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
-            onChange={(value) => onReopen({ encoding, separator: value as Separator })}
-          />
-        </div>
-      </details>
+      {workbook === undefined && <ReadAs sheet={sheet} onReopen={onReopen} />}
     </fieldset>
+  )
+}
+
+/** Lets the person say how the bytes of a file are cells. A workbook says it itself. */
+function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): JSX.Element {
+  const { encoding, separator } = sheet
+  /** The file that was doubtful once: what the person chose then stays in sight. */
+  const doubtful = useRef<File | undefined>(undefined)
+  if (isDoubtful(sheet)) doubtful.current = sheet.file
+  return (
+    <details open={doubtful.current === sheet.file}>
+      <summary>
+        {say('import.readAs', { encoding: encodingName(encoding), separator: say(SEPARATORS[separator]) })}
+      </summary>
+      <p class="note">{say('import.readAsNote')}</p>
+      <div class="fields">
+        <Choice
+          title={say('import.encoding')}
+          value={encoding}
+          options={ENCODINGS.map((each) => [each, encodingName(each)])}
+          onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
+        />
+        <Choice
+          title={say('import.separator')}
+          value={separator}
+          options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
+          onChange={(value) => onReopen({ encoding, separator: value as Separator })}
+        />
+      </div>
+    </details>
   )
 }
 

@@ -10,6 +10,7 @@ import { guess } from './guess.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
 import { ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
+import type { WorkbookSheet } from './workbook.ts'
 
 export type Step =
   | { readonly kind: 'mapping' }
@@ -22,6 +23,7 @@ export type Step =
 /** The import of one sheet, from mapping its columns to the report. It outlives its view and an expired token. */
 export class ImportJob {
   readonly sheet: Sheet
+  readonly workbook: WorkbookSheet | undefined
   readonly mapping: Signal<Mapping>
   readonly mode: Signal<Mode>
   /** Whether to leave out the rows whose name and tag are stored already. */
@@ -33,8 +35,10 @@ export class ImportJob {
   #run: ImportRun | undefined
   #ending = new AbortController()
 
-  constructor(sheet: Sheet, mode: Mode) {
+  /** @param workbook the sheet of a workbook that `sheet` reads */
+  constructor(sheet: Sheet, mode: Mode, workbook?: WorkbookSheet) {
     this.sheet = sheet
+    this.workbook = workbook
     this.mapping = signal(guess(sheet.columns, sheet.preview, sheet.header !== 0))
     this.mode = signal(mode)
   }

@@ -51,6 +51,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
       </h2>
       <Columns
         sheet={sheet}
+        workbook={job.workbook}
         mapping={mapping}
         mode={job.mode.value}
         isLocked={isBusy || kind === 'done' || kind === 'broken'}

@@ -2,13 +2,15 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { say } from '../language/language.ts'
+import type { PlainKey } from '../language/texts.ts'
+import { named } from '../named.ts'
 import { PageError, said } from '../said.ts'
 import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
 import { isWorkbook, openSheet, type Reading } from './sheet.ts'
-import type { WorkbookSheet } from './workbook.ts'
+import type { WorkbookFault, WorkbookSheet } from './workbook.ts'
 
 /** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
 export function ImportView({ session }: ViewProps): JSX.Element {
@@ -16,28 +18,25 @@ export function ImportView({ session }: ViewProps): JSX.Element {
   const isOver = useSignal(false)
   /** Those of the workbook that is open. */
   const sheets = useSignal<readonly WorkbookSheet[]>([])
+  /** The file that is being read. Another one replaces it. */
+  const reading = useSignal<File | undefined>(undefined)
   const open = async (file: File | null | undefined, chosen?: Reading) => {
     if (file === null || file === undefined || refuse()) return
     fault.value = ''
+    reading.value = file
     try {
-      if (await isWorkbook(file)) return await openWorkbook(file)
-      const isOfWorkbook = sheets.value.some(({ csv }) => csv === file)
-      if (!isOfWorkbook) sheets.value = []
-      const sheet = await openSheet(file, chosen ?? (isOfWorkbook ? { separator: ',' } : {}))
-      const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
-      if (!refuse()) replaceJob(new ImportJob(sheet, mode))
+      const opened = await openFile(file, sheets.value, chosen)
+      if (reading.value !== file || refuse()) return
+      sheets.value = opened.sheets
+      replaceJob(opened.job)
     } catch (error) {
-      if (refuse()) return
+      if (reading.value !== file || refuse()) return
+      sheets.value = []
       replaceJob(undefined)
       fault.value = said(error)
+    } finally {
+      if (reading.value === file) reading.value = undefined
     }
-  }
-  const openWorkbook = async (file: File): Promise<void> => {
-    const { sheetsIn } = await import('./workbook.js')
-    sheets.value = await sheetsIn(file)
-    const [first] = sheets.value
-    if (first === undefined) throw new PageError(say('import.noCells'))
-    await open(first.csv)
   }
   /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
   const refuse = (): boolean => {
@@ -79,7 +78,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
         <input
           id="file"
           type="file"
-          accept=".csv,.tsv,.txt,text/csv,.xlsx"
+          accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm"
           disabled={isUnfinished}
           aria-describedby="file-note"
           onChange={(event) => void open(event.currentTarget.files?.[0])}
@@ -88,6 +87,9 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           {say(isUnfinished ? 'import.another' : 'import.note')}
         </p>
       </section>
+      <p role="status" class="note">
+        {reading.value !== undefined && say('import.reading', { file: named(reading.value.name) })}
+      </p>
       <Fault text={fault.value} />
       {current !== undefined && sheets.value.length > 1 && (
         <div class="field">
@@ -112,6 +114,40 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     </>
   )
 }
+
+interface OpenedFile {
+  readonly job: ImportJob
+  /** Those of its workbook. */
+  readonly sheets: readonly WorkbookSheet[]
+}
+
+/** @param sheets those of the workbook that is open */
+async function openFile(file: File, sheets: readonly WorkbookSheet[], chosen?: Reading): Promise<OpenedFile> {
+  if (await isWorkbook(file)) return openWorkbook(file)
+  const ofWorkbook = sheets.find(({ csv }) => csv === file)
+  const sheet = await openSheet(file, { ...chosen, ...(ofWorkbook === undefined ? {} : AS_WRITTEN) })
+  const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
+  return { job: new ImportJob(sheet, mode, ofWorkbook), sheets: ofWorkbook === undefined ? [] : sheets }
+}
+
+/** Opens the sheet that has most rows of several columns: the first one may say who made the workbook. */
+async function openWorkbook(file: File): Promise<OpenedFile> {
+  const { sheetsIn } = await import('./workbook.js')
+  const sheets = await sheetsIn(file)
+  if (typeof sheets === 'string') throw new PageError(say(FAULTS[sheets]))
+  const [best] = sheets.toSorted((a, b) => b.wideRows - a.wideRows)
+  if (best === undefined) throw new PageError(say('import.noCells'))
+  return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), 'add', best), sheets }
+}
+
+/** How the reader of workbooks writes a sheet. */
+const AS_WRITTEN = { encoding: 'utf-8', separator: ',' } as const
+
+const FAULTS = {
+  unreadable: 'import.unreadable',
+  locked: 'import.locked',
+  large: 'import.large',
+} as const satisfies Record<WorkbookFault, PlainKey>
 
 /** Ends the check of the previous file, and shows the next one. */
 function replaceJob(next: ImportJob | undefined): void {

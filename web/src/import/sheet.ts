@@ -39,10 +39,14 @@ export interface Sheet {
 /** How to read a sheet, as far as the person has said it. */
 export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'header'>>
 
-/** Whether a file is a workbook of Excel, which is a ZIP archive. */
+/** The first bytes of a ZIP archive, and of the container in which Excel puts a workbook with a password. */
+const ARCHIVE = 'PK\x03\x04'
+const CONTAINER = '\xd0\xcf\x11\xe0'
+
+/** Whether a file is a workbook as Excel saves it today, whatever its name. One with a password needs the name. */
 export async function isWorkbook(file: File): Promise<boolean> {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
-  return /\.xls[xm]$/i.test(file.name) && String.fromCharCode(...start) === 'PK\x03\x04'
+  const start = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()))
+  return start === ARCHIVE || (start === CONTAINER && /\.xls[xm]$/i.test(file.name))
 }
 
 /** @throws Error that tells the person why the file is not readable as CSV */

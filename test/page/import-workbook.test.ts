@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite } from 'node:test'
+import { assertAccessible, assertFits, PHONE, pageTests } from '../support/page.ts'
+import { choose, empty, importAll, stored } from '../support/page-files.ts'
+import { rowsOf, workbook } from '../support/workbook.ts'
+
+const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
+
+suite('the page, for workbooks,', () => {
+  const inBrowser = pageTests()
+
+  inBrowser('reads the sheet with most plants, or another one, and all digits of its ids', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Fern\n'))
+    await page.getByRole('cell', { name: 'Fern' }).waitFor()
+    assert.ok(!asked.includes('/page/workbook.js'), 'the page loads the reader of workbooks for CSV')
+    await choose(page, 'stock.xlsx', fixture('two-sheets.xlsx'))
+    await page.getByRole('cell', { name: 'Ähre' }).waitFor()
+    const sheet = page.getByLabel('Sheet of the workbook')
+    assert.deepEqual(await sheet.locator('option').allTextContents(), ['Notes', 'Plants'])
+    await sheet.selectOption('Notes')
+    await page.getByRole('cell', { name: 'market' }).waitFor()
+    await page.getByRole('cell', { name: '2023-03-15' }).waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await sheet.selectOption('Plants')
+    await page.getByRole('cell', { name: 'Ähre' }).waitFor()
+    const named = page.getByLabel('The names of the columns are in')
+    assert.equal(await named.inputValue(), '1', 'rows have the numbers of the sheet')
+    assert.equal(await page.getByText('Read as').count(), 0, 'a workbook has no encoding and no separator')
+    await importAll(page)
+    assert.deepEqual(await stored(service), [
+      ['100000000000001', 'Rosa "Peace", red; & <tall>', 'bed 1'],
+      ['7', '=1+1', '2.5'],
+      ['9223372036854775807', ' Ähre '],
+    ])
+    await choose(page, 'wrong.xlsx', Buffer.from('PK\x03\x04 and no archive'))
+    await page.getByText('This workbook cannot be read. Save the sheet as CSV.').waitFor()
+    assert.equal(await sheet.count(), 0)
+  })
+
+  inBrowser('reads a workbook of LibreOffice as its CSV, whatever its name', async ({ page, service }) => {
+    await empty(service)
+    await choose(page, 'plants.xls', fixture('libreoffice.xlsx'))
+    await importAll(page)
+    const inWorkbook = await stored(service)
+    await empty(service)
+    await page.reload()
+    await choose(page, 'plants.csv', fixture('libreoffice.csv'))
+    await importAll(page)
+    assert.deepEqual(inWorkbook, await stored(service))
+  })
+
+  for (const withPolicy of [true, false]) {
+    inBrowser(
+      `reads 30,000 rows ${withPolicy ? 'under its policy' : 'where the browser has no Trusted Types'}, in the page itself`,
+      async ({ page, service }) => {
+        if (!withPolicy) {
+          // As in a browser without them: the page's policy then forbids no worker by its type.
+          await page.route('**/*', async (route) => {
+            if (!route.request().isNavigationRequest()) return route.fallback()
+            const response = await route.fetch()
+            const { 'content-security-policy': policy = '', ...headers } = response.headers()
+            const other = policy.replaceAll(/(require-trusted-types-for|trusted-types)[^;]*;?/g, '')
+            await route.fulfill({ response, headers: { ...headers, 'content-security-policy': other } })
+          })
+          await page.reload()
+        }
+        await empty(service)
+        const workers: string[] = []
+        page.on('worker', (worker) => workers.push(worker.url()))
+        const rows = Array.from({ length: 30_000 }, (_, i) => [
+          `Rosa ${i}`,
+          `bed ${i % 9}`,
+          'a',
+          'b',
+          'c',
+          'd',
+          'e',
+          'f',
+        ])
+        await choose(page, 'many.xlsx', workbook({ Plants: rowsOf([['Name', 'Bed'], ...rows]) }))
+        await page.getByRole('cell', { name: 'Rosa 0' }).waitFor()
+        await page.getByRole('button', { name: 'Check the file' }).click()
+        await page.getByRole('button', { name: 'Import 30,000 plants' }).waitFor()
+        assert.deepEqual(workers, [])
+      },
+    )
+  }
+
+  inBrowser('says which workbooks it cannot read, and lives on', async ({ page }) => {
+    const blanks = (size: number) => ({ Plants: `<sheetData/>${' '.repeat(size)}` })
+    const locked = Buffer.concat([
+      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      Buffer.alloc(500),
+      Buffer.from('EncryptedPackage', 'utf16le'),
+    ])
+    for (const [file, why] of [
+      [workbook(blanks(2 ** 20), { said: 2 ** 30 }), 'This workbook is too large for the page. Save the sheet as CSV.'],
+      [workbook(blanks(2 ** 24), { said: 9 }), 'This workbook cannot be read. Save the sheet as CSV.'],
+      [workbook(blanks(2 ** 24)), 'The workbook has no cells.'],
+      [locked, 'This workbook has a password.'],
+      [fixture('libreoffice.xls'), 'This workbook cannot be read. Save the sheet as CSV.'],
+    ] as const) {
+      await choose(page, 'plants.xlsx', file)
+      await page.getByRole('alert').filter({ hasText: why }).waitFor()
+    }
+    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Fern\n'))
+    await page.getByRole('cell', { name: 'Fern' }).waitFor()
+  })
+
+  inBrowser(
+    `fills merged cells downwards and says so, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      await empty(service)
+      const rows = [
+        ['Bed', 'Name'],
+        ['bed 1', 'Abies'],
+        [undefined, 'Betula'],
+        ['bed 2', 'Carex'],
+      ]
+      const merged = '<mergeCells><mergeCell ref="A2:A3"/></mergeCells>'
+      await choose(page, 'beds.xlsx', workbook({ Plants: rowsOf(rows) + merged }))
+      await page.getByText('1 cell has got the text of the merged cell above it.').waitFor()
+      await assertFits(page)
+      await importAll(page)
+      const tags = (await service.plants()).map(({ name, tag }) => [name, tag])
+      assert.deepEqual(tags, [
+        ['Abies', 'bed 1'],
+        ['Betula', 'bed 1'],
+        ['Carex', 'bed 2'],
+      ])
+    },
+    { viewport: PHONE },
+  )
+})

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { sheetsIn, type WorkbookFault, type WorkbookSheet } from '../../web/src/import/workbook.ts'
+import { partsOf, rowsOf, workbook, zip } from '../support/workbook.ts'
+
+const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
+
+const opened = (bytes: Buffer): Promise<readonly WorkbookSheet[] | WorkbookFault> =>
+  sheetsIn(new File([new Uint8Array(bytes)], 'plants.xlsx'))
+
+async function sheets(bytes: Buffer): Promise<readonly WorkbookSheet[]> {
+  const found = await opened(bytes)
+  assert.ok(typeof found !== 'string', `the workbook is ${String(found)}`)
+  return found
+}
+
+/** The lines of the only sheet. */
+async function lines(bytes: Buffer): Promise<readonly string[]> {
+  const [sheet, ...others] = await sheets(bytes)
+  assert.ok(sheet)
+  assert.equal(others.length, 0)
+  return (await sheet.csv.text()).split('\r\n').slice(0, -1)
+}
+
+const MIB = 2 ** 20
+
+suite('the page reads a workbook', () => {
+  test('with integers in plain digits, also where a Java program wrote them as doubles', async () => {
+    const expected = ['Id,Name,Tag', '1,Abies,2.5', '12345678,Betula,3', '9.007199254740993E15,Carex,x', '-7,Dryas']
+    assert.deepEqual(await lines(fixture('apache-poi.xlsx')), expected)
+  })
+
+  test('whose parts have more than 512 KiB', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => [`Rosa ${i}`, ...Array.from({ length: 9 }, () => `bed ${i}`)])
+    const found = await lines(workbook({ Plants: rowsOf(rows) }))
+    assert.equal(found.length, rows.length)
+    assert.equal(found.at(-1), rows.at(-1)?.join(','))
+  })
+
+  test('whose cells and rows have no places, as ECMA-376 allows', async () => {
+    const row = (...texts: string[]) => `<row>${texts.map((text) => `<c t="str"><v>${text}</v></c>`).join('')}</row>`
+    const placed = '<row r="5"><c t="str" r="B5"><v>Carex</v></c><c t="str"><v>c</v></c></row>'
+    const xml = `<sheetData>${row('name', 'tag')}${row('Abies', 'a')}${placed}${row('Dryas')}</sheetData>`
+    assert.deepEqual(await lines(workbook({ Plants: xml })), ['name,tag', 'Abies,a', '', '', ',Carex,c', 'Dryas'])
+  })
+
+  test('with numbers, dates, times and formulas as its program shows them', async () => {
+    const styles =
+      '<numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/><numFmt numFmtId="165" formatCode="0 &quot;days&quot;"/>' +
+      '<numFmt numFmtId="166" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
+      `<cellXfs>${[0, 14, 164, 165, 166, 20, 22].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`
+    const cells: readonly (readonly [xml: string, expected: string])[] = [
+      ['s="0"><v>45000</v>', '45000'],
+      ['s="1"><v>45000</v>', '2023-03-15'],
+      ['s="2"><v>45000</v>', '2023-03-15'],
+      ['s="3"><v>45000</v>', '45000'],
+      ['s="4"><v>1.5</v>', '1.5'],
+      ['s="5"><v>0.4375</v>', '10:30'],
+      ['s="6"><v>45000.4375</v>', '2023-03-15 10:30'],
+      ['s="1"><v>1</v>', '1900-01-01'],
+      ['><v>2.2999999999999998</v>', '2.3'],
+      ['><v>9223372036854775807</v>', '9223372036854775807'],
+      ['><f>1+1</f><v>2</v>', '2'],
+      ['t="str"><f>A1&amp;"x"</f><v>Abies &amp; co</v>', 'Abies & co'],
+      ['t="b"><v>1</v>', 'TRUE'],
+      ['t="s"><v>1</v>', 'Rosa rugosa'],
+      ['t="inlineStr"><is><r><t>Ab</t></r><r><t>ies</t></r></is>', 'Abies'],
+      ['t="str"><v>a_x000D_b</v>', '"a\rb"'],
+      ['t="str"><v><![CDATA[<i>]]>&#x1F331;</v>', '<i>🌱'],
+      ['/>', ''],
+    ].map(([xml = '', expected = '']) => [`<row><c ${xml}${xml === '/>' ? '' : '</c>'}</row>`, expected] as const)
+    const texts = '<si><t>no</t></si><si><r><t>Rosa </t></r><r><t>rugosa</t></r><rPh><t>phonetic</t></rPh></si>'
+    const xml = `<sheetData>${cells.map(([cell]) => cell).join('')}<row><c t="str"><v>end</v></c></row></sheetData>`
+    assert.deepEqual(await lines(workbook({ Plants: xml }, { texts, styles })), [
+      ...cells.map(([, expected]) => expected),
+      'end',
+    ])
+  })
+
+  test('cut anywhere into pieces', async () => {
+    // The pieces that arrive end within tags, entities and letters of several bytes.
+    const name = 'Ähre & <Höhe> "x" 🌱 '.repeat(3)
+    const rows = Array.from({ length: 3000 }, (_, i) => [`${'x'.repeat(i % 97)}${name}`, `bed ${i}`])
+    const found = await lines(workbook({ Plants: rowsOf(rows) }))
+    const quoted = name.replaceAll('"', '""')
+    assert.deepEqual(
+      found,
+      rows.map((_, i) => `"${'x'.repeat(i % 97)}${quoted}",bed ${i}`),
+    )
+  })
+
+  test('with sizes in the fields of ZIP64, other cases and separators in names of parts, and prefixes of elements', async () => {
+    const parts = partsOf({ Plants: rowsOf([['name'], ['Abies']]) }).map((part) => ({
+      ...part,
+      name: part.name.toUpperCase().replaceAll('/', '\\'),
+      content: String(part.content).replaceAll(/<(\/?)(?=\w)/g, '<$1x:'),
+    }))
+    assert.deepEqual(await lines(zip(parts, true)), ['name', 'Abies'])
+  })
+
+  test('without hidden sheets, and counts the rows with several texts', async () => {
+    const parts = partsOf({
+      'Read me': rowsOf([['These are our plants'], ['Do not edit']]),
+      Plants: rowsOf([['Name', 'Bed'], ['Abies', '1'], ['Betula'], ['Acer', '2']]),
+      Secret: rowsOf([['x', 'y']]),
+    }).map((part) => ({
+      ...part,
+      content: String(part.content).replace('name="Secret"', 'name="Secret" state="hidden"'),
+    }))
+    assert.deepEqual(
+      (await sheets(zip(parts))).map(({ name, wideRows }) => [name, wideRows]),
+      [
+        ['Read me', 0],
+        ['Plants', 3],
+      ],
+    )
+  })
+})
+
+suite('the page fills merged cells of a workbook', () => {
+  const merged = (rows: readonly (readonly (string | undefined)[])[], ...ranges: readonly string[]) =>
+    workbook({
+      Plants: `${rowsOf(rows)}<mergeCells>${ranges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`,
+    })
+  const rows = [
+    ['Plants of 2026'],
+    ['Bed', 'Place', 'Name'],
+    ['bed 1', 'left', 'Abies'],
+    [undefined, undefined, 'Betula'],
+    [undefined, undefined, 'Carex'],
+    ['bed 2', undefined, 'Dryas'],
+  ]
+
+  test('downwards, and not to the right', async () => {
+    const bytes = merged(rows, 'A1:C1', 'A3:A5', 'A6:B6')
+    assert.deepEqual(await lines(bytes), [
+      'Plants of 2026',
+      'Bed,Place,Name',
+      'bed 1,left,Abies',
+      'bed 1,,Betula',
+      'bed 1,,Carex',
+      'bed 2,,Dryas',
+    ])
+    assert.equal((await sheets(bytes))[0]?.filled, 2)
+  })
+
+  test('of several rows and columns only in the first column', async () => {
+    const bytes = merged(
+      [
+        ['Bed', 'x', 'Name'],
+        ['bed 1', undefined, 'Abies'],
+        [undefined, undefined, 'Betula'],
+      ],
+      'A2:B3',
+    )
+    assert.deepEqual(await lines(bytes), ['Bed,x,Name', 'bed 1,,Abies', 'bed 1,,Betula'])
+  })
+
+  test('but adds no row', async () => {
+    const bytes = merged(
+      [
+        ['Bed', 'Name'],
+        ['bed 1', 'Abies'],
+      ],
+      'A2:A1048576',
+    )
+    assert.deepEqual(await lines(bytes), ['Bed,Name', 'bed 1,Abies'])
+  })
+})
+
+suite('the page refuses a workbook', () => {
+  const blanks = (size: number) => `<sheetData/>${' '.repeat(size)}`
+
+  test('that unpacks to gigabytes, by its directory', async () => {
+    const bytes = workbook({ Plants: blanks(MIB) }, { said: 2 ** 30 })
+    const before = process.memoryUsage.rss()
+    assert.equal(await opened(bytes), 'large')
+    assert.ok(process.memoryUsage.rss() - before < 200 * MIB)
+  })
+
+  test('that unpacks to more than its directory says', async () => {
+    const bytes = workbook({ Plants: blanks(64 * MIB) }, { said: 1000 })
+    assert.ok(bytes.length < MIB / 8)
+    assert.equal(await opened(bytes), 'unreadable')
+  })
+
+  test('that unpacks to too much in all its sheets, though each is small', async () => {
+    const names = Array.from({ length: 9 }, (_, i) => `Sheet ${i}`)
+    const bytes = workbook(Object.fromEntries(names.map((name) => [name, blanks(16 * MIB)])))
+    assert.equal(await opened(bytes), 'large')
+  })
+
+  test('whose cells repeat a long text, lie far apart or are merged without end', async () => {
+    const long = `<si><t>${'x'.repeat(MIB)}</t></si>`
+    const repeated = `<sheetData>${'<row><c t="s"><v>0</v></c></row>'.repeat(200)}</sheetData>`
+    assert.equal(await opened(workbook({ Plants: repeated }, { texts: long })), 'large')
+    const far = '<row><c r="XFD1"><v>1</v></c></row>'.repeat(9000)
+    assert.equal(await opened(workbook({ Plants: `<sheetData>${far}</sheetData>` })), 'large')
+    const merges = '<mergeCell ref="A1:A1048576"/>'.repeat(200)
+    const rows = `<sheetData><row><c><v>1</v></c></row></sheetData><mergeCells>${merges}</mergeCells>`
+    assert.equal(await opened(workbook({ Plants: rows })), 'large')
+  })
+
+  test('but reads one of 17 kB with 16 MiB of blanks', async () => {
+    const bytes = workbook({ Plants: `${rowsOf([['name'], ['Abies']])}${' '.repeat(16 * MIB)}` })
+    assert.ok(bytes.length < 20_000)
+    assert.deepEqual(await lines(bytes), ['name', 'Abies'])
+  })
+
+  test('with a password', async () => {
+    const container = Buffer.concat([
+      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      Buffer.alloc(500),
+      Buffer.from('EncryptedPackage', 'utf16le'),
+    ])
+    assert.equal(await opened(container), 'locked')
+    assert.equal(await opened(zip(partsOf({ Plants: '' }).map((part) => ({ ...part, flags: 1 })))), 'locked')
+  })
+
+  test('that is none, or is broken', async () => {
+    const good = workbook({ Plants: rowsOf([['name'], ['Abies']]) })
+    const broken: readonly Buffer[] = [
+      Buffer.from('PK\x03\x04 and no archive'),
+      fixture('libreoffice.xls'),
+      fixture('libreoffice.ods'),
+      good.subarray(0, -30),
+      Buffer.concat([good.subarray(0, 60), Buffer.alloc(40), good.subarray(100)]),
+      workbook({ Plants: '<sheetData><row><c r="1A"><v>1</v></c></row></sheetData>' }),
+      workbook({ Plants: '<sheetData><row r="0"><c><v>1</v></c></row></sheetData>' }),
+      workbook({ Plants: '<sheetData><row r=1>' }),
+      workbook({ Plants: '<!DOCTYPE x [<!ENTITY a "aaa">]>' }),
+      zip(partsOf({ Plants: '' }).slice(0, 3)),
+      zip(partsOf({ Plants: '' }).slice(1)),
+    ]
+    for (const [i, bytes] of broken.entries()) assert.equal(await opened(bytes), 'unreadable', `file ${i}`)
+  })
+
+  test('at each cut and each flipped byte without a message of a library', async () => {
+    const good = workbook({
+      Plants: rowsOf([
+        ['name', 'tag'],
+        ['Abies', 'bed 1'],
+      ]),
+    })
+    for (let at = 0; at < good.length; at += 7) {
+      const flipped = Buffer.from(good)
+      flipped[at] = (flipped[at] ?? 0) ^ 0x55
+      for (const bytes of [good.subarray(0, at), flipped]) {
+        const found = await opened(bytes)
+        assert.ok(typeof found !== 'string' || ['unreadable', 'locked', 'large'].includes(found))
+      }
+    }
+  })
+})
