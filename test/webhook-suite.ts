@@ -29,7 +29,7 @@ export const webhook = (more: Partial<Webhook> = {}): Webhook => ({
   ...more,
 })
 
-const progress = (position: string, more: Partial<WebhookProgress> = {}): WebhookProgress => ({
+export const progress = (position: string, more: Partial<WebhookProgress> = {}): WebhookProgress => ({
   position,
   held: [],
   redelivery: undefined,
@@ -38,7 +38,7 @@ const progress = (position: string, more: Partial<WebhookProgress> = {}): Webhoo
   ...more,
 })
 
-const attempt = (event: string, more: Partial<WebhookAttempt> = {}): WebhookAttempt => ({
+export const attempt = (event: string, more: Partial<WebhookAttempt> = {}): WebhookAttempt => ({
   event,
   type: 'plant.created',
   time: new Date().toISOString(),

@@ -84,6 +84,8 @@ export interface WebhookProgress {
   readonly failingSince: number | undefined
   /** Before this time, a receiver that is busy gets nothing, in milliseconds since 1970; undefined: it never was. */
   readonly waitUntil: number | undefined
+  /** When a deliverer stored the times before it last, by the clock that they are of; undefined while there are none. */
+  readonly storedAt?: number | undefined
 }
 
 /** What came of one request to a receiver, as clients read it. */

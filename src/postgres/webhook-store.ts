@@ -62,8 +62,9 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 
   async lease(holder: string): Promise<readonly string[]> {
+    // A lease that ends later than any could is from before the server's clock was set back.
     const text = `UPDATE webhooks SET holder = $1, leased_until = ${NOW} + ${LEASE_TIME}
-      WHERE holder = $1 OR leased_until < ${NOW} RETURNING id`
+      WHERE holder = $1 OR leased_until NOT BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_TIME} RETURNING id`
     return (await this.#share.run({ text, values: [holder] })).rows.map(([id]) => id ?? '')
   }
 

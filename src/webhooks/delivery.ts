@@ -30,6 +30,8 @@ const PAUSE_AFTER_FAULT = 1000
 const MAX_TIMER = 2 ** 31 - 1
 /** Seconds between two attempts for one event; the last one is that of all further attempts. */
 const DELAYS = [5, 30, 300, 1800, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * 3600)]
+/** Milliseconds of a second of them: chance changes each by up to a fifth, so that not all events come back at once. */
+const [SHORTEST, LONGEST] = [800, 1200]
 /** Statuses of a receiver that is too busy, or away: all events wait, and not only the one that got them. */
 const BUSY: readonly (number | undefined)[] = [429, 502, 503, 504]
 
@@ -72,6 +74,9 @@ export class Delivery implements Taker {
   #redelivery: WebhookProgress['redelivery']
   #failingSince: number | undefined
   #waitUntil: number
+  #storedAt: number | undefined
+  /** What its clock is ahead of that of the process. */
+  readonly #ahead: number
   readonly #underWay = new Set<Promise<void>>()
   /**
    * Requests that may be under way: one more after each answer, up to the concurrency of the webhook, and one after an
@@ -97,6 +102,9 @@ export class Delivery implements Taker {
     this.#redelivery = progress.redelivery
     this.#failingSince = progress.failingSince
     this.#waitUntil = progress.waitUntil ?? 0
+    this.#storedAt = progress.storedAt
+    // Where the wall clock was set back since, a wait is as long as it was then.
+    this.#ahead = Math.max(Date.now(), progress.storedAt ?? 0) - performance.now()
     this.#held = progress.held.map((event) => ({ ...event, ...UNREAD }))
     this.#saved = JSON.stringify(progress)
     this.retry()
@@ -135,9 +143,9 @@ export class Delivery implements Taker {
 
   /** What is to be stored; undefined for nothing new. */
   get unsaved(): WebhookSave | undefined {
-    const progress = this.#progress
-    if (!this.hasAttempts && JSON.stringify(progress) === this.#saved) return undefined
-    return { id: this.#webhook.id, version: this.#version, progress, attempts: [...this.#attempts] }
+    const [id, version, before] = [this.#webhook.id, this.#version, this.#progress]
+    if (!this.hasAttempts && JSON.stringify(before) === this.#saved) return undefined
+    return { id, version, progress: { ...before, storedAt: this.#now }, attempts: [...this.#attempts] }
   }
 
   /** Call it after the commit of `unsaved`. @param isWhole whether it has the progress, and not the attempts alone */
@@ -145,6 +153,7 @@ export class Delivery implements Taker {
     this.#attempts.splice(0, attempts.length)
     if (!isWhole) return
     this.#saved = JSON.stringify(progress)
+    this.#storedAt = progress.storedAt
     this.retry()
   }
 
@@ -155,14 +164,25 @@ export class Delivery implements Taker {
 
   get #progress(): WebhookProgress {
     const held = this.#held.map(({ after, plant, time, attempts, due }) => ({ after, plant, time, attempts, due }))
-    const waitUntil = this.#waitUntil === 0 ? undefined : this.#waitUntil
-    return { position: this.#position, held, redelivery: this.#redelivery, failingSince: this.#failingSince, waitUntil }
+    return {
+      position: this.#position,
+      held,
+      redelivery: this.#redelivery,
+      failingSince: this.#failingSince,
+      waitUntil: this.#waitUntil === 0 ? undefined : this.#waitUntil,
+      storedAt: this.#storedAt,
+    }
+  }
+
+  /** Milliseconds since 1970, by a clock that began with the wall clock and takes no step of it. */
+  get #now(): number {
+    return Math.round(this.#ahead + performance.now())
   }
 
   /** Starts every attempt that may start now, reads further events, and comes back when the next attempt is due. */
   retry(): void {
     if (this.#isEnding) return
-    const now = Date.now()
+    const now = this.#now
     const window = Math.min(this.#window, this.#webhook.concurrency)
     const plants = new Set<string>()
     let next = this.#waitUntil > now ? this.#waitUntil : Number.POSITIVE_INFINITY
@@ -197,7 +217,7 @@ export class Delivery implements Taker {
     const sending = this.#attempt(event)
       .catch((error: unknown) => {
         this.#drop(event)
-        event.due = Date.now() + PAUSE_AFTER_FAULT
+        event.due = this.#now + PAUSE_AFTER_FAULT
         this.#failed(error)
       })
       .finally(() => {
@@ -237,14 +257,14 @@ export class Delivery implements Taker {
     this.#drop(event)
     // Nobody stores the progress of a webhook that has stopped.
     const next = signal.aborted ? undefined : this.#settle(event, outcome)
-    const nextAttempt = next === undefined ? undefined : new Date(next).toISOString()
+    const nextAttempt = next === undefined ? undefined : new Date(Date.now() + next - this.#now).toISOString()
     const { time, retryAfter: _, ...result } = outcome
     const { id, type } = message
     this.#attempts.push({ event: id, type, time: new Date(time).toISOString(), ...result, nextAttempt })
   }
 
   /** Returns when the next attempt for the event is due; undefined for none. */
-  #settle(event: Held, { status, failure, time, retryAfter }: Outcome): number | undefined {
+  #settle(event: Held, { status, failure, durationMs, retryAfter }: Outcome): number | undefined {
     this.#parts.outcomes[failure === undefined ? 'delivered' : status === undefined ? 'unanswered' : 'refused']++
     this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
     if (failure === undefined) {
@@ -255,13 +275,16 @@ export class Delivery implements Taker {
       return undefined
     }
     event.attempts++
-    this.#failingSince ??= time
+    const now = this.#now
+    const { giveUp } = this.#parts
+    this.#failingSince ??= now - durationMs
+    const left = this.#failingSince + giveUp - now
+    const delay = retryAfter ?? retryDelay(event.attempts)
     // The last attempt comes when the time to give up is over.
-    const last = this.#failingSince + this.#parts.giveUp
-    event.due = Math.min(Date.now() + (retryAfter ?? retryDelay(event.attempts)), last)
+    event.due = now + (left > 0 ? Math.min(delay, left) : delay)
     if (retryAfter !== undefined || BUSY.includes(status)) this.#waitUntil = Math.max(this.#waitUntil, event.due)
     if (status === 410) this.#fail('gone')
-    else if (Date.now() >= last) this.#fail('gave-up')
+    else if (left <= 0 && event.attempts >= attemptsWithin(giveUp)) this.#fail('gave-up')
     return status === 410 ? undefined : event.due
   }
 
@@ -365,11 +388,21 @@ const messageOf = (entry: ChangeEntry, form: WebhookBody): Message & Pick<Change
   body: eventBody(form, entry),
 })
 
-/**
- * Milliseconds from the end of a failed attempt to the next one, changed by up to a fifth, so that a receiver that
- * comes back does not get all events at once.
- *
- * @param attempts failed ones, at least 1
- */
+/** Milliseconds from the end of a failed attempt to the next one. @param attempts failed ones, at least 1 */
 export const retryDelay = (attempts: number): number =>
-  (DELAYS[Math.min(attempts, DELAYS.length) - 1] ?? 0) * randomInt(800, 1201)
+  (DELAYS[Math.min(attempts, DELAYS.length) - 1] ?? 0) * randomInt(SHORTEST, LONGEST + 1)
+
+/**
+ * Attempts for one event that fit into a time, with the last one at its end. While the service is down, a wall clock that
+ * is set right, as on a board without a battery, lets days pass, but makes none of these attempts.
+ */
+export function attemptsWithin(milliseconds: number): number {
+  let attempts = 2
+  let left = milliseconds
+  for (const delay of DELAYS) {
+    left -= delay * LONGEST
+    if (left <= 0) break
+    attempts++
+  }
+  return attempts
+}

@@ -116,7 +116,8 @@ suite('a failed attempt', { concurrency: true }, () => {
     const pause = Date.parse(failed?.nextAttempt ?? '') - Date.parse(failed?.time ?? '')
     assert.ok(pause >= 4000 && pause < 6000 + (failed?.durationMs ?? 0) + 1000, `${pause} ms`)
     assert.equal(delivered?.status, 204)
-    assert.ok(Date.parse(delivered?.time ?? '') >= Date.parse(failed?.nextAttempt ?? ''))
+    // The clock of the process and the one of the wall round differently.
+    assert.ok(Date.parse(delivered?.time ?? '') + 2 >= Date.parse(failed?.nextAttempt ?? ''))
   })
 
   test('by 410 ends the webhook, which keeps its place', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { suite, type TestContext, test } from 'node:test'
 import { CONFIGURED_TOKEN } from '../../src/domain/token.ts'
+import { movableTime } from '../support/clock.ts'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { type Service, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
@@ -22,14 +23,10 @@ const plantsIn = ({ received }: TestReceiver): number[] =>
 
 const put = (service: Service, id: number) => sendJson(service, 'PUT', `/plants/${id}`, { name: 'Fern' })
 
-/** Lets the clock go. Returns how to set it forward by seconds. */
+/** Lets the clock of the process go. Returns how to set it forward by seconds. */
 function clock(t: TestContext): (seconds: number) => void {
-  const now = Date.now.bind(Date)
-  let ahead = 0
-  t.mock.method(Date, 'now', () => now() + ahead)
-  return (seconds) => {
-    ahead += seconds * 1000
-  }
+  const move = movableTime(t)
+  return (seconds) => move(seconds * 1000)
 }
 
 /** Waits until so many attempts had no answer. */
@@ -49,14 +46,18 @@ suite('the whole webhook waits', () => {
   ] as const) {
     test(`after ${status} with ${Object.keys(headers)[0] ?? 'no Retry-After'}, and goes on with the event that got it`, async (t) => {
       const [service, receiver, pass] = [await withService(t, LOCAL), await startReceiver(t), clock(t)]
+      const other = await startReceiver(t)
       receiver.respond = (response) => {
         if (receiver.received.length === 1) response.writeHead(status, headers).end()
         else response.writeHead(204).end()
       }
       const { id } = await createdWebhook(service, { url: receiver.url, concurrency: 1 })
+      await createdWebhook(service, { url: other.url })
       await put(service, 1)
       await until(async () => (await deliveriesOf(service, id)).length === 1, 'the attempt is not listed')
       await put(service, 2)
+      // Both webhooks read it at once.
+      await untilReceived(other, 2)
       pass(7)
       await put(service, 3)
       await untilReceived(receiver, 4)

@@ -213,8 +213,8 @@ function patched(webhook: Webhook, { state, ...request }: WebhookPatch): Webhook
  */
 function progressAfter(progress: WebhookProgress, { state, types, tags }: WebhookPatch): WebhookProgress | undefined {
   if (state !== 'active' && types === undefined && tags === undefined) return undefined
-  const { position, held, redelivery, waitUntil } = progress
-  const fresh = { ...startingAt(position), redelivery, waitUntil: state === 'active' ? undefined : waitUntil }
+  const { position, held, redelivery, waitUntil, storedAt } = progress
+  const fresh = { ...startingAt(position), redelivery, waitUntil: state === 'active' ? undefined : waitUntil, storedAt }
   if (types !== undefined || tags !== undefined) return { ...fresh, position: held[0]?.after ?? position }
   return { ...fresh, held: held.map((event) => ({ ...event, attempts: 0, due: 0 })) }
 }
