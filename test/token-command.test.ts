@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { SCOPES } from '../src/domain/token.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { run, startServer } from './support/process.ts'
@@ -20,6 +21,19 @@ test('a token created while the store is served works at once and within its sco
   const body = '{"id":1,"name":"a"}'
   assert.equal((await send('POST', `${address}/plants`, { token: writer, body })).status, 200)
   assert.equal((await send('POST', `${address}/plants`, { token: reader, body })).error, 40301)
+})
+
+test('--scopes all gives a token every scope, with which it may make any token', async (t) => {
+  const { address, storePath } = await startServer(t, tempFolder(t))
+  const flags = ['--store', `sqlite:${storePath}`, '--name', 'administrator', '--json']
+  const all = await run(t, ['token', 'create', ...flags, '--scopes', 'all'])
+  const { secret, scopes } = JSON.parse(all.stdout) as { readonly secret: string; readonly scopes: readonly string[] }
+  assert.deepEqual(scopes, SCOPES)
+  for (const scope of SCOPES) {
+    const body = JSON.stringify({ name: scope, scopes: [scope] })
+    assert.equal((await send('POST', `${address}/tokens`, { token: secret, body })).status, 201, scope)
+  }
+  assert.equal((await send('GET', `${address}/webhooks`, { token: secret })).status, 200)
 })
 
 test('a token revoked while the store is served stops working within a second', async (t) => {
@@ -159,6 +173,9 @@ test('plantstore token create refuses a wrong name, scope or expiry, and creates
     [['--name', ''], /^plantstore: --name: must have 1 to 100 characters\n/],
     [['--name', 'a\u202eb'], /^plantstore: --name: must not contain control/],
     [['--name', 'x', '--scopes', 'tokens,plants'], /^plantstore: --scopes: "plants" is not among/],
+    [['--name', 'x', '--scopes', 'all,tokens'], /^plantstore: --scopes: "all" is not among .*; "all" alone stands for/],
+    [['--name', 'x', '--scopes', 'All'], /^plantstore: --scopes: "All" is not among/],
+    [['--name', 'x', '--scopes', ''], /^plantstore: --scopes: "" is not among/],
     [['--name', 'x', '--expires', '2999-02-30'], /^plantstore: --expires: "2999-02-30" is not a time/],
     [['--name', 'x', '--expires', '9999-12-31T23:59:59-05:00'], /^plantstore: --expires: .* up to the year 9999,/],
     [['--name', 'x', '--expires', '2020-01-01T00:00Z'], /^plantstore: --expires: .* is not a time in the future/],

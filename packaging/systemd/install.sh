@@ -66,7 +66,7 @@ install -m 0644 "$here/systemd/plantstore.service" "$UNIT"
 # Creates a token only for a new store at the default path. For any other store, the administrator creates one.
 if grep -q "^PLANTSTORE_STORE=sqlite:$STATE/plants.db" "$CONFIG" && [ ! -e "$STATE/plants.db" ]; then
   token=$(cd / && runuser -u plantstore -- "$PREFIX/bin/plantstore" token create --config "$CONFIG" \
-    --name administrator --scopes plants:read,plants:write,tokens)
+    --name administrator --scopes all)
   echo "Token    $token"
   echo "         (shown only once; keep it in a safe place)"
 fi

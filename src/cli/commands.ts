@@ -197,7 +197,7 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
     .option('--name <NAME>', 'a name for the token, such as its user or purpose; required')
     .option(
       '--scopes <LIST>',
-      'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens, webhooks (default plants:read,plants:write)',
+      'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens, webhooks; or all (default plants:read,plants:write)',
     )
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .json('print the secret and the token as JSON')

@@ -121,13 +121,21 @@ function tokenName(name: string | undefined): string {
   return name
 }
 
+/**
+ * Stands for all scopes of this version. Only this command takes it: over HTTP, it could mean those of the service or
+ * those of the request's token.
+ */
+const ALL = 'all'
+
 function scopesOf(list: string | undefined): readonly Scope[] {
   if (list === undefined) return SCOPES.filter((scope) => scope.startsWith('plants:'))
   const scopes = list.split(',').map((scope) => scope.trim())
+  if (scopes.join() === ALL) return SCOPES
   const known = scopesIn(scopes)
   if (known !== undefined) return known
   const unknown = scopes.filter((scope) => !isScope(scope))
-  throw new OperatorError(`--scopes: "${unknown.join(',')}" is not among ${SCOPES.join(', ')}`, { exitCode: 2 })
+  const fault = `"${unknown.join(',')}" is not among ${SCOPES.join(', ')}; "${ALL}" alone stands for all of them`
+  throw new OperatorError(`--scopes: ${fault}`, { exitCode: 2 })
 }
 
 /** Reads `90d`, `12h`, or an RFC 3339 date or time in the future. */

@@ -67,6 +67,8 @@ suite('a token that is created over HTTP', () => {
       ],
       [{ ...NEW, scopes: 'tokens' }, 40002, /^scopes must be/],
       [{ ...NEW, scopes: ['constructor'] }, 40002, /^scopes must be/],
+      [{ ...NEW, scopes: 'all' }, 40002, /^scopes must be/],
+      [{ ...NEW, scopes: ['all'] }, 40002, /^scopes must be/],
       [{ ...NEW, scopes: ['tokens', null] }, 40002, /^scopes must be/],
       [{ ...NEW, scopes: { length: 1, 0: 'tokens' } }, 40002, /^scopes must be/],
       [{ ...NEW, expiresAt: '2020-01-01T00:00:00Z' }, 40002, /^expiresAt must be in the future$/],

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tarball } from '../../scripts/package/tarball.ts'
+import { SCOPES } from '../../src/domain/token.ts'
 import { tempFolder } from '../support/files.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
 import { canLayer, inNamespace, LAYERED_ROOT } from './layered-root.ts'
@@ -46,7 +47,7 @@ if grep Token again; then fail 'a second token'; fi
 grep -q LOG_LEVEL /etc/plantstore/plantstore.conf || fail 'the settings are gone'
 # The folder of the archive is root's.
 cd /
-[ "$(${list.trim()} | grep -c 'tok_.* administrator ')" = 1 ] || fail 'not one token'
+[ "$(${list.trim()} | grep -c 'tok_.* administrator  *${SCOPES.join()} ')" = 1 ] || fail 'not one token with all scopes'
 ${SYSTEMD}
 exec setpriv --reuid plantstore --regid plantstore --clear-groups ${serve}`
   const script = `${LAYERED_ROOT}
