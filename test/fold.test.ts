@@ -24,6 +24,23 @@ function assertSame(one: (lines: string) => string, other: (lines: string) => st
   }
 }
 
+/** Marks of several classes, characters that decompose into some, and syllables and fillers of Hangul. */
+const MARKED = [
+  '\u0323',
+  '\u0301',
+  '\u0345',
+  '\u3099',
+  '\uff9e',
+  '\u1f82',
+  '\u{1d160}',
+  'İ',
+  'Σ',
+  '각',
+  '\u1160',
+  '\u3164',
+  'a',
+]
+
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 suite('folding', () => {
@@ -61,6 +78,24 @@ suite('folding', () => {
   test('changes nothing when applied again', () => {
     assertSame(fold, (lines) => fold(fold(lines)))
     holds(fc.property(anyText, (text) => assert.equal(fold(fold(text)), fold(text))))
+  })
+
+  test('is as if marks went only after the decomposition, which takes quadratic time', () => {
+    const plainly = (text: string) => text.normalize('NFKD').replaceAll(/[\p{M}\p{DI}]+/gv, '')
+    const slowly = (text: string) =>
+      plainly(plainly(text).toLowerCase().toUpperCase().toLowerCase()).replaceAll('ς', 'σ')
+    for (let first = 0; first < 0x110000; first += BLOCK) {
+      if (first === 0xd800) continue
+      const points = Array.from({ length: BLOCK }, (_, i) => String.fromCodePoint(first + i))
+      for (const lines of [points.join('\n'), points.join('\u0323\n\u0301'), points.join('')]) {
+        assert.equal(fold(lines), slowly(lines), `from U+${first.toString(16)}`)
+      }
+    }
+    const marked = fc.string({ unit: fc.oneof(fc.constantFrom(...MARKED), anyCharacter), maxLength: 30 })
+    holds(
+      fc.property(marked, (text) => assert.equal(fold(text), slowly(text))),
+      { numRuns: 20_000 },
+    )
   })
 
   test('gives one result for a character, its lower case and its composed form', () => {

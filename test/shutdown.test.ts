@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from './support/files.ts'
 import { Load, send } from './support/load.ts'
+import { LONG_NAME } from './support/long-normalising.ts'
 import { startServer, TOKEN } from './support/process.ts'
 import { answersIn, RawConnection } from './support/raw.ts'
 import { happens, until } from './support/until.ts'
@@ -52,6 +53,23 @@ test('a second signal ends the service at once', async (t) => {
   program.signal('SIGINT')
   assert.equal((await program.outcome).code, 130)
   idle.destroy()
+})
+
+test('a search index that is in one long call delays the end by five seconds at most', async (t) => {
+  const folder = tempFolder(t)
+  const nodeArgs = ['--import', import.meta.resolve('./support/long-normalising.ts')]
+  const { program, address, storePath } = await startServer(t, folder, [], { nodeArgs })
+  const body = JSON.stringify({ id: 1, name: LONG_NAME })
+  assert.equal((await send('POST', `${address}/plants`, { body })).status, 200)
+  await program.tells(/the search index is in a long call/)
+  program.signal('SIGTERM')
+  const { code, stderr } = await program.outcome
+  assert.deepEqual([code, program.child.signalCode], [null, 'SIGKILL'])
+  assert.match(stderr, /closing the store failed/)
+  const next = await startServer(t, folder)
+  assert.equal((await send('GET', `${next.address}/plants/1`)).status, 200)
+  assert.equal((await send('GET', `${next.address}/plants?q=orchid`)).status, 200)
+  assert.ok(isIntact(storePath))
 })
 
 test('without clients the service does not wait for the drain window', async (t) => {

@@ -130,7 +130,7 @@ test('a thread that cannot open its store reports that, and refuses calls after 
   assert.equal(thread.hasEnded, false)
   assert.equal(thread.unanswered, 0)
   const abandoned = assert.rejects(thread.remote.countPlants(), new Error('it closes'))
-  await thread.close(new Error('it closes'))
+  await thread.close({ abandon: new Error('it closes') })
   await abandoned
   await assert.rejects(thread.remote.countPlants(), new Error('it closes'))
   assert.equal(thread.hasEnded, true)

@@ -64,7 +64,7 @@ export function addressGroup(address: string): string {
 /** The eight numbers of an IPv6 address. */
 export function groupsOf(address: string): number[] {
   const [text = ''] = address.split('%')
-  const hexadecimal = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
+  const hexadecimal = text.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_all, a, b, c, d) =>
     [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
   )
   const [head = [], tail] = hexadecimal.split('::').map((half) => (half === '' ? [] : half.split(':')))

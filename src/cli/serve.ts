@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { NotEnded } from '../domain/errors.ts'
 import type { TokenIssuer } from '../domain/token.ts'
 import type { ServiceState } from '../http/answer/responder.ts'
 import type { App } from '../http/app.ts'
@@ -200,6 +201,7 @@ class Shutdown {
   readonly #log: Logger
   readonly #lines: readonly LineWriter[]
   readonly #opened = new AsyncDisposableStack()
+  #mustKill = false
 
   /** @param lines in the order in which they are written at last: a fault of the audit log is a line of the log */
   constructor(log: Logger, lines: readonly LineWriter[]) {
@@ -215,6 +217,7 @@ class Shutdown {
       } catch (error) {
         this.#log.error({ err: error }, `closing ${what} failed`)
         process.exitCode = 1
+        this.#mustKill ||= error instanceof NotEnded
       }
     })
   }
@@ -236,6 +239,7 @@ class Shutdown {
     await this.close()
     this.#log.info('stopped')
     await this.#flush()
+    if (this.#mustKill) process.kill(process.pid, 'SIGKILL')
     process.exit()
   }
 

@@ -80,5 +80,13 @@ export const refusedRecord = (cause: unknown): AppError =>
   new AppError(50001, 'the store refused the record', { cause })
 export const shuttingDown = (): AppError => new AppError(50303, 'the service is shutting down; nothing was done')
 
+/**
+ * Thrown by a close, when all is stored but a thread still works, for which the end of the process would wait. The
+ * process must kill itself; its next start continues the work.
+ */
+export class NotEnded extends Error {
+  override readonly name = 'NotEnded'
+}
+
 /** The body of every refusal: exactly these two members. */
 export const errorJson = (error: ErrorNumber, message: string): string => JSON.stringify({ error, message })

@@ -144,7 +144,11 @@ const BLANK = /^[\s\p{DI}]*$/v
 const BEYOND_ASCII = /[\u0080-\uffff]/
 
 const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text)
-const withoutMarks = (text: string): string => text.normalize('NFKD').replaceAll(MARKS, '')
+/**
+ * Marks go before the decomposition too, with the same result: it sorts each run of marks by insertion, so that a
+ * mebibyte of U+0323 U+0301 took 95 s.
+ */
+const withoutMarks = (text: string): string => text.replaceAll(MARKS, '').normalize('NFKD').replaceAll(MARKS, '')
 
 /** Surrogates encode the characters beyond U+FFFF, so they sort after U+E000 to U+FFFF. */
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)

@@ -147,7 +147,11 @@ export interface Store {
    */
   checkSearchable(): Promise<void>
 
-  /** Finishes the waiting writes, then frees everything. A second call does nothing. */
+  /**
+   * Finishes the waiting writes, then frees everything. A second call does nothing.
+   *
+   * @throws NotEnded when work that may end anywhere has not ended in its time
+   */
   close(): Promise<void>
 }
 

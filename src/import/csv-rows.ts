@@ -318,11 +318,12 @@ const ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i
 export function integerOf(cell: string | undefined): PlantCandidate['id'] {
   const text = cell?.trim() ?? ''
   if (text === '') return undefined
-  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text) ?? []
-  if (digits === undefined) {
+  const [, sign, padded] = /^(-?)([0-9]+)$/.exec(text) ?? []
+  if (padded === undefined) {
     const cause = ROUNDED.test(text) ? ', to which a spreadsheet program has rounded it' : ''
     return `must be an integer in plain digits, such as 7 or -7, not ${shown(text)}${cause}`
   }
+  const digits = padded.replace(/^0+(?=.)/, '')
   const id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : undefined
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown(text)}`
 }

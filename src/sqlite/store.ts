@@ -242,14 +242,14 @@ export class SqliteStore implements Store {
     this.#watch?.end()
     this.#walReaders.close()
     await this.#queue.close()
-    await this.#queries.close()
-    await this.#index.close()
+    const others = await Promise.allSettled([this.#queries.close(), this.#index.close()])
     await this.#housekeeping.close()
     // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
     this.#reader.close()
     await this.#writer.close()
     // The checkpoint may have freed enough space on a full disk.
     if (this.#options.serving && this.#watch !== undefined) keepReserve(this.#path)
+    for (const closed of others) if (closed.status === 'rejected') throw closed.reason
   }
 
   async #begin(): Promise<void> {

@@ -4210,11 +4210,12 @@ var ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i;
 function integerOf(cell) {
   const text = cell?.trim() ?? "";
   if (text === "") return void 0;
-  const [, sign, digits] = /^(-?)0*([0-9]+)$/.exec(text) ?? [];
-  if (digits === void 0) {
+  const [, sign, padded] = /^(-?)([0-9]+)$/.exec(text) ?? [];
+  if (padded === void 0) {
     const cause = ROUNDED.test(text) ? ", to which a spreadsheet program has rounded it" : "";
     return `must be an integer in plain digits, such as 7 or -7, not ${shown2(text)}${cause}`;
   }
+  const digits = padded.replace(/^0+(?=.)/, "");
   const id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : void 0;
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown2(text)}`;
 }
@@ -4255,10 +4256,10 @@ var MEANINGS = new Map(
 var KNOWN = new Set([...MEANINGS.values()].flat());
 function folded(text) {
   if (text.trim() === "#") return "#";
-  return text.normalize("NFKD").replaceAll(/\p{M}|\(.*?\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+  return text.replaceAll(/\p{M}/gu, "").normalize("NFKD").replaceAll(/\p{M}|\([^)]{0,200}\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 }
 var MAX_NAME = 40;
-var NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/;
+var NUMBER = /^[-+]?[.,:/ -]*\d[\d.,:/ -]*$/;
 function headerIn(rows) {
   const width = Math.max(0, ...rows.map(filled));
   const wide = rows.filter((row) => width === 1 || filled(row) > 1);
@@ -5328,23 +5329,23 @@ function ImportView({ session: session2 }) {
   const fault = useSignal("");
   const isOver = useSignal(false);
   const sheets = useSignal([]);
-  const reading = useSignal(void 0);
+  const reading2 = useSignal(void 0);
   const open = async (file, chosen2) => {
     if (file === null || file === void 0 || refuse()) return;
     fault.value = "";
-    reading.value = file;
+    reading2.value = file;
     try {
       const opened = await openFile(file, sheets.value, chosen2);
-      if (reading.value !== file || refuse()) return;
+      if (reading2.value !== file || refuse()) return;
       sheets.value = opened.sheets;
       replaceJob(opened.job);
     } catch (error) {
-      if (reading.value !== file || refuse()) return;
+      if (reading2.value !== file || refuse()) return;
       sheets.value = [];
       replaceJob(void 0);
       fault.value = said(error);
     } finally {
-      if (reading.value === file) reading.value = void 0;
+      if (reading2.value === file) reading2.value = void 0;
     }
   };
   const refuse = () => {
@@ -5399,7 +5400,7 @@ function ImportView({ session: session2 }) {
         ]
       }
     ),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: reading.value !== void 0 && say("import.reading", { file: named(reading.value.name) }) }),
+    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
     /* @__PURE__ */ a3(Fault, { text: fault.value }),
     current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a3("div", { class: "field", children: [
       /* @__PURE__ */ a3("label", { for: "sheet", children: say("import.sheet") }),
@@ -6974,7 +6975,7 @@ var MARKS = new RegExp("[\\p{M}\\p{DI}]+", "gv");
 var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
 var BEYOND_ASCII = /[\u0080-\uffff]/;
 var isAscii = (text) => !BEYOND_ASCII.test(text);
-var withoutMarks2 = (text) => text.normalize("NFKD").replaceAll(MARKS, "");
+var withoutMarks2 = (text) => text.replaceAll(MARKS, "").normalize("NFKD").replaceAll(MARKS, "");
 
 // web/src/plants/drafts.ts
 var KEY5 = "plantstore-drafts";

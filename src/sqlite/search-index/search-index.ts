@@ -1,6 +1,6 @@
 import type { SqliteFault } from '../errors.ts'
 import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyIndex } from '../indexed.ts'
-import { ThreadClient } from '../worker/client.ts'
+import { CLOSE_TIME, ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { removeIndex } from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
@@ -225,5 +225,5 @@ function startThread(path: string, events: FollowerEvents): Follower {
   const thread = new ThreadClient<IndexFollower>('index', path, events)
   // The process may end while the thread runs. The next start continues its work.
   thread.unref()
-  return thread
+  return { remote: thread.remote, close: () => thread.close({ within: CLOSE_TIME }) }
 }

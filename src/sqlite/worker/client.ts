@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import { outOfReach } from '../../domain/errors.ts'
+import { NotEnded, outOfReach } from '../../domain/errors.ts'
 import { isFatal, isFull } from '../errors.ts'
 import type { IndexReport } from '../indexed.ts'
 import {
@@ -23,6 +23,19 @@ interface ThreadEvents {
   onEnd?(cause: Error, unanswered: number): void
   onProgress?(progress: IndexReport): void
 }
+
+interface CloseOptions {
+  /** The error with which to reject the unanswered calls at once. */
+  readonly abandon?: Error
+  /** Milliseconds; without it, the thread ends after the call under way. Only for work that may end anywhere. */
+  readonly within?: number
+}
+
+/**
+ * Milliseconds in which a thread must end whose work a crash may cut off too. Nothing interrupts one call of SQLite, or
+ * of Unicode's algorithms, which an operator would have to wait for.
+ */
+export const CLOSE_TIME = 5000
 
 /** Starts a thread, and calls the methods of the thread's object by messages. */
 export class ThreadClient<T extends Served> {
@@ -73,20 +86,23 @@ export class ThreadClient<T extends Served> {
   /**
    * Ends all tasks where they are, closes the thread's object after the earlier calls, and ends the thread.
    *
-   * @param abandon the error with which to reject the unanswered calls at once
+   * @throws NotEnded when the thread has not ended after `within` milliseconds
    */
-  async close(abandon?: Error): Promise<void> {
+  async close({ abandon, within }: CloseOptions = {}): Promise<void> {
     if (this.#hasEnded) return
     if (abandon !== undefined) this.#abandon(abandon)
     this.#worker.ref()
     const exit = once(this.#worker, 'exit')
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const end = () => reject(new NotEnded(`a thread has not ended within ${within} ms`))
+    const timer = within === undefined ? undefined : setTimeout(end, within)
     try {
-      await this.#send('close', [])
+      await Promise.race([this.#send('close', []).finally(() => exit), late])
     } catch (error) {
       // A thread that has ended without an answer is closed too.
       if (!this.#hasEnded) throw error
     } finally {
-      await exit
+      clearTimeout(timer)
     }
   }
 

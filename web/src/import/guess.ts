@@ -40,12 +40,16 @@ const MEANINGS = new Map<Meaning, readonly string[]>(
 )
 const KNOWN = new Set([...MEANINGS.values()].flat())
 
-/** Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. */
+/**
+ * Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. Marks go before
+ * the decomposition too, which sorts each run of them by insertion.
+ */
 function folded(text: string): string {
   if (text.trim() === '#') return '#'
   return text
+    .replaceAll(/\p{M}/gu, '')
     .normalize('NFKD')
-    .replaceAll(/\p{M}|\(.*?\)/gu, '')
+    .replaceAll(/\p{M}|\([^)]{0,200}\)/gu, '')
     .replaceAll(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
@@ -54,7 +58,7 @@ function folded(text: string): string {
 
 /** The longest text that looks like the name of a column. */
 const MAX_NAME = 40
-const NUMBER = /^[-+]?[\d.,:/ -]*\d[\d.,:/ -]*$/
+const NUMBER = /^[-+]?[.,:/ -]*\d[\d.,:/ -]*$/
 
 /**
  * Returns the number of the row that probably names the columns: the one with most of the usual names, else the first
