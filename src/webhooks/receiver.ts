@@ -260,8 +260,14 @@ export function resolverOf(resolver = new Resolver({ timeout: LOOK_UP_TIMEOUT, t
 /** The name servers know no such name, or there are none. */
 const UNKNOWN = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('code' in error && typeof error.code === 'string') return error.code
+  // undici gives no code to an answer that its parser refuses.
+  return error.name === NO_HTTP ? NO_HTTP : undefined
+}
+
+const NO_HTTP = 'HTTPParserError'
 
 /** Milliseconds in `Retry-After`: a number of seconds or a date (RFC 9110 section 10.2.3); undefined without one. */
 function retryAfterIn({ 'retry-after': text }: IncomingHttpHeaders, now: number): number | undefined {
@@ -283,6 +289,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers at this address',
   ECONNRESET: CLOSED,
   UND_ERR_SOCKET: CLOSED,
+  [NO_HTTP]: 'the answer is not HTTP/1.1',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is self-signed',

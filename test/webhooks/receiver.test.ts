@@ -151,6 +151,20 @@ suite('an attempt', () => {
     }
   })
 
+  test('names no undefined code where the answer is not HTTP, or its head has a fault', async (t) => {
+    let answer = ''
+    const { url } = await startReceiver(t, { respond: (_response, _received, { socket }) => socket.end(answer) })
+    for (const given of [
+      'SSH-2.0-OpenSSH_9.9\r\n',
+      'HTTP/1.1 twohundred\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    ]) {
+      answer = given
+      assert.equal((await send(url)).failure, 'the answer is not HTTP/1.1', given)
+    }
+  })
+
   test('reads 64 KiB of an answer of 1 GiB, and counts it by its status', async (t) => {
     let written = 0
     const { url } = await startReceiver(t, {
