@@ -50,7 +50,7 @@ export class IssuerKeys {
    * Returns the key that the header of a token names; undefined for an unknown one.
    *
    * @param issuedAt seconds since 1970, when the token was signed, by its own account
-   * @throws AppError 50301 when the provider has to be asked first, and does not answer or was asked a moment ago
+   * @throws AppError 50301 when the provider has to be asked first, and does not answer
    */
   async find(header: JWSHeaderParameters, issuedAt: unknown): Promise<CryptoKey | undefined> {
     const keys = await this.#usable()
@@ -60,7 +60,9 @@ export class IssuerKeys {
     await this.#seek()
     const latest = await this.#usable()
     if (latest !== keys) return keyIn(latest, header)
-    // The provider may have signed the token with a key that is newer than these.
+    // Otherwise anybody would get 503 with an invented key, for as long as it is sent: keys this young are the latest.
+    if (since(latest.fetchedAt) < PAUSE) return undefined
+    // The provider is away, and may have signed the token with a key that is newer than these.
     if (typeof issuedAt === 'number' && issuedAt * 1000 > keys.fetchedAt - SPREADING) {
       throw noKeys(this.#soughtAt + PAUSE)
     }
