@@ -4,7 +4,8 @@ import { request } from 'node:https'
 import { connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { suite, type TestContext, test } from 'node:test'
-import { connect as connectSecurely } from 'node:tls'
+import { connect as connectSecurely, getCACertificates, getCiphers, setDefaultCACertificates } from 'node:tls'
+import { makeCertificate } from '../support/certificates.ts'
 import { refusalOfBytes } from '../support/raw.ts'
 import { Scrape } from '../support/scrape.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
@@ -97,6 +98,32 @@ test('only http/1.1 is agreed on, over TLS 1.2 and 1.3', async (t) => {
   }
   const old = connectSecurely({ ...options, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })
   await assert.rejects(once(old, 'secureConnect'), /alert protocol version/)
+})
+
+test('only authenticated encryption with forward secrecy is agreed on, also after a renewal', async (t) => {
+  const agreed = async ({ port }: { readonly port: number }) => {
+    const found: string[] = []
+    for (const cipher of getCiphers().filter((name) => !name.startsWith('tls_'))) {
+      const options = { port, host: '127.0.0.1', servername: 'localhost', maxVersion: 'TLSv1.2' } as const
+      const socket = connectSecurely({ ...options, ciphers: `${cipher.toUpperCase()}:@SECLEVEL=0` })
+      const isAgreed = once(socket, 'secureConnect').then(
+        () => true,
+        () => false,
+      )
+      if (await isAgreed) found.push(socket.getCipher().name)
+      socket.destroy()
+    }
+    return found.toSorted()
+  }
+  const of = (algorithm: string) =>
+    ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((suite) => `ECDHE-${algorithm}-${suite}`)
+  const service = await withService(t)
+  assert.deepEqual(await agreed(service), of('ECDSA'))
+  // One that the client trusts as well, with a key that other ciphers need.
+  const { cert, key, authority } = await makeCertificate({ algorithm: 'RSA' })
+  setDefaultCACertificates([...getCACertificates('default'), authority])
+  service.useCertificate({ cert, key })
+  assert.deepEqual(await agreed(service), of('RSA'))
 })
 
 suite('a client that leaves during its handshake', () => {

@@ -23,7 +23,7 @@ import { assertConforms, contract, operationIdOf, type Seen } from './conforms.t
 import { beforeDrops, type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
-import { certificate, newAgent } from './transport.ts'
+import { certificate, newAgent, type Pair } from './transport.ts'
 import { PATIENCE } from './until.ts'
 
 /** The configured token of the services of withService. It has all scopes. */
@@ -161,6 +161,10 @@ export class Service {
     this.state = state
     this.#log = log
     this.audited = audited
+  }
+
+  useCertificate(pair: Pair): void {
+    this.#app.useCertificate(pair)
   }
 
   /** Empties the log and the audit log. */
