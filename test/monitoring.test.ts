@@ -67,7 +67,7 @@ const both = (): Scrape[] => [scrapes.sqlite ?? assert.fail(), scrapes.postgres 
 
 suite('the metrics', () => {
   test('of a SQLite store count requests, commits and plants', async (t) => {
-    const backups = ['--backup-every', '1m', '--backup-folder', tempFolder(t)]
+    const backups = ['--backup-every', '1m', '--backup-folder', tempFolder(t), '--backup-hook', process.execPath]
     const { authority, ...pair } = await makeCertificate()
     setDefaultCACertificates([authority])
     const { address, monitors } = await startMonitored(t, [...backups, ...writePair(tempFolder(t), pair)])

@@ -111,7 +111,7 @@ SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeou
       const config = read()
       if (!printConfig) {
         const { serve } = await import('./serve.ts')
-        return serve(config, { notice: ignoredVariables(process.env), read })
+        return serve(config, { notice: ignoredVariables(process.env), read, environment: ENVIRONMENT })
       }
       warnOfIgnored()
       process.stdout.write(configLines(config, { flags, environment: ENVIRONMENT, file: readConfigFile(file) }))

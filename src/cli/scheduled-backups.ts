@@ -9,13 +9,14 @@ import { removeAbandonedDrafts } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { BackupReport, BackupsMade } from '../domain/upkeep.ts'
 import type { Config } from '../settings/config.ts'
+import { BackupHook, mustBeExecutable } from './backup-hook.ts'
 import { identityOf } from './open-store.ts'
 
 /**
  * Returns the folder for the backups that the settings ask for; undefined when they ask for none. Call it before the
- * store opens: a start without the folder must not create a store.
+ * store opens: a start without the folder, or with a hook that can't run, must not create a store.
  */
-export function wantedBackupFolder({ store, backupEvery, backupFolder: path }: Config): string | undefined {
+export function wantedBackupFolder({ store, backupEvery, backupFolder: path, backupHook }: Config): string | undefined {
   if (backupEvery === undefined || path === undefined || store.engine !== 'sqlite') return undefined
   const refusal = (why: string) => new OperatorError(`backup folder ${path}: ${why}`)
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -26,18 +27,20 @@ export function wantedBackupFolder({ store, backupEvery, backupFolder: path }: C
   } catch {
     throw refusal("it can't be written")
   }
+  if (backupHook !== undefined) mustBeExecutable(backupHook)
   return path
 }
 
 /** Returns the scheduled backups of an open store. @param path of `wantedBackupFolder` */
 export async function scheduledBackups(
-  { store, backupEvery: every, backupKeep: keep }: Config,
+  { store, backupEvery: every, backupKeep: keep, backupHook }: Config,
   path: string | undefined,
-  log: Logger,
+  { log, environment }: { readonly log: Logger; readonly environment: NodeJS.ProcessEnv },
 ): Promise<ScheduledBackups | undefined> {
   if (path === undefined || every === undefined || store.engine !== 'sqlite') return undefined
   const folder = await BackupFolder.open(path, store.path)
-  return new ScheduledBackups({ storePath: store.path, folder, every, keep, log })
+  const hook = backupHook === undefined ? undefined : new BackupHook({ file: backupHook, environment, log })
+  return new ScheduledBackups({ storePath: store.path, folder, every, keep, log, hook })
 }
 
 /** Milliseconds between two looks at the clock: timers stop while the machine sleeps, and an operator may set it. */
@@ -52,6 +55,7 @@ interface ScheduledOptions {
   readonly every: number
   readonly keep: number
   readonly log: Logger
+  readonly hook?: BackupHook | undefined
 }
 
 /**
@@ -73,6 +77,10 @@ export class ScheduledBackups implements BackupsMade {
     this.#newest = options.folder.newest(Date.now())
   }
 
+  get hookFailures(): number | undefined {
+    return this.#options.hook?.failures
+  }
+
   get newest(): number {
     return Math.floor(Math.min(this.#newest, Date.now()) / 1000)
   }
@@ -82,10 +90,11 @@ export class ScheduledBackups implements BackupsMade {
     this.#running = this.#run()
   }
 
-  /** Ends the schedule. It ends a backup under way, and removes its draft. */
+  /** Ends the schedule. It ends a backup under way, and removes its draft; it ends a hook under way. */
   async close(): Promise<void> {
     this.#stopping.abort()
     this.#child?.kill('SIGKILL')
+    this.#options.hook?.close()
     await this.#running
     this.#options.folder.removeUnfinished()
   }
@@ -102,9 +111,9 @@ export class ScheduledBackups implements BackupsMade {
     }
   }
 
-  /** Makes a backup, or logs the failure. @returns whether it made the backup */
+  /** Makes a backup, or logs the failure, and then runs the hook. @returns whether it made the backup */
   async #backUp(): Promise<boolean> {
-    const { storePath, folder, keep, log } = this.#options
+    const { storePath, folder, keep, log, hook } = this.#options
     const start = Date.now()
     const file = folder.fileAt(start)
     const script = process.argv[1]
@@ -117,14 +126,17 @@ export class ScheduledBackups implements BackupsMade {
       this.#newest = start
       log.info({ ...report, ms: Date.now() - start }, 'backed the store up')
       folder.keepNewest(keep, file, Date.now())
-      return true
     } catch (error) {
       if (this.#stopping.signal.aborted) return false
       this.failures++
       const said = String((error as { stderr?: string }).stderr ?? '').trim()
-      log.error({ err: said === '' ? error : new Error(said), file }, 'a scheduled backup failed')
+      const cause = said === '' ? error : new Error(said)
+      log.error({ err: cause, file }, 'a scheduled backup failed')
+      await hook?.run({ error: cause instanceof Error ? cause.message : String(cause) })
       return false
     }
+    await hook?.run({ file })
+    return true
   }
 }
 

@@ -33,10 +33,12 @@ interface ServeOptions {
   readonly notice: string | undefined
   /** Reads the configuration again. */
   readonly read: () => Config
+  /** The environment of the process, for what it starts. */
+  readonly environment: NodeJS.ProcessEnv
 }
 
 /** Runs the service until a signal stops it or its store fails. Only this module wires everything. */
-export async function serve(config: Config, { notice, read }: ServeOptions): Promise<void> {
+export async function serve(config: Config, { notice, read, environment }: ServeOptions): Promise<void> {
   const { log, lines: logLines } = openLog(config)
   const trail = serviceAudit(config, log)
   const shutdown = new Shutdown(log, [trail.lines, logLines])
@@ -83,7 +85,7 @@ export async function serve(config: Config, { notice, read }: ServeOptions): Pro
     const store = await opening
     const bytes = await bytesOf(config.store)
     shutdown.closeLater('the store', () => store.close())
-    const backups = await scheduledBackups(config, backupFolder, log)
+    const backups = await scheduledBackups(config, backupFolder, { log, environment })
     if (backups !== undefined) shutdown.closeLater('the backups', () => backups.close())
     const { changes, webhooks } = store
     const delivery =

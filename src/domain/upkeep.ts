@@ -117,4 +117,6 @@ export interface BackupsMade {
   /** Seconds since 1970 of the newest backup, also of an earlier run; 0 when there is none. */
   readonly newest: number
   readonly failures: number
+  /** Failed runs of the operator's hook; undefined without one. */
+  readonly hookFailures: number | undefined
 }

@@ -126,6 +126,10 @@ export const SETTINGS = named({
     text('FOLDER'),
     'an existing folder for the backups of --backup-every, best on another disk than the store',
   ),
+  backupHook: optional(
+    text('FILE'),
+    'an executable file that runs after each backup of --backup-every, such as to copy it to another machine: PLANTSTORE_BACKUP is the path of the backup, or PLANTSTORE_BACKUP_ERROR says why it failed',
+  ),
   token: optional(
     kind('SECRET', (given, _environment, use) => readConfiguredToken(given, use)),
     'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
@@ -243,6 +247,7 @@ const NEEDS: { readonly [Key in keyof SettingValues]?: keyof SettingValues } = {
   tlsCert: 'tlsKey',
   tlsKey: 'tlsCert',
   backupEvery: 'backupFolder',
+  backupHook: 'backupEvery',
   ...Object.fromEntries(Object.keys(IDENTITY_PROVIDER).map((key) => [key, 'oidcIssuer'])),
   oidcIssuer: 'oidcAudience',
 }

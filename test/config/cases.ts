@@ -161,6 +161,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
   backupEvery: { right: { off: undefined, '24h': 86_400_000 }, wrong: ['', '59s', '0s', '24', 'daily'] },
   backupKeep: { right: { '1': 1, '10000': 10_000 }, wrong: ['', '0', '10001', '-1', '1.5', 'all'] },
   backupFolder: texts('/backup', 'backups'),
+  backupHook: texts('/usr/local/bin/plantstore-offsite', 'hook.sh'),
   logFormat: { right: { auto: 'auto', json: 'json', text: 'text' }, wrong: ['JSON', 'pretty', ''] },
   logLevel: { right: { debug: 'debug', silent: 'silent' }, wrong: ['', 'verbose', 'INFO', 'trace'] },
   auditLog: {

@@ -11,6 +11,7 @@ const PROVIDER = { PLANTSTORE_OIDC_ISSUER: 'https://id.example', PLANTSTORE_OIDC
 /** Settings without which another one is a fault. */
 const NEEDED: Readonly<Partial<Record<keyof SettingValues, Readonly<Record<string, string>>>>> = {
   backupEvery: { PLANTSTORE_BACKUP_FOLDER: '/backup' },
+  backupHook: { PLANTSTORE_BACKUP_EVERY: '24h', PLANTSTORE_BACKUP_FOLDER: '/backup' },
   oidcIssuer: PROVIDER,
   oidcAudience: PROVIDER,
   oidcScopeClaim: PROVIDER,
@@ -53,6 +54,7 @@ suite('the configuration', () => {
       backupEvery: undefined,
       backupKeep: 7,
       backupFolder: undefined,
+      backupHook: undefined,
       token: undefined,
       oidcIssuer: undefined,
       oidcAudience: undefined,

@@ -12,7 +12,7 @@ const config = readConfig({ store: `sqlite:${folder}/plants.db`, backupEvery: '1
 const { promise: failed, resolve } = Promise.withResolvers<string>()
 await withStore(config.store, { create: true, quiet: true }, async () => {})
 const log = pino({ base: null }, { write: resolve })
-const backups = await scheduledBackups(config, wantedBackupFolder(config), log)
+const backups = await scheduledBackups(config, wantedBackupFolder(config), { log, environment: {} })
 const taken: number[] = []
 try {
   for (;;) taken.push(openSync('/dev/null', 'r'))

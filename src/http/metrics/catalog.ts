@@ -91,6 +91,7 @@ export const METRICS = {
     { only: '`--backup-every`' },
   ),
   plantstore_backup_failures_total: counter('Scheduled backups that failed.', { only: '`--backup-every`' }),
+  plantstore_backup_hook_failures_total: counter('Runs of the backup hook that failed.', { only: '`--backup-hook`' }),
   plantstore_tls_certificate_expiry_seconds: gauge('Seconds until the certificate expires; negative after that.', {
     only: '`--tls-cert`',
   }),

@@ -55,6 +55,9 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
   if (backups !== undefined) {
     metrics.value('plantstore_backup_newest_timestamp_seconds', () => backups.newest)
     metrics.value('plantstore_backup_failures_total', () => backups.failures)
+    if (backups.hookFailures !== undefined) {
+      metrics.value('plantstore_backup_hook_failures_total', () => backups.hookFailures ?? 0)
+    }
   }
   if (certificate !== undefined) {
     const left = () => (certificate.expiresAt.getTime() - Date.now()) / 1000
