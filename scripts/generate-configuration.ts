@@ -20,7 +20,7 @@ SIGHUP, a service that does not run in a terminal reads the file again: it appli
 other changed settings, which apply from the next start on. A file with faults changes nothing.
 
 - TIME is a whole number with \`ms\`, \`s\` or \`m\`, at most 60m. A timeout of \`0s\` means none.
-- SIZE is a whole number with \`B\`, \`KiB\` or \`MiB\`, at most 512MiB; without a unit it is bytes.
+- SIZE is a whole number with \`MiB\` or \`GiB\`, from 1MiB to 1024GiB.
 - A setting that says so can be \`off\`.
 
 The program reports all faults of a configuration together, before it opens anything, and ends with the exit code 2.

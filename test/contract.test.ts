@@ -8,11 +8,12 @@ import { parse } from 'yaml'
 import { readSource } from '../scripts/contract-source.ts'
 import { ClientAddresses } from '../src/base/network.ts'
 import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
+import { MAX_NAME, MAX_TAG } from '../src/domain/plant.ts'
 import { NO_AUDIT } from '../src/http/answer/records.ts'
 import { Responder } from '../src/http/answer/responder.ts'
 import { SlowClients } from '../src/http/answer/slow-clients.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
-import { BodyMemory, type Route } from '../src/http/request/exchange.ts'
+import { BODY_LIMIT, type Route } from '../src/http/request/exchange.ts'
 import {
   absolute,
   type OperationObject,
@@ -22,6 +23,7 @@ import {
   schemaCompiler,
 } from '../src/http/request/operations.ts'
 import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
+import { ROW_LIMIT } from '../src/import/batch.ts'
 import { MAX_DEPTH } from '../src/json/scanner.ts'
 import { readConfig } from '../src/settings/config.ts'
 import { checkPlantSchemas } from './support/plant-schemas.ts'
@@ -210,10 +212,14 @@ suite('the error numbers', () => {
   })
 })
 
-test('the contract states the default limits of the configuration', () => {
-  const { bodyLimit } = readConfig({}, {})
-  const [, mebibytes, levels] = /at most (\d+) MiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
-  assert.deepEqual([Number(mebibytes) * 2 ** 20, Number(levels)], [bodyLimit, MAX_DEPTH])
+test('the contract states the bounds of a plant, of a body and of a row', () => {
+  const [, kibibytes, levels] = /at most (\d+) KiB, nested at most (\d+) levels/.exec(TEXT) ?? assert.fail()
+  assert.deepEqual([Number(kibibytes) * 1024, Number(levels)], [BODY_LIMIT, MAX_DEPTH])
+  const [, row] = /a row at most (\d+) KiB/.exec(TEXT) ?? assert.fail()
+  assert.equal(Number(row) * 1024, ROW_LIMIT)
+  const mostOf = (schema: string) =>
+    (resolve(document, { $ref: `#/components/schemas/${schema}` }) as { readonly maxLength?: number }).maxLength
+  assert.deepEqual(['Name', 'Tag', 'PlantPatch/properties/tag'].map(mostOf), [MAX_NAME, MAX_TAG, MAX_TAG])
 })
 
 suite('the service does not start', () => {
@@ -276,7 +282,6 @@ suite('the service does not start', () => {
       confirm: async () => {},
       responder,
       cors: undefined,
-      bodies: new BodyMemory({ bodyLimit: 1, bodyMemory: 1 }),
       overload: undefined,
     }
     const start = (handlers: object) => () =>

@@ -13,8 +13,8 @@ test('the service loses no acknowledged write when it is killed under load again
   // Some rounds end among the first commits, others after a checkpoint.
   const rounds = [
     { created: 1, nameLength: 20 },
-    { created: 300, nameLength: 6000 },
-    { created: 1500, nameLength: 6000 },
+    { created: 300, nameLength: 1000 },
+    { created: 1500, nameLength: 1000 },
   ]
   for (const [round, { created, nameLength }] of rounds.entries()) {
     const { program, address, storePath } = await startServer(t, folder)

@@ -151,11 +151,10 @@ suite('the metrics', () => {
       )
     assert.deepEqual(boundsOf('plantstore_bound_used'), new Set(flags))
     assert.deepEqual(boundsOf('plantstore_bound_limit'), new Set(flags))
-    const { maxWaiting, searchQueue, bodyMemory } = readConfig({}, {})
+    const { maxWaiting, searchQueue } = readConfig({}, {})
     for (const [bound, limit] of [
       ['max-waiting', maxWaiting],
       ['search-queue', searchQueue],
-      ['body-memory', bodyMemory],
     ] as const) {
       assert.equal(scrapes.sqlite?.value('plantstore_bound_limit', { bound }), limit)
     }

@@ -10,7 +10,7 @@ import { engine } from './support/engine-under-test.ts'
  * own.
  */
 const NOT_ABOUT_STORES = new Set([
-  ...['access-matrix', 'audit', 'auth', 'auth-bounds', 'body', 'body-memory', 'client-address'],
+  ...['access-matrix', 'audit', 'auth', 'auth-bounds', 'body', 'client-address'],
   ...['compressed-files', 'compression', 'connection', 'connection-bounds', 'cors', 'docs-page', 'event-loop'],
   ...['failed-authentication', 'floods', 'forgetting', 'framing', 'get-plant', 'idle-connections', 'import'],
   ...['import-export', 'issuer-keys', 'jwt', 'jwt-floods', 'list-plants', 'methods', 'negotiation'],

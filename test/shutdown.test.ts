@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from './support/files.ts'
+import { fullPlants, importRows } from './support/full-plants.ts'
 import { Load, send } from './support/load.ts'
 import { LONG_NAME } from './support/long-normalising.ts'
 import { startServer, TOKEN } from './support/process.ts'
@@ -113,10 +114,7 @@ test('a request that is incomplete at the end of the drain window gets 503', asy
 
 test('shutdown finishes an export within the drain window, and closes the store after the last answer', async (t) => {
   const { program, address } = await startServer(t, tempFolder(t), ['--drain-window', '50ms'])
-  const rows = Array.from({ length: 12 }, (_, id) => `${JSON.stringify({ id, name: 'x'.repeat(1_000_000) })}\n`)
-  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/x-ndjson' }
-  const imported = await fetch(`${address}/plants/import`, { method: 'POST', headers, body: rows.join('') })
-  assert.equal(imported.status, 200)
+  await importRows(address, fullPlants(10_000))
   const connection = new RawConnection(Number(new URL(address).port))
   connection.write(
     `GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { OperatorError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
-import type { NewPlant } from '../domain/plant.ts'
+import { faultOf, type NewPlant } from '../domain/plant.ts'
 import type { Store } from '../domain/store.ts'
 import { commandActor } from '../domain/token.ts'
 import { type Config, SETTINGS, type StoreAddress, shownStore } from '../settings/config.ts'
@@ -135,11 +135,18 @@ class Copy {
   }
 
   async #copyPlants(plants: readonly NewPlant[], refuse: (text: string) => void): Promise<void> {
-    const results = await this.#target.importPlants(plants, 'add', ACTOR)
-    for (const [i, plant] of plants.entries()) {
-      const result = results[i]
+    const refused = (plant: NewPlant, { number, message }: AppError) =>
+      refuse(`plant ${plant.id}: error ${number}, ${message}`)
+    const valid = plants.filter((plant) => {
       this.copied.add(plant)
-      if (result instanceof AppError) refuse(`plant ${plant.id}: error ${result.number}, ${result.message}`)
+      const fault = faultOf(plant)
+      if (fault !== undefined) refused(plant, fault)
+      return fault === undefined
+    })
+    const results = await this.#target.importPlants(valid, 'add', ACTOR)
+    for (const [i, plant] of valid.entries()) {
+      const result = results[i]
+      if (result instanceof AppError) refused(plant, result)
       else if (result === 'unchanged') this.counts.unchanged++
       else this.counts.added++
     }

@@ -50,7 +50,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
         if (found !== undefined) reporter.duplicates = { duplicates: found, duplicateRows }
         return
       }
-      const batches = readPlants(format, content, { textLimit: config.bodyLimit })
+      const batches = readPlants(format, content)
       if (target.kind === 'service') {
         const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
         return importThrough(target.service, mode, batches, take, { retryFor, stop, onWait })

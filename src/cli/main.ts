@@ -101,7 +101,7 @@ function addServe(root: ProgramCommand): void {
     .notes(`
 The order of precedence is: flag, environment variable, file of settings, default. On SIGHUP the service reads the file
 again, applies the log level, and reads a changed certificate.
-SIZE is a number with B, KiB or MiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`)
+SIZE is a number with MiB or GiB, and TIME a number with ms, s or m. A timeout of 0s means no timeout.`)
     .examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db')
     .action(async ({ config: file, printConfig, ...flags }) => {
       const read = () => {

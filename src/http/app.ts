@@ -17,7 +17,6 @@ import { type ObservedParts, serviceMetrics } from './metrics/service-metrics.ts
 import { monitoringHandlers, monitoringPort } from './monitoring.ts'
 import { type CertificatePair, descriptorsForConnections, Port, shuttingDown } from './port/port.ts'
 import { Cors } from './refusal.ts'
-import { BodyMemory } from './request/exchange.ts'
 import type { Contract } from './request/operations.ts'
 import { changeHandlers } from './resources/changes.ts'
 import { exportHandlers, importHandlers } from './resources/files.ts'
@@ -81,7 +80,6 @@ export function buildApp(options: AppOptions): App {
   })
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
-  const bodies = new BodyMemory(config)
   const overload = new Overload(config)
   const router = new Router({ maxParamLength: config.headerLimit, notFound })
   const monitoring = monitoringHandlers(store, responder, state, metrics)
@@ -110,7 +108,6 @@ export function buildApp(options: AppOptions): App {
     confirm: (identity) => auth.confirm(identity),
     responder,
     cors,
-    bodies,
     overload,
   })
   const ports = { config, addresses, responder, state }
@@ -122,7 +119,6 @@ export function buildApp(options: AppOptions): App {
   metrics.bounds({
     maxConnections: () => clients.connections.open,
     pipelineLimit: () => clients.connections.pipelined,
-    bodyMemory: () => bodies.bound,
     unreadLimit: () => slowClients.unread,
     compressionLimit: () => responder.compressor.bound,
     maxMemory: () => overload.memory,
@@ -130,7 +126,7 @@ export function buildApp(options: AppOptions): App {
   })
   for (const [name, bound] of Object.entries(admission.bounds)) metrics.bounds({ [name]: () => bound })
   const { metricsPort } = config
-  const monitors = metricsPort && monitoringPort(contract, monitoring, bodies, metricsPort, ports)
+  const monitors = metricsPort && monitoringPort(contract, monitoring, metricsPort, ports)
   return {
     server: clients.server,
     monitors,

@@ -7,7 +7,7 @@ import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder
 import type { Metrics } from './metrics/metrics.ts'
 import type { ServedStore } from './metrics/service-metrics.ts'
 import { Port, type PortOptions } from './port/port.ts'
-import type { BodyMemory, Exchange, Route } from './request/exchange.ts'
+import type { Exchange, Route } from './request/exchange.ts'
 import { faultOfLocalHead } from './request/head-faults.ts'
 import type { Contract } from './request/operations.ts'
 import { addRoutes, answerNotFound, type Handlers, type MONITORING, Router } from './router.ts'
@@ -23,7 +23,6 @@ type MonitoringHandlers = Pick<Handlers, (typeof MONITORING)[number]>
 export function monitoringPort(
   contract: Contract,
   handlers: MonitoringHandlers,
-  bodies: BodyMemory,
   { host }: ListenAddress,
   options: Omit<PortOptions, 'limits' | 'router' | 'deferred' | 'certificate'>,
 ): Port {
@@ -39,7 +38,6 @@ export function monitoringPort(
     confirm: async () => {},
     responder,
     cors: undefined,
-    bodies,
     overload: undefined,
   })
   const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }

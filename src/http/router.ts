@@ -11,14 +11,7 @@ import type { SlowClients } from './answer/slow-clients.ts'
 import type { Authorize } from './auth/bearer.ts'
 import type { ChangeStreams } from './changes/change-streams.ts'
 import { type Cors, HttpError } from './refusal.ts'
-import {
-  acceptedBodies,
-  type BodyMemory,
-  checkBodyHeaders,
-  type Exchange,
-  type Route,
-  readBody,
-} from './request/exchange.ts'
+import { acceptedBodies, checkBodyHeaders, type Exchange, type Route, readBody } from './request/exchange.ts'
 import { PRECONDITIONS, preferredType } from './request/head.ts'
 import type { OperationParameters } from './request/operations.generated.ts'
 import type { Contract, Method, Operation } from './request/operations.ts'
@@ -125,7 +118,6 @@ export interface RouteOptions {
   readonly confirm: (identity: Identity) => Promise<void>
   readonly responder: Responder
   readonly cors: Cors | undefined
-  readonly bodies: BodyMemory
   /** Refuses requests for which the service has no time or memory; undefined refuses none. */
   readonly overload: Overload | undefined
 }
@@ -177,11 +169,7 @@ function authorized(operation: Operation, route: Route, { authorize, overload }:
 }
 
 /** Makes the route that reads the parameters and the body of an operation and passes them to its handler. */
-function routeOf<Taken>(
-  operation: Operation,
-  handler: Handler<Taken>,
-  { responder, bodies, confirm }: RouteOptions,
-): Route {
+function routeOf<Taken>(operation: Operation, handler: Handler<Taken>, { responder, confirm }: RouteOptions): Route {
   const { isStreamed, mediaTypes } = operation
   return (exchange) => {
     // The reader and the type of the handler both follow from the operation's schemas in openapi.yaml.
@@ -204,7 +192,7 @@ function routeOf<Taken>(
       // The token may have been revoked while the body arrived.
       else confirm(identity).then(() => handle(body), refuse)
     }
-    readBody(exchange, operation, bodies, handleIfConfirmed, refuse)
+    readBody(exchange, operation, handleIfConfirmed, refuse)
   }
 }
 

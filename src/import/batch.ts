@@ -1,6 +1,6 @@
 import { Turns } from '../base/time-slice.ts'
 import { AppError, type ErrorNumber } from '../domain/errors.ts'
-import { type ImportedPlant, textLength } from '../domain/plant.ts'
+import type { ImportedPlant } from '../domain/plant.ts'
 
 export interface RefusedRow {
   /** The line in which the row begins, counted from 1. */
@@ -17,8 +17,6 @@ export interface Batch {
 }
 
 export interface ReadOptions {
-  /** The most bytes of a name, and of a tag, as JSON. A row may have twice as many and its id. */
-  readonly textLimit: number
   /** Whether the sender says that the file is UTF-16. It must then begin with a byte order mark. */
   readonly isUtf16?: boolean
 }
@@ -43,7 +41,6 @@ export async function* batchesOf<Row extends { readonly line: number }>(
   text: AsyncIterable<Buffer>,
   rows: Divider<Row>,
   plantIn: (row: Row) => ImportedPlant | undefined,
-  textLimit: number,
 ): AsyncGenerator<Batch, void> {
   const turns = new Turns()
   let batch = emptyBatch()
@@ -51,7 +48,7 @@ export async function* batchesOf<Row extends { readonly line: number }>(
     try {
       const plant = plantIn(row)
       if (plant === undefined) return
-      batch.plants.push(requireFits(plant, textLimit))
+      batch.plants.push(plant)
       batch.lines.push(row.line)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
@@ -94,30 +91,5 @@ const emptyBatch = (): OpenBatch => ({ plants: [], lines: [], refused: [] })
 
 const sizeOf = ({ plants, refused }: Batch): number => plants.length + refused.length
 
-/** The most bytes of a row besides its texts: an id of 20 characters, the names of members, quotation marks. */
-const ROW_OVERHEAD = 64
-
-/**
- * Bytes of the largest row. Every plant whose texts are within the limit can be exported and imported in both formats,
- * because no text is longer as CSV than as JSON.
- */
-export const rowLimitOf = (textLimit: number): number => 2 * textLimit + ROW_OVERHEAD
-
-/**
- * Applies the limit of bodies to a plant of a file: its name, and its tag, has at most as many bytes as JSON as a body.
- * A PATCH of one of them then always fits into a body.
- *
- * @throws AppError 41301 that names the members beyond the limit
- */
-function requireFits(plant: ImportedPlant, textLimit: number): ImportedPlant {
-  if (MAX_UNIT_BYTES * textLength(plant) + ROW_OVERHEAD <= textLimit) return plant
-  const large = (['name', 'tag'] as const).filter((member) => isTooLarge(plant[member] ?? '', textLimit))
-  if (large.length === 0) return plant
-  throw new AppError(41301, `${large.join(' and ')} must have at most ${textLimit} bytes as JSON`)
-}
-
-/** The most bytes of JSON for one UTF-16 code unit: `\u0001`. */
-const MAX_UNIT_BYTES = 6
-
-const isTooLarge = (text: string, limit: number): boolean =>
-  MAX_UNIT_BYTES * text.length + 2 > limit && Buffer.byteLength(JSON.stringify(text)) > limit
+/** Bytes of a row. One with a plant and its `before`, with every character as two escapes, takes 28.5 KiB. */
+export const ROW_LIMIT = 64 * 2 ** 10

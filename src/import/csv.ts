@@ -1,7 +1,7 @@
 import { shown } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import { type NewPlant, validatePlant } from '../domain/plant.ts'
-import { type Batch, batchesOf, rowLimitOf } from './batch.ts'
+import { type Batch, batchesOf, ROW_LIMIT } from './batch.ts'
 import {
   type Cells,
   type CsvRow,
@@ -21,8 +21,8 @@ import { textOf } from './encoding.ts'
  * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells. Each other row below the header
  * has a plant or is refused.
  */
-export function readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGenerator<Batch, void> {
-  const rows = new CsvRows(rowLimitOf(textLimit))
+export function readCsv(text: AsyncIterable<Buffer>): AsyncGenerator<Batch, void> {
+  const rows = new CsvRows(ROW_LIMIT)
   let columns: Columns | undefined
   const takeHeader = (row: CsvRow): void => {
     const isFirst = rows.separator === undefined
@@ -45,7 +45,7 @@ export function readCsv(text: AsyncIterable<Buffer>, textLimit: number): AsyncGe
       if (columns === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
     },
   }
-  return batchesOf(text, divider, (row) => plantOf(row, row.columns), textLimit)
+  return batchesOf(text, divider, (row) => plantOf(row, row.columns))
 }
 
 function plantOf(row: CsvRow, columns: Columns): NewPlant {

@@ -32,10 +32,10 @@ export function formatOf(fileName: string): Format | undefined {
 export function readPlants(
   format: Format,
   source: AsyncIterable<Buffer>,
-  options: ReadOptions,
+  options: ReadOptions = {},
 ): AsyncGenerator<Batch, void> {
   const text = asUtf8(source, options.isUtf16)
-  return format === 'csv' ? readCsv(text, options.textLimit) : readNdjson(text, options)
+  return format === 'csv' ? readCsv(text) : readNdjson(text)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts'
 import { type ImportedPlant, newPlantJson, plantJson } from '../domain/plant.ts'
 import { parseRow } from '../json/body.ts'
-import { type Batch, batchesOf, type ReadOptions, rowLimitOf } from './batch.ts'
+import { type Batch, batchesOf, ROW_LIMIT } from './batch.ts'
 
 const LF = 0x0a
 /** A line of JSON white space alone, including the CR before an LF. */
@@ -11,13 +11,12 @@ const BLANK = /^[ \t\r]*$/
  * Reads a plant from each line (https://github.com/ndjson/ndjson-spec), as from the body of a create. Ignores blank
  * lines. The last line needs no end.
  */
-export function readNdjson(text: AsyncIterable<Buffer>, { textLimit }: ReadOptions): AsyncGenerator<Batch, void> {
-  const rowLimit = rowLimitOf(textLimit)
+export function readNdjson(text: AsyncIterable<Buffer>): AsyncGenerator<Batch, void> {
   const plantIn = ({ bytes }: Line): ImportedPlant | undefined => {
-    if (bytes === undefined) throw new AppError(41301, `the row is larger than ${rowLimit} bytes`)
-    return isBlank(bytes) ? undefined : parseRow(bytes, textLimit)
+    if (bytes === undefined) throw new AppError(41301, `the row is larger than ${ROW_LIMIT} bytes`)
+    return isBlank(bytes) ? undefined : parseRow(bytes)
   }
-  return batchesOf(text, new Lines(rowLimit), plantIn, textLimit)
+  return batchesOf(text, new Lines(), plantIn)
 }
 
 const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(row.toString('latin1'))
@@ -28,19 +27,11 @@ interface Line {
   readonly bytes: Buffer | undefined
 }
 
-/** Pieces of an unfinished line after which Lines joins them. Each one takes memory of its own. */
-const MAX_PIECES = 1024
-
-/** Divides a text into lines. Holds at most the limit of an unfinished one. */
+/** Divides a text into lines. Holds at most ROW_LIMIT of an unfinished one. */
 class Lines {
-  readonly #limit: number
   #line = 1
   #rest: Buffer[] = []
-  #length = 0
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
+  #length = 0;
 
   *divide(chunk: Buffer): Generator<Line, void> {
     let from = 0
@@ -57,7 +48,7 @@ class Lines {
 
   #completedBy(end: Buffer): Line {
     if (this.#length > 0) this.#keep(end)
-    const isTooLarge = Math.max(this.#length, end.length) > this.#limit
+    const isTooLarge = Math.max(this.#length, end.length) > ROW_LIMIT
     const bytes = this.#length === 0 ? end : Buffer.concat(this.#rest)
     this.#rest = []
     this.#length = 0
@@ -66,10 +57,9 @@ class Lines {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length
-    if (this.#length > this.#limit) this.#rest = []
+    if (this.#length > ROW_LIMIT) this.#rest = []
     // A copy, because a small piece would keep its whole chunk.
     else this.#rest.push(Buffer.from(piece))
-    if (this.#rest.length > MAX_PIECES) this.#rest = [Buffer.concat(this.#rest)]
   }
 }
 

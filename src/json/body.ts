@@ -21,20 +21,15 @@ type JsonSubject = 'body' | 'row' | 'value'
  * nesting.
  *
  * @param bytes the whole body, UTF-8 without byte order mark
- * @param sizeLimit bytes besides long strings, which take less time per byte
- * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice;
- *   41301 when it exceeds sizeLimit
+ * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice
  */
-export function readJsonBody(
-  bytes: Buffer,
-  { subject = 'body', sizeLimit = bytes.length }: { subject?: JsonSubject; sizeLimit?: number } = {},
-): JsonBody {
+export function readJsonBody(bytes: Buffer, { subject = 'body' }: { subject?: JsonSubject } = {}): JsonBody {
   if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
   if (!isUtf8(bytes)) {
     const mark = isUtf16Mark(bytes) ? ': it begins with a byte order mark of UTF-16; send UTF-8' : ''
     throw new AppError(40001, `the ${subject} is not valid UTF-8${mark}`)
   }
-  const scanner = new JsonScanner(bytes, sizeLimit)
+  const scanner = new JsonScanner(bytes)
   try {
     const body = new JsonBody(bytes, subject, scanner.members(), scanner.hasEscapedName)
     const repeated = body.repeated()
@@ -43,7 +38,7 @@ export function readJsonBody(
     throw new AppError(40002, `the ${subject} has ${name} more than once; send each member once`)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
-    throw refusalOf(error, bytes, subject, sizeLimit)
+    throw refusalOf(error, bytes, subject)
   }
 }
 
@@ -159,8 +154,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const isUtf16Mark = ([first, second]: Buffer): boolean =>
   (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 
-function refusalOf({ kind, at }: JsonFault, bytes: Buffer, subject: JsonSubject, sizeLimit: number): AppError {
-  if (kind === 'size') return new AppError(41301, `the ${subject} has more than ${sizeLimit} bytes besides its texts`)
+function refusalOf({ kind, at }: JsonFault, bytes: Buffer, subject: JsonSubject): AppError {
   if (kind === 'depth') return new AppError(40001, `the ${subject} is nested more than ${MAX_DEPTH} levels deep`)
   const start = `the ${subject} is not valid JSON`
   if (at === 0 && bytes.indexOf(BYTE_ORDER_MARK) === 0) {
@@ -227,16 +221,15 @@ export const parsePatch = (json: JsonBody, id: bigint): PlantPatch => validatePa
 /**
  * Reads the plant in one row of a file, by the same rule as the body of a create, and what it says of the plant before.
  *
- * @param sizeLimit bytes of the row besides long texts
- * @throws AppError 40001, 40002 or 41301
+ * @throws AppError 40001 or 40002
  */
-export function parseRow(json: Buffer, sizeLimit: number): ImportedPlant {
-  const row = readJsonBody(json, { subject: 'row', sizeLimit })
+export function parseRow(json: Buffer): ImportedPlant {
+  const row = readJsonBody(json, { subject: 'row' })
   const plant = parsePlant(row)
   const value = row.value('before')
   if (value === undefined) return plant
   try {
-    const before = readJsonBody(value, { subject: 'value', sizeLimit })
+    const before = readJsonBody(value, { subject: 'value' })
     const { name, tag } = parsePlant(before, plant.id)
     return { ...plant, before: { name, tag } }
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The reason of a refusal, and the offset of the byte at fault. */
 export class JsonFault extends Error {
-  readonly kind: 'syntax' | 'depth' | 'size'
+  readonly kind: 'syntax' | 'depth'
   readonly at: number
 
   constructor(kind: JsonFault['kind'], at: number) {
@@ -18,18 +18,14 @@ export class JsonFault extends Error {
 export class JsonScanner {
   readonly #bytes: Uint8Array
   readonly #end: number
-  readonly #maxSize: number
   #at = 0
-  #longTexts = 0
   #depth = 0
   /** Whether a member name, at any depth, has an escape. */
   hasEscapedName = false
 
-  /** @param maxSize bytes besides strings of more than LONG_TEXT bytes */
-  constructor(bytes: Uint8Array, maxSize: number) {
+  constructor(bytes: Uint8Array) {
     this.#bytes = bytes
     this.#end = bytes.length
-    this.#maxSize = maxSize
   }
 
   /**
@@ -60,8 +56,7 @@ export class JsonScanner {
 
   #value(): void {
     const c = this.#next()
-    if (this.#at - this.#longTexts > this.#maxSize) throw new JsonFault('size', this.#at)
-    if (c === QUOTE) this.#text()
+    if (c === QUOTE) this.#string()
     else if (c === OPEN_BRACE) this.#object(undefined)
     else if (c === OPEN_BRACKET) this.#array()
     else if (c === MINUS || isDigit(c)) this.#number()
@@ -112,13 +107,6 @@ export class JsonScanner {
   #close(): void {
     this.#depth--
     this.#at++
-  }
-
-  #text(): void {
-    const start = this.#at
-    this.#string()
-    const length = this.#at - start
-    if (length > LONG_TEXT) this.#longTexts += length
   }
 
   #string(): boolean {
@@ -188,8 +176,6 @@ export class JsonScanner {
 export const MAX_DEPTH = 32
 
 const NOTHING = -1
-/** Bytes. A longer string costs less time per byte than short values, so it does not count towards the size. */
-const LONG_TEXT = 1024
 const QUOTE = 0x22
 const PLUS = 0x2b
 const COMMA = 0x2c

@@ -20,7 +20,6 @@ import {
   publicUrl,
   readConfiguredToken,
   type Setting,
-  SIZE,
   setting,
   TIME,
   TIMEOUT,
@@ -175,7 +174,6 @@ export const SETTINGS = named({
     'open connections of one address, or one IPv6 /64 network; those of trusted proxies do not count',
   ),
   keepAliveTimeout: setting(TIME, '65s', 'how long a connection may be idle before the service closes it'),
-  bodyLimit: setting(SIZE, '1MiB', 'maximum size of a request body'),
   /** 0: no deadline. */
   requestTimeout: setting(TIME, '30s', 'deadline for a whole request to arrive; its headers have a third of it'),
   stallTimeout: setting(

@@ -5,9 +5,6 @@ export const LIMITS = {
   headerLimit: 16 * 2 ** 10,
   /** Bytes of pipelined requests that wait, in total. 64 KiB of 512 connections; more waits in their sockets. */
   pipelineLimit: 32 * 2 ** 20,
-  /** Bytes of bodies over 4 KiB of requests that are not answered yet, in total; of one token, half of it. */
-  // 128 bodies of the default limit from one token, and as many from all others.
-  bodyMemory: 256 * 2 ** 20,
   /** Bytes of answers that clients have not read yet, in total. 256 answers of the largest plants. */
   unreadLimit: 256 * 2 ** 20,
   /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
@@ -41,7 +38,7 @@ export const LIMITS = {
   /** Streams of changes that are open at once. A hundred programs, of which one may run on ten machines. */
   maxStreams: 100,
   maxStreamsPerToken: 10,
-  /** PATCH requests that run at once. Each reads, writes and answers a whole plant of up to 1 MiB. */
+  /** PATCH requests that run at once. */
   maxPatches: 16,
   /** Active tokens that clients may create. */
   // A hundred times what a large garden's apps and people need; GET /tokens lists them all in ten pages.

@@ -86,8 +86,6 @@ export const longDuration = quantity(
   'time like 90s, 12h or 7d, up to 3650d',
 )
 /** Bytes. */
-const size = quantity({ '': 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20 }, 1, 2 ** 29, 'size like 64KiB or 1MiB, up to 512MiB')
-/** Bytes. */
 export const memorySize = quantity(
   { MiB: 2 ** 20, GiB: 2 ** 30 },
   2 ** 20,
@@ -99,7 +97,6 @@ export const text = (value: string): Kind<string> => kind(value, nonEmpty)
 export const count = (min: number, max: number): Kind<number> => kind('COUNT', integer(min, max))
 export const TIME = kind('TIME', duration)
 export const LONG_TIME = kind('TIME', longDuration)
-export const SIZE = kind('SIZE', size)
 
 /** Origins, separated by commas. Requires the spelling of browsers, so that origins compare as strings. */
 export function origins(given: string): readonly string[] {

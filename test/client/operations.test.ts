@@ -80,7 +80,10 @@ suite('the client', () => {
   test('exports plants one by one or as a file, and ends an export whose reader leaves', async () => {
     const service = await emptyService()
     const client = clientOf(service)
-    const plants = Array.from({ length: 3000 }, (_, i) => ({ id: MAX_ID - BigInt(i), name: `ü ${'x'.repeat(i)}` }))
+    const plants = Array.from({ length: 3000 }, (_, i) => ({
+      id: MAX_ID - BigInt(i),
+      name: `ü ${'x'.repeat(i % 997)}`,
+    }))
     assert.deepEqual(await client.importPlants(plants), {
       dryRun: false,
       added: 3000,

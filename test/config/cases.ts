@@ -168,10 +168,6 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
     right: { '-': '-', off: undefined, '/var/log/plantstore/audit.log': '/var/log/plantstore/audit.log' },
     wrong: [''],
   },
-  bodyLimit: {
-    right: { '1KiB': 1024, '2048': 2048, '7B': 7, '512MiB': 2 ** 29 },
-    wrong: ['', '0', '1KB', '1GiB', '1.5MiB', '-1', '513MiB', '1constructor'],
-  },
   requestTimeout: TIME,
   stallTimeout: TIME,
   keepAliveTimeout: TIME,

@@ -30,7 +30,7 @@ test('serve --print-config prints each setting with its source and without secre
     'PLANTSTORE_PORT=9001  # .env',
     'PLANTSTORE_HOST=127.0.0.2  # environment',
     'PLANTSTORE_LOG_LEVEL=warn  # --log-level',
-    'PLANTSTORE_BODY_LIMIT=1MiB  # default',
+    'PLANTSTORE_STALL_TIMEOUT=30s  # default',
     '# PLANTSTORE_TOKEN is set and hidden  # .env',
     '# PLANTSTORE_BACKUP_FOLDER is not set',
   ]) {
@@ -39,7 +39,7 @@ test('serve --print-config prints each setting with its source and without secre
   assert.ok(!stdout.includes(secret) && !stdout.includes('hidden@'), stdout)
   writeFileSync(join(folder, 'printed.conf'), stdout)
   const again = readConfig({}, withFile({}, readConfigFile(join(folder, 'printed.conf'))))
-  assert.deepEqual([again.port, again.host, again.logLevel, again.bodyLimit], [9001, '127.0.0.2', 'warn', 2 ** 20])
+  assert.deepEqual([again.port, again.host, again.logLevel, again.stallTimeout], [9001, '127.0.0.2', 'warn', 30_000])
 })
 
 test('serve refuses a settings file with a list of all its faults, and opens nothing', async (t) => {

@@ -48,7 +48,7 @@ suite('a wrong configuration', () => {
   })
 
   test('is refused with the largest size or time', () => {
-    assert.match(faultsOf({ bodyLimit: '900MiB' }).message, /: "900MiB" is not a size .*, up to 512MiB$/)
+    assert.match(faultsOf({ changesKeepSize: '2TiB' }).message, /: "2TiB" is not a size .*, from 1MiB to 1024GiB$/)
     assert.match(faultsOf({ requestTimeout: '61m' }).message, /: "61m" is not a time .*, up to 60m$/)
   })
 

@@ -10,6 +10,7 @@ import { SqliteStore } from '../../src/sqlite/store.ts'
 import { transaction } from '../../src/sqlite/wal/transactions.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { isIntact, tempFolder } from '../support/files.ts'
+import { fullPlants, sendRows } from '../support/full-plants.ts'
 import { Load, send } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { run, type Server, startServer } from '../support/process.ts'
@@ -49,7 +50,7 @@ test('while its file cannot grow, the service refuses writes that do not fit, an
     fill: sizeLimit.set,
     free: sizeLimit.lift,
     isNoticed: false,
-    nameLength: 3000,
+    nameLength: 1000,
   })
 })
 
@@ -136,10 +137,9 @@ test('a new store is whole or not there, however little space there is for it', 
 async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
   for (let stored = 0; ; stored++) {
     fillDisk(disk, `ballast-${start}-${stored}`)
-    const body = `{"id":${-1 - stored - start * 1000},"name":"${'a'.repeat(200_000)}"}`
-    const { status, error } = await send('POST', `${address}/plants`, { body })
-    if (status === 200) continue
-    assert.deepEqual([status, error], [503, 50304])
+    const answer = await sendRows(address, fullPlants(170, { from: 1_000_000 * (1 + start) + 1000 * stored }))
+    if (answer.status === 200) continue
+    assert.deepEqual([answer.status, ((await answer.json()) as { error: number }).error], [503, 50304])
     return stored
   }
 }

@@ -11,17 +11,17 @@ import { until } from '../support/until.ts'
 
 /** Bytes that the store and its index get. The rest of the disk is taken from the start. */
 const SPACE = 20 * 2 ** 20
-/** Creates at once. Each has 2000 words, so that the index takes more than the plants. */
+/** Creates at once. Each has 120 words, so that the index takes more than the plants. */
 const CLIENTS = 8
 /** Creates before another program fills the disk. */
-const BEFORE = 200
+const BEFORE = 2000
 /** Refused creates without an index, after which the disk counts as full. */
 const REFUSALS = 100
 /** Deletes that must succeed on the full disk, one after the other. */
-const DELETES = 50
+const DELETES = 400
 
 const nameOf = (id: number): string =>
-  Array.from({ length: 2000 }, (_, i) => `w${(id * 2000 + i).toString(36)}`).join(' ')
+  Array.from({ length: 120 }, (_, i) => `w${(id * 120 + i).toString(36)}`).join(' ')
 
 const create = (address: string, id: number) =>
   send('POST', `${address}/plants`, { body: JSON.stringify({ id, name: nameOf(id) }) })

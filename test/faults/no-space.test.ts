@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIntact, tempFolder } from '../support/files.ts'
+import { fullPlants, sendRows } from '../support/full-plants.ts'
 import { Load, send } from '../support/load.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { type Server, startServer } from '../support/process.ts'
@@ -14,7 +15,7 @@ const PATIENCE = 90_000
 
 /** Loads the service until it lacks space, and checks that it still answers reads. */
 async function fillsUp({ program, address, storePath }: Server): Promise<Load> {
-  const load = new Load(address, { clients: 4, nameLength: 2000 })
+  const load = new Load(address, { clients: 4, nameLength: 1000 })
   const isRefused = () => (load.refused.get(50304) ?? 0) >= 50
   await load.until(isRefused)
   assert.ok(isRefused(), `broken: ${load.broken.slice(0, 3)}; ${program.stderr}`)
@@ -42,6 +43,9 @@ async function until(status: number, request: () => Promise<{ status: number }>,
 const create = (address: string, id: number, name: string) =>
   send('POST', `${address}/plants`, { body: JSON.stringify({ id, name }) })
 
+/** Adds a thousand plants as large as they can be, in one import. */
+const add = (address: string, from: number) => sendRows(address, fullPlants(1000, { from }))
+
 test('a limit of the size of files is 50304, and reads go on, also after a start', async (t) => {
   const folder = tempFolder(t)
   const limited = { under: ['sh', '-c', 'ulimit -f 6000 && exec "$0" "$@"'] }
@@ -51,11 +55,11 @@ test('a limit of the size of files is 50304, and reads go on, also after a start
   await first.program.kill()
   const second = await startServer(t, folder, [], limited)
   await reads(second.address, load)
-  const name = 'x'.repeat(900_000)
-  await until(503, () => create(second.address, -1, name), 'a write that does not fit')
+  let batch = 1000
+  await until(503, () => add(second.address, 1000 * batch++), 'a write that does not fit')
   await second.program.kill()
   const third = await startServer(t, folder)
-  await until(200, () => create(third.address, -2, name), 'a write without the limit')
+  await until(200, () => add(third.address, 2_000_000), 'a write without the limit')
   load.assertAllIn(third.storePath)
   assert.ok(isIntact(third.storePath))
 })
@@ -86,8 +90,8 @@ test('a store without space removes its search index first, and reads and small 
   }
   await patiently(() => existsSync(index), 'there is no index')
   fillDisk(disk)
-  let id = 100
-  await until(503, () => create(address, id++, 'x'.repeat(900_000)), 'a write that does not fit')
+  let batch = 1
+  await until(503, () => add(address, 1000 * batch++), 'a write that does not fit')
   await patiently(() => !existsSync(index), 'the index keeps its space')
   assert.equal((await send('GET', `${address}/plants/7`)).status, 200)
   assert.equal((await send('GET', `${address}/plants?q=fern`)).status, 200)

@@ -23,7 +23,7 @@ test('while the disk of the database is full, the service refuses writes with th
   await query(server.url(), 'CREATE DATABASE plants TABLESPACE small')
   const url = server.url('plants')
   const served = await serveStore(t, url)
-  const load = new Load(served.address, { clients: 8, nameLength: 2000 })
+  const load = new Load(served.address, { clients: 8, nameLength: 1000 })
   await load.reaches(100)
   fillDisk(disk)
   await load.until(() => (load.refused.get(50304) ?? 0) > 20)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { MIN_ID } from '../../src/domain/plant.ts'
+import { BODY_LIMIT } from '../../src/http/request/exchange.ts'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
-import { emptyService, errorOf, messageOf, SECRET, withService } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, SECRET } from '../support/service.ts'
 
 const PLANT = '{"id":1,"name":"x"}'
 
@@ -54,10 +56,10 @@ suite('the nesting of a body', () => {
     assert.equal((await service.create(brackets)).status, 200, 'brackets in a text do not count')
   })
 
-  test('is refused in the same way if it is a million levels deep', async () => {
+  test('is refused in the same way if it is as deep as its size allows', async () => {
     const service = await emptyService()
     for (const bracket of ['[', '{"a":']) {
-      const levels = Math.floor((2 ** 20 - 100) / bracket.length)
+      const levels = Math.floor(BODY_LIMIT / bracket.length)
       const answer = await service.create(bracket.repeat(levels))
       assert.equal(errorOf(answer), 40001)
       assert.equal(messageOf(answer), 'the body is nested more than 32 levels deep')
@@ -69,22 +71,24 @@ suite('the nesting of a body', () => {
 suite('the size of a body', () => {
   const sized = (bytes: number) => PLANT.padEnd(bytes, ' ')
 
-  test('is at most the limit, with Content-Length and with chunks', async (t) => {
-    const service = await withService(t, { bodyLimit: '1KiB' })
+  test('is at most 16 KiB, with Content-Length and with chunks', async () => {
+    const service = await emptyService()
     for (const chunked of [false, true]) {
-      assert.equal((await service.create(sized(1024), { chunked })).status, 200)
-      const answer = await service.create(sized(1025), { chunked })
+      assert.equal((await service.create(sized(BODY_LIMIT), { chunked })).status, 200)
+      const answer = await service.create(sized(BODY_LIMIT + 1), { chunked })
       assert.equal(answer.status, 413)
       assert.equal(errorOf(answer), 41301)
-      assert.equal(messageOf(answer), 'the body is larger than 1024 bytes')
+      assert.equal(messageOf(answer), 'the body is larger than 16384 bytes')
       assert.equal(answer.headers.connection, 'close')
     }
   })
 
-  test('is at most 1 MiB by default', async () => {
+  test('suffices for the largest plant, with each of its characters as two escapes', async () => {
     const service = await emptyService()
-    assert.equal((await service.create(sized(2 ** 20))).status, 200)
-    assert.equal(errorOf(await service.create(sized(2 ** 20 + 1))), 41301)
+    const text = (characters: number) => '\\ud83c\\udf35'.repeat(characters)
+    assert.equal((await service.create(`{"id":${MIN_ID},"name":"${text(1000)}","tag":"${text(200)}"}`)).status, 200)
+    const [stored] = await service.plants()
+    assert.deepEqual(stored, { id: MIN_ID, name: '\u{1f335}'.repeat(1000), tag: '\u{1f335}'.repeat(200) })
   })
 
   test('is refused before the body arrives if Content-Length exceeds the limit', async () => {
@@ -97,10 +101,10 @@ suite('the size of a body', () => {
   })
 
   test('is refused while an endless chunked body still arrives', async (t) => {
-    const service = await withService(t, { bodyLimit: '64KiB' })
+    const service = await emptyService()
     const connection = new RawConnection(service.port)
     connection.write(head('Content-Type: application/json', 'Transfer-Encoding: chunked'))
-    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
+    const chunk = `400\r\n${' '.repeat(0x400)}\r\n`
     const pump = setInterval(() => connection.write(chunk), 1)
     t.after(() => clearInterval(pump))
     await connection.until('41301')

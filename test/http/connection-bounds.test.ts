@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newPlantJson } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import type { Scene } from '../support/clean-up.ts'
 import { movableTime } from '../support/clock.ts'
 import { tempFolder } from '../support/files.ts'
+import { fullPlants } from '../support/full-plants.ts'
 import { boundOf } from '../support/long-work.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
@@ -218,12 +220,14 @@ suite('requests that wait behind others of their connection', () => {
 })
 
 suite('an unread answer', () => {
-  const LIST = `GET /plants?limit=8 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
+  const PLANTS = fullPlants(600, { unit: '🌱' })
+  /** Bytes of an answer with all plants. */
+  const PAGE = Buffer.byteLength(`[${PLANTS.map(newPlantJson).join(',')}]`)
+  const LIST = `GET /plants?limit=600 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
 
   async function withLargePlants(t: Scene, flags: Parameters<typeof withService>[1]): Promise<Service> {
     const service = await withService(t, flags)
-    const plants = Array.from({ length: 8 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(1_000_000), tag: undefined }))
-    await service.store.importPlants(plants, 'add', TESTER)
+    await service.store.importPlants(PLANTS, 'add', TESTER)
     return service
   }
 
@@ -258,7 +262,7 @@ suite('an unread answer', () => {
     let ahead = 0
     t.mock.method(performance, 'now', () => now() + ahead)
     t.mock.timers.enable({ apis: ['setInterval'] })
-    const service = await withLargePlants(t, { unreadLimit: 4 * 2 ** 20 })
+    const service = await withLargePlants(t, { unreadLimit: 1.4 * PAGE })
     const accepted = once(service.server, 'connection')
     const reader = await unread(t, service)
     const [socket] = (await accepted) as [Socket]
@@ -276,7 +280,7 @@ suite('an unread answer', () => {
       await until(() => socket.writableLength > 0, 'the answers do not wait for their client again')
       ahead += 1000
       t.mock.timers.tick(1000)
-      const { status } = await service.send('GET', '/plants?limit=8')
+      const { status } = await service.send('GET', '/plants?limit=600')
       if (status === 503) refused++
     }
     assert.ok(refused > 0, 'no further answer was refused')
@@ -288,8 +292,7 @@ suite('an unread answer', () => {
   clearTest(
     'is never that of a completed PATCH: without memory for the answer, the PATCH is refused first',
     async (t) => {
-      const pageSize = 3_000_058
-      const service = await withLargePlants(t, { unreadLimit: pageSize })
+      const service = await withLargePlants(t, { unreadLimit: PAGE })
       const unreadBytes = () => boundOf(service, 'unread-limit')
       const headers = { 'Content-Type': 'application/json' }
       const patch = (tag: string) => service.send('PATCH', '/plants/7', { headers, body: JSON.stringify({ tag }) })
@@ -300,7 +303,7 @@ suite('an unread answer', () => {
       for (let round = 0; round < 10 && refused.status === 200; round++) {
         assert.equal((await patch('stays')).status, 200)
         await unread(t, service)
-        await until(async () => (await unreadBytes()) >= pageSize, 'the unread answer is not counted')
+        await until(async () => (await unreadBytes()) >= PAGE, 'the unread answer is not counted')
         refused = await patch('changed')
       }
       assert.equal(refused.status, 503)
@@ -312,13 +315,13 @@ suite('an unread answer', () => {
   )
 
   test('is cut off or refused if all together take too much memory, and other clients are served', async (t) => {
-    const service = await withLargePlants(t, { unreadLimit: 3 * 2 ** 20 })
+    const service = await withLargePlants(t, { unreadLimit: 1.1 * PAGE })
     await Promise.all([1, 2, 3, 4].map(() => unread(t, service)))
     let status = 503
     // The refusal asks for a retry in a second. By then the service has cut off an unread answer.
     for (let tries = 0; status === 503 && tries < 15; tries++) {
       await sleep(1000)
-      assert.ok((await boundOf(service, 'unread-limit')) <= 3 * 2 ** 20)
+      assert.ok((await boundOf(service, 'unread-limit')) <= 1.1 * PAGE)
       status = (await service.send('GET', '/plants/1')).status
     }
     assert.equal(status, 200)

@@ -190,7 +190,7 @@ suite('the texts of a plant', () => {
 
   test('are the same in one piece and in many, with a cached and an uncached token', async () => {
     const service = await emptyService()
-    const name = 'Caf\u00e9 \u{1f331} '.repeat(40_000)
+    const name = 'Caf\u00e9 \u{1f331} '.repeat(140)
     for (const [id, chunked] of [false, true, false, true].entries()) {
       const { secret } = await service.issueToken(['plants:write'])
       const authorization = `Bearer ${secret}`
@@ -202,6 +202,29 @@ suite('the texts of a plant', () => {
       (await service.plants()).map((plant) => plant.name === name),
       [true, true, true, true],
     )
+  })
+
+  test('are refused above 1000 characters of a name and 200 of a tag, in every way, and change nothing', async () => {
+    const service = await emptyService()
+    const most = { name: '🌵'.repeat(1000), tag: '🌱'.repeat(200) }
+    assert.equal((await service.create({ id: 1, ...most })).status, 200)
+    for (const [member, text] of Object.entries(most)) {
+      const message = `${member} must have at most ${member === 'name' ? 1000 : 200} characters`
+      const body = JSON.stringify({ name: 'x', [member]: `${text}x` })
+      const headers = { 'Content-Type': 'application/json' }
+      for (const answer of [
+        await service.create({ id: 1, name: 'x', [member]: `${text}x` }),
+        await service.send('PUT', '/plants/1', { headers, body }),
+        await service.send('PUT', '/plants/2', { headers, body }),
+        await service.send('PATCH', '/plants/1', { headers, body }),
+      ]) {
+        assert.deepEqual([errorOf(answer), messageOf(answer)], [40002, message])
+      }
+    }
+    const tag = encodeURIComponent(`${most.tag}x`)
+    const search = await service.send('GET', `/plants?tag=${tag}`)
+    assert.deepEqual([errorOf(search), messageOf(search)], [40003, 'tag must have at most 200 characters'])
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...most }])
   })
 
   test('are refused with U+0000 or a lone surrogate, in name and tag, in every escaped form', async () => {

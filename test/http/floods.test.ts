@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Agent } from 'node:http'
 import { suite, type TestContext, test } from 'node:test'
+import { BODY_LIMIT } from '../../src/http/request/exchange.ts'
 import { tempFolder } from '../support/files.ts'
+import { fullPlants, importRows } from '../support/full-plants.ts'
 import { send } from '../support/load.ts'
 import { isLinux, notTestedHere, systemBacklog } from '../support/not-tested.ts'
 import { type Program, type Served, startServer, TOKEN } from '../support/process.ts'
@@ -13,23 +15,21 @@ import { happens, until } from '../support/until.ts'
 
 /** So few connections that the system resets none of them before the service accepts them. */
 const CONNECTIONS = Math.min(400, Math.floor(systemBacklog() / 2))
-const MIB = 2 ** 20
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
-const LARGE = 'x'.repeat(MIB - 100)
 /** Longer than the test waits for the service to notice that the clients of a flood have left. */
 const TIMEOUTS = ['--request-timeout', '6m', '--stall-timeout', '2m']
 /** Seconds of processor time that the service spends on a flood which never ends. */
 const WORK = 2
 /** What the service holds for its clients. */
-const HELD = ['max-connections', 'pipeline-limit', 'unread-limit', 'body-memory']
+const HELD = ['max-connections', 'pipeline-limit', 'unread-limit']
 
 /** The service under test, in a process of its own. */
 class Flooded {
   readonly #program: Program
   readonly #address: string
   readonly #agent = newAgent({ keepAlive: true, maxSockets: 1 })
-  #id = 100
+  #id = 2000
 
   constructor({ program, address }: Served) {
     this.#program = program
@@ -38,7 +38,7 @@ class Flooded {
 
   static async start(t: TestContext): Promise<Flooded> {
     const flooded = new Flooded(await startServer(t, tempFolder(t), TIMEOUTS))
-    for (let id = 0; id < 3; id++) assert.equal(await flooded.#create(JSON.stringify({ id, name: LARGE })), 200)
+    await importRows(flooded.#address, fullPlants(1000))
     return flooded
   }
 
@@ -128,20 +128,19 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
 
   clearTest('thousands of small requests', (t) => assertBounded(t, LIVE.repeat(1000), 400))
 
-  // 128 MiB of bodies of one token, and as much again that is garbage. Without the limit they take 650.
   clearTest('bodies that never end', (t) =>
     assertBounded(
       t,
-      `POST /plants HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n${LARGE}`,
-      400,
+      `POST /plants HTTP/1.1\r\n${FIELDS}Content-Type: application/json\r\nContent-Length: ${BODY_LIMIT}\r\n\r\n${' '.repeat(BODY_LIMIT - 1)}`,
+      200,
     ),
   )
 
   clearTest('requests for large pages of plants', (t) =>
-    assertBounded(t, `GET /plants?limit=3 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500),
+    assertBounded(t, `GET /plants?limit=1000 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500),
   )
 
-  test('requests for a large plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
+  test('requests for a full plant', (t) => assertBounded(t, `GET /plants/1 HTTP/1.1\r\n${FIELDS}\r\n`.repeat(50), 500))
 })
 
 clearTest(`a new client is served while ${CONNECTIONS} new connections ask for large pages`, async (t) => {
@@ -165,7 +164,7 @@ clearTest('a client is served between the large pages that others have queued', 
   assert.ok(pages < 100, `${pages} pages were answered before eleven small requests`)
 })
 
-/** A service in a process of its own, with three plants of a mebibyte. */
+/** A service in a process of its own, with a thousand plants of the largest size. */
 class LargePages {
   readonly #program: Program
   readonly #port: number
@@ -180,10 +179,7 @@ class LargePages {
 
   static async start(t: TestContext): Promise<LargePages> {
     const served = await startServer(t, tempFolder(t), ['--log-level', 'debug'])
-    for (let id = 0; id < 3; id++) {
-      const body = JSON.stringify({ id, name: LARGE })
-      assert.equal((await send('POST', `${served.address}/plants`, { body })).status, 200)
-    }
+    await importRows(served.address, fullPlants(1000))
     // Returns once the index has these plants, without which no page by name is answered.
     assert.equal((await send('GET', `${served.address}/plants?sort=name&limit=1`)).status, 200)
     const tokens = ['a', 'b', 'c', 'd'].map(async (name) => {
@@ -223,10 +219,10 @@ class LargePages {
     for (const [i, reader] of readers.entries()) {
       reader.socket.pause()
       const token = this.#tokens[i % this.#tokens.length]
-      reader.write(`GET /plants?sort=name&limit=3 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+      reader.write(`GET /plants?sort=name&limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
     }
     // A read, because a create would wait for the disk, and more pages come meanwhile.
-    client.write(`${first}GET /plants/1000 HTTP/1.1\r\n${FIELDS}\r\n`)
+    client.write(`${first}GET /plants/1001 HTTP/1.1\r\n${FIELDS}\r\n`)
     this.#program.signal('SIGCONT')
     await client.until('"error":40402')
     await this.#program.tells(/"getPlant"/)

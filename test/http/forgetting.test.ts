@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { connect, Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'
-import { queryObjects, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-import { BodyMemory, Exchange } from '../../src/http/request/exchange.ts'
+import { queryObjects } from 'node:v8'
 import { chunk, importHead, LAST_CHUNK, NDJSON, rowsFrom, untilStored } from '../support/import.ts'
 import { openImport, untilIdle } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
@@ -63,34 +59,7 @@ suite('what the service keeps about a client', () => {
     const kept = (await setsAtRest()) - before
     assert.ok(kept < MANY / 2, `${kept} sets more after ${MANY} addresses and tokens`)
   })
-
-  test('is no memory of its token after its last body', () => {
-    const collect = garbageCollector()
-    const memory = new BodyMemory({ bodyLimit: 2 ** 20, bodyMemory: 2 ** 24 })
-    const before = collect()
-    for (let i = 0; i < 5000; i++) {
-      const request = new IncomingMessage(new Socket())
-      const exchange = new Exchange(request, new ServerResponse(request))
-      const actor = { id: randomBytes(2000).toString('hex'), name: '' }
-      exchange.identity = { actor, scopes: [], expiresAt: Number.POSITIVE_INFINITY, hash: undefined }
-      memory.grow(exchange, 2 ** 16)
-      memory.release(exchange)
-    }
-    const kept = collect() - before
-    assert.equal(memory.bodyLimit, 2 ** 20, 'it is in use until here, so that it is no garbage itself')
-    assert.ok(kept < 5_000_000, `${kept} bytes are kept of 5,000 tokens with ids of 4,000 characters`)
-  })
 })
-
-/** @returns a function that collects all garbage, and returns the bytes of the heap in use */
-function garbageCollector(): () => number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  return () => {
-    collect()
-    return process.memoryUsage().heapUsed
-  }
-}
 
 suite('the rest of a body behind its refusal', () => {
   const REFUSED: readonly (readonly [string, string, number])[] = [

@@ -53,7 +53,7 @@ suite('proposed and reserved ids', () => {
       [{ count: 3, first: 7 }, 40002, /^unknown member first; this operation has count$/],
       [{ from: 7 }, 40002, /^unknown member from; this operation has count; count is required$/],
       ['{"count":3,"count":4}', 40002, /count more than once/],
-      [{ count: 3, x: 'x'.repeat(17_000) }, 41301, /16 KiB/],
+      [{ count: 3, x: 'x'.repeat(17_000) }, 41301, /larger than 16384 bytes/],
     ]
     for (const [body, error, says] of cases) {
       const answer = await reserve(service, body)

@@ -158,7 +158,7 @@ suite('the pages of a list', () => {
 
   test('have links of bounded length, even with long names', async () => {
     const service = await emptyService()
-    for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(100_000) })
+    for (const id of [1, 2]) await service.create({ id, name: '\u{1f331}'.repeat(1000) })
     const link = String((await service.send('GET', '/plants?sort=name&limit=1')).headers['link'])
     assert.ok(link.length < 1000, link)
     assert.deepEqual((await pagesFrom(service, '/plants?sort=name&limit=1')).length, 2)

@@ -159,9 +159,9 @@ suite('a query parameter', () => {
 
   test('may be as long as the limit of a head allows', async () => {
     const service = await emptyService()
-    const answer = await service.send('GET', `/plants?tag=${'a'.repeat(15_000)}`)
+    const answer = await service.send('GET', `/plants?${`tag=${'a'.repeat(150)}&`.repeat(97)}sort=id`)
     assert.deepEqual([answer.status, answer.body], [200, '[]'])
-    assert.equal(errorOf(await service.send('GET', `/plants?tag=${'a'.repeat(17_000)}`)), 43101)
+    assert.equal(errorOf(await service.send('GET', `/plants?${`tag=${'a'.repeat(200)}&`.repeat(97)}sort=id`)), 43101)
   })
 })
 

@@ -16,15 +16,7 @@ import { token } from '../token-suite.ts'
 const CONNECTIONS = 1000
 const TOKENS = 1000
 const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
-const HELD = [
-  'pipeline-limit',
-  'unread-limit',
-  'body-memory',
-  'max-searches',
-  'search-queue',
-  'changes',
-  'change-queue',
-]
+const HELD = ['pipeline-limit', 'unread-limit', 'max-searches', 'search-queue', 'changes', 'change-queue']
 /** Milliseconds, far more than a loaded machine needs. */
 const PATIENCE = 40_000
 

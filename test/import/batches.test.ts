@@ -4,12 +4,12 @@ import type { Batch } from '../../src/import/batch.ts'
 import { FORMATS, readPlants } from '../../src/import/format.ts'
 import { putBatches } from '../../src/import/run-import.ts'
 import { manyPlants, textOf } from '../support/plant-files.ts'
-import { chunksOf, OPTIONS } from './support.ts'
+import { chunksOf } from './support.ts'
 
 test('a batch has at most a thousand rows, however many a piece of the file contains', async () => {
   for (const format of FORMATS) {
     const file = Buffer.from(textOf(format, manyPlants(2500)))
-    const batches = await Array.fromAsync(readPlants(format, chunksOf(file, file.length), OPTIONS))
+    const batches = await Array.fromAsync(readPlants(format, chunksOf(file, file.length)))
     assert.deepEqual(
       batches.map(({ plants }) => plants.length),
       [1000, 1000, 500],

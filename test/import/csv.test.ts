@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { ROW_LIMIT } from '../../src/import/batch.ts'
 import { csvRow } from '../../src/import/csv.ts'
 import { readAll } from './support.ts'
 
@@ -230,52 +231,51 @@ suite('a CSV file whose rows have no certain end', () => {
   })
 
   test('has a refusal for each line of a row larger than the limit, and for no other', async () => {
-    const file = `${HEADER}1,${'a'.repeat(98)},${'b'.repeat(98)}${' '.repeat(65)}\n2,"a,b\n${'3,a,b\n'.repeat(100)}"\n4,a,b\n`
-    for (const pieces of [1, 50, 10_000]) {
-      const { plants, refused, fault } = await readAll('csv', file, { textLimit: 100, pieces })
-      assert.deepEqual([plants, fault], [[[105, plant(4n, 'a', 'b')]], undefined])
+    const row = `1,${'a'.repeat(1000)},${'b'.repeat(200)}`.padEnd(ROW_LIMIT, ' ')
+    const file = `${HEADER}${row}\n2,"a,b\n${'3,a,b\n'.repeat(12_000)}"\n4,a,b\n`
+    for (const pieces of [7, 1000, 1_000_000]) {
+      const { plants, refused, fault } = await readAll('csv', file, { pieces })
+      assert.deepEqual([plants, fault], [[[12_005, plant(4n, 'a', 'b')]], undefined])
       const [first, second, third] = refused
-      assert.deepEqual(first, [2, 41301, 'tag must have at most 100 bytes as JSON'])
-      assert.match(second?.[2] ?? '', /^the row is larger than 264 bytes, or has an unclosed quotation mark$/)
+      assert.deepEqual(first, [2, 40002, 'tag must have at most 200 characters'])
+      assert.match(second?.[2] ?? '', /^the row is larger than 65536 bytes, or has an unclosed quotation mark$/)
       assert.match(
         third?.[2] ?? '',
         /^the quotation marks of the row at line 3 reach over this line: that row is larger/,
       )
       assert.deepEqual(
         refused.map(([line, error]) => [line, error]),
-        Array.from({ length: 103 }, (_, i) => [i + 2, 41301]),
+        Array.from({ length: 12_003 }, (_, i) => [i + 2, i === 0 ? 40002 : 41301]),
       )
-      const before = await readAll('csv', file.replace(' ', '  '), { textLimit: 100, pieces })
-      assert.equal(before.refused[0]?.[2], 'the row is larger than 264 bytes')
+      const before = await readAll('csv', file.replace(' ', '  '), { pieces })
+      assert.equal(before.refused[0]?.[2], 'the row is larger than 65536 bytes')
     }
   })
 
-  test('but not at a row whose name or tag alone is too large, which is refused', async () => {
-    const largest = ['a'.repeat(98), '\u0001'.repeat(16), '"'.repeat(49), 'é'.repeat(49), '\u2028'.repeat(32)]
-    const rows = largest.flatMap((text) => [
-      { id: 1n, name: text, tag: text },
-      { id: 2n, name: `${text}${text.slice(0, 1)}`, tag: `${text}aaa` },
+  test('but not at a row whose name or tag alone is too long, which is refused', async () => {
+    const units = ['a', '\u0001', '"', 'é', '\u2028', '😀']
+    const rows = units.flatMap((unit) => [
+      { id: 1n, name: unit.repeat(1000), tag: unit.repeat(200) },
+      { id: 2n, name: unit.repeat(1001), tag: unit.repeat(201) },
     ])
-    const { plants, refused, fault } = await readAll('csv', `id,name,tag\n${rows.map(csvRow).join('')}`, {
-      textLimit: 100,
-    })
+    const { plants, refused, fault } = await readAll('csv', `id,name,tag\n${rows.map(csvRow).join('')}`)
     assert.equal(fault, undefined)
     assert.deepEqual(
       plants.map(([, { id, name }]) => [id, name]),
-      largest.map((text) => [1n, text]),
+      units.map((unit) => [1n, unit.repeat(1000)]),
     )
     assert.deepEqual(
       refused.map(([, error, message]) => `${error} ${message}`),
-      largest.map(() => '41301 name and tag must have at most 100 bytes as JSON'),
+      units.map(() => '40002 name must have at most 1000 characters; tag must have at most 200 characters'),
     )
   })
 
   test('refuses a row with more separators than the limit has bytes, and a header', async () => {
-    const commas = ','.repeat(5000)
-    const { refused } = await readAll('csv', `${HEADER}${commas}`, { textLimit: 1000, pieces: 100 })
-    assert.deepEqual(refused, [[2, 41301, 'the row is larger than 2064 bytes']])
-    const { fault } = await readAll('csv', commas, { textLimit: 1000, pieces: 100 })
-    assert.equal(fault, '41301 the header is not valid: the row is larger than 2064 bytes')
+    const commas = ','.repeat(70_000)
+    const { refused } = await readAll('csv', `${HEADER}${commas}`, { pieces: 1000 })
+    assert.deepEqual(refused, [[2, 41301, 'the row is larger than 65536 bytes']])
+    const { fault } = await readAll('csv', commas, { pieces: 1000 })
+    assert.equal(fault, '41301 the header is not valid: the row is larger than 65536 bytes')
   })
 })
 

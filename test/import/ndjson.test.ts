@@ -118,43 +118,38 @@ suite('a row of an NDJSON file is refused alone', () => {
   })
 
   test('if it is larger than the limit, in pieces of any size', async () => {
-    const row = '{"id":1,"name":"a"}'.padEnd(104, ' ')
-    const file = `${row}\n${row} \n${row}\r\n${' '.repeat(5000)}\n${row}`
-    for (const pieces of [1, 10, 105, 1000, 10_000]) {
-      const { plants, refused } = await readAll('ndjson', file, { pieces, textLimit: 20 })
+    const row = '{"id":1,"name":"a"}'.padEnd(2 ** 16, ' ')
+    const file = `${row}\n${row} \n${row}\r\n${' '.repeat(200_000)}\n${row}`
+    for (const pieces of [100, 2 ** 16, 1_000_000]) {
+      const { plants, refused } = await readAll('ndjson', file, { pieces })
       assert.deepEqual(
         plants.map(([line]) => line),
         [1, 5],
       )
       assert.deepEqual(
         refused,
-        [2, 3, 4].map((line) => [line, 41301, 'the row is larger than 104 bytes']),
+        [2, 3, 4].map((line) => [line, 41301, 'the row is larger than 65536 bytes']),
       )
     }
   })
 
-  test('if its name, its tag or the rest has more bytes than the body of a create may have', async () => {
-    const textLimit = 4096
-    const rows: [row: string, refusal: string | undefined][] = [
-      [`{"id":1,"name":"${'a'.repeat(4094)}","tag":"${'b'.repeat(4094)}"}`, undefined],
-      [`{"id":1,"name":"${'a'.repeat(4095)}"}`, 'name must have at most 4096 bytes as JSON'],
-      [`{"id":1,"name":"a","tag":"${'é'.repeat(2048)}"}`, 'tag must have at most 4096 bytes as JSON'],
-      [`{"id":1,"name":"a","x":[${'1,'.repeat(2020)}1]}`, undefined],
-      [`{"id":1,"name":"a","x":[${'1,'.repeat(2050)}1]}`, 'the row has more than 4096 bytes besides its texts'],
-      [
-        `{"id":1,"name":"${'a'.repeat(4000)}","x":[${'"abc",'.repeat(700)}1]}`,
-        'the row has more than 4096 bytes besides its texts',
-      ],
-      [`{"id":1,"name":"a",${'"b":"",'.repeat(600)}"c":0}`, 'the row has more than 4096 bytes besides its texts'],
+  test('if its name or its tag, or one of the plant before, is too long', async () => {
+    const [name, tag] = ['🌵'.repeat(1000), '🌵'.repeat(200)]
+    const rows = [
+      { id: 1, name, tag, before: { name, tag } },
+      { id: 1, name: `${name}a` },
+      { id: 1, name, tag: `${tag}a` },
+      { id: 1, name, before: { name: `${name}a` } },
     ]
-    const { plants, refused } = await readAll('ndjson', rows.map(([row]) => row).join('\n'), { textLimit })
+    const { plants, refused } = await readAll('ndjson', rows.map((row) => JSON.stringify(row)).join('\n'))
     assert.deepEqual(
       plants.map(([line]) => line),
-      [1, 4],
+      [1],
     )
-    assert.deepEqual(
-      refused,
-      rows.flatMap(([, refusal], i) => (refusal === undefined ? [] : [[i + 1, 41301, refusal]])),
-    )
+    assert.deepEqual(refused, [
+      [2, 40002, 'name must have at most 1000 characters'],
+      [3, 40002, 'tag must have at most 200 characters'],
+      [4, 40002, 'in before: name must have at most 1000 characters'],
+    ])
   })
 })

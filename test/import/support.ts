@@ -3,8 +3,6 @@ import type { NewPlant } from '../../src/domain/plant.ts'
 import type { ReadOptions } from '../../src/import/batch.ts'
 import { type Format, readPlants } from '../../src/import/format.ts'
 
-export const OPTIONS: ReadOptions = { textLimit: 2 ** 20 }
-
 /** The result of reading a file, in the order of its lines. */
 export interface Read {
   readonly plants: readonly (readonly [line: number, plant: NewPlant])[]
@@ -17,13 +15,13 @@ export interface Read {
 export async function readAll(
   format: Format,
   file: string | Buffer,
-  { pieces = Number.POSITIVE_INFINITY, ...options }: Partial<ReadOptions> & { pieces?: number } = {},
+  { pieces = Number.POSITIVE_INFINITY, ...options }: ReadOptions & { pieces?: number } = {},
 ): Promise<Read> {
   const plants: [number, NewPlant][] = []
   const refused: [number, number, string][] = []
   let fault: string | undefined
   try {
-    for await (const batch of readPlants(format, chunksOf(Buffer.from(file), pieces), { ...OPTIONS, ...options })) {
+    for await (const batch of readPlants(format, chunksOf(Buffer.from(file), pieces), options)) {
       for (const [i, plant] of batch.plants.entries()) plants.push([batch.lines[i] ?? 0, plant])
       for (const { line, error, message } of batch.refused) refused.push([line, error, message])
     }

@@ -129,6 +129,39 @@ suite('the page, for changes of plants,', () => {
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Second')
   })
 
+  inBrowser(
+    'says below each field that its text is too long, before it is sent, and again when the service refuses it',
+    async ({ page, service }) => {
+      const [longName, longTag] = ['Ein Name darf höchstens 1.000 Zeichen haben.', 'Ein Schlagwort darf höchstens 200']
+      const [name, tag] = ['🌵'.repeat(1000), '🌱'.repeat(200)]
+      const alerts = page.locator('main [role=alert]')
+      await page.getByRole('button', { name: 'Pflanze hinzufügen' }).click()
+      await page.getByLabel('Name', { exact: true }).fill(`${name}x`)
+      await alerts.filter({ hasText: longName }).waitFor()
+      await page.getByLabel('Schlagwort', { exact: true }).fill(`${tag}x`)
+      await alerts.filter({ hasText: longTag }).waitFor()
+      await assertAccessible(page)
+      await page.keyboard.press('Enter')
+      await alerts
+        .filter({ hasText: `Nicht hinzugefügt; Ihre Eingabe bleibt erhalten. ${longName} ${longTag}` })
+        .waitFor()
+      await page.getByLabel('Name', { exact: true }).fill(name)
+      await page.getByLabel('Schlagwort', { exact: true }).fill(tag)
+      await untilCount(alerts.filter({ hasText: 'höchstens' }).filter({ hasNotText: 'Nicht hinzugefügt' }), 0)
+      await page.keyboard.press('Enter')
+      const row = page.locator('[role=row][data-id]').filter({ hasText: name })
+      await row.waitFor()
+      const id = String(await row.getAttribute('data-id'))
+      await row.getByRole('button', { name: 'Bearbeiten' }).click()
+      await rowOf(page, id).locator('textarea').last().fill(`${tag}x`)
+      await rowOf(page, id).getByRole('alert').filter({ hasText: longTag }).waitFor()
+      await page.keyboard.press('Escape')
+      assert.deepEqual(await stored(service, id), { id: Number(id), name, tag })
+      await service.send('DELETE', `/plants/${id}`)
+    },
+    { locale: 'de-DE' },
+  )
+
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
       `edits in the table and deletes with undo, by keyboard alone, at ${viewport.width} pixels`,

@@ -147,6 +147,10 @@ test('restore refuses a file that is not an intact store, and leaves the present
     [made('text.db', (file) => writeFileSync(file, 'my thesis '.repeat(1000))), /it is not a SQLite database/],
     [made('other.db', sql('PRAGMA application_id = 1')), /a SQLite database, but not a plant store/],
     [made('newer.db', sql("INSERT INTO migrations VALUES (99, 'x')")), /schema 99, newer than this program/],
+    [
+      made('long.db', sql(`UPDATE plants SET name = printf('%1001d', 0), tag = printf('%201d', 0) WHERE id = 7`)),
+      /long\.db: it has plants .*:\nplant 7: name must have at most 1000 characters; tag must have at most 200 characters$/,
+    ],
     [made('garbled.db', garbled), /it is damaged|malformed/],
     [
       made('used.db', (file) => writeFileSync(`${file}-wal`, 'commits')),

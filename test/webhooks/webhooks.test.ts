@@ -76,6 +76,7 @@ suite('creating a webhook', () => {
       [{ url: URL, types: 'plant.created' }, /types must be an array/],
       [{ url: URL, tags: [1] }, /tags must be an array/],
       [{ url: URL, tags: ['\0'] }, /tags must be an array/],
+      [{ url: URL, tags: ['x'.repeat(201)] }, /tags must be an array .* at most 200 characters/],
       [{ url: URL, tags: new Array(101).fill('a') }, /at most 100/],
       [{ url: URL, description: '' }, /description must have 1 to 100 characters/],
       [{ url: URL, description: 'a\u202eb' }, /description must not contain/],

@@ -97,6 +97,8 @@ var de_default = catalog({
   "fault.busy": "Der Dienst ist überlastet. Nichts wurde getan; versuchen Sie es gleich noch einmal.",
   "fault.stopping": "Der Dienst wird beendet. Nichts wurde getan.",
   "fault.full": "Der Bestand hat keinen Platz mehr. Nichts wurde gespeichert.",
+  "fault.longName": "Ein Name darf höchstens {most} Zeichen haben.",
+  "fault.longTag": "Ein Schlagwort darf höchstens {most} Zeichen haben.",
   // Access tokens
   "tokens.new": "Neues Token",
   "tokens.purpose": "Wofür ist das Token?",

@@ -97,6 +97,8 @@ var es_default = catalog({
   "fault.busy": "El servicio está sobrecargado. No se hizo nada; reintente en un momento.",
   "fault.stopping": "El servicio se está deteniendo. No se hizo nada.",
   "fault.full": "La colección no tiene más espacio. No se guardó nada.",
+  "fault.longName": "Un nombre puede tener como máximo {most} caracteres.",
+  "fault.longTag": "Una palabra clave puede tener como máximo {most} caracteres.",
   // Access tokens
   "tokens.new": "Token nuevo",
   "tokens.purpose": "¿Para qué es el token?",

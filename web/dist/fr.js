@@ -97,6 +97,8 @@ var fr_default = catalog({
   "fault.busy": "Le service est surchargé. Rien n’a été fait ; réessayez dans un instant.",
   "fault.stopping": "Le service s’arrête. Rien n’a été fait.",
   "fault.full": "La collection n’a plus de place. Rien n’a été enregistré.",
+  "fault.longName": "Un nom peut avoir au plus {most} caractères.",
+  "fault.longTag": "Un mot-clé peut avoir au plus {most} caractères.",
   // Access tokens
   "tokens.new": "Nouveau jeton",
   "tokens.purpose": "À quoi sert le jeton ?",

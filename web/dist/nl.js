@@ -97,6 +97,8 @@ var nl_default = catalog({
   "fault.busy": "De dienst is overbelast. Er is niets gedaan; probeer het zo opnieuw.",
   "fault.stopping": "De dienst wordt gestopt. Er is niets gedaan.",
   "fault.full": "De verzameling heeft geen ruimte meer. Er is niets opgeslagen.",
+  "fault.longName": "Een naam mag hoogstens {most} tekens hebben.",
+  "fault.longTag": "Een trefwoord mag hoogstens {most} tekens hebben.",
   // Access tokens
   "tokens.new": "Nieuw token",
   "tokens.purpose": "Waarvoor is het token?",

@@ -930,6 +930,8 @@ var en = {
   "fault.busy": "The service is overloaded. Nothing was done; try again in a moment.",
   "fault.stopping": "The service is shutting down. Nothing was done.",
   "fault.full": "The store has no space left. Nothing was stored.",
+  "fault.longName": "A name may have at most {most} characters.",
+  "fault.longTag": "A tag may have at most {most} characters.",
   // Access tokens
   "tokens.new": "New token",
   "tokens.purpose": "What is the token for?",
@@ -3573,6 +3575,37 @@ var AppError = class extends Error {
   }
 };
 
+// src/domain/plant.ts
+var MIN_ID = -(2n ** 63n);
+var MAX_ID = 2n ** 63n - 1n;
+function validatePlant({ id, name, tag }, show2) {
+  if (isInt64(id) && isName(name) && (tag === void 0 || isTag(tag))) return { id, name, tag };
+  const nameFault = name === void 0 ? "name is required" : textFault("name", name, "a string", show2);
+  throw invalid(idFault(id), nameFault, textFault("tag", tag, "a string", show2));
+}
+var isInt64 = (id) => typeof id === "bigint" && id >= MIN_ID && id <= MAX_ID;
+var MAX_NAME = 1e3;
+var MAX_TAG = 200;
+var isName = (value) => isText(value, MAX_NAME);
+var isTag = (value) => isText(value, MAX_TAG);
+var isText = (value, max) => typeof value === "string" && !isLongerThan(value, max) && value.isWellFormed() && !value.includes("\0");
+var isLongerThan = (text, max) => text.length > max && (text.length > 2 * max || Array.from(text).length > max);
+var ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
+function idFault(id) {
+  if (isInt64(id)) return void 0;
+  return `id ${id === void 0 ? "is required" : typeof id === "string" ? id : ID_RANGE}`;
+}
+function textFault(member, value, type, show2) {
+  const max = member === "name" ? MAX_NAME : MAX_TAG;
+  if (value === void 0 || isText(value, max)) return void 0;
+  if (typeof value !== "string") return `${member} must be ${type}`;
+  if (isLongerThan(value, max)) return `${member} must have at most ${max} characters`;
+  const found = show2 === void 0 ? "" : `, as ${show2(value)} does`;
+  return `${member} must not contain U+0000 or a lone surrogate${found}`;
+}
+var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
+var HEX = Array.from({ length: 256 }, (_4, byte) => byte.toString(16).padStart(2, "0"));
+
 // web/src/said.ts
 var PageError = class extends Error {
 };
@@ -3584,8 +3617,14 @@ function said(error) {
 function saidOf(number3, message) {
   const key = numberKey(number3, message);
   if (key !== void 0) return say(key);
+  const long = number3 === 40002 ? message.split("; ").map((fault) => LONG.exec(fault)?.[1]) : [];
+  if (long.length > 0 && long.every((member) => member === "name" || member === "tag")) {
+    return long.map(saidTooLong).join(" ");
+  }
   return foreign(sentence(message));
 }
+var LONG = /^(name|tag) must have at most \d+ characters$/;
+var saidTooLong = (member) => member === "name" ? say("fault.longName", { most: MAX_NAME }) : say("fault.longTag", { most: MAX_TAG });
 var foreign = (text) => language.value === "en" ? text : inEnglish(text);
 function numberKey(number3, message) {
   if (number3 === 40102) return /revoked|unknown/.test(message) ? "fault.unknownToken" : void 0;
@@ -3964,30 +4003,6 @@ function shown2(value) {
   return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
 }
 
-// src/domain/plant.ts
-var MIN_ID = -(2n ** 63n);
-var MAX_ID = 2n ** 63n - 1n;
-function validatePlant({ id, name, tag }, show2) {
-  if (isInt64(id) && isText(name) && (tag === void 0 || isText(tag))) return { id, name, tag };
-  const nameFault = name === void 0 ? "name is required" : textFault("name", name, "a string", show2);
-  throw invalid(idFault(id), nameFault, textFault("tag", tag, "a string", show2));
-}
-var isInt64 = (id) => typeof id === "bigint" && id >= MIN_ID && id <= MAX_ID;
-var isText = (value) => typeof value === "string" && value.isWellFormed() && !value.includes("\0");
-var ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
-function idFault(id) {
-  if (isInt64(id)) return void 0;
-  return `id ${id === void 0 ? "is required" : typeof id === "string" ? id : ID_RANGE}`;
-}
-function textFault(member, value, type, show2) {
-  if (value === void 0 || isText(value)) return void 0;
-  if (typeof value !== "string") return `${member} must be ${type}`;
-  const found = show2 === void 0 ? "" : `, as ${show2(value)} does`;
-  return `${member} must not contain U+0000 or a lone surrogate${found}`;
-}
-var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
-var HEX = Array.from({ length: 256 }, (_4, byte) => byte.toString(16).padStart(2, "0"));
-
 // src/import/csv-rows.ts
 var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" };
 var isSeparator = (c5) => Object.hasOwn(SEPARATORS, c5);
@@ -4258,7 +4273,7 @@ function folded(text) {
   if (text.trim() === "#") return "#";
   return text.replaceAll(/\p{M}/gu, "").normalize("NFKD").replaceAll(/\p{M}|\([^)]{0,200}\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 }
-var MAX_NAME = 40;
+var MAX_NAME2 = 40;
 var NUMBER = /^[-+]?[.,:/ -]*\d[\d.,:/ -]*$/;
 function headerIn(rows) {
   const width = Math.max(0, ...rows.map(filled));
@@ -4278,7 +4293,7 @@ var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
 var isNumber = (cell) => cell !== void 0 && NUMBER.test(cell.trim());
 function looksLikePlant(row, others) {
   const isRepeated = (cell, at2) => !isNothing(cell) && others.some(({ cells }) => cells[at2] === cell);
-  const isOfPlant = (cell, at2) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at2));
+  const isOfPlant = (cell, at2) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME2 || isRepeated(cell, at2));
   return isTagged(row, others) || row.cells.some(isOfPlant);
 }
 function guess(columns, rows, hasNames) {
@@ -6836,6 +6851,9 @@ function TagSuggestions({ id, tags }) {
   return /* @__PURE__ */ a3("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a3("option", { value: tag }, tag)) });
 }
 
+// web/src/plants/too-long.tsx
+var TooLong = ({ id, member, text }) => isLongerThan(text, member === "name" ? MAX_NAME : MAX_TAG) ? /* @__PURE__ */ a3("span", { id, role: "alert", children: saidTooLong(member) }) : null;
+
 // web/src/plants/add-plant.tsx
 function AddPlant({ client, list: list2 }) {
   const proposed = useSignal(void 0);
@@ -6924,9 +6942,11 @@ function AddPlant({ client, list: list2 }) {
               dir: "auto",
               autocomplete: "off",
               value: typed.value.name,
-              onInput: field("name")
+              onInput: field("name"),
+              "aria-describedby": "new-name-fault"
             }
-          )
+          ),
+          /* @__PURE__ */ a3(TooLong, { id: "new-name-fault", member: "name", text: typed.value.name })
         ] }),
         /* @__PURE__ */ a3("div", { class: "field", children: [
           /* @__PURE__ */ a3("label", { for: "new-tag", children: say("plants.tag") }),
@@ -6938,9 +6958,11 @@ function AddPlant({ client, list: list2 }) {
               dir: "auto",
               autocomplete: "off",
               value: typed.value.tag,
-              onInput: field("tag")
+              onInput: field("tag"),
+              "aria-describedby": "new-tag-fault"
             }
           ),
+          /* @__PURE__ */ a3(TooLong, { id: "new-tag-fault", member: "tag", text: typed.value.tag }),
           /* @__PURE__ */ a3(TagSuggestions, { id: "new-tags", tags })
         ] }),
         /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
@@ -7833,9 +7855,11 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               dir: "auto",
               autocomplete: "off",
               value: name,
-              onInput: (event) => keep3(id, { name: event.currentTarget.value, tag })
+              onInput: (event) => keep3(id, { name: event.currentTarget.value, tag }),
+              "aria-describedby": "plant-name-fault"
             }
-          )
+          ),
+          /* @__PURE__ */ a3(TooLong, { id: "plant-name-fault", member: "name", text: name })
         ] }),
         /* @__PURE__ */ a3("div", { class: "field", children: [
           /* @__PURE__ */ a3("label", { for: "plant-tag", children: say("plants.tag") }),
@@ -7846,9 +7870,11 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               dir: "auto",
               autocomplete: "off",
               value: tag,
-              onInput: (event) => keep3(id, { name, tag: event.currentTarget.value })
+              onInput: (event) => keep3(id, { name, tag: event.currentTarget.value }),
+              "aria-describedby": "plant-tag-fault"
             }
-          )
+          ),
+          /* @__PURE__ */ a3(TooLong, { id: "plant-tag-fault", member: "tag", text: tag })
         ] }),
         /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
         /* @__PURE__ */ a3(Fault, { text: fault.value })
@@ -8128,16 +8154,20 @@ function RowEditor({ draft, changes }) {
           onInput: (text) => changeDraft(base.id, { name: text })
         }
       ),
+      /* @__PURE__ */ a3(TooLong, { member: "name", text: name }),
       fault !== "" && /* @__PURE__ */ a3("span", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault }) })
     ] }),
-    /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", onKeyDown, children: /* @__PURE__ */ a3(
-      TextField,
-      {
-        label: say("plants.tagOf", { id }),
-        value: tag,
-        onInput: (text) => changeDraft(base.id, { tag: text })
-      }
-    ) }),
+    /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", onKeyDown, children: [
+      /* @__PURE__ */ a3(
+        TextField,
+        {
+          label: say("plants.tagOf", { id }),
+          value: tag,
+          onInput: (text) => changeDraft(base.id, { tag: text })
+        }
+      ),
+      /* @__PURE__ */ a3(TooLong, { member: "tag", text: tag })
+    ] }),
     /* @__PURE__ */ a3("span", { role: "gridcell", class: "actions", onKeyDown, children: [
       /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: say(isSaving ? "plants.saving" : "plants.save") }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: leave, children: say("plants.cancel") }),
@@ -8728,9 +8758,11 @@ function Question({ client, kind, from, count, input, onInput }) {
         dir: "auto",
         autocomplete: "off",
         value,
-        onInput: (event) => onInput(part(event.currentTarget.value))
+        onInput: (event) => onInput(part(event.currentTarget.value)),
+        "aria-describedby": `${id}-fault`
       }
-    )
+    ),
+    id === "bulk-tag" && /* @__PURE__ */ a3(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
   ] });
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", { count, tag: /* @__PURE__ */ a3("bdi", { children: from === "" ? say("plants.emptyTag") : from }) }) }),

@@ -1,5 +1,6 @@
 import { PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { AppError } from '../../src/domain/errors.ts'
+import { MAX_NAME, MAX_TAG } from '../../src/domain/plant.ts'
 import { language, say } from './language/language.ts'
 import type { PlainKey } from './language/texts.ts'
 import { inEnglish } from './named.ts'
@@ -20,8 +21,18 @@ export function said(error: unknown): string {
 export function saidOf(number: number, message: string): string {
   const key = numberKey(number, message)
   if (key !== undefined) return say(key)
+  const long = number === 40002 ? message.split('; ').map((fault) => LONG.exec(fault)?.[1]) : []
+  if (long.length > 0 && long.every((member) => member === 'name' || member === 'tag')) {
+    return long.map(saidTooLong).join(' ')
+  }
   return foreign(sentence(message))
 }
+
+const LONG = /^(name|tag) must have at most \d+ characters$/
+
+/** Says that a name or a tag is longer than a plant can have. */
+export const saidTooLong = (member: 'name' | 'tag'): string =>
+  member === 'name' ? say('fault.longName', { most: MAX_NAME }) : say('fault.longTag', { most: MAX_TAG })
 
 /** Marks a text of the service as English where the page has another language. */
 export const foreign = (text: string): string => (language.value === 'en' ? text : inEnglish(text))

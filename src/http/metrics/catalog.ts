@@ -121,7 +121,6 @@ export type MetricOf<T extends MetricInfo['type']> = {
 export const BOUNDS = {
   maxConnections: 'client connections',
   pipelineLimit: 'bytes of pipelined requests in the queue',
-  bodyMemory: 'bytes of bodies over 4 KiB',
   unreadLimit: 'bytes of unread answers',
   compressionLimit: 'bytes of answers that are being compressed',
   logBuffer: 'bytes of log lines that wait for their reader',

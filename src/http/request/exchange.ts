@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
-import type { Config } from '../../settings/config.ts'
 import { closing, HttpError } from '../refusal.ts'
 import { type MediaType, readMediaType } from './head.ts'
 import type { Method, Operation } from './operations.ts'
@@ -117,19 +115,20 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 /** Handles an exchange. The caller refuses the exchange if this throws an error. */
 export type Route = (exchange: Exchange) => void
 
+/** Bytes. The largest plant, with every character as two escapes, takes 14.2 KiB. */
+export const BODY_LIMIT = 16 * 2 ** 10
+
 /**
  * Reads the whole body of a request.
  *
- * @param memory has the size limit, and counts the bytes of this body
  * @param use called with the body, unless the client leaves first
- * @param refuse called instead with an AppError: 41301 when the body is too large, 42901 or 50302 when bodies take too
- *   much memory, and the refusal of a body whose rest can never arrive
+ * @param refuse called instead with an AppError: 41301 when the body is too large, and the refusal of a body whose rest
+ *   can never arrive
  * @throws AppError 41301 or 41501 where the headers suffice for a refusal
  */
 export function readBody(
   exchange: Exchange,
   operation: Operation,
-  memory: BodyMemory,
   use: (body: Buffer) => void,
   refuse: (refusal: unknown) => void,
 ): void {
@@ -138,30 +137,29 @@ export function readBody(
     use(NO_MEMBERS)
     return
   }
-  checkBodyHeaders(exchange, operation, memory.bodyLimit)
+  checkBodyHeaders(exchange, operation, BODY_LIMIT)
   if (request.readableEnded) {
     use(EMPTY)
     return
   }
   let length = 0
   let isDone = false
-  /** The first chunk, then larger buffers with the chunks after it. Most bodies have one chunk. */
+  /** The first chunk, or a buffer of BODY_LIMIT with all chunks. Most bodies have one chunk. */
   let kept: Buffer = EMPTY
   const drop = (reason: unknown) => {
     if (isDone) return
     isDone = true
     kept = EMPTY
-    memory.release(exchange)
     refuse(reason)
   }
   request.on('data', (chunk: Buffer) => {
     if (isDone) return
-    try {
-      kept = withChunk(exchange, memory, kept, length, chunk)
-      length += chunk.length
-    } catch (error) {
-      drop(error)
+    if (length + chunk.length > BODY_LIMIT) {
+      drop(tooLarge(BODY_LIMIT))
+      return
     }
+    kept = length === 0 ? chunk : withChunk(kept, length, chunk)
+    length += chunk.length
   })
   request.on('end', () => {
     if (isDone) return
@@ -181,22 +179,10 @@ const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
 const EMPTY = Buffer.alloc(0)
 const NO_MEMBERS = Buffer.from('{}')
 
-/**
- * Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes.
- *
- * @throws AppError as soon as the body exceeds the limit, or the memory has no room for it
- */
-function withChunk(exchange: Exchange, memory: BodyMemory, kept: Buffer, length: number, chunk: Buffer): Buffer {
-  const needed = length + chunk.length
-  if (needed > memory.bodyLimit) throw tooLarge(memory.bodyLimit)
-  let buffer = kept
-  if (needed > kept.length) {
-    const size = length === 0 ? needed : Math.min(memory.bodyLimit, Math.max(needed, 2 * kept.length))
-    memory.grow(exchange, size)
-    if (length === 0) return chunk
-    buffer = Buffer.allocUnsafeSlow(size)
-    kept.copy(buffer, 0, 0, length)
-  }
+/** Copies chunks into one buffer. In a list, a chunk of one byte would take more than 100 bytes. */
+function withChunk(kept: Buffer, length: number, chunk: Buffer): Buffer {
+  const buffer = kept.length === BODY_LIMIT ? kept : Buffer.allocUnsafeSlow(BODY_LIMIT)
+  if (buffer !== kept) kept.copy(buffer, 0, 0, length)
   chunk.copy(buffer, length)
   return buffer
 }
@@ -240,85 +226,18 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
 /** Closes the connection, because to reuse it the service would have to read the rest of the body. */
 const tooLarge = (limit: number): AppError => closing(41301, `the body is larger than ${limit} bytes`)
 
-/** Bytes. A body up to this size does not count, so that nearly every create costs nothing here. */
-const MAX_UNCOUNTED = 4096
-
-/** The memory for bodies, from their first bytes until their requests are answered. */
-export class BodyMemory {
-  readonly bodyLimit: number
-  readonly bound: Bound
-  readonly #maxOfToken: number
-  readonly #byToken = new Map<string, number>()
-  readonly #byExchange = new Map<Exchange, number>()
-
-  /** A token may use half of the memory. A single body always has room. */
-  constructor({ bodyLimit, bodyMemory }: Pick<Config, 'bodyLimit' | 'bodyMemory'>) {
-    this.bodyLimit = bodyLimit
-    this.bound = new Bound(Math.max(bodyMemory, bodyLimit))
-    this.#maxOfToken = Math.max(Math.floor(bodyMemory / 2), bodyLimit)
-  }
-
-  /**
-   * Takes memory for the body of an exchange, until the exchange ends or releases it.
-   *
-   * @param bytes the memory that the body needs in total
-   * @throws AppError 42901 when the bodies of its token take too much, 50302 when all bodies together do
-   */
-  grow(exchange: Exchange, bytes: number): void {
-    if (bytes <= MAX_UNCOUNTED) return
-    const known = this.#byExchange.get(exchange)
-    const more = bytes - (known ?? 0)
-    const token = tokenOf(exchange)
-    const ofToken = (this.#byToken.get(token) ?? 0) + more
-    if (ofToken > this.#maxOfToken) {
-      throw this.#refuse(42901, 'too many large bodies of this token are under way; send fewer at a time')
-    }
-    if (!this.bound.hasRoom(more)) {
-      throw this.#refuse(50302, 'too many large bodies are under way; try again in a second')
-    }
-    this.#byToken.set(token, ofToken)
-    this.bound.used += more
-    this.#byExchange.set(exchange, bytes)
-    if (known === undefined) exchange.response.once('close', () => this.release(exchange))
-  }
-
-  release(exchange: Exchange): void {
-    const bytes = this.#byExchange.get(exchange)
-    if (bytes === undefined) return
-    this.#byExchange.delete(exchange)
-    this.bound.used -= bytes
-    const token = tokenOf(exchange)
-    const left = (this.#byToken.get(token) ?? 0) - bytes
-    if (left > 0) this.#byToken.set(token, left)
-    else this.#byToken.delete(token)
-  }
-
-  #refuse(number: 42901 | 50302, message: string): AppError {
-    this.bound.refused++
-    return closing(number, message)
-  }
-}
-
-const tokenOf = ({ identity }: Exchange): string => identity?.actor.id ?? ''
-
-/** Bytes. No such body needs more, and JSON.parse takes long for a body of many members. */
-const MAX_SMALL = 16 * 1024
-
 /**
  * Reads the body of an operation that takes a short object. An unknown member is a fault: to ignore a mistyped name
  * would change the meaning of the request.
  *
  * @param read reads the members, and adds their faults
- * @throws AppError 40001 for invalid JSON, 40002 that names every fault, 41301 when the body exceeds MAX_SMALL
+ * @throws AppError 40001 for invalid JSON, 40002 that names every fault
  */
 export function readSmallBody<Member extends string, Result>(
   body: Buffer,
   known: readonly Member[],
   read: (members: Readonly<Partial<Record<Member, unknown>>>, faults: string[]) => Result,
 ): Result {
-  if (body.length > MAX_SMALL) {
-    throw new AppError(41301, 'the body is larger than the 16 KiB that this operation takes')
-  }
   if (!readJsonBody(body).isObject) throw new AppError(40002, 'the body must be an object')
   const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
   const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))

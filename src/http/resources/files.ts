@@ -16,7 +16,6 @@ export function importHandlers({
   responder,
   admission,
   slowClients,
-  config: { bodyLimit },
   stopping,
 }: HandlerParts): Pick<Handlers, 'importPlants'> {
   return {
@@ -29,7 +28,7 @@ export function importHandlers({
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
-          const batches = readPlants(format, pieces, { textLimit: bodyLimit, isUtf16 })
+          const batches = readPlants(format, pieces, { isUtf16 })
           const reporter = new ImportReporter(options.dryRun)
           const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }

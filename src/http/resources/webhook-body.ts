@@ -1,4 +1,5 @@
 import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
+import { isTag, MAX_TAG } from '../../domain/plant.ts'
 import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
 import { integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
@@ -90,9 +91,9 @@ function typesIn(value: unknown, faults: string[]): readonly ChangeType[] {
 }
 
 function tagsIn(value: unknown, faults: string[]): readonly string[] {
-  const isText = (tag: unknown) => typeof tag === 'string' && tag.isWellFormed() && !tag.includes('\0')
-  if (Array.isArray(value) && value.length <= MAX_TAGS && value.every(isText)) return [...new Set<string>(value)]
-  faults.push(`tags must be an array of at most ${MAX_TAGS} strings without U+0000 or a lone surrogate`)
+  if (Array.isArray(value) && value.length <= MAX_TAGS && value.every(isTag)) return [...new Set<string>(value)]
+  const text = `strings of at most ${MAX_TAG} characters without U+0000 or a lone surrogate`
+  faults.push(`tags must be an array of at most ${MAX_TAGS} ${text}`)
   return []
 }
 

@@ -22,6 +22,7 @@ import {
   mustBeEmpty,
   mustBeUnused,
   mustHaveRoom,
+  refusedPlants,
   replaceStore,
   throughDraft,
   usageError,
@@ -29,6 +30,8 @@ import {
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024
+/** Plants of a refused backup that the message names. */
+const MAX_NAMED = 20
 
 /** Writes a backup of the store in the file `link` (Upkeep.backup in src/domain/upkeep.ts). It never migrates the store. */
 export async function makeBackup(link: string, file: string, work: LongWork = {}): Promise<BackupReport> {
@@ -176,6 +179,8 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
     schemaOf(copy)
     const [fault] = faultsIn(copy, 1)
     if (fault !== undefined) throw new OperatorError(`it is damaged: ${fault}`)
+    const refused = refusedPlants(copy, MAX_NAMED)
+    if (refused.length > 0) throw new OperatorError(`it has plants that no store takes:\n${refused.join('\n')}`)
     giveOwnIdentity(copy)
     return countsIn(copy)
   })

@@ -13,10 +13,12 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLock } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
+import { faultOf, MAX_NAME, MAX_TAG } from '../../domain/plant.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { indexPath } from '../indexed.ts'
 import { hasTable, isSameFile, lockOf } from '../open/prepare-file.ts'
+import { plantOf, StatementCache } from '../rows.ts'
 import { transaction } from '../wal/transactions.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
 
@@ -74,6 +76,13 @@ export function giveOwnIdentity(db: DatabaseSync): void {
 export function faultsIn(db: DatabaseSync, max: number): string[] {
   const rows = db.prepare(`PRAGMA integrity_check(${max})`).all()
   return rows.map((row) => String(row['integrity_check'])).filter((found) => found !== 'ok')
+}
+
+/** Names the first plants that break the rule for plants (src/domain/plant.ts): older programs took longer texts. */
+export function refusedPlants(db: DatabaseSync, max: number): string[] {
+  const long = 'SELECT id, name, tag FROM plants WHERE length(name) > ? OR length(tag) > ? ORDER BY id LIMIT ?'
+  const plants = new StatementCache(db).all(long, MAX_NAME, MAX_TAG, max).map(plantOf)
+  return plants.map((plant) => `plant ${plant.id}: ${faultOf(plant)?.message}`)
 }
 
 export const countsIn = (db: DatabaseSync): Counts => ({ plants: count(db, 'plants'), tokens: count(db, 'tokens') })

@@ -91,6 +91,8 @@ export const en = {
   'fault.busy': 'The service is overloaded. Nothing was done; try again in a moment.',
   'fault.stopping': 'The service is shutting down. Nothing was done.',
   'fault.full': 'The store has no space left. Nothing was stored.',
+  'fault.longName': 'A name may have at most {most} characters.',
+  'fault.longTag': 'A tag may have at most {most} characters.',
 
   // Access tokens
   'tokens.new': 'New token',

@@ -77,6 +77,8 @@ export default catalog({
   'fault.busy': 'Le service est surchargé. Rien n’a été fait\u00a0; réessayez dans un instant.',
   'fault.stopping': 'Le service s’arrête. Rien n’a été fait.',
   'fault.full': 'La collection n’a plus de place. Rien n’a été enregistré.',
+  'fault.longName': 'Un nom peut avoir au plus {most} caractères.',
+  'fault.longTag': 'Un mot-clé peut avoir au plus {most} caractères.',
 
   // Access tokens
   'tokens.new': 'Nouveau jeton',

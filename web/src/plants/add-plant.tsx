@@ -12,6 +12,7 @@ import { idIn } from './id.ts'
 import { create, NOTHING, typed } from './new-plant.ts'
 import type { PlantList } from './plant-list.ts'
 import { TagSuggestions, useTags } from './tag-suggestions.tsx'
+import { TooLong } from './too-long.tsx'
 
 interface AddProps {
   readonly client: PlantstoreClient
@@ -106,7 +107,9 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
           autocomplete="off"
           value={typed.value.name}
           onInput={field('name')}
+          aria-describedby="new-name-fault"
         />
+        <TooLong id="new-name-fault" member="name" text={typed.value.name} />
       </div>
       <div class="field">
         <label for="new-tag">{say('plants.tag')}</label>
@@ -117,7 +120,9 @@ export function AddPlant({ client, list }: AddProps): JSX.Element {
           autocomplete="off"
           value={typed.value.tag}
           onInput={field('tag')}
+          aria-describedby="new-tag-fault"
         />
+        <TooLong id="new-tag-fault" member="tag" text={typed.value.tag} />
         <TagSuggestions id="new-tags" tags={tags} />
       </div>
       <button type="submit" class="primary" aria-disabled={isSaving.value}>

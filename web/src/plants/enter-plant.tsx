@@ -11,6 +11,7 @@ import { tell } from '../notices.tsx'
 import { isRefusal, said } from '../said.ts'
 import { Fault } from '../sentence.tsx'
 import { putDraft } from './drafts.ts'
+import { TooLong } from './too-long.tsx'
 
 interface Typed {
   readonly name: string
@@ -91,7 +92,9 @@ export function EnterPlant({ client, id, isFocused, onEntered }: EnterProps): JS
           autocomplete="off"
           value={name}
           onInput={(event) => keep(id, { name: event.currentTarget.value, tag })}
+          aria-describedby="plant-name-fault"
         />
+        <TooLong id="plant-name-fault" member="name" text={name} />
       </div>
       <div class="field">
         <label for="plant-tag">{say('plants.tag')}</label>
@@ -101,7 +104,9 @@ export function EnterPlant({ client, id, isFocused, onEntered }: EnterProps): JS
           autocomplete="off"
           value={tag}
           onInput={(event) => keep(id, { name, tag: event.currentTarget.value })}
+          aria-describedby="plant-tag-fault"
         />
+        <TooLong id="plant-tag-fault" member="tag" text={tag} />
       </div>
       <button type="submit" class="primary" aria-disabled={isSaving.value}>
         {say(isSaving.value ? 'plants.adding' : 'plants.add')}

@@ -6,6 +6,7 @@ import type { PlantChanges } from './changes.ts'
 import { ConflictDialog } from './conflict-dialog.tsx'
 import { changeDraft, type Draft, dropDraft } from './drafts.ts'
 import { focusRow } from './grid-keys.ts'
+import { TooLong } from './too-long.tsx'
 
 interface EditorProps {
   readonly draft: Draft
@@ -42,6 +43,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
           value={name}
           onInput={(text) => changeDraft(base.id, { name: text })}
         />
+        <TooLong member="name" text={name} />
         {fault !== '' && (
           <span role="alert">
             <Sentence text={fault} />
@@ -54,6 +56,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
           value={tag}
           onInput={(text) => changeDraft(base.id, { tag: text })}
         />
+        <TooLong member="tag" text={tag} />
       </span>
       <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
         <button type="button" class="primary" aria-disabled={isSaving} onClick={() => void save()}>

@@ -11,6 +11,7 @@ import { isSame } from '../drafts.ts'
 import type { Reloaded } from '../plant-list.ts'
 import type { Targets } from '../selection.ts'
 import { TagSuggestions, useTags } from '../tag-suggestions.tsx'
+import { TooLong } from '../too-long.tsx'
 import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES } from './actions.ts'
 import { apply, type Change, type Outcome, readTargets } from './apply.ts'
 import { Conflicts, keepDone, plantsIn } from './done.tsx'
@@ -199,7 +200,9 @@ function Question({ client, kind, from, count, input, onInput }: QuestionProps):
         autocomplete="off"
         value={value}
         onInput={(event) => onInput(part(event.currentTarget.value))}
+        aria-describedby={`${id}-fault`}
       />
+      {id === 'bulk-tag' && <TooLong id="bulk-tag-fault" member="tag" text={value.trim()} />}
     </div>
   )
   return (
