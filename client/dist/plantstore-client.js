@@ -126,7 +126,7 @@ var Transport = class {
    *   the call's signal
    */
   async send(call, read) {
-    const { attempts = 6, maxWait = 6e4, onRetry } = this.#options;
+    const { attempts = 6, maxWait = 6e4, onRetry, onGiveUp } = this.#options;
     let mayHaveSucceeded = false;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
@@ -134,7 +134,11 @@ var Transport = class {
       if ("value" in outcome) return outcome.value;
       const { reason } = outcome;
       const wait = waitAfter(reason, attempt);
-      if (attempt >= attempts || !isTransient(reason) || waited + wait > maxWait) throw reason;
+      if (!isTransient(reason)) throw reason;
+      if (attempt >= attempts || waited + wait > maxWait) {
+        onGiveUp?.(reason);
+        throw reason;
+      }
       mayHaveSucceeded ||= isOpen(reason);
       waited += wait;
       onRetry?.({ reason, attempt, wait });

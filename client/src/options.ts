@@ -11,6 +11,8 @@ export interface ClientOptions {
   readonly maxWait?: number
   /** Called before each wait. */
   readonly onRetry?: (retry: Retry) => void
+  /** Called when the last attempt of a request has failed and a later one may succeed. */
+  readonly onGiveUp?: (reason: Error) => void
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }

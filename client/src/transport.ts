@@ -41,7 +41,7 @@ export class Transport {
    *   the call's signal
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
-    const { attempts = 6, maxWait = 60_000, onRetry } = this.#options
+    const { attempts = 6, maxWait = 60_000, onRetry, onGiveUp } = this.#options
     let mayHaveSucceeded = false
     let waited = 0
     for (let attempt = 1; ; attempt++) {
@@ -49,7 +49,11 @@ export class Transport {
       if ('value' in outcome) return outcome.value
       const { reason } = outcome
       const wait = waitAfter(reason, attempt)
-      if (attempt >= attempts || !isTransient(reason) || waited + wait > maxWait) throw reason
+      if (!isTransient(reason)) throw reason
+      if (attempt >= attempts || waited + wait > maxWait) {
+        onGiveUp?.(reason)
+        throw reason
+      }
       mayHaveSucceeded ||= isOpen(reason)
       waited += wait
       onRetry?.({ reason, attempt, wait })

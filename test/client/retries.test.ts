@@ -105,8 +105,11 @@ suite('the client retries a request', () => {
 
   test('up to the number of attempts, and no longer than maxWait', async (t) => {
     const { url, asked } = await scripted(t, [undefined])
-    await assert.rejects(new PlantstoreClient({ url, attempts: 3 }).getLiveness(), PlantstoreUnreachable)
+    const given: Error[] = []
+    const onGiveUp = (reason: Error) => given.push(reason)
+    await assert.rejects(new PlantstoreClient({ url, attempts: 3, onGiveUp }).getLiveness(), PlantstoreUnreachable)
     assert.equal(asked(), 3)
+    assert.ok(given.length === 1 && given[0] instanceof PlantstoreUnreachable)
     const slow = await scripted(t, [refuse(503, 50303, { 'Retry-After': '3600' })])
     const refused = new PlantstoreClient({ url: slow.url }).getLiveness()
     await assert.rejects(refused, (error) => error instanceof PlantstoreError && error.retryAfter === 3600)
@@ -122,7 +125,8 @@ suite('the client retries a request', () => {
       [409, 40901],
     ] as const) {
       const { url, asked } = await scripted(t, [refuse(status, error), live])
-      await assert.rejects(new PlantstoreClient({ url }).getLiveness(), {
+      const onGiveUp = () => assert.fail('a later attempt gets the same refusal')
+      await assert.rejects(new PlantstoreClient({ url, onGiveUp }).getLiveness(), {
         name: 'PlantstoreError',
         number: error,
         status,

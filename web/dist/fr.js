@@ -31,6 +31,8 @@ var fr_default = catalog({
   "language.title": "Langue",
   "language.failed": "La langue n’a pas pu être chargée. Réessayez.",
   "page.retrying": "Le service ne répond pas ; nouvelle tentative …",
+  "page.lost": "Le service ne répond pas. La page réessaie toutes les quelques secondes.",
+  "page.tryNow": "Essayer maintenant",
   "page.tryAgain": "Réessayer",
   "page.title": "{view} – Plantstore",
   "page.nothing": "Rien",
@@ -359,6 +361,7 @@ var fr_default = catalog({
   "plants.search": "Chercher des noms, mots-clés et ID",
   "plants.searchTitle": "Chercher des plantes",
   "plants.noMatch": "Aucune plante ne correspond.",
+  "plants.stale": "Ces plantes sont celles de la recherche précédente.",
   "plants.adding": "Ajout …",
   "plants.add": "Ajouter",
   "plants.addTitle": "Ajouter une plante",
@@ -499,6 +502,10 @@ var fr_default = catalog({
   "bulk.allThatMatch": "Tous les résultats",
   "bulk.allExcept": "Tous les résultats sauf {plants}",
   "bulk.selected": { one: "{count} plante sélectionnée", other: "{count} plantes sélectionnées" },
+  "bulk.elsewhere": {
+    one: "({count} d’entre elles n’est pas ci-dessous)",
+    other: "({count} d’entre elles ne sont pas ci-dessous)"
+  },
   "bulk.print": "Imprimer",
   "bulk.clear": "Désélectionner",
   "bulk.tooManyLabels": "Un document contient au plus {most} étiquettes. Sélectionnez moins de plantes.",

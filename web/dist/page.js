@@ -864,6 +864,8 @@ var en = {
   "language.title": "Language",
   "language.failed": "The language could not be loaded. Try again.",
   "page.retrying": "The service does not answer; trying again …",
+  "page.lost": "The service does not answer. The page tries again every few seconds.",
+  "page.tryNow": "Try now",
   "page.tryAgain": "Try again",
   "page.title": "{view} – Plantstore",
   "page.nothing": "Nothing",
@@ -1186,6 +1188,7 @@ var en = {
   "plants.search": "Search names, tags and ids",
   "plants.searchTitle": "Search plants",
   "plants.noMatch": "No plant matches.",
+  "plants.stale": "These plants are those of the search before.",
   "plants.adding": "Adding …",
   "plants.add": "Add",
   "plants.addTitle": "Add a plant",
@@ -1326,6 +1329,7 @@ var en = {
   "bulk.allThatMatch": "All that match",
   "bulk.allExcept": "All that match except {plants}",
   "bulk.selected": { one: "{count} plant selected", other: "{count} plants selected" },
+  "bulk.elsewhere": { one: "({count} of them is not below)", other: "({count} of them are not below)" },
   "bulk.print": "Print",
   "bulk.clear": "Clear",
   "bulk.tooManyLabels": "A document holds at most {most} labels. Select fewer plants.",
@@ -1892,7 +1896,7 @@ var Transport = class {
    *   the call's signal
    */
   async send(call, read) {
-    const { attempts = 6, maxWait = 6e4, onRetry } = this.#options;
+    const { attempts = 6, maxWait = 6e4, onRetry, onGiveUp } = this.#options;
     let mayHaveSucceeded = false;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
@@ -1900,7 +1904,11 @@ var Transport = class {
       if ("value" in outcome) return outcome.value;
       const { reason } = outcome;
       const wait = waitAfter(reason, attempt);
-      if (attempt >= attempts || !isTransient(reason) || waited + wait > maxWait) throw reason;
+      if (!isTransient(reason)) throw reason;
+      if (attempt >= attempts || waited + wait > maxWait) {
+        onGiveUp?.(reason);
+        throw reason;
+      }
       mayHaveSucceeded ||= isOpen(reason);
       waited += wait;
       onRetry?.({ reason, attempt, wait });
@@ -1913,7 +1921,7 @@ var Transport = class {
     const ending = new AbortController();
     const end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    const timer2 = this.#startTimer(call, ending);
+    const timer3 = this.#startTimer(call, ending);
     try {
       const response = await this.#request(call, ending.signal);
       if (!response.ok) return { reason: await refusalOf(response, mayHaveSucceeded) };
@@ -1923,7 +1931,7 @@ var Transport = class {
       const { method, path } = call.operation;
       return { reason: new PlantstoreUnreachable(`${method} ${path}: no whole answer came`, { cause }) };
     } finally {
-      clearTimeout(timer2);
+      clearTimeout(timer3);
       signal2?.removeEventListener("abort", end2);
     }
   }
@@ -1991,11 +1999,11 @@ function waitAfter(reason, attempt) {
 function pause(time, signal2) {
   return new Promise((resolve, reject) => {
     const end2 = () => {
-      clearTimeout(timer2);
+      clearTimeout(timer3);
       reject(signal2?.reason);
     };
     if (signal2?.aborted) return reject(signal2.reason);
-    const timer2 = setTimeout(() => {
+    const timer3 = setTimeout(() => {
       signal2?.removeEventListener("abort", end2);
       resolve();
     }, time);
@@ -2020,7 +2028,7 @@ async function* entriesOf(open, { after, signal: signal2, onPosition }) {
     const ending = new AbortController();
     const end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    let timer2;
+    let timer3;
     try {
       signal2?.throwIfAborted();
       const stream = await open(position, ending.signal).catch((error) => {
@@ -2032,9 +2040,9 @@ async function* entriesOf(open, { after, signal: signal2, onPosition }) {
       let [id, data] = [];
       const lines = linesOf(stream, ending.signal);
       for (; ; ) {
-        timer2 = setTimeout(end2, SILENCE);
+        timer3 = setTimeout(end2, SILENCE);
         const { done, value: line = "" } = await lines.next().catch(ended);
-        clearTimeout(timer2);
+        clearTimeout(timer3);
         if (done) break;
         if (line.startsWith("id: ")) id = line.slice(4);
         else if (line.startsWith("data: ")) data = line.slice(6);
@@ -2046,7 +2054,7 @@ async function* entriesOf(open, { after, signal: signal2, onPosition }) {
         }
       }
     } finally {
-      clearTimeout(timer2);
+      clearTimeout(timer3);
       signal2?.removeEventListener("abort", end2);
       ending.abort();
     }
@@ -2416,6 +2424,71 @@ async function textsOf(source) {
 }
 var randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+// web/src/connection.ts
+var connection = y3("good");
+var PAUSE2 = 7e3;
+var waiting = /* @__PURE__ */ new Set();
+var isLost = false;
+var isLooking = false;
+var timer;
+function willRetry() {
+  if (isLost) return;
+  connection.value = "retrying";
+  lookLater();
+}
+function giveUp() {
+  isLost = true;
+  connection.value = "lost";
+  lookLater();
+}
+function answered() {
+  connection.value = "good";
+  clearTimeout(timer);
+  timer = void 0;
+  if (!isLost) return;
+  isLost = false;
+  for (const read of [...waiting]) read();
+}
+function lookNow() {
+  if (!isLost) return;
+  connection.value = "looking";
+  void look();
+}
+function followNetwork() {
+  const lookUnseen = () => {
+    if (isLost && !document.hidden) void look();
+  };
+  addEventListener("online", lookUnseen);
+  document.addEventListener("visibilitychange", lookUnseen);
+}
+function afterLoss(read) {
+  waiting.add(read);
+  return () => waiting.delete(read);
+}
+function useRepeat(read) {
+  const latest = T2(read);
+  latest.current = read;
+  const hasFailed = read !== void 0;
+  F2(() => hasFailed ? afterLoss(() => latest.current?.()) : void 0, [hasFailed]);
+}
+async function look() {
+  if (isLooking) return;
+  isLooking = true;
+  try {
+    const { ok } = await fetch("/health/ready", { cache: "no-store", signal: AbortSignal.timeout(PAUSE2) });
+    if (ok) answered();
+  } catch {
+  }
+  isLooking = false;
+  if (connection.value !== "good") giveUp();
+}
+function lookLater() {
+  timer ??= setTimeout(() => {
+    timer = void 0;
+    if (!document.hidden) void look();
+  }, PAUSE2);
+}
+
 // web/src/named.ts
 var [BEGIN_ENGLISH, BEGIN_NAME, END] = ["⁦", "⁨", "⁩"];
 var named = (name) => `${BEGIN_NAME}${name}${END}`;
@@ -2465,13 +2538,16 @@ function Sentence({ text }) {
     return kind === "english" ? /* @__PURE__ */ a3("span", { lang: "en", children: part }, i5) : part;
   }) });
 }
-var Fault = ({ text, onRetry }) => text === "" ? null : /* @__PURE__ */ a3("p", { role: "alert", children: [
-  /* @__PURE__ */ a3(Sentence, { text }),
-  onRetry !== void 0 && /* @__PURE__ */ a3($, { children: [
-    " ",
-    /* @__PURE__ */ a3("button", { type: "button", onClick: onRetry, children: say("page.tryAgain") })
-  ] })
-] });
+function Fault({ text, onRetry }) {
+  useRepeat(text === "" ? void 0 : onRetry);
+  return text === "" ? null : /* @__PURE__ */ a3("p", { role: "alert", children: [
+    /* @__PURE__ */ a3(Sentence, { text }),
+    onRetry !== void 0 && /* @__PURE__ */ a3($, { children: [
+      " ",
+      /* @__PURE__ */ a3("button", { type: "button", onClick: onRetry, children: say("page.tryAgain") })
+    ] })
+  ] });
+}
 
 // web/src/notices.tsx
 var MOST = 4;
@@ -3528,11 +3604,11 @@ var _expectedIssuer = /* @__PURE__ */ Symbol();
 
 // web/src/route.ts
 var route = y3({ view: "plants", query: new URLSearchParams() });
-var PAUSE2 = 300;
-var timer;
+var PAUSE3 = 300;
+var timer2;
 function followAddress() {
-  clearTimeout(timer);
-  timer = void 0;
+  clearTimeout(timer2);
+  timer2 = void 0;
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
   route.value = { view: path === "" ? "plants" : path, query: new URLSearchParams(query) };
 }
@@ -3546,13 +3622,13 @@ function go(view, query) {
 function replaceQuery(query) {
   const { view } = route.value;
   route.value = { view, query };
-  clearTimeout(timer);
-  timer = setTimeout(writeAddress, PAUSE2);
+  clearTimeout(timer2);
+  timer2 = setTimeout(writeAddress, PAUSE3);
 }
 function writeAddress() {
-  if (timer === void 0) return;
-  clearTimeout(timer);
-  timer = void 0;
+  if (timer2 === void 0) return;
+  clearTimeout(timer2);
+  timer2 = void 0;
   const { view, query } = route.value;
   history.replaceState(null, "", linkTo(view, query));
 }
@@ -3648,6 +3724,7 @@ var TRANSLATED = {
   50304: "fault.full"
 };
 var sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+var isSilence = (error) => error instanceof PlantstoreUnreachable || error instanceof PlantstoreError && [0, 50301, 50303].includes(error.number);
 var isRefusal = (error, number3) => error instanceof PlantstoreError && error.number === number3;
 var isAbort = (error) => error instanceof DOMException && error.name === "AbortError";
 
@@ -3778,7 +3855,6 @@ var redirectUri = () => `${location.origin}/`;
 
 // web/src/session.ts
 var session = y3({ kind: "checking" });
-var isRetrying = y3(false);
 var offered = y3(void 0);
 var isByLink = y3(false);
 var ended2 = [];
@@ -3890,14 +3966,13 @@ function clientFor(token) {
     url: location.origin,
     token,
     timeout: 15e3,
-    onRetry: () => {
-      isRetrying.value = true;
-    },
+    onRetry: willRetry,
+    onGiveUp: (reason) => isSilence(reason) ? giveUp() : answered(),
     async fetch(address, request) {
       const headers = new Headers(request?.headers);
       headers.set("Authorization", `Bearer ${await freshToken(token)}`);
       const response = await globalThis.fetch(address, { ...request, headers });
-      isRetrying.value = false;
+      if (response.status < 500) answered();
       const isRefusal2 = response.status === 401 && /^Bearer\b/i.test(response.headers.get("WWW-Authenticate") ?? "");
       if (isRefusal2 && isSession(token)) expire(token);
       return response;
@@ -5770,6 +5845,8 @@ function ChoosePlants({ client, id, tags, text }) {
   const found = useSignal([]);
   const hasMore = useSignal(false);
   const fault = useSignal("");
+  const unfound = useSignal("");
+  const tries = useSignal(0);
   const isAdding = useSignal(false);
   const ending = w2(() => new AbortController(), []);
   const query = { q: q2.value.trim() === "" ? void 0 : q2.value, tag: tags.length === 0 ? void 0 : tags };
@@ -5793,14 +5870,14 @@ function ChoosePlants({ client, id, tags, text }) {
         const [first, { items, next }] = await Promise.all([byId, listing.page()]);
         found.value = withFirst(first, items);
         hasMore.value = next !== void 0;
-        fault.value = "";
+        unfound.value = "";
       } catch (error) {
-        if (!isAbort(error) && !ended3.signal.aborted) fault.value = said(error);
+        if (!isAbort(error) && !ended3.signal.aborted) unfound.value = said(error);
       }
     };
     void search();
     return () => ended3.abort();
-  }, [client, q2.value, tags.join("\n")]);
+  }, [client, q2.value, tags.join("\n"), tries.value]);
   const choose = (plant, isOn) => {
     if (!isOn) remove(plant.id);
     else if (add([labelOf(plant)]) > 0) tellFull();
@@ -5839,6 +5916,15 @@ function ChoosePlants({ client, id, tags, text }) {
     ] }),
     tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a3("bdi", { children: tags.join(", ") }) }) }),
     /* @__PURE__ */ a3(Fault, { text: fault.value }),
+    /* @__PURE__ */ a3(
+      Fault,
+      {
+        text: unfound.value,
+        onRetry: () => {
+          tries.value += 1;
+        }
+      }
+    ),
     /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
       /* @__PURE__ */ a3(
         "input",
@@ -7060,6 +7146,7 @@ var wantedBy = ({ q: q2, tags, sort }) => ({
   tag: tags.length === 0 ? void 0 : tags,
   sort
 });
+var findSame = (one, other) => one.q.trim() === other.q.trim() && one.tags.join("\n") === other.tags.join("\n");
 var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
 
 // web/src/plants/bulk/apply.ts
@@ -7273,11 +7360,14 @@ var PlantList = class {
     if (removed.size === 0) return this.#read.value;
     return this.#map((plants2) => plants2.filter(({ id }) => !removed.has(id)));
   });
+  /** The filter that has found the pages. */
+  #foundBy = y3(void 0);
   state = y3("searching");
   fault = y3("");
   /** The number of searches so far. */
   searches = y3(0);
   #client;
+  #endWaiting;
   #filter;
   #foundById;
   #listing;
@@ -7293,6 +7383,10 @@ var PlantList = class {
   #timer;
   constructor(client) {
     this.#client = client;
+  }
+  /** Whether the list shows what a filter finds, and not yet, or still, what another one has found. */
+  shows(filter) {
+    return this.#foundBy.value !== void 0 && findSame(this.#foundBy.value, filter);
   }
   /** Shows the plants of a filter, and aborts the previous search. */
   show(filter) {
@@ -7372,6 +7466,8 @@ var PlantList = class {
     if (this.#filter !== void 0) await this.#search(this.#filter);
   }
   stop() {
+    this.#endWaiting?.();
+    this.#endWaiting = void 0;
     clearTimeout(this.#timer);
     this.#timer = void 0;
     this.#ending.abort();
@@ -7405,6 +7501,7 @@ var PlantList = class {
   }
   #search(filter) {
     shown4 = this;
+    this.#endWaiting ??= afterLoss(() => void this.refresh());
     this.searches.value += 1;
     this.#ending.abort();
     this.#ending = new AbortController();
@@ -7430,6 +7527,7 @@ var PlantList = class {
       this.#key += 1;
       if (state === "searching") {
         this.#foundById = found;
+        this.#foundBy.value = filter;
         this.#removed.value = /* @__PURE__ */ new Set();
         this.#read.value = [{ key: this.#key, plants: withFirst(found, items) }];
       } else {
@@ -7977,7 +8075,7 @@ async function bringBack(client, { id, name, tag }) {
 
 // web/src/plants/live.ts
 var MOST8 = 200;
-var PAUSE3 = 1e4;
+var PAUSE4 = 1e4;
 function follow(client, list2, name) {
   const channel = new BroadcastChannel(`plantstore-changes-${name}`);
   let ending;
@@ -7990,16 +8088,18 @@ function follow(client, list2, name) {
     ending = new AbortController();
     void lead(client, list2, name, channel, ending.signal);
   };
-  const look = () => {
+  const look2 = () => {
     ending?.abort();
     if (document.hidden) return;
     start();
     void list2.refresh();
   };
-  document.addEventListener("visibilitychange", look);
+  document.addEventListener("visibilitychange", look2);
+  addEventListener("online", look2);
   if (!document.hidden) start();
   return () => {
-    document.removeEventListener("visibilitychange", look);
+    document.removeEventListener("visibilitychange", look2);
+    removeEventListener("online", look2);
     ending?.abort();
     channel.close();
   };
@@ -8042,9 +8142,9 @@ async function readStream(client, list2, channel, signal2) {
   }
 }
 var pause2 = (signal2) => new Promise((resolve) => {
-  const timer2 = setTimeout(resolve, PAUSE3);
+  const timer3 = setTimeout(resolve, PAUSE4);
   signal2.addEventListener("abort", () => {
-    clearTimeout(timer2);
+    clearTimeout(timer3);
     resolve();
   });
 });
@@ -8214,7 +8314,8 @@ function TextField({ label, value, onInput }) {
 }
 
 // web/src/plants/plant-row.tsx
-function PlantRow({ plant, index, isReachable, onFocus, changes, isSelected, onSelect }) {
+function PlantRow(props) {
+  const { plant, index, isReachable, onFocus, changes, isSelected, isSelectable = false, onSelect } = props;
   const place2 = T2(null);
   const id = String(plant.id);
   const draft = changes === void 0 ? void 0 : drafts.value.get(id);
@@ -8230,7 +8331,7 @@ function PlantRow({ plant, index, isReachable, onFocus, changes, isSelected, onS
     if (event.target !== place2.current || draft !== void 0) return;
     if (event.key === "Enter" || event.key === "F2") edit();
     else if (event.key === "Delete") void remove3();
-    else if (event.key === " " && onSelect !== void 0) onSelect(plant, event.shiftKey);
+    else if (event.key === " " && isSelectable) onSelect?.(plant, event.shiftKey);
     else return;
     event.preventDefault();
   };
@@ -8254,6 +8355,7 @@ function PlantRow({ plant, index, isReachable, onFocus, changes, isSelected, onS
             "aria-label": say("plants.selectOf", { id }),
             tabIndex: isReachable ? 0 : -1,
             checked: isSelected,
+            disabled: !isSelectable,
             onClick: (event) => onSelect(plant, event.shiftKey)
           }
         ) }) }),
@@ -8639,19 +8741,19 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
   const input = useSignal(NO_INPUT);
   const ending = T2(new AbortController());
   const isChanged2 = T2(false);
-  A2(() => {
-    const { signal: signal2 } = ending.current;
-    const read = async () => {
-      try {
-        const onRead = (count) => {
-          step.value = { kind: "reading", count };
-        };
-        const plants2 = await readTargets(client, targets, onRead, signal2);
-        step.value = { kind: "asking", plants: plants2 };
-      } catch (error) {
-        if (!isAbort(error)) step.value = { kind: "unread", fault: said(error) };
-      }
+  const read = async () => {
+    const onRead = (count) => {
+      step.value = { kind: "reading", count };
     };
+    onRead(0);
+    try {
+      const plants2 = await readTargets(client, targets, onRead, ending.current.signal);
+      step.value = { kind: "asking", plants: plants2 };
+    } catch (error) {
+      if (!isAbort(error)) step.value = { kind: "unread", fault: say("bulk.unread", { why: said(error) }) };
+    }
+  };
+  A2(() => {
     void read();
     return () => ending.current.abort();
   }, []);
@@ -8683,7 +8785,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
   const now = step.value;
   return /* @__PURE__ */ a3(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
     now.kind === "reading" && /* @__PURE__ */ a3("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
-    now.kind === "unread" && /* @__PURE__ */ a3("p", { role: "alert", children: sayWith("bulk.unread", { why: /* @__PURE__ */ a3(Sentence, { text: now.fault }) }) }),
+    now.kind === "unread" && /* @__PURE__ */ a3(Fault, { text: now.fault, onRetry: () => void read() }),
     now.kind === "asking" && /* @__PURE__ */ a3(
       "form",
       {
@@ -8828,18 +8930,19 @@ var BUTTONS = [
 function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
   const asked = useSignal(void 0);
   const copied = useSignal(void 0);
+  const shown6 = useComputed(() => new Set(list2.chunks.value.flatMap(({ plants: plants2 }) => plants2.map(({ id }) => id))));
   if (selection.isEmpty.value && asked.value === void 0 && copied.value === void 0) return null;
   const ask2 = (kind) => {
-    asked.value = { kind, targets: selection.targets(filter) };
+    asked.value = { kind, targets: selection.targets() };
   };
   const copy = () => {
-    const targets = selection.targets(filter);
+    const targets = selection.targets();
     if (targets.kind === "chosen") copied.value = targets.plants[0];
   };
   const print = () => {
-    const targets = selection.targets(filter);
+    const targets = selection.targets();
     if (targets.kind === "matching" && targets.without.size === 0)
-      return go("labels", queryFor({ ...filter, sort: "id" }));
+      return go("labels", queryFor({ ...targets.filter, sort: "id" }));
     if (targets.kind === "matching" || targets.plants.length > MOST_LABELS) {
       tell(say("bulk.tooManyLabels", { most: MOST_LABELS }), { isError: true });
       return;
@@ -8850,13 +8953,21 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
   };
   const count = selection.count.value;
   const { value: left2 } = selection.left;
+  const isShown = list2.shows(filter);
+  const elsewhere = selection.countOutside(shown6.value);
   return /* @__PURE__ */ a3("section", { class: "selection", "aria-label": say("bulk.selectedTitle"), children: [
-    /* @__PURE__ */ a3("p", { role: "status", children: count !== void 0 ? say("bulk.selected", { count }) : left2 > 0 ? say("bulk.allExcept", { plants: plantsIn(left2) }) : say("bulk.allThatMatch") }),
+    /* @__PURE__ */ a3("p", { role: "status", children: [
+      count !== void 0 ? say("bulk.selected", { count }) : left2 > 0 ? say("bulk.allExcept", { plants: plantsIn(left2) }) : say("bulk.allThatMatch"),
+      elsewhere > 0 && /* @__PURE__ */ a3($, { children: [
+        " ",
+        say("bulk.elsewhere", { count: elsewhere })
+      ] })
+    ] }),
     /* @__PURE__ */ a3("div", { class: "tools", children: [
       mayWrite && BUTTONS.map(([kind, label]) => /* @__PURE__ */ a3("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
       mayWrite && count === 1 && /* @__PURE__ */ a3("button", { type: "button", onClick: copy, children: say("plants.another") }),
       /* @__PURE__ */ a3("button", { type: "button", onClick: print, children: say("bulk.print") }),
-      count !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => selection.selectAll(), children: say("plants.selectAll") })
+      count !== void 0 && /* @__PURE__ */ a3("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
     ] }),
     /* @__PURE__ */ a3("button", { type: "button", class: "quiet", onClick: () => selection.clear(), children: say("bulk.clear") }),
     copied.value !== void 0 && /* @__PURE__ */ a3(
@@ -8948,7 +9059,7 @@ function Warning({ formulas, longIds }) {
 
 // web/src/plants/matches.tsx
 var PAGE3 = 1e3;
-var PAUSE4 = 400;
+var PAUSE5 = 400;
 var LF2 = 10;
 function Matches({ client, list: list2, filter }) {
   const found = useSignal(void 0);
@@ -8970,9 +9081,9 @@ function Matches({ client, list: list2, filter }) {
       } catch {
       }
     };
-    const timer2 = setTimeout(() => void count2(), PAUSE4);
+    const timer3 = setTimeout(() => void count2(), PAUSE5);
     return () => {
-      clearTimeout(timer2);
+      clearTimeout(timer3);
       ending.current.abort();
     };
   }, [client, list2, list2.searches.value, isWhole]);
@@ -9000,6 +9111,7 @@ function Matches({ client, list: list2, filter }) {
   const count = isWhole ? shown6 : found.value;
   return /* @__PURE__ */ a3("p", { class: "matches", children: [
     /* @__PURE__ */ a3("span", { role: "status", children: [
+      list2.state.value === "failed" && shown6 > 0 && !list2.shows(filter) && say("plants.stale"),
       counting.value !== void 0 && say("matches.counting", { plants: plantsIn(counting.value) }),
       counting.value === void 0 && count === "many" && say("matches.moreThan", { plants: plantsIn(PAGE3) }),
       counting.value === void 0 && typeof count === "number" && count > 0 && plantsIn(count)
@@ -9030,6 +9142,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
       return start;
     });
   });
+  const isSelectable = list2.shows(filter);
   const onSelect = (plant, isRange) => {
     if (isRange)
       selection.toggleTo(
@@ -9042,7 +9155,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
     "div",
     {
       role: "grid",
-      class: "plants",
+      class: isSelectable ? "plants" : "plants stale",
       "aria-multiselectable": true,
       "aria-label": say("view.plants"),
       "aria-rowcount": -1,
@@ -9055,12 +9168,13 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
             {
               type: "checkbox",
               "aria-label": say("plants.selectAll"),
+              disabled: !isSelectable,
               checked: selection.isAll.value && selection.left.value === 0,
               ref: (box) => {
                 if (box !== null)
                   box.indeterminate = !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0);
               },
-              onChange: (event) => event.currentTarget.checked ? selection.selectAll() : selection.clear()
+              onChange: (event) => event.currentTarget.checked ? selection.selectAll(filter) : selection.clear()
             }
           ) }) }),
           /* @__PURE__ */ a3(SortHead, { title: say("plants.id"), by: "id", sort: filter.sort, onSort }),
@@ -9079,6 +9193,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
             },
             changes,
             selection,
+            isSelectable,
             onSelect
           },
           chunk.key
@@ -9095,7 +9210,16 @@ function SortHead({ title, by, sort, onSort }) {
     /* @__PURE__ */ a3("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a3("path", { d: ARROWS[order] }) })
   ] }) });
 }
-function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }) {
+function Rows({
+  chunk,
+  start,
+  reachable,
+  onFocus,
+  changes,
+  selection,
+  isSelectable,
+  onSelect
+}) {
   const place2 = T2(null);
   const height = useSignal(void 0);
   A2(() => {
@@ -9127,6 +9251,7 @@ function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }
           onFocus,
           changes,
           isSelected: selection.has(plant.id),
+          isSelectable,
           onSelect
         },
         String(plant.id)
@@ -9343,19 +9468,23 @@ function SearchField({ id, q: q2, onSearch }) {
 var Selection = class {
   /** In the order of their selection. */
   #chosen = y3(/* @__PURE__ */ new Map());
-  /** While all plants that match are selected, the ids of those that are not. */
-  #without = y3(void 0);
+  /** While all plants that match are selected, the filter, and the ids of those that are not. */
+  #matching = y3(void 0);
   /** Where a range begins. */
   #anchor;
   /** The number of selected plants; undefined for all that match. */
-  count = O(() => this.#without.value === void 0 ? this.#chosen.value.size : void 0);
+  count = O(() => this.#matching.value === void 0 ? this.#chosen.value.size : void 0);
   isEmpty = O(() => this.count.value === 0);
-  isAll = O(() => this.#without.value !== void 0);
+  isAll = O(() => this.#matching.value !== void 0);
   /** How many plants were taken out of all that match. */
-  left = O(() => this.#without.value?.size ?? 0);
+  left = O(() => this.#matching.value?.without.size ?? 0);
   has(id) {
-    const without2 = this.#without.value;
-    return without2 === void 0 ? this.#chosen.value.has(id) : !without2.has(id);
+    const matching = this.#matching.value;
+    return matching === void 0 ? this.#chosen.value.has(id) : !matching.without.has(id);
+  }
+  /** The number of selected plants that are not among some. */
+  countOutside(ids) {
+    return [...this.#chosen.value.keys()].filter((id) => !ids.has(id)).length;
   }
   /** Selects or leaves a plant, and begins a range there. */
   toggle(plant) {
@@ -9370,25 +9499,29 @@ var Selection = class {
     else this.#set(plants2.slice(Math.min(from, to), Math.max(from, to) + 1), !this.has(plant.id));
   }
   /** Selects all plants that match the filter of the table. */
-  selectAll() {
+  selectAll(filter) {
     this.#chosen.value = /* @__PURE__ */ new Map();
-    this.#without.value = /* @__PURE__ */ new Set();
+    this.#matching.value = { kind: "matching", filter, without: /* @__PURE__ */ new Set() };
+  }
+  /** Forgets all plants that match, unless it is those of this filter: nobody has seen which ones another one finds. */
+  keepOnly(filter) {
+    const matching = this.#matching.value;
+    if (matching !== void 0 && !findSame(matching.filter, filter)) this.clear();
   }
   clear() {
     this.#chosen.value = /* @__PURE__ */ new Map();
-    this.#without.value = void 0;
+    this.#matching.value = void 0;
     this.#anchor = void 0;
   }
-  targets(filter) {
-    const without2 = this.#without.value;
-    if (without2 !== void 0) return { kind: "matching", filter, without: without2 };
-    return { kind: "chosen", plants: [...this.#chosen.value.values()] };
+  targets() {
+    return this.#matching.value ?? { kind: "chosen", plants: [...this.#chosen.value.values()] };
   }
   #set(plants2, isOn) {
-    const without2 = this.#without.value;
-    if (without2 !== void 0) {
+    const matching = this.#matching.value;
+    if (matching !== void 0) {
       const ids = new Set(plants2.map(({ id }) => id));
-      this.#without.value = isOn ? without2.difference(ids) : without2.union(ids);
+      const without2 = isOn ? matching.without.difference(ids) : matching.without.union(ids);
+      this.#matching.value = { ...matching, without: without2 };
       return;
     }
     const chosen2 = new Map(this.#chosen.value);
@@ -9451,7 +9584,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               }
             ),
-            /* @__PURE__ */ a3(Fault, { text: fault.value }),
+            /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
             /* @__PURE__ */ a3("ul", { children: found.value.slice(0, MOST_SHOWN4).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a3("li", { children: [
               /* @__PURE__ */ a3("label", { class: "check", children: [
                 /* @__PURE__ */ a3(
@@ -9547,9 +9680,7 @@ function PlantsView({ session: session2 }) {
   const isAdding = useSignal(false);
   const isFolded = useSignal(true);
   A2(() => list2.show(filter), [list2, filter]);
-  A2(() => {
-    if (selection.isAll.value) selection.clear();
-  }, [selection, filter.q, filter.tags.join("\n")]);
+  A2(() => selection.keepOnly(filter), [selection, filter]);
   A2(() => () => list2.stop(), [list2]);
   A2(() => follow(client, list2, session2.own.id), [client, list2]);
   const change2 = (part) => replaceQuery(queryFor({ ...filter, ...part }));
@@ -9752,7 +9883,7 @@ var CameraError = class extends Error {
     this.fault = fault;
   }
 };
-var PAUSE5 = 100;
+var PAUSE6 = 100;
 var AWAY = 2e3;
 async function scan(video, scanning, signal2) {
   const stream = await openCamera();
@@ -9813,11 +9944,11 @@ var FAULTS3 = {
 };
 var pause3 = (signal2) => new Promise((resolve) => {
   const done = () => {
-    clearTimeout(timer2);
+    clearTimeout(timer3);
     signal2.removeEventListener("abort", done);
     resolve();
   };
-  const timer2 = setTimeout(done, PAUSE5);
+  const timer3 = setTimeout(done, PAUSE6);
   signal2.addEventListener("abort", done);
 });
 
@@ -10891,8 +11022,8 @@ function WebhooksView({ session: { client } }) {
 var MANY = 1e3;
 function WebhookItem({ client, webhook, onTested }) {
   const { id, url, description, state, reason, since, pending } = webhook;
-  const waiting = pending >= MANY ? say("webhooks.waitingMany", { many: pending }) : say("webhooks.waiting", { count: pending });
-  const present = { time: shown5(since), waiting };
+  const waiting2 = pending >= MANY ? say("webhooks.waitingMany", { many: pending }) : say("webhooks.waiting", { count: pending });
+  const present = { time: shown5(since), waiting: waiting2 };
   const isTesting = useSignal(false);
   const deliveries = useSignal(void 0);
   const test = async () => {
@@ -10992,24 +11123,29 @@ function App() {
     case "checking":
       return /* @__PURE__ */ a3("main", { class: "sign-in", "aria-busy": "true", children: [
         /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
-        /* @__PURE__ */ a3("p", { role: "status", children: say(isRetrying.value ? "page.retrying" : "signIn.checking") })
+        /* @__PURE__ */ a3("p", { role: "status", children: say(connection.value === "retrying" ? "page.retrying" : "signIn.checking") })
       ] });
     case "signed-out":
       return /* @__PURE__ */ a3(SignIn, { why: state.why });
     case "unreachable":
-      return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
-        /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
-        /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: state.why }) }),
-        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: state.again, children: say("page.tryAgain") }),
-        /* @__PURE__ */ a3(SignOut, { title: say("signIn.anotherToken") }),
-        /* @__PURE__ */ a3(LanguageMenu, {})
-      ] });
+      return /* @__PURE__ */ a3(Unreachable, { ...state });
     case "signed-in":
       return /* @__PURE__ */ a3(SignedIn, { ...state });
   }
 }
+function Unreachable({ why, again }) {
+  useRepeat(again);
+  return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
+    /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: why }) }),
+    /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: again, children: say("page.tryAgain") }),
+    /* @__PURE__ */ a3(SignOut, { title: say("signIn.anotherToken") }),
+    /* @__PURE__ */ a3(LanguageMenu, {})
+  ] });
+}
 function SignedIn(current) {
   const views = viewsFor(current);
+  const state = connection.value;
   const shown6 = views.find(({ name }) => name === route.value.view) ?? views[0];
   A2(() => {
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -11037,7 +11173,13 @@ function SignedIn(current) {
       ] }),
       /* @__PURE__ */ a3(LanguageMenu, {})
     ] }),
-    /* @__PURE__ */ a3("p", { class: "connection", role: "status", children: isRetrying.value && say("page.retrying") }),
+    /* @__PURE__ */ a3("div", { class: "connection", children: [
+      /* @__PURE__ */ a3("p", { role: "status", children: [
+        (state === "retrying" || state === "looking") && say("page.retrying"),
+        state === "lost" && say("page.lost")
+      ] }),
+      (state === "lost" || state === "looking") && /* @__PURE__ */ a3("button", { type: "button", onClick: lookNow, children: say("page.tryNow") })
+    ] }),
     /* @__PURE__ */ a3(RememberLine, { session: current }),
     shown6?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
     /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown6 === void 0 ? /* @__PURE__ */ a3("p", { children: say("page.noView") }) : /* @__PURE__ */ a3(shown6.Component, { session: current }, shown6.name) }),
@@ -11054,6 +11196,7 @@ addEventListener("hashchange", () => {
 });
 addEventListener("click", writeAddress, { capture: true });
 keepFocus();
+followNetwork();
 arrive(() => void resume());
 void startLanguage().catch(() => {
 }).then(() => Q(/* @__PURE__ */ a3(App, {}), document.body));

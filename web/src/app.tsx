@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { LinkDialog, RememberLine } from './by-link.tsx'
+import { connection, lookNow, useRepeat } from './connection.ts'
 import { ImportProgress } from './import/import-progress.tsx'
 import { language, say } from './language/language.ts'
 import { LanguageMenu } from './language/language-menu.tsx'
 import { Notices } from './notices.tsx'
 import { linkTo, route } from './route.ts'
 import { Sentence } from './sentence.tsx'
-import { isRetrying, type Session, session } from './session.ts'
+import { type Session, type SessionState, session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { SignOut } from './sign-out.tsx'
 import { viewsFor } from './views.ts'
@@ -19,32 +20,38 @@ export function App(): JSX.Element {
       return (
         <main class="sign-in" aria-busy="true">
           <h1>Plantstore</h1>
-          <p role="status">{say(isRetrying.value ? 'page.retrying' : 'signIn.checking')}</p>
+          <p role="status">{say(connection.value === 'retrying' ? 'page.retrying' : 'signIn.checking')}</p>
         </main>
       )
     case 'signed-out':
       return <SignIn why={state.why} />
     case 'unreachable':
-      return (
-        <main class="sign-in">
-          <h1>Plantstore</h1>
-          <p role="alert">
-            <Sentence text={state.why} />
-          </p>
-          <button type="button" class="primary" onClick={state.again}>
-            {say('page.tryAgain')}
-          </button>
-          <SignOut title={say('signIn.anotherToken')} />
-          <LanguageMenu />
-        </main>
-      )
+      return <Unreachable {...state} />
     case 'signed-in':
       return <SignedIn {...state} />
   }
 }
 
+function Unreachable({ why, again }: Extract<SessionState, { readonly kind: 'unreachable' }>): JSX.Element {
+  useRepeat(again)
+  return (
+    <main class="sign-in">
+      <h1>Plantstore</h1>
+      <p role="alert">
+        <Sentence text={why} />
+      </p>
+      <button type="button" class="primary" onClick={again}>
+        {say('page.tryAgain')}
+      </button>
+      <SignOut title={say('signIn.anotherToken')} />
+      <LanguageMenu />
+    </main>
+  )
+}
+
 function SignedIn(current: Session): JSX.Element {
   const views = viewsFor(current)
+  const state = connection.value
   const shown = views.find(({ name }) => name === route.value.view) ?? views[0]
   useEffect(() => {
     document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
@@ -79,9 +86,17 @@ function SignedIn(current: Session): JSX.Element {
         </p>
         <LanguageMenu />
       </header>
-      <p class="connection" role="status">
-        {isRetrying.value && say('page.retrying')}
-      </p>
+      <div class="connection">
+        <p role="status">
+          {(state === 'retrying' || state === 'looking') && say('page.retrying')}
+          {state === 'lost' && say('page.lost')}
+        </p>
+        {(state === 'lost' || state === 'looking') && (
+          <button type="button" onClick={lookNow}>
+            {say('page.tryNow')}
+          </button>
+        )}
+      </div>
       <RememberLine session={current} />
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>

@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { followNetwork } from './connection.ts'
 import { keepFocus } from './focus.ts'
 import { startLanguage } from './language/choose-language.ts'
 import { clearNotices } from './notices.tsx'
@@ -14,6 +15,7 @@ addEventListener('hashchange', () => {
 })
 addEventListener('click', writeAddress, { capture: true })
 keepFocus()
+followNetwork()
 arrive(() => void resume())
 // Without the texts of its language, the page is in English.
 void startLanguage()

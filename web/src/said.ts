@@ -67,6 +67,11 @@ const TRANSLATED: Readonly<Record<number, PlainKey>> = {
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
+/** Whether neither the service nor its store has answered: what has no number comes from a proxy. */
+export const isSilence = (error: unknown): boolean =>
+  error instanceof PlantstoreUnreachable ||
+  (error instanceof PlantstoreError && [0, 50301, 50303].includes(error.number))
+
 export const isRefusal = (error: unknown, number: number): boolean =>
   error instanceof PlantstoreError && error.number === number
 

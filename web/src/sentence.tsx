@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useRepeat } from './connection.ts'
 import { say } from './language/language.ts'
 import { dividedByMarks } from './named.ts'
 
@@ -23,12 +24,14 @@ export function Sentence({ text }: { readonly text: string }): JSX.Element {
 interface FaultProps {
   /** Empty: there is no fault. */
   readonly text: string
+  /** Repeats the read that failed. The page does so by itself once the service answers again. */
   readonly onRetry?: () => void
 }
 
 /** Tells the person of a fault. */
-export const Fault = ({ text, onRetry }: FaultProps): JSX.Element | null =>
-  text === '' ? null : (
+export function Fault({ text, onRetry }: FaultProps): JSX.Element | null {
+  useRepeat(text === '' ? undefined : onRetry)
+  return text === '' ? null : (
     <p role="alert">
       <Sentence text={text} />
       {onRetry !== undefined && (
@@ -41,3 +44,4 @@ export const Fault = ({ text, onRetry }: FaultProps): JSX.Element | null =>
       )}
     </p>
   )
+}

@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
 import { type OwnToken, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
+import { answered, giveUp, willRetry } from './connection.ts'
 import { say } from './language/language.ts'
 import { named } from './named.ts'
 import { tell } from './notices.tsx'
 import { endRenewal, freshToken, redeem, type SignInAnswer } from './provider.ts'
 import { linkTo, route } from './route.ts'
-import { isRefusal, said } from './said.ts'
+import { isRefusal, isSilence, said } from './said.ts'
 import { KEY } from './token-key.ts'
 
 export type Scope = OwnToken['scopes'][number]
@@ -25,8 +26,6 @@ export type SessionState =
   | ({ readonly kind: 'signed-in' } & Session)
 
 export const session = signal<SessionState>({ kind: 'checking' })
-/** Whether a request waits to be sent again. */
-export const isRetrying = signal(false)
 /** The good token of a link that would replace the session, until the person has decided. */
 export const offered = signal<Pick<Session, 'token' | 'own'> | undefined>(undefined)
 /** Whether the session comes from a link, and the person has not decided yet whether the device remembers its token. */
@@ -180,14 +179,13 @@ function clientFor(token: string): PlantstoreClient {
     url: location.origin,
     token,
     timeout: 15_000,
-    onRetry: () => {
-      isRetrying.value = true
-    },
+    onRetry: willRetry,
+    onGiveUp: (reason) => (isSilence(reason) ? giveUp() : answered()),
     async fetch(address, request) {
       const headers = new Headers(request?.headers)
       headers.set('Authorization', `Bearer ${await freshToken(token)}`)
       const response = await globalThis.fetch(address, { ...request, headers })
-      isRetrying.value = false
+      if (response.status < 500) answered()
       const isRefusal = response.status === 401 && /^Bearer\b/i.test(response.headers.get('WWW-Authenticate') ?? '')
       if (isRefusal && isSession(token)) expire(token)
       return response

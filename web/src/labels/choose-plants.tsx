@@ -27,6 +27,8 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
   const found = useSignal<readonly StoredPlant[]>([])
   const hasMore = useSignal(false)
   const fault = useSignal('')
+  const unfound = useSignal('')
+  const tries = useSignal(0)
   const isAdding = useSignal(false)
   const ending = useMemo(() => new AbortController(), [])
   const query = { q: q.value.trim() === '' ? undefined : q.value, tag: tags.length === 0 ? undefined : tags }
@@ -50,14 +52,14 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         const [first, { items, next }] = await Promise.all([byId, listing.page()])
         found.value = withFirst(first, items)
         hasMore.value = next !== undefined
-        fault.value = ''
+        unfound.value = ''
       } catch (error) {
-        if (!isAbort(error) && !ended.signal.aborted) fault.value = said(error)
+        if (!isAbort(error) && !ended.signal.aborted) unfound.value = said(error)
       }
     }
     void search()
     return () => ended.abort()
-  }, [client, q.value, tags.join('\n')])
+  }, [client, q.value, tags.join('\n'), tries.value])
   const choose = (plant: StoredPlant, isOn: boolean) => {
     if (!isOn) remove(plant.id)
     else if (add([labelOf(plant)]) > 0) tellFull()
@@ -96,6 +98,12 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         <p class="note">{sayWith('labels.onlyTags', { count: tags.length, tags: <bdi>{tags.join(', ')}</bdi> })}</p>
       )}
       <Fault text={fault.value} />
+      <Fault
+        text={unfound.value}
+        onRetry={() => {
+          tries.value += 1
+        }}
+      />
       <ul class="found">
         {found.value.map((plant) => (
           <li key={String(plant.id)}>

@@ -33,4 +33,8 @@ export const wantedBy = ({ q, tags, sort }: Filter): Pick<ListPlantsQuery, 'q' |
   sort,
 })
 
+/** Whether two filters find the same plants, in whatever order. */
+export const findSame = (one: Filter, other: Filter): boolean =>
+  one.q.trim() === other.q.trim() && one.tags.join('\n') === other.tags.join('\n')
+
 export const isAll = ({ q, tags }: Filter): boolean => q.trim() === '' && tags.length === 0

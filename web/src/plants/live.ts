@@ -35,9 +35,12 @@ export function follow(client: PlantstoreClient, list: PlantList, name: string):
     void list.refresh()
   }
   document.addEventListener('visibilitychange', look)
+  // A connection of the network before may be dead without a sign.
+  addEventListener('online', look)
   if (!document.hidden) start()
   return () => {
     document.removeEventListener('visibilitychange', look)
+    removeEventListener('online', look)
     ending?.abort()
     channel.close()
   }

@@ -74,6 +74,7 @@ export function Matches({ client, list, filter }: MatchesProps): JSX.Element {
   return (
     <p class="matches">
       <span role="status">
+        {list.state.value === 'failed' && shown > 0 && !list.shows(filter) && say('plants.stale')}
         {counting.value !== undefined && say('matches.counting', { plants: plantsIn(counting.value) })}
         {counting.value === undefined && count === 'many' && say('matches.moreThan', { plants: plantsIn(PAGE) })}
         {counting.value === undefined && typeof count === 'number' && count > 0 && plantsIn(count)}

@@ -43,6 +43,7 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
       return start
     })
   })
+  const isSelectable = list.shows(filter)
   const onSelect = (plant: StoredPlant, isRange: boolean) => {
     if (isRange)
       selection.toggleTo(
@@ -54,7 +55,7 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
   return (
     <div
       role="grid"
-      class="plants"
+      class={isSelectable ? 'plants' : 'plants stale'}
       aria-multiselectable
       aria-label={say('view.plants')}
       aria-rowcount={-1}
@@ -68,13 +69,14 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
               <input
                 type="checkbox"
                 aria-label={say('plants.selectAll')}
+                disabled={!isSelectable}
                 checked={selection.isAll.value && selection.left.value === 0}
                 ref={(box) => {
                   if (box !== null)
                     box.indeterminate =
                       !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0)
                 }}
-                onChange={(event) => (event.currentTarget.checked ? selection.selectAll() : selection.clear())}
+                onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
               />
             </label>
           </span>
@@ -97,6 +99,7 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
           }}
           changes={changes}
           selection={selection}
+          isSelectable={isSelectable}
           onSelect={onSelect}
         />
       ))}
@@ -136,10 +139,20 @@ interface RowsProps {
   readonly onFocus: (id: bigint) => void
   readonly changes: PlantChanges | undefined
   readonly selection: Selection
+  readonly isSelectable: boolean
   readonly onSelect: (plant: StoredPlant, isRange: boolean) => void
 }
 
-function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }: RowsProps): JSX.Element {
+function Rows({
+  chunk,
+  start,
+  reachable,
+  onFocus,
+  changes,
+  selection,
+  isSelectable,
+  onSelect,
+}: RowsProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const height = useSignal<number | undefined>(undefined)
   useEffect(() => {
@@ -172,6 +185,7 @@ function Rows({ chunk, start, reachable, onFocus, changes, selection, onSelect }
             onFocus={onFocus}
             changes={changes}
             isSelected={selection.has(plant.id)}
+            isSelectable={isSelectable}
             onSelect={onSelect}
           />
         ))}

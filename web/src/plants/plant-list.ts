@@ -1,9 +1,10 @@
 import { computed, signal } from '@preact/signals'
 import type { ChangeEntry, Listing, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { afterLoss } from '../connection.ts'
 import { isAbort, said } from '../said.ts'
 import { findById, withFirst } from './by-id.ts'
 import { drafts } from './drafts.ts'
-import { type Filter, wantedBy } from './filter.ts'
+import { type Filter, findSame, wantedBy } from './filter.ts'
 import { focusRow } from './grid-keys.ts'
 
 /** A page of plants. */
@@ -34,11 +35,14 @@ export class PlantList {
     if (removed.size === 0) return this.#read.value
     return this.#map((plants) => plants.filter(({ id }) => !removed.has(id)))
   })
+  /** The filter that has found the pages. */
+  readonly #foundBy = signal<Filter | undefined>(undefined)
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')
   readonly fault = signal('')
   /** The number of searches so far. */
   readonly searches = signal(0)
   readonly #client: PlantstoreClient
+  #endWaiting: (() => void) | undefined
   #filter: Filter | undefined
   #foundById: StoredPlant | undefined
   #listing: Listing<StoredPlant> | undefined
@@ -55,6 +59,11 @@ export class PlantList {
 
   constructor(client: PlantstoreClient) {
     this.#client = client
+  }
+
+  /** Whether the list shows what a filter finds, and not yet, or still, what another one has found. */
+  shows(filter: Filter): boolean {
+    return this.#foundBy.value !== undefined && findSame(this.#foundBy.value, filter)
   }
 
   /** Shows the plants of a filter, and aborts the previous search. */
@@ -148,6 +157,8 @@ export class PlantList {
   }
 
   stop(): void {
+    this.#endWaiting?.()
+    this.#endWaiting = undefined
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#ending.abort()
@@ -188,6 +199,8 @@ export class PlantList {
 
   #search(filter: Filter): Promise<void> {
     shown = this
+    // While the service was lost, others may have changed plants.
+    this.#endWaiting ??= afterLoss(() => void this.refresh())
     this.searches.value += 1
     this.#ending.abort()
     this.#ending = new AbortController()
@@ -214,6 +227,7 @@ export class PlantList {
       this.#key += 1
       if (state === 'searching') {
         this.#foundById = found
+        this.#foundBy.value = filter
         this.#removed.value = new Set()
         this.#read.value = [{ key: this.#key, plants: withFirst(found, items) }]
       } else {

@@ -19,6 +19,7 @@ export interface RowProps {
   /** undefined: the token may not change plants. */
   readonly changes: PlantChanges | undefined
   readonly isSelected?: boolean
+  readonly isSelectable?: boolean
   /** undefined: the row cannot be selected. @param isRange whether the selection reaches from the last row to this one */
   readonly onSelect?: (plant: StoredPlant, isRange: boolean) => void
 }
@@ -27,7 +28,8 @@ export interface RowProps {
  * One plant, or its editor. Enter or F2 opens the editor, the Delete key deletes the plant, and the space bar selects it;
  * with Shift, all rows from the last selected one.
  */
-export function PlantRow({ plant, index, isReachable, onFocus, changes, isSelected, onSelect }: RowProps): JSX.Element {
+export function PlantRow(props: RowProps): JSX.Element {
+  const { plant, index, isReachable, onFocus, changes, isSelected, isSelectable = false, onSelect } = props
   const place = useRef<HTMLDivElement>(null)
   const id = String(plant.id)
   const draft = changes === undefined ? undefined : drafts.value.get(id)
@@ -43,7 +45,7 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes, isSelect
     if (event.target !== place.current || draft !== undefined) return
     if (event.key === 'Enter' || event.key === 'F2') edit()
     else if (event.key === 'Delete') void remove()
-    else if (event.key === ' ' && onSelect !== undefined) onSelect(plant, event.shiftKey)
+    else if (event.key === ' ' && isSelectable) onSelect?.(plant, event.shiftKey)
     else return
     event.preventDefault()
   }
@@ -71,6 +73,7 @@ export function PlantRow({ plant, index, isReachable, onFocus, changes, isSelect
                   aria-label={say('plants.selectOf', { id })}
                   tabIndex={isReachable ? 0 : -1}
                   checked={isSelected}
+                  disabled={!isSelectable}
                   onClick={(event) => onSelect(plant, event.shiftKey)}
                 />
               </label>

@@ -36,10 +36,7 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
   /** On a narrow window; a wide one shows the tools in any case. */
   const isFolded = useSignal(true)
   useEffect(() => list.show(filter), [list, filter])
-  // Other plants match another filter, and nobody has seen them. A different order changes nothing.
-  useEffect(() => {
-    if (selection.isAll.value) selection.clear()
-  }, [selection, filter.q, filter.tags.join('\n')])
+  useEffect(() => selection.keepOnly(filter), [selection, filter])
   useEffect(() => () => list.stop(), [list])
   useEffect(() => follow(client, list, session.own.id), [client, list])
   const change = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))

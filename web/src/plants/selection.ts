@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import type { StoredPlant } from '../../../client/src/index.ts'
-import type { Filter } from './filter.ts'
+import { type Filter, findSame } from './filter.ts'
 
 /** What an action on many plants changes: plants as the person has seen them, or all that a filter finds. */
 export type Targets =
@@ -12,25 +12,32 @@ export type Targets =
       readonly read: (onRead: (count: number) => void, signal: AbortSignal) => Promise<readonly StoredPlant[]>
     }
 
+type Matching = Extract<Targets, { readonly kind: 'matching' }>
+
 /** The selected plants of a table. */
 export class Selection {
   /** In the order of their selection. */
   readonly #chosen = signal<ReadonlyMap<bigint, StoredPlant>>(new Map())
-  /** While all plants that match are selected, the ids of those that are not. */
-  readonly #without = signal<ReadonlySet<bigint> | undefined>(undefined)
+  /** While all plants that match are selected, the filter, and the ids of those that are not. */
+  readonly #matching = signal<Matching | undefined>(undefined)
   /** Where a range begins. */
   #anchor: bigint | undefined
 
   /** The number of selected plants; undefined for all that match. */
-  readonly count = computed(() => (this.#without.value === undefined ? this.#chosen.value.size : undefined))
+  readonly count = computed(() => (this.#matching.value === undefined ? this.#chosen.value.size : undefined))
   readonly isEmpty = computed(() => this.count.value === 0)
-  readonly isAll = computed(() => this.#without.value !== undefined)
+  readonly isAll = computed(() => this.#matching.value !== undefined)
   /** How many plants were taken out of all that match. */
-  readonly left = computed(() => this.#without.value?.size ?? 0)
+  readonly left = computed(() => this.#matching.value?.without.size ?? 0)
 
   has(id: bigint): boolean {
-    const without = this.#without.value
-    return without === undefined ? this.#chosen.value.has(id) : !without.has(id)
+    const matching = this.#matching.value
+    return matching === undefined ? this.#chosen.value.has(id) : !matching.without.has(id)
+  }
+
+  /** The number of selected plants that are not among some. */
+  countOutside(ids: ReadonlySet<bigint>): number {
+    return [...this.#chosen.value.keys()].filter((id) => !ids.has(id)).length
   }
 
   /** Selects or leaves a plant, and begins a range there. */
@@ -48,28 +55,33 @@ export class Selection {
   }
 
   /** Selects all plants that match the filter of the table. */
-  selectAll(): void {
+  selectAll(filter: Filter): void {
     this.#chosen.value = new Map()
-    this.#without.value = new Set()
+    this.#matching.value = { kind: 'matching', filter, without: new Set() }
+  }
+
+  /** Forgets all plants that match, unless it is those of this filter: nobody has seen which ones another one finds. */
+  keepOnly(filter: Filter): void {
+    const matching = this.#matching.value
+    if (matching !== undefined && !findSame(matching.filter, filter)) this.clear()
   }
 
   clear(): void {
     this.#chosen.value = new Map()
-    this.#without.value = undefined
+    this.#matching.value = undefined
     this.#anchor = undefined
   }
 
-  targets(filter: Filter): Exclude<Targets, { kind: 'read' }> {
-    const without = this.#without.value
-    if (without !== undefined) return { kind: 'matching', filter, without }
-    return { kind: 'chosen', plants: [...this.#chosen.value.values()] }
+  targets(): Exclude<Targets, { kind: 'read' }> {
+    return this.#matching.value ?? { kind: 'chosen', plants: [...this.#chosen.value.values()] }
   }
 
   #set(plants: readonly StoredPlant[], isOn: boolean): void {
-    const without = this.#without.value
-    if (without !== undefined) {
+    const matching = this.#matching.value
+    if (matching !== undefined) {
       const ids = new Set(plants.map(({ id }) => id))
-      this.#without.value = isOn ? without.difference(ids) : without.union(ids)
+      const without = isOn ? matching.without.difference(ids) : matching.without.union(ids)
+      this.#matching.value = { ...matching, without }
       return
     }
     const chosen = new Map(this.#chosen.value)

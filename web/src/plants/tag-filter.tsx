@@ -67,7 +67,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
               sought.value = event.currentTarget.value
             }}
           />
-          <Fault text={fault.value} />
+          <Fault text={fault.value} onRetry={() => void read()} />
           <ul>
             {found.value.slice(0, MOST_SHOWN).map(({ tag, plants }) => (
               <li key={tag}>

@@ -6,7 +6,7 @@ import { Dialog } from '../../dialog.tsx'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { isAbort, said } from '../../said.ts'
-import { Sentence } from '../../sentence.tsx'
+import { Fault, Sentence } from '../../sentence.tsx'
 import { isSame } from '../drafts.ts'
 import type { Reloaded } from '../plant-list.ts'
 import type { Targets } from '../selection.ts'
@@ -43,19 +43,19 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
   const isChanged = useRef(false)
-  useEffect(() => {
-    const { signal } = ending.current
-    const read = async () => {
-      try {
-        const onRead = (count: number) => {
-          step.value = { kind: 'reading', count }
-        }
-        const plants = await readTargets(client, targets, onRead, signal)
-        step.value = { kind: 'asking', plants }
-      } catch (error) {
-        if (!isAbort(error)) step.value = { kind: 'unread', fault: said(error) }
-      }
+  const read = async () => {
+    const onRead = (count: number) => {
+      step.value = { kind: 'reading', count }
     }
+    onRead(0)
+    try {
+      const plants = await readTargets(client, targets, onRead, ending.current.signal)
+      step.value = { kind: 'asking', plants }
+    } catch (error) {
+      if (!isAbort(error)) step.value = { kind: 'unread', fault: say('bulk.unread', { why: said(error) }) }
+    }
+  }
+  useEffect(() => {
     void read()
     return () => ending.current.abort()
   }, [])
@@ -94,7 +94,7 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
           {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
         </p>
       )}
-      {now.kind === 'unread' && <p role="alert">{sayWith('bulk.unread', { why: <Sentence text={now.fault} /> })}</p>}
+      {now.kind === 'unread' && <Fault text={now.fault} onRetry={() => void read()} />}
       {now.kind === 'asking' && (
         <form
           onSubmit={(event) => {

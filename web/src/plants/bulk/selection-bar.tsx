@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { add, clearChosen, labelOf, MOST_LABELS } from '../../labels/chosen.ts'
@@ -34,18 +34,19 @@ const BUTTONS: readonly (readonly [ActionKind, PlainKey])[] = [
 export function SelectionBar({ client, list, filter, selection, mayWrite }: BarProps): JSX.Element | null {
   const asked = useSignal<{ readonly kind: ActionKind; readonly targets: Targets } | undefined>(undefined)
   const copied = useSignal<StoredPlant | undefined>(undefined)
+  const shown = useComputed(() => new Set(list.chunks.value.flatMap(({ plants }) => plants.map(({ id }) => id))))
   if (selection.isEmpty.value && asked.value === undefined && copied.value === undefined) return null
   const ask = (kind: ActionKind) => {
-    asked.value = { kind, targets: selection.targets(filter) }
+    asked.value = { kind, targets: selection.targets() }
   }
   const copy = () => {
-    const targets = selection.targets(filter)
+    const targets = selection.targets()
     if (targets.kind === 'chosen') copied.value = targets.plants[0]
   }
   const print = () => {
-    const targets = selection.targets(filter)
+    const targets = selection.targets()
     if (targets.kind === 'matching' && targets.without.size === 0)
-      return go('labels', queryFor({ ...filter, sort: 'id' }))
+      return go('labels', queryFor({ ...targets.filter, sort: 'id' }))
     if (targets.kind === 'matching' || targets.plants.length > MOST_LABELS) {
       tell(say('bulk.tooManyLabels', { most: MOST_LABELS }), { isError: true })
       return
@@ -56,6 +57,8 @@ export function SelectionBar({ client, list, filter, selection, mayWrite }: BarP
   }
   const count = selection.count.value
   const { value: left } = selection.left
+  const isShown = list.shows(filter)
+  const elsewhere = selection.countOutside(shown.value)
   return (
     <section class="selection" aria-label={say('bulk.selectedTitle')}>
       <p role="status">
@@ -64,6 +67,7 @@ export function SelectionBar({ client, list, filter, selection, mayWrite }: BarP
           : left > 0
             ? say('bulk.allExcept', { plants: plantsIn(left) })
             : say('bulk.allThatMatch')}
+        {elsewhere > 0 && <> {say('bulk.elsewhere', { count: elsewhere })}</>}
       </p>
       <div class="tools">
         {mayWrite &&
@@ -81,7 +85,7 @@ export function SelectionBar({ client, list, filter, selection, mayWrite }: BarP
           {say('bulk.print')}
         </button>
         {count !== undefined && (
-          <button type="button" onClick={() => selection.selectAll()}>
+          <button type="button" disabled={!isShown} onClick={() => selection.selectAll(filter)}>
             {say('plants.selectAll')}
           </button>
         )}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  intercept,
+  NO_NETWORK,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+  untilFocused,
+} from '../support/page.ts'
+import type { Service } from '../support/service.ts'
+import { until as untilHolds } from '../support/until.ts'
+
+const RETRYING = 'The service does not answer; trying again …'
+const LOST = 'The service does not answer. The page tries again every few seconds.'
+const ROWS = '[role=row][data-id]'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+const connection = (page: Page): Locator => page.locator('.connection')
+const selectAll = (page: Page): Locator => page.getByLabel('Select all that match')
+
+/** Makes a plant of this name for each id, and shows those alone. */
+async function shown(page: Page, service: Service, name: string, ids: readonly number[]): Promise<void> {
+  for (const id of ids) await service.create({ id, name: `${name} ${id}` })
+  await page.getByLabel('Search plants').fill(name)
+  await untilShown(page, ids)
+}
+
+const untilShown = (page: Page, ids: readonly number[]): Promise<void> =>
+  until(page, `[...document.querySelectorAll('${ROWS}')].map(({ dataset }) => dataset.id).join() === '${ids.join()}'`)
+
+const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
+  page.evaluate(`(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })()`)
+
+suite('the page, while it has lost the service,', () => {
+  const inBrowser = pageTests()
+
+  for (const [viewport, first] of [
+    [DESKTOP, 100],
+    [PHONE, 200],
+  ] as const) {
+    inBrowser(
+      `greys the plants of the search before, selects none of them, and goes on with the network, at ${viewport.width} pixels`,
+      async ({ page, context, service }) => {
+        const names = [`Acer${first}`, `Betula${first}`] as const
+        await shown(page, service, names[1], [first + 50])
+        await shown(page, service, names[0], [first, first + 1])
+        const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector('${ROWS}')).color`)
+        const before = await colour()
+        await context.setOffline(true)
+        await page.getByLabel('Search plants').fill(names[1])
+        await connection(page).getByText(RETRYING).waitFor()
+        await connection(page).getByText(LOST).waitFor()
+        await page.getByText('These plants are those of the search before.').waitFor()
+        assert.notEqual(await colour(), before)
+        assert.ok(await selectAll(page).isDisabled())
+        assert.ok(await page.getByLabel(`Select ${first}`, { exact: true }).isDisabled())
+        await tabTo(page, rowOf(page, first))
+        await page.keyboard.press('Space')
+        assert.equal(await page.locator('.selection').count(), 0)
+        await assertAccessible(page)
+        await assertFits(page)
+        await context.setOffline(false)
+        await untilShown(page, [first + 50])
+        assert.equal(await connection(page).innerText(), '')
+        await selectAll(page).check()
+        await page.getByText('All that match', { exact: true }).waitFor()
+        await assertAccessible(page)
+      },
+      { expected: NO_NETWORK, viewport },
+    )
+  }
+
+  inBrowser(
+    'says so in the place that stays in sight, and reads again every few seconds, when it is pressed and when it is seen',
+    async ({ page, context, service }) => {
+      await service.create({ id: 302, name: 'Corylus' })
+      await page.clock.install()
+      await page.reload()
+      await shown(page, service, 'Carpinus', [300, 301])
+      const tries = { count: 0 }
+      const lose = () =>
+        context.route(/\/health\/ready|\/plants|\/changes|\/tags/, (route) => {
+          if (route.request().url().includes('/health/')) tries.count += 1
+          return route.abort('internetdisconnected')
+        })
+      const untilLost = async () => {
+        const isLost = async () => {
+          await page.clock.runFor(500)
+          return connection(page).getByText(LOST).isVisible()
+        }
+        await untilHolds(isLost, 'the page does not give up')
+      }
+      await intercept(page, '**/unused', (route) => route.continue())
+      await lose()
+      await page.getByLabel('Search plants').fill('Corylus')
+      await untilLost()
+      const { count } = tries
+      await page.clock.runFor(15_000)
+      await untilHolds(() => tries.count > count, 'the page does not look again')
+      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+      await untilHolds(async () => {
+        await page.clock.runFor(1000)
+        return rowOf(page, 302).isVisible()
+      }, 'the page does not read again')
+
+      await lose()
+      await page.getByLabel('Search plants').fill('Carpinus')
+      await untilLost()
+      await setHidden(page, true)
+      const { count: seen } = tries
+      await page.clock.runFor(60_000)
+      assert.ok(tries.count <= seen + 1, 'a hidden page looks again')
+      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+      await setHidden(page, false)
+      await untilShown(page, [300, 301])
+
+      await lose()
+      await page.getByLabel('Search plants').fill('Corylus')
+      await untilLost()
+      await pressOn(page, connection(page).getByRole('button', { name: 'Try now' }))
+      await connection(page).getByText(LOST).waitFor()
+      await untilFocused(page, connection(page).getByRole('button', { name: 'Try now' }))
+      await context.unroute(/\/health\/ready|\/plants|\/changes|\/tags/)
+      await page.keyboard.press('Enter')
+      await rowOf(page, 302).waitFor()
+      await connection(page).getByText(LOST).waitFor({ state: 'detached' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser('never acts on plants of another search', async ({ page, service }) => {
+    await shown(page, service, 'Davidia', [400, 401])
+    await selectAll(page).check()
+    await page.getByText('All that match', { exact: true }).waitFor()
+    await shown(page, service, 'Deutzia', [410, 411])
+    await page.locator('.selection').waitFor({ state: 'detached' })
+    await page.getByLabel('Select 410', { exact: true }).click()
+    await page.getByText('1 plant selected', { exact: true }).waitFor()
+    await page.getByLabel('Search plants').fill('Davidia')
+    await page.getByText('1 plant selected (1 of them is not below)', { exact: true }).waitFor()
+  })
+})
