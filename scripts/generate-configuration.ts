@@ -15,6 +15,10 @@ environment, because platforms set some on their own. Kubernetes, beside a Servi
 PLANTSTORE_PORT to an address such as \`tcp://10.0.0.11:8080\`: a variable that begins with \`tcp://\`, \`udp://\` or
 \`sctp://\` counts as not set, with a warning too.
 
+A secret can stand in a file of its own, as Kubernetes, Docker and systemd mount them: PLANTSTORE_TOKEN_FILE and
+PLANTSTORE_STORE_FILE name a file with the value of PLANTSTORE_TOKEN or PLANTSTORE_STORE, for every command. The end of
+its last line does not count. Setting both variables is a fault.
+
 \`plantstore serve --print-config\` prints every setting and its source, without secrets, in the form of such a file. On
 SIGHUP, a service that does not run in a terminal reads the file again: it applies the log level, and its log names the
 other changed settings, which apply from the next start on. A file with faults changes nothing.

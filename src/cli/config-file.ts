@@ -8,6 +8,7 @@ import { onFile } from './plant-files.ts'
 /** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
 const MAX_SIZE = 2 ** 20
+const MAX_SECRET = 2 ** 16
 /** Variables of other programs that the service reads, such as PGPASSWORD. */
 const FOREIGN_VARIABLES = /^PG[A-Z]+$/
 
@@ -71,6 +72,46 @@ export function withFile(environment: NodeJS.ProcessEnv, file: ConfigFile | unde
   return { ...file.values, ...Object.fromEntries(given) }
 }
 
+/** An environment in which files with secrets stand for their variables, and what is wrong with them. */
+interface WithSecrets {
+  readonly environment: NodeJS.ProcessEnv
+  readonly faults: readonly string[]
+}
+
+/** Reads the files that `PLANTSTORE_TOKEN_FILE` and the like name, as platforms mount secrets. */
+export function withSecretFiles(environment: NodeJS.ProcessEnv): WithSecrets {
+  const values: Record<string, string> = {}
+  const faults: string[] = []
+  for (const variable of SECRETS) {
+    const named = variable + FILE_ENDING
+    const path = environment[named]
+    if (path === undefined || path === '') continue
+    const fault = (why: string) => faults.push(`${named}: ${why}`)
+    if (environment[variable]) {
+      fault(`${variable} is set, too; set one of them`)
+      continue
+    }
+    try {
+      const value = readSecret(path)
+      if (value === '') fault(`${path} is empty`)
+      else values[variable] = value
+    } catch (error) {
+      fault(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return { environment: { ...environment, ...values }, faults }
+}
+
+/** Reads a file without the end of its last line, which editors and `kubectl create secret --from-file` keep. */
+function readSecret(path: string): string {
+  const stat = onFile(path, () => statSync(path))
+  if (!stat.isFile()) throw new Error(`${path} is not a file`)
+  if (stat.size > MAX_SECRET) throw new Error(`${path} is larger than 64 KiB`)
+  const text = onFile(path, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '')
+  if (/[\r\n]/.test(text)) throw new Error(`${path} has more than one line`)
+  return text
+}
+
 /** @param isOurs whether all variables must be settings; `.env` may also hold variables of other programs */
 function nameFault(name: string, isOurs: boolean): string | undefined {
   if (isSetting(name) || FOREIGN_VARIABLES.test(name)) return undefined
@@ -91,6 +132,7 @@ interface Sources {
 
 /** Returns the settings in effect and their sources, as lines of a configuration file. Leaves out secrets. */
 export function configLines(config: Config, { flags, environment, file }: Sources): string {
+  const secrets = withSecretFiles(withFile(environment, file)).environment
   const lines = Object.entries(SETTINGS).map(([key, { flag, fallback }]) => {
     const variable = environmentName(flag)
     const [given, source] =
@@ -98,6 +140,7 @@ export function configLines(config: Config, { flags, environment, file }: Source
         [flags[key], `--${flag}`],
         [environment[variable] || undefined, 'environment'],
         [file?.values[variable], file?.path],
+        [secrets[variable], `${variable}${FILE_ENDING}`],
         [fallback, 'default'],
       ].find(([value]) => value !== undefined) ?? []
     if (given === undefined) return `# ${variable} is not set`
@@ -114,7 +157,15 @@ function quoted(text: string): string {
 }
 
 const PREFIX = environmentName('')
-const KNOWN = Object.values(SETTINGS).map(({ flag }) => environmentName(flag))
+const FILE_ENDING = '_FILE'
+/** The variables of settings that a file can hold. */
+const SECRETS = Object.values(SETTINGS)
+  .filter(({ isSecret }) => isSecret)
+  .map(({ flag }) => environmentName(flag))
+const KNOWN = [
+  ...Object.values(SETTINGS).map(({ flag }) => environmentName(flag)),
+  ...SECRETS.map((variable) => variable + FILE_ENDING),
+]
 /** Characters that may differ between a misspelt name and the setting that the message proposes. */
 const MAX_TYPOS = 3
 

@@ -12,6 +12,7 @@ import {
   readConfigFile,
   withFile,
   withoutServiceLinks,
+  withSecretFiles,
 } from './config-file.ts'
 import { printJson } from './output.ts'
 import { Stopped } from './signals.ts'
@@ -91,7 +92,12 @@ const SURROUNDINGS: Surroundings = {
   environment: ({ config }) => environmentOf(config),
 }
 
-const environmentOf = (file: string | undefined): NodeJS.ProcessEnv => withFile(ENVIRONMENT, readConfigFile(file))
+/** @throws OperatorError that names every fault of the files with secrets at once */
+function environmentOf(file: string | undefined): NodeJS.ProcessEnv {
+  const { environment, faults } = withSecretFiles(withFile(ENVIRONMENT, readConfigFile(file)))
+  if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
+  return environment
+}
 
 function addServe(root: ProgramCommand): void {
   root
@@ -106,7 +112,8 @@ SIZE is a number with MiB or GiB, and TIME a number with ms, s or m. A timeout o
     .action(async ({ config: file, printConfig, ...flags }) => {
       const read = () => {
         const parsed = parseConfigFile(file)
-        return readConfig(flags, withFile(ENVIRONMENT, parsed), 'server', parsed?.faults)
+        const { environment, faults } = withSecretFiles(withFile(ENVIRONMENT, parsed))
+        return readConfig(flags, environment, 'server', [...(parsed?.faults ?? []), ...faults])
       }
       const config = read()
       if (!printConfig) {

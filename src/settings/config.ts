@@ -20,6 +20,7 @@ import {
   publicUrl,
   readConfiguredToken,
   type Setting,
+  secret,
   setting,
   TIME,
   TIMEOUT,
@@ -89,10 +90,12 @@ export const SETTINGS = named({
     'none',
     'proxies whose Forwarded and X-Forwarded-For headers are trusted to name the client, such as 10.0.0.0/8,::1; from all others the service ignores these headers',
   ),
-  store: setting(
-    kind('URL', storeAddress),
-    DEFAULT_STORE,
-    'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
+  store: secret(
+    setting(
+      kind('URL', storeAddress),
+      DEFAULT_STORE,
+      'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
+    ),
   ),
   storeConnections: setting(count(4, 1000), '10', 'connections to a PostgreSQL store'),
   storeTimeout: setting(
@@ -129,9 +132,11 @@ export const SETTINGS = named({
     text('FILE'),
     'an executable file that runs after each backup of --backup-every, such as to copy it to another machine: PLANTSTORE_BACKUP is the path of the backup, or PLANTSTORE_BACKUP_ERROR says why it failed',
   ),
-  token: optional(
-    kind('SECRET', (given, _environment, use) => readConfiguredToken(given, use)),
-    'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
+  token: secret(
+    optional(
+      kind('SECRET', (given, _environment, use) => readConfiguredToken(given, use)),
+      'an additional access token with all scopes: at least 16 characters, hard to guess, and not created by "plantstore token create"; give it by the variable, as other users of the machine can read flags',
+    ),
   ),
   corsOrigins: setting(
     kind('ORIGINS', offOr(origins)),

@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly value: string
   readonly fallback: string | undefined
   readonly help: string
+  /** Whether its value may be or hold a secret. A variable `…_FILE` can then name a file with the value. */
+  readonly isSecret?: true
   /**
    * @param environment completes a value, such as by the password of a database
    * @param use the use of the token
@@ -45,6 +47,8 @@ export const optional = <T>(each: Kind<T>, help: string): Unnamed<T | undefined>
   fallback: undefined,
   help,
 })
+
+export const secret = <T>(each: Unnamed<T>): Unnamed<T> => ({ ...each, isSecret: true })
 
 export function nonEmpty(given: string): string {
   if (given === '') throw new Error('must not be empty')

@@ -116,3 +116,50 @@ test('SIGHUP applies the log level, names settings that need a restart, and refu
   program.signal('SIGTERM')
   assert.equal((await program.outcome).code, 0)
 })
+
+test('a secret can stand in a file that its variable names, for the service and for commands', async (t) => {
+  const folder = tempFolder(t)
+  const at = (name: string, content: string | Buffer): string => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  const token = 'a-token-in-a-file-0123456789'
+  const env = {
+    PLANTSTORE_TOKEN: '',
+    PLANTSTORE_STORE: '',
+    PLANTSTORE_TOKEN_FILE: at('token', `${token}\r\n`),
+    PLANTSTORE_STORE_FILE: at('store', `sqlite:${folder}/plants.db\n`),
+  }
+  const { address, program } = await startServer(t, folder, [], { env })
+  const headers = { Authorization: `Bearer ${token}` }
+  assert.equal((await fetch(`${address}/plants`, { headers })).status, 200)
+  const asked = await run(t, ['status', '--url', address], { env })
+  assert.deepEqual([asked.code, asked.stderr], [0, ''])
+  const opened = await run(t, ['status', '--json'], { env, cwd: folder })
+  assert.equal(opened.code, 0)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+
+  const printed = await run(t, ['serve', '--print-config'], { env, cwd: folder })
+  assert.match(printed.stdout, /^# PLANTSTORE_TOKEN is set and hidden {2}# PLANTSTORE_TOKEN_FILE$/m)
+  assert.match(printed.stdout, /^PLANTSTORE_STORE=sqlite:\S+ {2}# PLANTSTORE_STORE_FILE$/m)
+  assert.ok(!printed.stdout.includes(token))
+
+  for (const [wrong, why] of [
+    [join(folder, 'none'), /PLANTSTORE_TOKEN_FILE: \S+none: there is no such file/],
+    [folder, /PLANTSTORE_TOKEN_FILE: \S+ is not a file/],
+    [at('empty', '\n'), /PLANTSTORE_TOKEN_FILE: \S+empty is empty/],
+    [at('two', 'a\nb\n'), /PLANTSTORE_TOKEN_FILE: \S+two has more than one line/],
+    [at('large', 'x'.repeat(2 ** 16 + 1)), /PLANTSTORE_TOKEN_FILE: \S+large is larger than 64 KiB/],
+    [at('weak', 'weak'), /PLANTSTORE_TOKEN: /],
+  ] as const) {
+    const given = { ...env, PLANTSTORE_TOKEN_FILE: wrong, PLANTSTORE_PORT: 'none' }
+    const { code, stderr } = await run(t, ['serve'], { env: given, cwd: folder })
+    assert.match(stderr, why)
+    assert.match(stderr, /^plantstore: PLANTSTORE_PORT: "none"/m, 'all faults are named at once')
+    assert.equal(code, 2)
+  }
+  const both = await run(t, ['status'], { env: { ...env, PLANTSTORE_TOKEN: token }, cwd: folder })
+  assert.match(both.stderr, /PLANTSTORE_TOKEN_FILE: PLANTSTORE_TOKEN is set, too; set one of them/)
+  assert.equal(both.code, 2)
+})
