@@ -85,6 +85,52 @@ suite('the page, for imports,', () => {
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(
+      `takes quotation marks for letters in a file with tabs, and lets the person say so, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        await empty(service)
+        const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
+        await choose(page, 'occurrences.tsv', Buffer.from(rows.join('\n')))
+        await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
+        const marks = page.getByLabel('Texts are in quotation marks')
+        await marks.waitFor()
+        assert.equal(await marks.inputValue(), 'no')
+        await assertAccessible(page)
+        await assertFits(page)
+        await marks.selectOption('yes')
+        await page.getByText('A quotation mark is misplaced').waitFor()
+        await marks.selectOption('no')
+        await importAll(page)
+        assert.deepEqual(await stored(service), [
+          ['1', 'Abies "alba"'],
+          ['2', 'Acer'],
+          ['3', 'Taxus'],
+        ])
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('reads Cyrillic, Japanese and old Macintosh files, whose bytes say so', async ({ page, service }) => {
+    for (const [name, cell, encoding] of [
+      ['russian.csv', 'Rosa canina', 'windows-1251'],
+      ['japanese.csv', 'Cerasus × yedoensis', 'shift_jis'],
+      ['french-macintosh.csv', 'allée côté forêt', 'macintosh'],
+    ] as const) {
+      await choose(page, name, fixture(`sheets/${name}`))
+      await page.getByRole('cell', { name: cell }).waitFor()
+      assert.equal(await page.getByLabel('Encoding').inputValue(), encoding)
+    }
+    await empty(service)
+    await importAll(page)
+    assert.deepEqual((await stored(service)).map(([, name]) => name).toSorted(), [
+      'Acer pseudoplatanus',
+      'Castanea sativa',
+      'Fagus sylvatica',
+    ])
+  })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
       `checks, names each refused row, and saves a report, by keyboard alone, at ${viewport.width} pixels`,
       async (opened) => {
         const { page, service } = opened

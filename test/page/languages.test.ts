@@ -26,8 +26,9 @@ const LOCALES = [
   ['nl-BE', 'Planten', 'Toegangstoken'],
 ] as const
 
-/** Names of formats, scopes and files, which no language changes. */
-const CONSTANT = /Plantstore|PLANTSTORE_TOKEN|plants:(?:read|write)|tokens|webhooks|tok_\w+|UTF|κλείς/g
+/** Names of formats, scopes and files, which no language changes, and of encodings with languages that the browser names. */
+const CONSTANT =
+  /Plantstore|PLANTSTORE_TOKEN|plants:(?:read|write)|tokens|webhooks|tok_\w+|UTF|κλείς|Macintosh \(Mac Roman\)|(?:Windows-125\d|Shift JIS|GB 18030|EUC-KR) \([^)]*\)/g
 
 /**
  * Returns the texts of the page, seen or heard, that have an English word. Leaves out what people and programs have

@@ -9,8 +9,8 @@ const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Prom
 
 /** The names of the columns that the page takes for each member of a plant. */
 async function guessed(text: string): Promise<readonly [id: string, name: string, tag: string]> {
-  const { columns, preview, header } = await sheetOf(text)
-  const { id, name, tag } = guess(columns, preview, header !== 0)
+  const { columns, below, header } = await sheetOf(text)
+  const { id, name, tag } = guess(columns, below, header !== 0)
   const named = (at: number | undefined): string => (at === undefined ? '' : (columns[at] ?? ''))
   return [named(id), name.map(named).join(' + '), named(tag)]
 }
@@ -18,7 +18,7 @@ async function guessed(text: string): Promise<readonly [id: string, name: string
 /** The plants that the page reads, as it guesses the columns. */
 async function plantsIn(text: string, chosen?: Reading): Promise<readonly (RowPlant | string)[]> {
   const sheet = await sheetOf(text, chosen)
-  const mapping = guess(sheet.columns, sheet.preview, sheet.header !== 0)
+  const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
   return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns.length))
 }
 
@@ -31,7 +31,15 @@ suite('the page finds the names of the columns', () => {
     ['below titles of several cells', 'Nursery,Stand 2026,\nAll plants,,\nId,Name,Tag\n1,Abies,\n', 3],
     ['below a title as spreadsheets fill it up', 'My plants,,\n,,\nPlant,Place,Height\nAbies,bed,2\n', 3],
     ['in a column alone', 'Pflanze\nAbies\nBetula\n', 1],
-    ['with names that nobody knows', 'Was,Wo\nAbies,Beet 1\nBetula,Beet 2\n', 1],
+    ['with names that nobody knows, above numbers', 'Was,Wieviel\nAbies,10\nBetula,12\n', 1],
+    ['below a title, with names that nobody knows', 'Garten,\n,\nWas,Wieviel\nAbies,10\nBetula,12\n', 3],
+    ['with usual names again on each page', 'Name,Höhe\nAbies,2\nBetula,3\nName,Höhe\nAcer,4\n', 1],
+    ['with years', 'Name,Beet,2025,2026\nAbies,a,1,2\nBetula,b,3,4\n', 1],
+    ['nowhere, if the first row could be a plant', 'Was,Wo\nAbies,Beet 1\nBetula,Beet 2\n', 0],
+    ['nowhere, if the first row names a genus, and others species', 'Monstera,Büro\nFicus benjamina,Flur\n', 0],
+    ['nowhere, if an answer is the only usual name', 'Abies,ja,no\nBetula,ja,ja\n', 0],
+    ['nowhere, if cells are addresses', 'Name,a@example.org\nBetula,b@example.org\n', 0],
+    ['nowhere, if the row with usual names is among plants', 'Abies,tree\nName,place\nBetula,tree\n', 0],
     ['nowhere, if the first row has a number', '1,Monstera,houseplant\n2,Abies,tree\n', 0],
     ['nowhere, if a word of the first row occurs again', 'Abies,tree\nBetula,tree\n', 0],
     ['nowhere in a list of plants', 'Abies\nBetula\n', 0],

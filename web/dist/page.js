@@ -1118,6 +1118,9 @@ var en = {
   "import.comma": "commas",
   "import.semicolon": "semicolons",
   "import.tab": "tabs",
+  "import.quoted": "Texts are in quotation marks",
+  "import.yes": "yes",
+  "import.no": "no",
   "import.firstRows": "The first rows of the sheet",
   "import.row": "Row",
   "import.firstPlants": "The first plants",
@@ -1504,6 +1507,8 @@ var times = O(() => ({
 var numberOf = (value) => number.value.format(value);
 var megabytesOf = (bytes) => megabytes.value.format(bytes / 1e6);
 var listOf = (items) => list.value.format(items);
+var languageNames = O(() => new Intl.DisplayNames([locale.value], { type: "language" }));
+var languageName = (tag) => languageNames.value.of(tag) ?? tag;
 var timeOf = (text, style) => times.value[style].format(new Date(text));
 
 // web/src/language/say-with.ts
@@ -4311,105 +4316,177 @@ function integerOf(cell) {
 }
 var MAX_DIGITS = 19;
 
-// web/src/import/guess.ts
+// web/src/import/column-names.ts
 var NAMES = {
   id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
-    |accession no|acc no|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |accession no|acc no|acc num|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
     |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
     |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
-    |identificativo|numero di accessione|numero di inventario|codice`,
+    |identificativo|numero di accessione|numero di inventario|codice|numer|sıra no|αριθμός|номер|番号|编号|編號|序号|번호
+    |gbif id|catalog number|catalogue number`,
   /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|names|plants
-    |plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
+  name: `name|plant name|botanical name|scientific name|accepted name|latin name|full name|taxon|taxon name|plant|names
+    |plants|plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
     |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
     |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
     |nombre cientifico|nombre botanico|nombre latino|nombre de la planta|planta|plantas|naam|namen
     |wetenschappelijke naam|botanische naam|latijnse naam|plantnaam|planten|nome|nomi|nome scientifico|nome botanico
-    |nome latino|nome della pianta|pianta|piante`,
-  genus: "genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere",
+    |nome latino|nome della pianta|pianta|piante|nome cientifico|nazwa łacińska|nazwa botaniczna|nazwa|roślina
+    |latince adı|bilimsel adı|bitki adı|bitki|επιστημονικό όνομα|λατινικό όνομα|όνομα|φυτό|латинское название
+    |научное название|название|наименование|растение|学名|植物名|植物名称|植物名稱|拉丁名|拉丁学名|名称|名稱|品名|학명
+    |식물명|이름`,
+  genus: "genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속",
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
-    |especie|epiteto|soort|soortnaam|specie`,
+    |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
   subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
-    |sous espece|subespecie|ondersoort|sottospecie`,
-  cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
-    |varieta`,
+    |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
+  cultivar: `cultivar|cultivar name|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
+    |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,
   /** A name that stands for the whole one where nothing better does. */
-  common: `common name|trivial name|english name|deutscher name|dt name|deutsch|trivialname|volksname|nom commun
-    |nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
+  common: `common name|trivial name|vernacular name|english name|deutscher name|dt name|deutsch|trivialname|volksname
+    |nom commun|nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare
+    |nazwa polska|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명`,
   tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
     |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
-    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo`
+    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
+    |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
+    |場所|位置|区画|分类|위치|장소`
 };
-var MEANINGS = new Map(
-  Object.entries(NAMES).map(([meaning, names2]) => [meaning, names2.split("|").map((name) => name.trim())])
+var MEANINGS = Object.entries(NAMES).map(
+  ([meaning, names2]) => [meaning, names2.split("|").map(folded)]
 );
-var KNOWN = new Set([...MEANINGS.values()].flat());
+var NAMES_OF = new Map(MEANINGS);
+var MEANING_OF = new Map(MEANINGS.flatMap(([meaning, names2]) => names2.map((name) => [name, meaning])));
+var LONGEST = 200;
+var meaningOf = (cell) => cell === void 0 || cell.length > LONGEST ? void 0 : MEANING_OF.get(folded(cell));
+var FLAGS = new Set(
+  `yes|no|y|n|x|true|false|ja|nein|j|wahr|falsch|oui|non|o|vrai|faux|si|s|verdadero|falso|nee|waar|onwaar|tak|nie|evet
+    |hayır|ναι|όχι|да|нет|はい|いいえ|有|無|无|是|否|예|아니오`.split("|").map(folded)
+);
+var isFlag = (cell) => FLAGS.has(folded(cell));
 function folded(text) {
   if (text.trim() === "#") return "#";
   return text.replaceAll(/\p{M}/gu, "").normalize("NFKD").replaceAll(/\p{M}|\([^)]{0,200}\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 }
+
+// web/src/import/guess.ts
+var ADDRESS = /@|^(?:https?:\/\/|www\.)/i;
+var NUMBER = /^[\p{Sc}\s\d.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u;
+var PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u;
+function lookOf(cell) {
+  const text = cell.trim();
+  if (text.length > LONGEST) return "text";
+  if (ADDRESS.test(text)) return "address";
+  if (isFlag(text)) return "flag";
+  if (NUMBER.test(text)) return "number";
+  if (PLANT_NAME.test(text)) return "name";
+  return /\p{N}/u.test(text) ? "code" : "text";
+}
 var MAX_NAME2 = 40;
-var NUMBER = /^[-+]?[.,:/ -]*\d[\d.,:/ -]*$/;
 function headerIn(rows) {
-  const width = Math.max(0, ...rows.map(filled));
-  const wide = rows.filter((row) => width === 1 || filled(row) > 1);
-  const scores = wide.map((row) => {
-    const known2 = row.cells.filter(isKnown).length;
-    return known2 === 1 && (row.cells.some(isNumber) || width > 1 && isTagged(row, wide)) ? 0 : known2;
+  const readable = rows.filter(({ fault }) => fault === void 0);
+  const width = Math.max(0, ...readable.map(filled));
+  const wide = readable.filter((row) => width === 1 || filled(row) > 1);
+  const scores = wide.map((row, i5) => {
+    if (wide.slice(0, i5).some((above) => filled(above) >= filled(row))) return 0;
+    const score = meaningsIn(row, wide).size;
+    return score === 1 && (looksLikePlant(row, wide) || width === 1 && wide.length === 1) ? 0 : score;
   });
   const best = Math.max(0, ...scores);
   if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0;
-  const [first, ...others] = wide;
-  return first === void 0 || others.length === 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number;
+  const [first] = wide;
+  return first !== void 0 && width > 1 && differs(first, wide) && !looksLikePlant(first, wide) ? first.number : 0;
 }
-var isKnown = (cell) => cell !== void 0 && KNOWN.has(folded(cell));
-var isTagged = (row, rows) => row.cells.some((cell, at2) => isKnown(cell) && rows.some((other) => other !== row && isKnown(other.cells[at2])));
 var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
-var isNumber = (cell) => cell !== void 0 && NUMBER.test(cell.trim());
-function looksLikePlant(row, others) {
-  const isRepeated = (cell, at2) => !isNothing(cell) && others.some(({ cells }) => cells[at2] === cell);
-  const isOfPlant = (cell, at2) => cell !== void 0 && (isNumber(cell) || cell.length > MAX_NAME2 || isRepeated(cell, at2));
-  return isTagged(row, others) || row.cells.some(isOfPlant);
+function meaningsIn(row, rows) {
+  const named2 = row.cells.flatMap((cell, at2) => {
+    const meaning = meaningOf(cell);
+    if (cell === void 0 || meaning === void 0 || isRepeated(row, cell)) return [];
+    const others = columnOf(rows, row, at2);
+    const isOfPlant = others.some((other) => meaningOf(other) !== void 0) || isFlag(cell) && others.every(isFlag);
+    return isOfPlant ? [] : [{ cell, meaning }];
+  });
+  return new Set(named2.every(({ cell }) => isFlag(cell)) ? [] : named2.map(({ meaning }) => meaning));
+}
+var columnOf = (rows, row, at2) => rows.filter((other) => other.cells.some((cell, i5) => cell !== row.cells[i5])).map(({ cells }) => cells[at2]).flatMap((cell) => cell === void 0 || isNothing(cell) ? [] : [cell]);
+var isRepeated = ({ cells }, cell) => cells.indexOf(cell) !== cells.lastIndexOf(cell);
+function looksLikePlant(row, rows) {
+  return row.cells.some((cell, at2) => {
+    if (cell === void 0 || isNothing(cell)) return false;
+    if (cell.length > MAX_NAME2 || isRepeated(row, cell)) return true;
+    const others = columnOf(rows, row, at2);
+    if (others.includes(cell)) return true;
+    const look2 = lookOf(cell);
+    if (look2 === "address" || look2 === "number") return true;
+    const alike = others.filter((other) => lookOf(other) === look2);
+    const isKnown = meaningOf(cell) !== void 0 && look2 !== "flag";
+    return look2 !== "text" && !isKnown && alike.length > 0 && 2 * alike.length >= others.length;
+  });
+}
+function differs(row, rows) {
+  return row.cells.some((cell, at2) => {
+    if (cell === void 0 || isNothing(cell) || lookOf(cell) !== "text") return false;
+    const looks = new Set(columnOf(rows, row, at2).map(lookOf));
+    return looks.size === 1 && !["name", "code", "text"].some((look2) => looks.has(look2));
+  });
 }
 function guess(columns, rows, hasNames) {
   return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows);
 }
 function guessByNames(columns, rows) {
   const keys = columns.map(folded);
-  const placeOf2 = (meaning) => MEANINGS.get(meaning)?.map((name2) => keys.indexOf(name2)).find((at2) => at2 !== -1);
-  const id = placeOf2("id");
-  const named2 = placeOf2("name");
-  const whole = named2 !== void 0 && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named2])) ? void 0 : named2;
+  const placesOf = (meaning) => (NAMES_OF.get(meaning) ?? []).map((name2) => keys.indexOf(name2)).filter((at2) => at2 !== -1);
+  const placeOf2 = (meaning) => placesOf(meaning)[0];
+  const whole = placesOf("name").find((at2) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at2])));
   const [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf2);
   const hasParts = genus !== void 0 || species !== void 0;
   const parts = [beginsWith(rows, species, genus) ? void 0 : genus, species, subspecies];
   const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")]).filter((at2) => at2 !== void 0);
   const cultivar = placeOf2("cultivar");
   return {
-    id: id !== void 0 && (keys[id] === "id" || mayBeIds(rows, id)) ? id : void 0,
+    id: placesOf("id").find((at2) => keys[at2] === "id" || mayBeIds(rows, at2)),
     name: cultivar === void 0 || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
-    tag: placeOf2("tag")
+    tag: placesOf("tag").find((at2) => !isConstant(rows, at2)) ?? placeOf2("tag")
   };
 }
+var SEVERAL = 3;
+var isConstant = (rows, at2) => rows.length >= SEVERAL && rows.every(({ cells }) => cells[at2] === rows[0]?.cells[at2]);
 var beginsWith = (rows, at2, other) => at2 !== void 0 && other !== void 0 && rows.length > 0 && rows.every(({ cells }) => cells[at2]?.trim().startsWith(cells[other]?.trim() ?? ""));
 var repeats = (rows, at2, others) => rows.some(({ cells }) => {
   const text = cells[at2]?.trim() ?? "";
   return text !== "" && others.some((other) => cells[other]?.includes(text));
 });
 function guessByContents(columns, rows) {
-  const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0);
-  const texts = columns.map((_4, at2) => at2).slice(hasIds ? 1 : 0);
-  const [name, tag] = texts;
-  if (name === void 0 || texts.length > (hasIds ? 2 : 1)) {
-    return { id: hasIds ? 0 : void 0, name: [], tag: void 0 };
+  const id = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0) ? 0 : void 0;
+  const looks = columns.map((_4, at2) => looksOf(rows, at2));
+  const texts = looks.flatMap(
+    (look2, at2) => at2 === id || !(look2.has("text") || look2.has("name") || look2.has("code")) ? [] : [at2]
+  );
+  const named2 = texts.find((at2) => 2 * (looks[at2]?.get("name") ?? 0) >= rows.length);
+  const name = named2 ?? (texts.length <= (id === void 0 ? 1 : 2) ? texts[0] : void 0);
+  const others = texts.filter((at2) => at2 !== name);
+  return {
+    id,
+    name: name === void 0 ? [] : [name],
+    tag: name !== void 0 && others.length === 1 ? others[0] : void 0
+  };
+}
+function looksOf(rows, at2) {
+  const looks = /* @__PURE__ */ new Map();
+  for (const { cells } of rows) {
+    const cell = cells[at2];
+    if (cell === void 0 || isNothing(cell)) continue;
+    const look2 = lookOf(cell);
+    looks.set(look2, (looks.get(look2) ?? 0) + 1);
   }
-  return { id: hasIds ? 0 : void 0, name: [name], tag };
+  return looks;
 }
 function mayBeIds(rows, at2) {
   const cells = rows.map(({ cells: cells2 }) => cells2[at2]).filter((cell) => !isNothing(cell));
   const ids = cells.map(integerOf).filter((id) => typeof id === "bigint");
   return 2 * new Set(ids).size > cells.length;
 }
+var isNumber = (cell) => cell !== void 0 && lookOf(cell) === "number";
 
 // web/src/spreadsheet.ts
 var BYTE_ORDER_MARK = "\uFEFF";
@@ -4567,19 +4644,100 @@ function isUtf16(bytes) {
   return !isUtf8 && Math.max(...zeros) > 2 * Math.min(...zeros);
 }
 
+// web/src/import/guess-encoding.ts
+var ENCODINGS = [
+  "utf-8",
+  "utf-16le",
+  "utf-16be",
+  "windows-1252",
+  "macintosh",
+  "windows-1250",
+  "windows-1251",
+  "windows-1253",
+  "windows-1254",
+  "shift_jis",
+  "gb18030",
+  "euc-kr"
+];
+var WESTERN = /[äöüÄÖÜßéèêëÉÈÊàâáãåæÀÁÂÅÆçÇîïíìÎÍôóòõøÔÓÒØœŒùûúÙÚñÑ]/u;
+var CENTRAL = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽäöüÄÖÜßőűŐŰăâîşţĂÂÎŞŢđĐľĽĺŕôëç]/u;
+var TURKISH = /[çğıöşüâîûÇĞİÖŞÜÂÎÛ]/u;
+var CYRILLIC = /[а-яёіїєґўА-ЯЁІЇЄҐЎ]/u;
+var GREEK = /[α-ωάέήίόύώϊϋΑ-ΩΆΈΉΊΌΎΏ]/u;
+var JAPANESE = /[\u3041-\u30ff\p{Script=Han}]/u;
+var CHINESE = /\p{Script=Han}/u;
+var KOREAN = /\p{Script=Hangul}/u;
+var CANDIDATES = [
+  { encoding: "windows-1252", letters: WESTERN, isLatin: true },
+  { encoding: "macintosh", letters: WESTERN, isLatin: true },
+  { encoding: "windows-1254", letters: TURKISH, isLatin: true },
+  { encoding: "windows-1250", letters: CENTRAL, isLatin: true },
+  { encoding: "windows-1251", letters: CYRILLIC, isLatin: false },
+  { encoding: "windows-1253", letters: GREEK, isLatin: false },
+  { encoding: "shift_jis", letters: JAPANESE, isLatin: false },
+  { encoding: "euc-kr", letters: KOREAN, isLatin: false },
+  { encoding: "gb18030", letters: CHINESE, isLatin: false }
+];
+function guessEncoding(sample) {
+  if (sample.includes(CR2) && !sample.includes(LF2)) return "macintosh";
+  const shares = CANDIDATES.map((candidate) => shareOf(candidate, sample));
+  return CANDIDATES[shares.indexOf(Math.max(...shares))]?.encoding ?? "windows-1252";
+}
+var CR2 = 13;
+var LF2 = 10;
+function shareOf(candidate, sample) {
+  let all = 0;
+  let probable = 0;
+  for (const [word] of new TextDecoder(candidate.encoding).decode(sample).matchAll(WORD)) {
+    const foreign2 = word.match(FOREIGN) ?? [];
+    all += foreign2.length;
+    if (foreign2.length === 0) continue;
+    if (!LETTER.test(word)) probable += SYMBOL.test(word) ? 1 : 0;
+    else if (isProbable(word, foreign2.length, candidate)) {
+      probable += foreign2.filter((letter) => candidate.letters.test(letter)).length;
+    }
+  }
+  return all === 0 ? 0 : probable / all;
+}
+var WORD = /[\p{L}\p{M}]+|[^\0-\x7f]/gu;
+var FOREIGN = /[^\0-\x7f]/gu;
+var LETTER = /\p{L}/u;
+var SYMBOL = /[×°’‘“”„‚–—…«»€£½¼¾²³µ©®™§·¿¡ªº\u00a0、。・「」（）：，]/u;
+function isProbable(word, foreign2, { isLatin }) {
+  if (/\p{Ll}\p{Lu}/u.test(word)) return false;
+  return isLatin ? word.length < 3 || 3 * foreign2 <= 2 * word.length : !/[a-z]/i.test(word);
+}
+
 // web/src/import/encoding.ts
-var ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"];
+var SAMPLE = 65536;
 async function encodingOf(file) {
   const start = new Uint8Array(await file.slice(0, KIND_LENGTH).arrayBuffer());
   requireText(start);
   const mark = encodingMark(start);
   if (mark !== void 0) return mark;
+  const utf82 = new TextDecoder("utf-8", { fatal: true });
+  const reader = file.stream().getReader();
+  let read = 0;
   try {
-    await file.stream().pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).pipeTo(new WritableStream());
-    return "utf-8";
-  } catch (error) {
-    if (error instanceof TypeError) return "windows-1252";
-    throw error;
+    for (; ; ) {
+      const { done, value } = await reader.read();
+      if (!decodes(utf82, value)) {
+        const sample = file.slice(read, read + SAMPLE + (value?.length ?? 0));
+        return guessEncoding(new Uint8Array(await sample.arrayBuffer()));
+      }
+      if (done) return "utf-8";
+      read += value.length;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+function decodes(decoder2, piece) {
+  try {
+    decoder2.decode(piece, { stream: piece !== void 0 });
+    return true;
+  } catch {
+    return false;
   }
 }
 async function* textsOf2(file, encoding) {
@@ -4612,7 +4770,8 @@ async function openSheet(file, chosen2 = {}) {
   const encoding = chosen2.encoding ?? await encodingOf(file);
   const text = await beginning(file, encoding);
   const separator = chosen2.separator ?? separatorOf(text);
-  const first = firstRows(text, separator);
+  const isQuoted = chosen2.isQuoted ?? (separator !== "	" || !await hasStrayMark(file, encoding));
+  const first = firstRows(text, separator, isQuoted);
   if (first.length === 0) throw new PageError(say("import.noRows"));
   const header = chosen2.header ?? headerIn(first);
   const names2 = first.find(({ number: number3 }) => number3 === header)?.cells ?? [];
@@ -4622,7 +4781,7 @@ async function openSheet(file, chosen2 = {}) {
     { length: width },
     (_4, i5) => names2[i5]?.trim() || say("import.column", { letters: letters(i5) })
   );
-  return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) };
+  return { file, encoding, separator, isQuoted, header, columns, first, below, preview: below.slice(0, SHOWN) };
 }
 function widthOf(rows, least) {
   const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6);
@@ -4633,8 +4792,8 @@ function letters(i5) {
   const last5 = String.fromCharCode(65 + i5 % 26);
   return i5 < 26 ? last5 : letters(Math.floor(i5 / 26) - 1) + last5;
 }
-async function* rowsOf({ file, encoding, separator, header }) {
-  const rows = rowsBy(separator);
+async function* rowsOf({ file, encoding, separator, isQuoted, header }) {
+  const rows = rowsBy(separator, isQuoted);
   const isWanted2 = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
   for await (const text of textsOf2(file, encoding)) {
     for (const row of rows.divide(text)) if (isWanted2(row)) yield row;
@@ -4646,14 +4805,15 @@ async function beginning(file, encoding) {
   for await (const piece of textsOf2(file.slice(0, LOOK), encoding)) text += piece;
   return text.replace(/\ufffd$/, "");
 }
-function rowsBy(separator) {
+function rowsBy(separator, isQuoted) {
   const rows = new CsvRows(LARGEST, "number");
   rows.separator = separator;
+  rows.isQuoted = isQuoted;
   return rows;
 }
-function firstRows(text, separator) {
+function firstRows(text, separator, isQuoted = true) {
   const found = [];
-  const rows = rowsBy(separator);
+  const rows = rowsBy(separator, isQuoted);
   const take = (divided) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
@@ -4661,8 +4821,16 @@ function firstRows(text, separator) {
     }
   };
   take(rows.divide(text));
-  if (found.length < FIRST && text.length < LOOK / 4) take(rows.end());
+  if (found.length < FIRST) take(rows.end());
   return found;
+}
+async function hasStrayMark(file, encoding) {
+  const rows = rowsBy("	", true);
+  const isStray = ({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes("\n") === true && cell.includes("	"));
+  for await (const text of textsOf2(file, encoding)) {
+    for (const row of rows.divide(text)) if (isStray(row)) return true;
+  }
+  return [...rows.end()].some(isStray);
 }
 var isSeparatorRow = (row) => row.number === 1 && separatorRow(row, ANY) !== void 0;
 var ANY = /* @__PURE__ */ new Set([","]);
@@ -4861,7 +5029,7 @@ var ImportJob = class {
   constructor(sheet2, mode, workbook) {
     this.sheet = sheet2;
     this.workbook = workbook;
-    this.mapping = y3(guess(sheet2.columns, sheet2.preview, sheet2.header !== 0));
+    this.mapping = y3(guess(sheet2.columns, sheet2.below, sheet2.header !== 0));
     this.mode = y3(mode);
   }
   /** The number of rows without ids whose name and tag are stored already; 0 before the check. */
@@ -5101,7 +5269,7 @@ function WithProvider({ name }) {
 // web/src/import/columns.tsx
 function Columns(props) {
   const { sheet: sheet2, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
-  const { encoding, separator, header } = sheet2;
+  const { encoding, separator, isQuoted, header } = sheet2;
   const choice = (title, value, none, take) => /* @__PURE__ */ a3(
     Choice,
     {
@@ -5132,7 +5300,7 @@ function Columns(props) {
               say("import.rowStart", { row: String(row.number), start: startOf(row) })
             ])
           ],
-          onChange: (value) => onReopen({ encoding, separator, header: Number(value) })
+          onChange: (value) => onReopen({ encoding, separator, isQuoted, header: Number(value) })
         }
       ),
       choice(say("import.idColumn"), mapping.id, say("import.noId"), (id) => onMapping({ ...mapping, id })),
@@ -5159,7 +5327,7 @@ function Columns(props) {
   ] });
 }
 function ReadAs({ sheet: sheet2, onReopen }) {
-  const { encoding, separator } = sheet2;
+  const { encoding, separator, isQuoted } = sheet2;
   const doubtful = T2(void 0);
   if (isDoubtful(sheet2)) doubtful.current = sheet2.file;
   return /* @__PURE__ */ a3("details", { open: doubtful.current === sheet2.file, children: [
@@ -5172,7 +5340,7 @@ function ReadAs({ sheet: sheet2, onReopen }) {
           title: say("import.encoding"),
           value: encoding,
           options: ENCODINGS.map((each) => [each, encodingName(each)]),
-          onChange: (value) => onReopen({ encoding: value, separator })
+          onChange: (value) => onReopen({ encoding: value, separator, isQuoted })
         }
       ),
       /* @__PURE__ */ a3(
@@ -5183,17 +5351,42 @@ function ReadAs({ sheet: sheet2, onReopen }) {
           options: Object.entries(SEPARATORS2).map(([each, key]) => [each, say(key)]),
           onChange: (value) => onReopen({ encoding, separator: value })
         }
+      ),
+      /* @__PURE__ */ a3(
+        Choice,
+        {
+          title: say("import.quoted"),
+          value: isQuoted ? "yes" : "no",
+          options: [
+            ["yes", say("import.yes")],
+            ["no", say("import.no")]
+          ],
+          onChange: (value) => onReopen({ encoding, separator, isQuoted: value === "yes" })
+        }
       )
     ] })
   ] });
 }
-var isDoubtful = ({ encoding, columns, preview }) => encoding === "windows-1252" || columns.length < 2 || columns.some((name) => name.includes("�")) || preview.some(({ cells }) => cells.some((cell) => cell?.includes("�") === true));
+var isDoubtful = ({ encoding, isQuoted, columns, preview }) => !encoding.startsWith("utf-") || !isQuoted || columns.length < 2 || columns.some((name) => name.includes("�")) || preview.some(({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes("�") === true));
 var SEPARATORS2 = { ",": "import.comma", ";": "import.semicolon", "	": "import.tab" };
 function encodingName(encoding) {
   if (encoding === "utf-16be") return say("import.utf16be");
   if (encoding === "windows-1252") return say("import.windows");
-  return encoding === "utf-8" ? "UTF-8" : "UTF-16";
+  const [name, languages = []] = NAMES2[encoding];
+  return languages.length === 0 ? name : `${name} (${listOf(languages.map(languageName))})`;
 }
+var NAMES2 = {
+  "utf-8": ["UTF-8"],
+  "utf-16le": ["UTF-16"],
+  macintosh: ["Macintosh (Mac Roman)"],
+  "windows-1250": ["Windows-1250", ["pl", "cs", "hu"]],
+  "windows-1251": ["Windows-1251", ["ru", "uk"]],
+  "windows-1253": ["Windows-1253", ["el"]],
+  "windows-1254": ["Windows-1254", ["tr"]],
+  shift_jis: ["Shift JIS", ["ja"]],
+  gb18030: ["GB 18030", ["zh"]],
+  "euc-kr": ["EUC-KR", ["ko"]]
+};
 var START = 40;
 function startOf({ cells }) {
   const text = cells.filter((cell) => !isNothing(cell)).join(", ");
@@ -5619,7 +5812,7 @@ function placeOf(sheet2, index) {
   };
 }
 var LEAST = { labelWidth: 20, labelHeight: 12 };
-var LONGEST = 1e3;
+var LONGEST2 = 1e3;
 var MOST_COLUMNS = 50;
 var TOLERANCE = 0.2;
 function faultsOf(sheet2) {
@@ -5629,14 +5822,14 @@ function faultsOf(sheet2) {
     const isRight = value >= least && value <= most && (!isWhole || Number.isInteger(value));
     if (!isRight) faults2.push([member, say(isWhole ? "labels.badWhole" : "labels.badNumber", { least, most })]);
   };
-  within("width", LEAST.labelWidth, LONGEST);
-  within("height", LEAST.labelHeight, LONGEST);
+  within("width", LEAST.labelWidth, LONGEST2);
+  within("height", LEAST.labelHeight, LONGEST2);
   within("columns", 1, MOST_COLUMNS, true);
   within("rows", 1, MOST_COLUMNS, true);
-  within("labelWidth", LEAST.labelWidth, LONGEST);
-  within("labelHeight", LEAST.labelHeight, LONGEST);
-  within("left", 0, LONGEST);
-  within("top", 0, LONGEST);
+  within("labelWidth", LEAST.labelWidth, LONGEST2);
+  within("labelHeight", LEAST.labelHeight, LONGEST2);
+  within("left", 0, LONGEST2);
+  within("top", 0, LONGEST2);
   within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4);
   if (faults2.length > 0) return faults2;
   const { columns, rows } = sheet2;
@@ -5657,7 +5850,7 @@ var KINDS2 = ["l7160", "5160", "roll", "own"];
 var KEY3 = "plantstore-labels";
 var ROLL_WIDTH = 62;
 var SHORTEST = 15;
-var LONGEST2 = 300;
+var LONGEST3 = 300;
 var options2 = y3(remembered());
 var skip = y3(0);
 function change(part) {
@@ -5691,8 +5884,8 @@ var sheet = O(() => {
 var faults = O(() => {
   const { kind, length, base } = options2.value;
   const found = new Map(kind === "own" ? faultsOf(sheet.value) : []);
-  if (kind === "roll" && !(length >= SHORTEST && length <= LONGEST2)) {
-    found.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST2 }));
+  if (kind === "roll" && !(length >= SHORTEST && length <= LONGEST3)) {
+    found.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST3 }));
   }
   if (originOf(base) === void 0) found.set("base", say("labels.badAddress", { example: "http://192.168.1.20:8080" }));
   const last5 = labelsPerPage(sheet.value) - 1;
@@ -5752,16 +5945,16 @@ var ALONE = [
   { digits: FRENCH, minus: "\\)", equals: "" },
   { digits: BELGIAN, minus: "\\)", equals: "" }
 ];
-var LONGEST3 = 500;
-var ADDRESS = /^.*https?.{3}.+pl([aq])nt.[iı]d/isu;
+var LONGEST4 = 500;
+var ADDRESS2 = /^.*https?.{3}.+pl([aq])nt.[iı]d/isu;
 var PREFIX = /^(?:\][a-z]\d|\*)?/i;
 var suffixAfter = (digits) => `((?:[^\\p{N}${digits}][nrt]){0,2}[^\\p{N}\\p{L}${digits}]?)`;
 var withoutMarks = (text) => text.trim().replace(PREFIX, "").replace(/(?:\\[nrt]|\*){1,3}$/i, "");
 var isPlain = (text) => /#\/plant\?id=/i.test(text);
 function garbledCode(text) {
   const typed4 = text.trim();
-  if (typed4.length > LONGEST3 || isPlain(typed4)) return void 0;
-  const address = ADDRESS.exec(typed4);
+  if (typed4.length > LONGEST4 || isPlain(typed4)) return void 0;
+  const address = ADDRESS2.exec(typed4);
   const before = address?.[0] ?? PREFIX.exec(typed4)?.[0] ?? "";
   const rest = typed4.slice(before.length).toLowerCase();
   const layouts = address === null ? ALONE : IN_ADDRESSES[address[1]?.toLowerCase() ?? ""] ?? [];
@@ -7078,7 +7271,7 @@ var SORT_KEY_LENGTH = 128;
 var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
 var PICTOGRAPH = "\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]";
 var WORDS = new RegExp(`[\\p{L}\\p{N}]+|${PICTOGRAPH}`, "gv");
-var WORD = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, "v");
+var WORD2 = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, "v");
 var MARKS = new RegExp("[\\p{M}\\p{DI}]+", "gv");
 var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
 var BEYOND_ASCII = /[\u0080-\uffff]/;
@@ -9060,7 +9253,7 @@ function Warning({ formulas, longIds }) {
 // web/src/plants/matches.tsx
 var PAGE3 = 1e3;
 var PAUSE5 = 400;
-var LF2 = 10;
+var LF3 = 10;
 function Matches({ client, list: list2, filter }) {
   const found = useSignal(void 0);
   const counting = useSignal(void 0);
@@ -9097,7 +9290,7 @@ function Matches({ client, list: list2, filter }) {
         const { done, value } = await reader.read();
         if (done) break;
         let lines = 0;
-        for (const byte of value) if (byte === LF2) lines += 1;
+        for (const byte of value) if (byte === LF3) lines += 1;
         counting.value += lines;
       }
       found.value = counting.value;

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import { type CsvRow, isNothing, type Mapping, type Separator } from '../../../src/import/csv-rows.ts'
-import { listOf, say } from '../language/language.ts'
+import { languageName, listOf, say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { Sentence } from '../sentence.tsx'
-import { ENCODINGS, type Encoding } from './encoding.ts'
+import { ENCODINGS, type Encoding } from './guess-encoding.ts'
 import { plantIn } from './plant-row.ts'
 import type { Mode } from './run.ts'
 import type { Reading, Sheet } from './sheet.ts'
@@ -25,7 +25,7 @@ interface ColumnsProps {
 /** Lets the person say how to read a file, and previews its first plants. */
 export function Columns(props: ColumnsProps): JSX.Element {
   const { sheet, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props
-  const { encoding, separator, header } = sheet
+  const { encoding, separator, isQuoted, header } = sheet
   const choice = (title: string, value: number | undefined, none: string, take: (at: number | undefined) => void) => (
     <Choice
       title={title}
@@ -55,7 +55,7 @@ export function Columns(props: ColumnsProps): JSX.Element {
               say('import.rowStart', { row: String(row.number), start: startOf(row) }),
             ]),
           ]}
-          onChange={(value) => onReopen({ encoding, separator, header: Number(value) })}
+          onChange={(value) => onReopen({ encoding, separator, isQuoted, header: Number(value) })}
         />
         {choice(say('import.idColumn'), mapping.id, say('import.noId'), (id) => onMapping({ ...mapping, id }))}
         {parts.map((part, i) =>
@@ -87,7 +87,7 @@ export function Columns(props: ColumnsProps): JSX.Element {
 
 /** Lets the person say how the bytes of a file are cells. A workbook says it itself. */
 function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): JSX.Element {
-  const { encoding, separator } = sheet
+  const { encoding, separator, isQuoted } = sheet
   /** The file that was doubtful once: what the person chose then stays in sight. */
   const doubtful = useRef<File | undefined>(undefined)
   if (isDoubtful(sheet)) doubtful.current = sheet.file
@@ -102,7 +102,7 @@ function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): 
           title={say('import.encoding')}
           value={encoding}
           options={ENCODINGS.map((each) => [each, encodingName(each)])}
-          onChange={(value) => onReopen({ encoding: value as Encoding, separator })}
+          onChange={(value) => onReopen({ encoding: value as Encoding, separator, isQuoted })}
         />
         <Choice
           title={say('import.separator')}
@@ -110,19 +110,30 @@ function ReadAs({ sheet, onReopen }: Pick<ColumnsProps, 'sheet' | 'onReopen'>): 
           options={Object.entries(SEPARATORS).map(([each, key]) => [each, say(key)])}
           onChange={(value) => onReopen({ encoding, separator: value as Separator })}
         />
+        <Choice
+          title={say('import.quoted')}
+          value={isQuoted ? 'yes' : 'no'}
+          options={[
+            ['yes', say('import.yes')],
+            ['no', say('import.no')],
+          ]}
+          onChange={(value) => onReopen({ encoding, separator, isQuoted: value === 'yes' })}
+        />
       </div>
     </details>
   )
 }
 
 /**
- * Whether the texts may be misread: the encoding is a guess, characters could not be read, or all of a row is one cell.
+ * Whether the texts may be misread: the encoding is a guess, characters could not be read, all of a row is one cell, or
+ * a quotation mark is at a wrong place.
  */
-const isDoubtful = ({ encoding, columns, preview }: Sheet): boolean =>
-  encoding === 'windows-1252' ||
+const isDoubtful = ({ encoding, isQuoted, columns, preview }: Sheet): boolean =>
+  !encoding.startsWith('utf-') ||
+  !isQuoted ||
   columns.length < 2 ||
   columns.some((name) => name.includes('\ufffd')) ||
-  preview.some(({ cells }) => cells.some((cell) => cell?.includes('\ufffd') === true))
+  preview.some(({ cells, fault }) => fault !== undefined || cells.some((cell) => cell?.includes('\ufffd') === true))
 
 const SEPARATORS = { ',': 'import.comma', ';': 'import.semicolon', '\t': 'import.tab' } as const satisfies Record<
   Separator,
@@ -132,7 +143,22 @@ const SEPARATORS = { ',': 'import.comma', ';': 'import.semicolon', '\t': 'import
 function encodingName(encoding: Encoding): string {
   if (encoding === 'utf-16be') return say('import.utf16be')
   if (encoding === 'windows-1252') return say('import.windows')
-  return encoding === 'utf-8' ? 'UTF-8' : 'UTF-16'
+  const [name, languages = []] = NAMES[encoding]
+  return languages.length === 0 ? name : `${name} (${listOf(languages.map(languageName))})`
+}
+
+/** Names of encodings, and languages that people write in them. */
+const NAMES: Readonly<Record<Exclude<Encoding, 'utf-16be' | 'windows-1252'>, readonly [string, string[]?]>> = {
+  'utf-8': ['UTF-8'],
+  'utf-16le': ['UTF-16'],
+  macintosh: ['Macintosh (Mac Roman)'],
+  'windows-1250': ['Windows-1250', ['pl', 'cs', 'hu']],
+  'windows-1251': ['Windows-1251', ['ru', 'uk']],
+  'windows-1253': ['Windows-1253', ['el']],
+  'windows-1254': ['Windows-1254', ['tr']],
+  shift_jis: ['Shift JIS', ['ja']],
+  gb18030: ['GB 18030', ['zh']],
+  'euc-kr': ['EUC-KR', ['ko']],
 }
 
 /** Characters of a row that its choice shows. */

@@ -1,12 +1,12 @@
 import { encodingMark, KIND_LENGTH, requireText } from '../../../src/import/file-kind.ts'
+import { type Encoding, guessEncoding } from './guess-encoding.ts'
 
-/** Encodings by the labels of TextDecoder. */
-export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const
-
-export type Encoding = (typeof ENCODINGS)[number]
+/** Bytes, from the first that are not UTF-8 on, that show the encoding. */
+const SAMPLE = 65_536
 
 /**
- * Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else Windows-1252.
+ * Detects the encoding: by a byte order mark, else UTF-8 if the whole file is valid UTF-8, else by what its first lines
+ * with bytes beyond ASCII read like.
  *
  * @throws AppError that names the kind of a file that is no text
  */
@@ -15,15 +15,31 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   requireText(start)
   const mark = encodingMark(start)
   if (mark !== undefined) return mark
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  const reader = file.stream().getReader()
+  let read = 0
   try {
-    await file
-      .stream()
-      .pipeThrough(new TextDecoderStream('utf-8', { fatal: true }))
-      .pipeTo(new WritableStream())
-    return 'utf-8'
-  } catch (error) {
-    if (error instanceof TypeError) return 'windows-1252'
-    throw error
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (!decodes(utf8, value)) {
+        const sample = file.slice(read, read + SAMPLE + (value?.length ?? 0))
+        return guessEncoding(new Uint8Array(await sample.arrayBuffer()))
+      }
+      if (done) return 'utf-8'
+      read += value.length
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
+
+/** @param piece undefined at the end of the text */
+function decodes(decoder: TextDecoder, piece: Uint8Array<ArrayBuffer> | undefined): boolean {
+  try {
+    decoder.decode(piece, { stream: piece !== undefined })
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -1,98 +1,96 @@
 import { type CsvRow, integerOf, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
+import { folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF } from './column-names.ts'
 
-/**
- * Usual names of columns in English, German, French, Spanish, Dutch and Italian, as `folded` leaves them. The first one
- * that a sheet has counts.
- */
-const NAMES = {
-  id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
-    |accession no|acc no|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
-    |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
-    |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
-    |identificativo|numero di accessione|numero di inventario|codice`,
-  /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|latin name|full name|taxon|taxon name|plant|names|plants
-    |plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
-    |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
-    |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
-    |nombre cientifico|nombre botanico|nombre latino|nombre de la planta|planta|plantas|naam|namen
-    |wetenschappelijke naam|botanische naam|latijnse naam|plantnaam|planten|nome|nomi|nome scientifico|nome botanico
-    |nome latino|nome della pianta|pianta|piante`,
-  genus: 'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere',
-  species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
-    |especie|epiteto|soort|soortnaam|specie`,
-  subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
-    |sous espece|subespecie|ondersoort|sottospecie`,
-  cultivar: `cultivar|cultivar name|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam|ras|varieteit
-    |varieta`,
-  /** A name that stands for the whole one where nothing better does. */
-  common: `common name|trivial name|english name|deutscher name|dt name|deutsch|trivialname|volksname|nom commun
-    |nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare`,
-  tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
-    |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
-    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo`,
-} as const
+/** What a cell looks like. A name is a genus with an epithet or a cultivar; a code is any other text with a digit. */
+type Look = 'number' | 'flag' | 'address' | 'name' | 'code' | 'text'
 
-type Meaning = keyof typeof NAMES
+const ADDRESS = /@|^(?:https?:\/\/|www\.)/i
+/** A number, price, date or measure. */
+const NUMBER = /^[\p{Sc}\s\d.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u
+const PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u
 
-const MEANINGS = new Map<Meaning, readonly string[]>(
-  Object.entries(NAMES).map(([meaning, names]) => [meaning as Meaning, names.split('|').map((name) => name.trim())]),
-)
-const KNOWN = new Set([...MEANINGS.values()].flat())
-
-/**
- * Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. Marks go before
- * the decomposition too, which sorts each run of them by insertion.
- */
-function folded(text: string): string {
-  if (text.trim() === '#') return '#'
-  return text
-    .replaceAll(/\p{M}/gu, '')
-    .normalize('NFKD')
-    .replaceAll(/\p{M}|\([^)]{0,200}\)/gu, '')
-    .replaceAll(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-    .toLowerCase()
+function lookOf(cell: string): Look {
+  const text = cell.trim()
+  if (text.length > LONGEST) return 'text'
+  if (ADDRESS.test(text)) return 'address'
+  if (isFlag(text)) return 'flag'
+  if (NUMBER.test(text)) return 'number'
+  if (PLANT_NAME.test(text)) return 'name'
+  return /\p{N}/u.test(text) ? 'code' : 'text'
 }
 
 /** The longest text that looks like the name of a column. */
 const MAX_NAME = 40
-const NUMBER = /^[-+]?[.,:/ -]*\d[\d.,:/ -]*$/
 
 /**
- * Returns the number of the row that probably names the columns: the one with most of the usual names, else the first
- * one below the titles, unless it looks like a plant. Returns 0 if no row does.
+ * Returns the number of the row that probably names the columns: the one whose cells have most of the usual meanings,
+ * else the first one below the titles, if its cells differ in kind from those below. Returns 0 if no row does: a wrong
+ * row would cost the plant in it, and nobody would notice.
  *
  * @param rows the first rows that are not blank
  */
 export function headerIn(rows: readonly CsvRow[]): number {
-  const width = Math.max(0, ...rows.map(filled))
-  const wide = rows.filter((row) => width === 1 || filled(row) > 1)
-  const scores = wide.map((row) => {
-    const known = row.cells.filter(isKnown).length
-    return known === 1 && (row.cells.some(isNumber) || (width > 1 && isTagged(row, wide))) ? 0 : known
+  const readable = rows.filter(({ fault }) => fault === undefined)
+  const width = Math.max(0, ...readable.map(filled))
+  const wide = readable.filter((row) => width === 1 || filled(row) > 1)
+  const scores = wide.map((row, i) => {
+    // Rows as wide as this one above it are plants.
+    if (wide.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
+    const score = meaningsIn(row, wide).size
+    return score === 1 && (looksLikePlant(row, wide) || (width === 1 && wide.length === 1)) ? 0 : score
   })
   const best = Math.max(0, ...scores)
   if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0
-  const [first, ...others] = wide
-  return first === undefined || others.length === 0 || width === 1 || looksLikePlant(first, others) ? 0 : first.number
+  const [first] = wide
+  return first !== undefined && width > 1 && differs(first, wide) && !looksLikePlant(first, wide) ? first.number : 0
 }
 
-const isKnown = (cell: string | undefined): boolean => cell !== undefined && KNOWN.has(folded(cell))
-
-/** Whether a cell with a usual name of a column is the tag of a plant, because another row has one in its place. */
-const isTagged = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
-  row.cells.some((cell, at) => isKnown(cell) && rows.some((other) => other !== row && isKnown(other.cells[at])))
-
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
-const isNumber = (cell: string | undefined): boolean => cell !== undefined && NUMBER.test(cell.trim())
 
-function looksLikePlant(row: CsvRow, others: readonly CsvRow[]): boolean {
-  const isRepeated = (cell: string, at: number) => !isNothing(cell) && others.some(({ cells }) => cells[at] === cell)
-  const isOfPlant = (cell: string | undefined, at: number) =>
-    cell !== undefined && (isNumber(cell) || cell.length > MAX_NAME || isRepeated(cell, at))
-  return isTagged(row, others) || row.cells.some(isOfPlant)
+/** What the names in a row mean, without cells that are a part of a plant. */
+function meaningsIn(row: CsvRow, rows: readonly CsvRow[]): ReadonlySet<Meaning> {
+  const named = row.cells.flatMap((cell, at) => {
+    const meaning = meaningOf(cell)
+    if (cell === undefined || meaning === undefined || isRepeated(row, cell)) return []
+    const others = columnOf(rows, row, at)
+    const isOfPlant = others.some((other) => meaningOf(other) !== undefined) || (isFlag(cell) && others.every(isFlag))
+    return isOfPlant ? [] : [{ cell, meaning }]
+  })
+  // One `no` is an answer more often than the name of the only column that has a usual one.
+  return new Set(named.every(({ cell }) => isFlag(cell)) ? [] : named.map(({ meaning }) => meaning))
+}
+
+/** The cells of a column in the other rows. A row may occur again, as the names of columns do on each printed page. */
+const columnOf = (rows: readonly CsvRow[], row: CsvRow, at: number): readonly string[] =>
+  rows
+    .filter((other) => other.cells.some((cell, i) => cell !== row.cells[i]))
+    .map(({ cells }) => cells[at])
+    .flatMap((cell) => (cell === undefined || isNothing(cell) ? [] : [cell]))
+
+const isRepeated = ({ cells }: CsvRow, cell: string): boolean => cells.indexOf(cell) !== cells.lastIndexOf(cell)
+
+/** Whether a cell of a row looks like those of plants: it is no name of a column, or like most others of its column. */
+function looksLikePlant(row: CsvRow, rows: readonly CsvRow[]): boolean {
+  return row.cells.some((cell, at) => {
+    if (cell === undefined || isNothing(cell)) return false
+    if (cell.length > MAX_NAME || isRepeated(row, cell)) return true
+    const others = columnOf(rows, row, at)
+    if (others.includes(cell)) return true
+    const look = lookOf(cell)
+    if (look === 'address' || look === 'number') return true
+    const alike = others.filter((other) => lookOf(other) === look)
+    const isKnown = meaningOf(cell) !== undefined && look !== 'flag'
+    return look !== 'text' && !isKnown && alike.length > 0 && 2 * alike.length >= others.length
+  })
+}
+
+/** Whether a row has a text above numbers, answers or addresses alone. */
+function differs(row: CsvRow, rows: readonly CsvRow[]): boolean {
+  return row.cells.some((cell, at) => {
+    if (cell === undefined || isNothing(cell) || lookOf(cell) !== 'text') return false
+    const looks = new Set(columnOf(rows, row, at).map(lookOf))
+    return looks.size === 1 && !['name', 'code', 'text'].some((look) => looks.has(look as Look))
+  })
 }
 
 /**
@@ -106,26 +104,28 @@ export function guess(columns: readonly string[], rows: readonly CsvRow[], hasNa
 
 function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
   const keys = columns.map(folded)
-  const placeOf = (meaning: Meaning): number | undefined =>
-    MEANINGS.get(meaning)
-      ?.map((name) => keys.indexOf(name))
-      .find((at) => at !== -1)
-  const id = placeOf('id')
-  const named = placeOf('name')
+  const placesOf = (meaning: Meaning): readonly number[] =>
+    (NAMES_OF.get(meaning) ?? []).map((name) => keys.indexOf(name)).filter((at) => at !== -1)
+  const placeOf = (meaning: Meaning): number | undefined => placesOf(meaning)[0]
   // A column such as "Plants" may have their numbers.
-  const whole =
-    named !== undefined && rows.length > 0 && rows.every(({ cells }) => isNumber(cells[named])) ? undefined : named
+  const whole = placesOf('name').find((at) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at])))
   const [genus, species, subspecies] = (['genus', 'species', 'subspecies'] as const).map(placeOf)
   const hasParts = genus !== undefined || species !== undefined
   const parts = [beginsWith(rows, species, genus) ? undefined : genus, species, subspecies]
   const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
   const cultivar = placeOf('cultivar')
   return {
-    id: id !== undefined && (keys[id] === 'id' || mayBeIds(rows, id)) ? id : undefined,
+    id: placesOf('id').find((at) => keys[at] === 'id' || mayBeIds(rows, at)),
     name: cultivar === undefined || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
-    tag: placeOf('tag'),
+    tag: placesOf('tag').find((at) => !isConstant(rows, at)) ?? placeOf('tag'),
   }
 }
+
+/** Rows in which one text everywhere is no accident. Such a column tells nothing about a plant. */
+const SEVERAL = 3
+
+const isConstant = (rows: readonly CsvRow[], at: number): boolean =>
+  rows.length >= SEVERAL && rows.every(({ cells }) => cells[at] === rows[0]?.cells[at])
 
 /** Whether each cell of a column begins with that of another one, as "Abies alba" with the genus. */
 const beginsWith = (rows: readonly CsvRow[], at: number | undefined, other: number | undefined): boolean =>
@@ -141,15 +141,36 @@ const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[])
     return text !== '' && others.some((other) => cells[other]?.includes(text))
   })
 
-/** Without names, ids come first, as in an export; a single column of texts is the name. */
+/**
+ * Without names, ids come first, as in an export. The name is the first column of names of plants, or a single text; a
+ * single text besides it is the tag.
+ */
 function guessByContents(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
-  const hasIds = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0)
-  const texts = columns.map((_, at) => at).slice(hasIds ? 1 : 0)
-  const [name, tag] = texts
-  if (name === undefined || texts.length > (hasIds ? 2 : 1)) {
-    return { id: hasIds ? 0 : undefined, name: [], tag: undefined }
+  const id = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0) ? 0 : undefined
+  const looks = columns.map((_, at) => looksOf(rows, at))
+  const texts = looks.flatMap((look, at) =>
+    at === id || !(look.has('text') || look.has('name') || look.has('code')) ? [] : [at],
+  )
+  const named = texts.find((at) => 2 * (looks[at]?.get('name') ?? 0) >= rows.length)
+  const name = named ?? (texts.length <= (id === undefined ? 1 : 2) ? texts[0] : undefined)
+  const others = texts.filter((at) => at !== name)
+  return {
+    id,
+    name: name === undefined ? [] : [name],
+    tag: name !== undefined && others.length === 1 ? others[0] : undefined,
   }
-  return { id: hasIds ? 0 : undefined, name: [name], tag }
+}
+
+/** How often the cells of a column have each look. */
+function looksOf(rows: readonly CsvRow[], at: number): ReadonlyMap<Look, number> {
+  const looks = new Map<Look, number>()
+  for (const { cells } of rows) {
+    const cell = cells[at]
+    if (cell === undefined || isNothing(cell)) continue
+    const look = lookOf(cell)
+    looks.set(look, (looks.get(look) ?? 0) + 1)
+  }
+  return looks
 }
 
 /**
@@ -161,3 +182,5 @@ function mayBeIds(rows: readonly CsvRow[], at: number): boolean {
   const ids = cells.map(integerOf).filter((id) => typeof id === 'bigint')
   return 2 * new Set(ids).size > cells.length
 }
+
+const isNumber = (cell: string | undefined): boolean => cell !== undefined && lookOf(cell) === 'number'

@@ -39,7 +39,7 @@ export class ImportJob {
   constructor(sheet: Sheet, mode: Mode, workbook?: WorkbookSheet) {
     this.sheet = sheet
     this.workbook = workbook
-    this.mapping = signal(guess(sheet.columns, sheet.preview, sheet.header !== 0))
+    this.mapping = signal(guess(sheet.columns, sheet.below, sheet.header !== 0))
     this.mode = signal(mode)
   }
 

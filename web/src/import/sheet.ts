@@ -10,8 +10,9 @@ import {
 } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
 import { PageError } from '../said.ts'
-import { type Encoding, encodingOf, textsOf } from './encoding.ts'
+import { encodingOf, textsOf } from './encoding.ts'
 import { headerIn } from './guess.ts'
+import type { Encoding } from './guess-encoding.ts'
 
 /** Bytes that the page reads for a preview. */
 const LOOK = 65_536
@@ -26,18 +27,22 @@ export interface Sheet {
   readonly file: File
   readonly encoding: Encoding
   readonly separator: Separator
+  /** Whether texts may be in quotation marks, as RFC 4180 says. */
+  readonly isQuoted: boolean
   /** The number of the row that names the columns. The rows above it are titles. 0: no row names them. */
   readonly header: number
   /** The names of the columns; `Column C` or the like for one without a name. */
   readonly columns: readonly string[]
   /** The first rows that are not blank, in the whole sheet. */
   readonly first: readonly CsvRow[]
-  /** The first rows below the header. */
+  /** Those of them below the header. */
+  readonly below: readonly CsvRow[]
+  /** Those that the page shows. */
   readonly preview: readonly CsvRow[]
 }
 
 /** How to read a sheet, as far as the person has said it. */
-export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'header'>>
+export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'isQuoted' | 'header'>>
 
 /** The first bytes of a ZIP archive, and of the container in which Excel puts a workbook with a password. */
 const ARCHIVE = 'PK\x03\x04'
@@ -54,7 +59,8 @@ export async function openSheet(file: File, chosen: Reading = {}): Promise<Sheet
   const encoding = chosen.encoding ?? (await encodingOf(file))
   const text = await beginning(file, encoding)
   const separator = chosen.separator ?? separatorOf(text)
-  const first = firstRows(text, separator)
+  const isQuoted = chosen.isQuoted ?? (separator !== '\t' || !(await hasStrayMark(file, encoding)))
+  const first = firstRows(text, separator, isQuoted)
   if (first.length === 0) throw new PageError(say('import.noRows'))
   const header = chosen.header ?? headerIn(first)
   const names = first.find(({ number }) => number === header)?.cells ?? []
@@ -64,7 +70,7 @@ export async function openSheet(file: File, chosen: Reading = {}): Promise<Sheet
     { length: width },
     (_, i) => names[i]?.trim() || say('import.column', { letters: letters(i) }),
   )
-  return { file, encoding, separator, header, columns, first, preview: below.slice(0, SHOWN) }
+  return { file, encoding, separator, isQuoted, header, columns, first, below, preview: below.slice(0, SHOWN) }
 }
 
 /** The number of columns that so many rows fill. A few cells beyond the header are probably faults of their rows. */
@@ -82,8 +88,8 @@ function letters(i: number): string {
 }
 
 /** Yields the rows below the header, without blank ones. */
-export async function* rowsOf({ file, encoding, separator, header }: Sheet): AsyncGenerator<CsvRow, void> {
-  const rows = rowsBy(separator)
+export async function* rowsOf({ file, encoding, separator, isQuoted, header }: Sheet): AsyncGenerator<CsvRow, void> {
+  const rows = rowsBy(separator, isQuoted)
   const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
   for await (const text of textsOf(file, encoding)) {
     for (const row of rows.divide(text)) if (isWanted(row)) yield row
@@ -98,15 +104,16 @@ async function beginning(file: File, encoding: Encoding): Promise<string> {
   return text.replace(/\ufffd$/, '')
 }
 
-function rowsBy(separator: Separator): CsvRows {
+function rowsBy(separator: Separator, isQuoted: boolean): CsvRows {
   const rows = new CsvRows(LARGEST, 'number')
   rows.separator = separator
+  rows.isQuoted = isQuoted
   return rows
 }
 
-function firstRows(text: string, separator: Separator): CsvRow[] {
+function firstRows(text: string, separator: Separator, isQuoted = true): CsvRow[] {
   const found: CsvRow[] = []
-  const rows = rowsBy(separator)
+  const rows = rowsBy(separator, isQuoted)
   const take = (divided: Generator<CsvRow, void>) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row)
@@ -114,9 +121,22 @@ function firstRows(text: string, separator: Separator): CsvRow[] {
     }
   }
   take(rows.divide(text))
-  // A text this short is the whole file, as a character has at most four bytes. Its last row may lack a line end.
-  if (found.length < FIRST && text.length < LOOK / 4) take(rows.end())
+  if (found.length < FIRST) take(rows.end())
   return found
+}
+
+/**
+ * Whether a file with tabs has a quotation mark that is a part of its text, as those of GBIF: one that is misplaced, or
+ * from which a text reaches over line ends and tabs.
+ */
+async function hasStrayMark(file: File, encoding: Encoding): Promise<boolean> {
+  const rows = rowsBy('\t', true)
+  const isStray = ({ cells, fault }: CsvRow): boolean =>
+    fault !== undefined || cells.some((cell) => cell?.includes('\n') === true && cell.includes('\t'))
+  for await (const text of textsOf(file, encoding)) {
+    for (const row of rows.divide(text)) if (isStray(row)) return true
+  }
+  return [...rows.end()].some(isStray)
 }
 
 const isSeparatorRow = (row: CsvRow): boolean => row.number === 1 && separatorRow(row, ANY) !== undefined

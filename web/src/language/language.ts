@@ -73,5 +73,10 @@ export const megabytesOf = (bytes: number): string => megabytes.value.format(byt
 /** `one, two and three` */
 export const listOf = (items: readonly string[]): string => list.value.format(items)
 
+const languageNames = computed(() => new Intl.DisplayNames([locale.value], { type: 'language' }))
+
+/** The name of a language, in the language of the page. @param tag such as `el` */
+export const languageName = (tag: string): string => languageNames.value.of(tag) ?? tag
+
 /** @param text a time as the service writes it @param style `medium` has seconds */
 export const timeOf = (text: string, style: 'short' | 'medium'): string => times.value[style].format(new Date(text))
