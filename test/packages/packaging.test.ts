@@ -3,12 +3,40 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { filesOf, ROOT } from '../../scripts/repository.ts'
 import { isSetting } from '../../src/cli/config-file.ts'
 import { isRoot, notTestedHere, runs } from '../support/not-tested.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string }
+}
+
+/** A StatefulSet or a Deployment. */
+interface Workload {
+  readonly spec: {
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+    readonly template: {
+      readonly spec: {
+        readonly enableServiceLinks: boolean
+        readonly volumes: readonly { readonly name: string }[]
+        readonly containers: readonly [
+          {
+            readonly env: readonly { readonly name: string; readonly value: string }[]
+            readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
+            readonly livenessProbe: Probe
+            readonly readinessProbe: Probe
+            readonly startupProbe: Probe
+            readonly volumeMounts: readonly { readonly name: string }[]
+            readonly securityContext: { readonly readOnlyRootFilesystem: boolean }
+          },
+        ]
+      }
+    }
+  }
+}
 
 interface Compose {
   readonly services: Readonly<
@@ -27,13 +55,34 @@ interface Compose {
 }
 
 test('the packaged files name only settings that exist', () => {
-  const files = filesOf('packaging/{docker,systemd,npm}/**/*', 'docs/guides/installing.md')
+  const files = filesOf(
+    'packaging/{docker,kubernetes,systemd,npm}/**/*',
+    'docs/guides/installing.md',
+    'docs/guides/kubernetes.md',
+  )
   const named = files.flatMap((path) => [...read(path).matchAll(/PLANTSTORE_[A-Z_]+/g)].map(([name]) => name))
   assert.ok(named.length > 5)
   assert.deepEqual(
     named.filter((name) => !isSetting(name)),
     [],
   )
+})
+
+test('the manifests keep Kubernetes from setting the port, and send probes to the port without tokens', () => {
+  for (const path of ['packaging/kubernetes/sqlite.yaml', 'packaging/kubernetes/postgres.yaml']) {
+    const [{ spec }] = parseAllDocuments(read(path)).map((document) => document.toJS() as Workload) as [Workload]
+    const pod = spec.template.spec
+    assert.equal(pod.enableServiceLinks, false, path)
+    const [{ env, ports, livenessProbe, readinessProbe, startupProbe, volumeMounts, securityContext }] = pod.containers
+    const metricsPort = env.find(({ name }) => name === 'PLANTSTORE_METRICS_PORT')?.value.split(':')[1]
+    assert.deepEqual(ports.find(({ name }) => name === 'metrics')?.containerPort, Number(metricsPort), path)
+    const paths = [livenessProbe, readinessProbe, startupProbe].map(({ httpGet }) => [httpGet.path, httpGet.port])
+    const ready = ['/health/ready', 'metrics']
+    assert.deepEqual(paths, [['/health/live', 'metrics'], ready, ready], path)
+    assert.equal(securityContext.readOnlyRootFilesystem, true)
+    const volumes = [...pod.volumes, ...(spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata)]
+    assert.deepEqual(volumeMounts.map(({ name }) => name).sort(), volumes.map(({ name }) => name).sort(), path)
+  }
 })
 
 test('install.sh refuses wrong arguments and other users than root in one line, and changes nothing', () => {
