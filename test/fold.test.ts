@@ -108,7 +108,7 @@ suite('the words of a text', () => {
   test('are runs of letters and digits, and single pictographs', () => {
     assert.deepEqual(words(''), [])
     assert.deepEqual(words(' -\'*%"\t'), [])
-    assert.deepEqual(words("Rosa × 'Graham Thomas' (R. 2)"), ['rosa', 'graham', 'thomas', 'r', '2'])
+    assert.deepEqual(words("Rosa × 'Graham Thomas' (R. 2)"), ['rosa', 'x', 'graham', 'thomas', 'r', '2'])
     assert.deepEqual(words('Aloe🌵🌿vera'), ['aloe', '🌵', '🌿', 'vera'])
     assert.deepEqual(words('E\u0301chium_ÉCHIUM'), ['echium', 'echium'])
     assert.deepEqual(words('龍舌蘭 ٣'), ['龍舌蘭', '٣'])
@@ -117,7 +117,13 @@ suite('the words of a text', () => {
   test('are also flags and symbols that look like pictographs, but no other signs', () => {
     assert.deepEqual(words('🇩🇪🇫🇷🇯 rose'), ['🇩🇪', '🇫🇷', '🇯', 'rose'])
     assert.deepEqual(words('👍🏽✿★♀'), ['👍', '🏽', '✿', '★', '♀'])
-    assert.deepEqual(words('€ × !!! → ° ■'), [])
+    assert.deepEqual(words('€ !!! → ° ■'), [])
+  })
+
+  test('have x for the hybrid sign', () => {
+    for (const text of ['Rosa × alba', 'Rosa ×alba', 'Rosa×alba', 'ROSA X ALBA']) {
+      assert.deepEqual(words(text), ['rosa', 'x', 'alba'])
+    }
   })
 
   test('are not split by invisible characters', () => {

@@ -156,6 +156,40 @@ function filterTests(suite: Suite, open: OpenStore): void {
     }
   })
 
+  suite('a search finds a hybrid by its sign, by an x and by neither, whatever its blanks', async (t) => {
+    const { store } = await open(t)
+    const species = [
+      'Magnolia × soulangeana',
+      'Magnolia ×soulangeana',
+      'Magnolia x soulangeana',
+      'MAGNOLIA X SOULANGEANA',
+    ]
+    const genera = ['×Cuprocyparis leylandii', '× Cuprocyparis leylandii', 'x Cuprocyparis leylandii']
+    const names = [...species, 'Magnolia soulangeana', ...genera, 'Magnolia kobus']
+    await importAll(
+      store,
+      names.map((name, i) => plant(BigInt(i), i % 2 === 0 ? name : 'in the tag', i % 2 === 0 ? undefined : name)),
+    )
+    const assertFound = async (q: string, found: readonly string[]) => {
+      const filter = filterOf([], q)
+      assert.ok(filter !== undefined)
+      const expected = found.map((name) => BigInt(names.indexOf(name)))
+      for (const order of PLANT_ORDERS) {
+        assert.deepEqual(ids(await listAll(store, { ...filter, order })).sort(), expected, `${q}, ${order}`)
+        assert.deepEqual(ids(await exportAll(store, filter, order)).sort(), expected, `${q}, ${order}`)
+      }
+    }
+    for (const q of ['Magnolia x soulangeana', 'magnolia X soul', 'soulangeana magnolia x'])
+      await assertFound(q, species)
+    for (const q of ['Magnolia × soulangeana', 'Magnolia ×soul', 'Magnolia×soulangeana', 'magnolia soulangeana']) {
+      await assertFound(q, [...species, 'Magnolia soulangeana'])
+    }
+    for (const q of ['x Cuprocyparis', '×Cuprocyparis', '× cuprocyparis', 'Cuprocyparis', 'X leylandii']) {
+      await assertFound(q, genera)
+    }
+    await assertFound('x', [...species, ...genera])
+  })
+
   suite('a search finds exactly the plants of the rule for words, whatever characters texts have', async (t) => {
     const { store } = await open(t)
     const tricky = fc.string({ unit: fc.constantFrom(...TRICKY), maxLength: 12 })

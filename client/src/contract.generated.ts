@@ -341,7 +341,7 @@ export interface ListPlantsQuery {
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
 }
 
@@ -361,7 +361,7 @@ export interface ExportPlantsQuery {
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
 }
 

@@ -10,15 +10,18 @@ export interface PlantFilter {
 
 /**
  * The filter for plants that have one of the tags, if any are given, and every word of a text; undefined for a text
- * without a word, which no plant matches. A blank text is as none.
+ * without a word, which no plant matches. A blank text is as none. A hybrid sign in the text demands nothing, as many
+ * lists write hybrids without it.
  */
 export function filterOf(tags: readonly string[] = [], text = ''): PlantFilter | undefined {
-  const wanted = text === '' ? NO_WORDS : [...new Set(words(text))]
+  const wanted = text === '' ? NO_WORDS : [...new Set(words(text.replaceAll(HYBRID, ' ')))]
   if (wanted.length === 0 && !isBlank(text)) return undefined
   return { tags: tags.length < 2 ? tags : [...new Set(tags)], words: wanted }
 }
 
 const NO_WORDS: readonly string[] = []
+/** The sign of hybrids, as in `Magnolia × soulangeana` and `×Cuprocyparis`. Folding keeps it. */
+const HYBRID = '×'
 
 export const ALL_PLANTS: PlantFilter = { tags: [], words: NO_WORDS }
 
@@ -98,10 +101,14 @@ export function fold(text: string): string {
   return withoutMarks(cased).replaceAll('ς', 'σ')
 }
 
-/** The words of a text, folded: runs of letters and digits. A pictograph or a flag is a word of its own. */
+/**
+ * The words of a text, folded: runs of letters and digits. A pictograph or a flag is a word of its own. The hybrid sign
+ * is the word `x`, by which keyboards replace it.
+ */
 export function words(text: string): string[] {
   const folded = fold(text)
-  return folded.match(isAscii(folded) ? ASCII_WORDS : WORDS) ?? []
+  if (isAscii(folded)) return folded.match(ASCII_WORDS) ?? []
+  return folded.replaceAll(HYBRID, ' x ').match(WORDS) ?? []
 }
 
 export const isWord = (text: string): boolean => WORD.test(text)

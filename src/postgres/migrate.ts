@@ -15,7 +15,10 @@ const LOCK = '5785235428497378900'
 /** Milliseconds for one migration: another process may hold the lock, and to build an index takes long. */
 const STATEMENT_TIMEOUT = 60 * 60_000
 /** Work of migrations that SQL cannot do, after their statements. */
-const STEPS: ReadonlyMap<number, (run: Run) => Promise<void>> = new Map([[10, refold]])
+const STEPS: ReadonlyMap<number, (run: Run) => Promise<void>> = new Map([
+  [10, (run) => refold(run, FOLDED_ANEW)],
+  [13, (run) => refold(run, '×')],
+])
 const DUPLICATE_TABLE = '42P07'
 /** Milliseconds between two notices of a migration that takes long. */
 const NOTICE_INTERVAL = 10_000
@@ -115,15 +118,17 @@ export function statementsOf(sql: string): string[] {
 }
 
 /**
- * Folds all plants again that releases before schema 10 have folded by other rules, and writes their words and sort keys.
+ * Folds all plants again that releases before a schema have folded by other rules, and writes their words and sort keys.
  * Call it in the transaction of that migration. A plant that another transaction writes meanwhile stays as it is.
+ *
+ * @param changed a regular expression for the texts that fold otherwise now
  */
-async function refold(run: Run): Promise<void> {
+async function refold(run: Run, changed: string): Promise<void> {
   // Sessions read no whole table otherwise (PLANNER_SETTINGS).
   await run({ text: 'SET LOCAL enable_seqscan = on' })
   const text = `DECLARE stale NO SCROLL CURSOR FOR
     SELECT id, name, tag FROM plants WHERE words @@ $1::tsquery OR name ~ $2 OR tag ~ $2`
-  await run({ text, values: [MARKER_QUERY, FOLDED_ANEW] })
+  await run({ text, values: [MARKER_QUERY, changed] })
   for await (const plants of plantsAt(run, 'stale')) {
     // A sharded store can update only a single row in a transaction like this.
     for (const plant of plants) {

@@ -51,6 +51,7 @@ export function modelWords(text: string): string[] {
       if (flag.length === 4) end()
     } else {
       end()
+      if (character === '×') found.push('x')
       if (isPictograph(character)) found.push(character)
     }
   }
@@ -70,7 +71,7 @@ function shown(text: string): string[] {
 export function modelMatches(q: string, { name, tag = '' }: Plant): boolean {
   const isBlank = Array.from(q).every((character) => /^\s$/u.test(character) || isInvisible(character))
   if (isBlank) return true
-  const asked = modelWords(q)
+  const asked = modelWords(q.replaceAll('×', ' '))
   const own = [...modelWords(name), ...modelWords(tag)]
   return asked.length > 0 && asked.every((word) => own.some((each) => each.startsWith(word)))
 }

@@ -7127,7 +7127,7 @@ function useTags(client) {
   return tags.value;
 }
 function TagSuggestions({ id, tags }) {
-  return /* @__PURE__ */ a3("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a3("option", { value: tag }, tag)) });
+  return /* @__PURE__ */ a3("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a3("option", { value: tag, label: tag.includes("×") ? tag.replaceAll("×", "x") : void 0 }, tag)) });
 }
 
 // web/src/plants/too-long.tsx
@@ -7260,6 +7260,7 @@ function AddView({ session: session2 }) {
 }
 
 // src/domain/plant-query.ts
+var HYBRID = "×";
 var PAGE_TEXT = 2 * 2 ** 20;
 var MAX_WORDS_TEXT = 2 ** 16;
 function fold(text) {
@@ -7267,8 +7268,14 @@ function fold(text) {
   const cased = withoutMarks2(text).toLowerCase().toUpperCase().toLowerCase();
   return withoutMarks2(cased).replaceAll("ς", "σ");
 }
+function words2(text) {
+  const folded2 = fold(text);
+  if (isAscii(folded2)) return folded2.match(ASCII_WORDS) ?? [];
+  return folded2.replaceAll(HYBRID, " x ").match(WORDS) ?? [];
+}
 var SORT_KEY_LENGTH = 128;
 var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
+var ASCII_WORDS = /[a-z0-9]+/g;
 var PICTOGRAPH = "\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]";
 var WORDS = new RegExp(`[\\p{L}\\p{N}]+|${PICTOGRAPH}`, "gv");
 var WORD2 = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, "v");
@@ -10462,8 +10469,8 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
     extra: stocktake2.extra.value.length
   };
   const ids = idsOf(stocktake2, kind.value);
-  const words2 = fold(sought.value).trim();
-  const found = words2 === "" ? ids : ids.filter((id) => textOf(id, stocktake2.plant(id)).includes(words2));
+  const words3 = words2(sought.value).join(" ");
+  const found = words3 === "" ? ids : ids.filter((id) => textOf(id, stocktake2.plant(id)).includes(words3));
   const exportAll = () => {
     const rows = KINDS4.flatMap(
       (each) => idsOf(stocktake2, each).map((id) => {
@@ -10623,7 +10630,7 @@ function Row({ id, kind, stocktake: stocktake2 }) {
 function idsOf(stocktake2, kind) {
   return kind === "extra" ? stocktake2.extra.value : stocktake2.ofSet(kind === "there");
 }
-var textOf = (id, plant) => fold(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`);
+var textOf = (id, plant) => words2(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");
 
 // web/src/stocktake/counting.tsx
 function Counting({ session: { client, may }, stocktake: stocktake2 }) {
@@ -10745,10 +10752,10 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
   ] });
 }
 function nameOf({ q: q2, tags: chosen2 }) {
-  const words2 = named(q2.trim());
+  const words3 = named(q2.trim());
   const tags = listOf(chosen2.map((tag) => tag === "" ? say("plants.emptyTag") : named(tag)));
-  if (chosen2.length === 0) return q2.trim() === "" ? say("stocktake.all") : say("stocktake.matching", { words: words2 });
-  return q2.trim() === "" ? say("stocktake.tagged", { tags }) : say("stocktake.taggedMatching", { tags, words: words2 });
+  if (chosen2.length === 0) return q2.trim() === "" ? say("stocktake.all") : say("stocktake.matching", { words: words3 });
+  return q2.trim() === "" ? say("stocktake.tagged", { tags }) : say("stocktake.taggedMatching", { tags, words: words3 });
 }
 function sentenceOf2(finding, id, plant) {
   const who = plant === null || plant === void 0 ? String(id) : `${id} ${named(plant.name)}`;

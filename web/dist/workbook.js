@@ -34,7 +34,7 @@ var DATES = new Set(
 function kindOfFormat(number, code) {
   if (code === void 0) return DATES.has(number) ? "date" : "number";
   if (/\[[hms]+\]/i.test(code)) return "number";
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^\]]*\]|general/gi, "")) ? "date" : "number";
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, "")) ? "date" : "number";
 }
 function textOfCell(type, style, value, { texts, styles, isFrom1904 }) {
   if (value === "") return void 0;

@@ -26,12 +26,12 @@ export function useTags(client: PlantstoreClient | undefined): readonly TagCount
   return tags.value
 }
 
-/** Suggests tags for a field with this id as its `list`. */
+/** Suggests tags for a field with this id as its `list`. A browser looks for what is typed in labels too. */
 export function TagSuggestions({ id, tags }: { readonly id: string; readonly tags: readonly TagCount[] }): JSX.Element {
   return (
     <datalist id={id}>
       {tags.map(({ tag }) => (
-        <option key={tag} value={tag} />
+        <option key={tag} value={tag} label={tag.includes('×') ? tag.replaceAll('×', 'x') : undefined} />
       ))}
     </datalist>
   )

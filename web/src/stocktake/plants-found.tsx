@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { fold } from '../../../src/domain/plant-query.ts'
+import { words as wordsOf } from '../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../language/language.ts'
 import { BulkDialog } from '../plants/bulk/bulk-dialog.tsx'
 import { Warning } from '../plants/export-plants.tsx'
@@ -43,7 +43,7 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
     extra: stocktake.extra.value.length,
   }
   const ids = idsOf(stocktake, kind.value)
-  const words = fold(sought.value).trim()
+  const words = wordsOf(sought.value).join(' ')
   const found = words === '' ? ids : ids.filter((id) => textOf(id, stocktake.plant(id)).includes(words))
   const exportAll = () => {
     const rows = KINDS.flatMap((each) =>
@@ -229,4 +229,4 @@ function idsOf(stocktake: Stocktake, kind: Kind): readonly bigint[] {
 
 /** What a person may type to find a plant in a list. */
 const textOf = (id: bigint, plant: StoredPlant | null | undefined): string =>
-  fold(`${id} ${plant?.name ?? ''} ${plant?.tag ?? ''}`)
+  wordsOf(`${id} ${plant?.name ?? ''} ${plant?.tag ?? ''}`).join(' ')

@@ -25,7 +25,7 @@ export function kindOfFormat(number: number, code: string | undefined): NumberKi
   if (code === undefined) return DATES.has(number) ? 'date' : 'number'
   // A duration such as [h]:mm is a number. Colours, conditions and languages stand in brackets, too.
   if (/\[[hms]+\]/i.test(code)) return 'number'
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^\]]*\]|general/gi, '')) ? 'date' : 'number'
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, '')) ? 'date' : 'number'
 }
 
 /**

@@ -1,0 +1,1 @@
+-- The hybrid sign is the word `x`. The program folds the plants with it again (src/postgres/migrate.ts).
