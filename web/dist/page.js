@@ -4371,7 +4371,7 @@ function folded(text) {
 
 // web/src/import/guess.ts
 var ADDRESS = /@|^(?:https?:\/\/|www\.)/i;
-var NUMBER = /^[\p{Sc}\s\d.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u;
+var NUMBER = /^[\p{Sc}\s.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u;
 var PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u;
 function lookOf(cell) {
   const text = cell.trim();

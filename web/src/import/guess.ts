@@ -6,7 +6,7 @@ type Look = 'number' | 'flag' | 'address' | 'name' | 'code' | 'text'
 
 const ADDRESS = /@|^(?:https?:\/\/|www\.)/i
 /** A number, price, date or measure. */
-const NUMBER = /^[\p{Sc}\s\d.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u
+const NUMBER = /^[\p{Sc}\s.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u
 const PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u
 
 function lookOf(cell: string): Look {
