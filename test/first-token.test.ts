@@ -127,7 +127,7 @@ suite('the first token', () => {
       assert.equal((await made)?.kind, 'file')
       assert.equal(statSync(join(folder, FILE)).mode & 0o777, 0o600)
       const secret = readFileSync(join(folder, FILE), 'utf8').trim()
-      assert.equal((await store.tokens.findToken(hashSecret(secret)))?.name, 'first')
+      assert.equal((await store.tokens.findToken(hashSecret(secret)))?.name, 'operator')
     })
   }
 
@@ -149,7 +149,7 @@ suite('the first token', () => {
     const id = /^tok_\w+/m.exec((await run(t, ['token', 'list', ...store], { cwd: folder })).stdout)?.[0] ?? ''
     assert.equal((await run(t, ['token', 'revoke', id, '--even-last', ...store], { cwd: folder })).code, 0)
     const listed = (await run(t, ['token', 'list', ...store], { cwd: folder })).stdout
-    assert.match(listed, new RegExp(`^${id} +first .* never +never +\\d{4}-\\d\\d-\\d\\dT[\\d:]+Z$`, 'm'))
+    assert.match(listed, new RegExp(`^${id} +operator .* never +never +\\d{4}-\\d\\d-\\d\\dT[\\d:]+Z$`, 'm'))
     const [, banner] = await start(t, folder)
     assert.doesNotMatch(banner, /Token {4}/)
     assert.ok(!(FILE in snapshot(folder)))

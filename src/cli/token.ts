@@ -184,7 +184,7 @@ export type FirstToken =
  */
 export async function makeFirstToken(store: Store, config: Config, audit: AuditLog): Promise<FirstToken | undefined> {
   if (config.token !== undefined || (await store.tokens.listTokens({ limit: 1 })).length > 0) return undefined
-  const wanted = { name: 'first', scopes: SCOPES, expiresAt: undefined }
+  const wanted = { name: 'operator', scopes: SCOPES, expiresAt: undefined }
   const issue = async (secret?: string): Promise<string> => {
     const issued = await issueToken(store.tokens, wanted, secret)
     const details = auditedToken(issued.token)

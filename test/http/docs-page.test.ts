@@ -53,6 +53,18 @@ suite('the page at /docs, in a browser', () => {
     })
   }
 
+  inBrowser('begins with a request that one can try', async (page, service) => {
+    const first = page.locator('main > :first-child')
+    await first.getByRole('heading', { name: 'A first request' }).waitFor()
+    const command = await first.getByRole('region', { name: 'First command' }).innerText()
+    assert.ok(command.startsWith('curl -i -H "Authorization: Bearer $PLANTSTORE_TOKEN"'), command)
+    assert.ok(command.endsWith(`'http://127.0.0.1:${service.port}/plants?limit=5'`), command)
+    await service.create({ id: 1, name: 'Monstera deliciosa' })
+    await page.getByLabel('Access token').fill(SECRET)
+    await first.getByRole('button', { name: 'Try it' }).click()
+    await first.getByText('[{"id":1,"name":"Monstera deliciosa"}]').waitFor()
+  })
+
   inBrowser(
     'shows every operation, and each succeeds with the values that the page fills in',
     async (page, service) => {

@@ -52,9 +52,13 @@ async function choose(page: Page): Promise<void> {
   await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
 }
 
-async function save(page: Page): Promise<DrawnPage[]> {
+/** Answers the question about codes that lead to this machine alone, which the page asks once. */
+const goOn = (page: Page): Promise<void> => page.getByRole('button', { name: 'Continue all the same' }).click()
+
+async function save(page: Page, { isAsked = false } = {}): Promise<DrawnPage[]> {
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Save as PDF' }).click()
+  if (isAsked) await goOn(page)
   const file = await download
   assert.equal(file.suggestedFilename(), 'labels.pdf')
   return drawPages(await readFile(await file.path()), DPI)
@@ -83,7 +87,7 @@ suite('labels', () => {
     await choose(page)
     const expected = PLANTS.map(({ id }) => `${address}#/plant?id=${id}`)
     for (const make of [save, print]) {
-      const pages = await make(page)
+      const pages = make === save ? await save(page, { isAsked: true }) : await print(page)
       assert.equal(pages.length, 1, make.name)
       for (const drawn of pages) {
         assert.ok(Math.abs(drawn.width - 210) < 0.2 && Math.abs(drawn.height - 297) < 0.2, `${drawn.width} mm`)
@@ -106,7 +110,7 @@ suite('labels', () => {
     await withoutDialog(opened)
     await open(opened)
     await choose(page)
-    const [[saved], [printed]] = [await save(page), await print(page)]
+    const [[saved], [printed]] = [await save(page, { isAsked: true }), await print(page)]
     assert.ok(saved && printed)
     for (const [i, { name }] of PLANTS.entries()) {
       const { x, y } = placeOf(L7160, i)
@@ -119,6 +123,46 @@ suite('labels', () => {
       assert.ok(there > 0.99 && back > 0.99, `${name}: ${there} and ${back} of the dots are those of the other`)
     }
   })
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `whose codes lead to this machine alone are neither printed nor saved unasked, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page } = opened
+        await withoutDialog(opened)
+        await open(opened)
+        await page.getByLabel('Labels', { exact: true }).fill('3')
+        await page.keyboard.press('Enter')
+        await page.getByText('3 labels', { exact: true }).waitFor()
+        const downloads: unknown[] = []
+        page.on('download', (download) => downloads.push(download))
+        const base = page.getByLabel('Address of the service, for phones')
+        for (const name of ['Print', 'Save as PDF']) {
+          const button = page.getByRole('button', { name, exact: true })
+          await pressOn(page, button)
+          const question = page.getByRole('dialog', { name: 'Print codes that lead to this device alone?' })
+          await question.waitFor()
+          await assertAccessible(page)
+          await assertFits(page)
+          await page.keyboard.press('Escape')
+          await question.waitFor({ state: 'detached' })
+          await untilFocused(page, button)
+          await page.keyboard.press('Enter')
+          await pressOn(page, page.getByRole('button', { name: 'Give the address' }))
+          await untilFocused(page, base)
+        }
+        assert.equal(await page.locator('body[data-asked]').count(), 0)
+        await base.fill('http://192.168.1.20:8080')
+        assert.equal((await print(page)).length, 1)
+        assert.deepEqual(downloads, [])
+        await base.fill('http://localhost:8080')
+        await page.getByRole('button', { name: 'Print', exact: true }).click()
+        await goOn(page)
+        await page.locator('body[data-asked]').waitFor()
+      },
+      { viewport },
+    )
+  }
 
   inBrowser(
     'can be printed before their plants are entered, and lead a phone to the form for the plant',
@@ -269,6 +313,7 @@ suite('labels', () => {
       const download = page.waitForEvent('download')
       const saving = page.getByRole('button', { name: 'Save as PDF' })
       await pressOn(page, saving, 'Enter', 'Shift+Tab')
+      await pressOn(page, page.getByRole('button', { name: 'Continue all the same' }))
       assert.equal((await download).suggestedFilename(), 'labels.pdf')
       await untilFocused(page, saving)
       await pressOn(page, page.getByRole('button', { name: 'Print', exact: true }), 'Enter', 'Shift+Tab')

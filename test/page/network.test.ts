@@ -268,6 +268,7 @@ suite('the page with a slow network, or none', () => {
       assert.equal(await page.getByText('1 label', { exact: true }).count(), 1)
       const download = page.waitForEvent('download')
       await page.getByRole('button', { name: 'Save as PDF' }).click()
+      await page.getByRole('button', { name: 'Continue all the same' }).click()
       assert.equal((await download).suggestedFilename(), 'labels.pdf')
       await context.setOffline(false)
       await page.getByRole('button', { name: 'Reserve ids' }).click()

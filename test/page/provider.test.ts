@@ -37,7 +37,7 @@ suite('the page, for a person of an identity provider,', () => {
       page.on('request', (request) => asked.push(request.url()))
       await signIn(page)
       await page.getByRole('search').waitFor()
-      assert.equal(page.url(), `${address}#/plants`)
+      assert.equal(page.url(), `${address}#/`)
       assert.ok(!asked.some((url) => url.startsWith(address) && /[?&#]code=/.test(url)), asked.join('\n'))
       const id = String(Date.now())
       await page.getByRole('button', { name: 'Add a plant' }).click()
@@ -127,7 +127,7 @@ suite('the page, for a person of an identity provider,', () => {
       page.on('request', (request) => asked.push(request.url()))
       await page.goto(`${address}#code=stolen&state=invented&iss=${issuer.url}`)
       await button(page).waitFor()
-      assert.equal(page.url(), `${address}#/plants`)
+      assert.equal(page.url(), `${address}#/`)
       assert.deepEqual(
         asked.filter((url) => url.startsWith(issuer.url)),
         [],
@@ -145,7 +145,7 @@ suite('the page, for a person of an identity provider,', () => {
         await page.locator('input[name=login]').waitFor()
         await page.goto(`${address}#${answer(parameters.get('state') ?? '')}`)
         await page.getByRole('alert').filter({ hasText: why }).waitFor()
-        assert.equal(page.url(), `${address}#/plants`)
+        assert.equal(page.url(), `${address}#/`)
       }
       assert.ok(!asked.some((url) => url === `${issuer.url}/token`))
       await page.getByLabel('Access token').fill(SECRET)

@@ -196,6 +196,42 @@ suite('the page, for a person who scans labels,', () => {
     )
   }
 
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `keeps a plant in sight that was typed at its label and not added, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, address } = opened
+        await open(opened)
+        const id = 950 + viewport.width
+        camera.show(`${address}#/plant?id=${id}`)
+        await untilFocused(page, page.getByLabel('Name'))
+        await page.keyboard.type('Dahlia merckii')
+        assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
+        await page.getByLabel('Id of a label').fill('8')
+        await page.keyboard.press('Enter')
+        await heading(page, 8).waitFor()
+        await page.getByText('1 plant not added:').waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.goto(`${address}#/plants`)
+        await pressOn(page, page.getByRole('button', { name: 'Add a plant (1 plant not added)' }))
+        await assertAccessible(page)
+        await assertFits(page)
+        await pressOn(page, page.getByRole('link', { name: String(id), exact: true }), 'Enter', 'Shift+Tab')
+        await heading(page, id).waitFor()
+        await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
+        await page.getByRole('gridcell', { name: 'Dahlia merckii' }).waitFor()
+        await page.goto(`${address}#/plants`)
+        await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+        await page.getByLabel('Name').fill('Euonymus')
+        await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+        await page.getByRole('button', { name: 'Add a plant (1 plant not added)' }).waitFor()
+        await assertFits(page)
+      },
+      { viewport },
+    )
+  }
+
   inBrowser(
     'takes a label in the search field from a scanner with the same keyboard, and what it adds',
     async (opened) => {

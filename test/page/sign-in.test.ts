@@ -11,6 +11,7 @@ import {
   PHONE,
   pageTests,
   pressOn,
+  signOver,
   untilFocused,
   withoutWaits,
 } from '../support/page.ts'
@@ -23,7 +24,7 @@ const FOLDER = new URL('../../web/dist/', import.meta.url)
 
 /** The token that the device remembers. */
 const STORED = `localStorage.getItem('plantstore-token')`
-const NO_LINK = 'The link does not sign you in; you are still signed in as PLANTSTORE_TOKEN.'
+const NO_LINK = 'The link does not sign you in; you are still signed in as the operator.'
 
 suite('the files of the page at /', () => {
   test('are small, come only from the service, and contain no inline script or style', async (t) => {
@@ -120,7 +121,7 @@ suite('the page, for a person who signs in,', () => {
       page.on('request', (request) => asked.push(request.url()))
       await page.goto(`${address}#token=${SECRET}`)
       await page.getByRole('search').waitFor()
-      assert.equal(page.url(), `${address}#/plants`)
+      assert.equal(page.url(), `${address}#/`)
       assert.ok(
         asked.every((url) => url.startsWith(address) && !url.includes(SECRET)),
         asked.join(' '),
@@ -141,7 +142,7 @@ suite('the page, for a person who signs in,', () => {
         await tab.goto(`${address}#token=${token}`)
         await tab.getByText(`${NO_LINK} The service does not know this token`).waitFor()
         await tab.getByRole('search').waitFor()
-        assert.equal(tab.url(), `${address}#/plants`)
+        assert.equal(tab.url(), `${address}#/`)
         await tab.getByRole('button', { name: /^Dismiss: / }).click()
       }
       await page.goto(`${address}#token=`)
@@ -174,7 +175,7 @@ suite('the page, for a person who signs in,', () => {
       const other = await context.newPage()
       await other.goto(`${address}#token=${secret}`)
       await other.getByRole('button', { name: 'Stay signed in' }).click()
-      await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+      await other.getByText('Signed in as the operator').waitFor()
       await other.goto(`${address}#token=${secret}`)
       await pressOn(other, other.getByRole('button', { name: 'Sign in with the link' }))
       await other.getByText('Signed in as a test').waitFor()
@@ -189,7 +190,7 @@ suite('the page, for a person who signs in,', () => {
       await untilRefused(service, secret)
       await other.reload()
       await other.getByText('The token of this tab was refused.').waitFor()
-      await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+      await other.getByText('Signed in as the operator').waitFor()
     },
     { token: null, remembers: SECRET, viewport: PHONE },
   )
@@ -198,7 +199,7 @@ suite('the page, for a person who signs in,', () => {
     await page.evaluate(`localStorage.setItem('plantstore-token', 'ps_revoked')`)
     const other = await context.newPage()
     await other.goto(`${address}#token=${SECRET}`)
-    await other.getByText('Signed in as PLANTSTORE_TOKEN').waitFor()
+    await other.getByText('Signed in as the operator').waitFor()
     assert.equal(await other.evaluate(STORED), null)
   })
 
@@ -288,6 +289,38 @@ suite('the page, for a person who signs in,', () => {
       { token: null },
     )
   }
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `says that an address has no view, or none for this token, at ${viewport.width} pixels`,
+      async ({ page, service, address }) => {
+        await page.goto(`${address}#/greenhouses`)
+        await page.getByText('There is no page with this address.').waitFor()
+        await page.getByRole('link', { name: 'Go to: Plants' }).click()
+        await page.locator('#search').waitFor()
+        const { secret } = await service.issueToken(['plants:read'])
+        await signOver(page, address, secret)
+        await page.locator('#search').waitFor()
+        await page.goto(`${address}#/tokens`)
+        await page.getByText('Your token does not open this page.').waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.getByRole('link', { name: 'Go to: Plants' }).click()
+        await page.locator('#search').waitFor()
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser(
+    'names the operator in the words of people, also in the history of a plant',
+    async ({ page, service, address }) => {
+      await service.create({ id: 70, name: 'Acer griseum' })
+      await page.getByText('Signed in as the operator').waitFor()
+      await page.goto(`${address}#/plant?id=70`)
+      await page.getByText('by the operator', { exact: true }).waitFor()
+    },
+  )
 
   for (const viewport of [DESKTOP, PHONE]) {
     inBrowser(

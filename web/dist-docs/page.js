@@ -680,9 +680,9 @@ function AcceptField({ contract, id, responses }) {
     /* @__PURE__ */ a3("select", { id: `${id}-accept`, name: "Accept", children: ["*/*", ...types].map((type) => /* @__PURE__ */ a3("option", { children: type }, type)) })
   ] });
 }
-function Shown({ request, answer }) {
+function Shown({ request, answer, hasCommand = true }) {
   return /* @__PURE__ */ a3("div", { children: [
-    /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "Command", children: curlOf(request) }),
+    hasCommand && /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "Command", children: curlOf(request) }),
     /* @__PURE__ */ a3("p", { class: "status", children: typeof answer === "string" ? answer : answer.status }),
     typeof answer !== "string" && /* @__PURE__ */ a3($, { children: [
       /* @__PURE__ */ a3("pre", { class: "headers", tabIndex: 0, role: "region", "aria-label": "Headers", children: answer.headers.map(([name, value]) => `${name}: ${value}`).join("\n") }),
@@ -707,6 +707,29 @@ function Answers({ contract, responses }) {
         ] })
       ] }, status);
     }) })
+  ] });
+}
+
+// web/src/docs/first-request.tsx
+function FirstRequest({ token }) {
+  const [sent, setSent] = d2();
+  const headers = [["Authorization", `Bearer ${token}`]];
+  const request = { method: "GET", target: "/plants?limit=5", headers, body: void 0 };
+  const ask = async () => {
+    const answer = await send(request).catch((error) => `No answer: ${error.message}`);
+    setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer }));
+  };
+  return /* @__PURE__ */ a3("section", { class: "first", "aria-labelledby": "first-title", children: [
+    /* @__PURE__ */ a3("h2", { id: "first-title", children: "A first request" }),
+    /* @__PURE__ */ a3("p", { children: "The first five plants. It needs the access token above, and changes nothing." }),
+    /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "First command", children: curlOf(request) }),
+    /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void ask(), children: "Try it" }),
+    /* @__PURE__ */ a3("div", { class: "answer", role: "status", "aria-label": "First answer", children: sent !== void 0 && /* @__PURE__ */ a3(Shown, { ...sent, hasCommand: false }, sent.number) }),
+    /* @__PURE__ */ a3("p", { class: "note", children: [
+      "Then ",
+      /* @__PURE__ */ a3("a", { href: "#createPlant", children: "create a plant" }),
+      ". Each operation below has a form that sends it."
+    ] })
   ] });
 }
 
@@ -792,6 +815,7 @@ function Docs() {
           /* @__PURE__ */ a3("a", { href: "/openapi.json", children: "/openapi.json" }),
           " …"
         ] }) : /* @__PURE__ */ a3($, { children: [
+          /* @__PURE__ */ a3(FirstRequest, { token: token.trim() }),
           /* @__PURE__ */ a3(Prose, { text: contract.info.description }),
           groups.map(({ name, description, operations }) => /* @__PURE__ */ a3("div", { children: [
             /* @__PURE__ */ a3("h2", { children: name }),
@@ -827,4 +851,5 @@ function Contents({ name, operations }) {
     ] }) }, operationId)) })
   ] });
 }
+document.getElementById("not-loaded")?.remove();
 Q(/* @__PURE__ */ a3(Docs, {}), document.body);

@@ -427,44 +427,6 @@ function E2(n4, t5) {
   });
 }
 
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f3 = /* @__PURE__ */ Symbol.for("pv");
-var o3 = 0;
-function a3(t5, e5, n4, u5, a6, i5) {
-  e5 || (e5 = {});
-  var c5, l5, p6 = e5;
-  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
-  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f3, __v: --o3, __i: -1, __u: 0 };
-  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
-}
-
-// web/src/dialog.tsx
-function Dialog({ title, children, onCancel }) {
-  const place2 = T2(null);
-  const id = P2();
-  F2(() => {
-    const dialog = place2.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
-  return /* @__PURE__ */ a3(
-    "dialog",
-    {
-      ref: place2,
-      "aria-labelledby": id,
-      onKeyDown: (event) => event.stopPropagation(),
-      onCancel: (event) => {
-        event.preventDefault();
-        onCancel();
-      },
-      children: [
-        /* @__PURE__ */ a3("h2", { id, children: title }),
-        children
-      ]
-    }
-  );
-}
-
 // node_modules/@preact/signals-core/dist/signals-core.module.js
 var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
 function t3() {
@@ -516,15 +478,15 @@ function r3(i5) {
   }
 }
 var n2;
-var o4 = void 0;
-function f4(i5) {
-  var t5 = o4, r5 = n2;
-  o4 = void 0;
+var o3 = void 0;
+function f3(i5) {
+  var t5 = o3, r5 = n2;
+  o3 = void 0;
   n2 = void 0;
   try {
     return i5();
   } finally {
-    o4 = t5;
+    o3 = t5;
     n2 = r5;
   }
 }
@@ -534,26 +496,26 @@ var s3 = 0;
 var e3 = 0;
 var u3 = 0;
 var c3 = void 0;
-var a4 = 0;
+var a3 = 0;
 function d2(i5) {
-  if (void 0 !== o4) {
+  if (void 0 !== o3) {
     var t5 = i5.n;
-    if (void 0 === t5 || t5.t !== o4) {
-      t5 = { i: 0, S: i5, p: o4.s, n: void 0, t: o4, e: void 0, x: void 0, r: t5 };
-      if (void 0 !== o4.s) o4.s.n = t5;
-      o4.s = t5;
+    if (void 0 === t5 || t5.t !== o3) {
+      t5 = { i: 0, S: i5, p: o3.s, n: void 0, t: o3, e: void 0, x: void 0, r: t5 };
+      if (void 0 !== o3.s) o3.s.n = t5;
+      o3.s = t5;
       i5.n = t5;
-      if (32 & o4.f) i5.S(t5);
+      if (32 & o3.f) i5.S(t5);
       return t5;
     } else if (-1 === t5.i) {
       t5.i = 0;
       if (void 0 !== t5.n) {
         t5.n.p = t5.p;
         if (void 0 !== t5.p) t5.p.n = t5.n;
-        t5.p = o4.s;
+        t5.p = o3.s;
         t5.n = void 0;
-        o4.s.n = t5;
-        o4.s = t5;
+        o3.s.n = t5;
+        o3.s = t5;
       }
       return t5;
     }
@@ -579,7 +541,7 @@ l3.prototype.S = function(i5) {
     i5.x = r5;
     this.t = i5;
     if (void 0 !== r5) r5.e = i5;
-    else f4(function() {
+    else f3(function() {
       var i6;
       null == (i6 = t5.W) || i6.call(t5);
     });
@@ -599,7 +561,7 @@ l3.prototype.U = function(i5) {
     }
     if (i5 === this.t) {
       this.t = n4;
-      if (void 0 === n4) f4(function() {
+      if (void 0 === n4) f3(function() {
         var i6;
         null == (i6 = t5.Z) || i6.call(t5);
       });
@@ -610,7 +572,7 @@ l3.prototype.subscribe = function(i5) {
   var t5 = this;
   return x2(function() {
     var r5 = t5.value;
-    f4(function() {
+    f3(function() {
       return i5(r5);
     });
   }, { name: "sub" });
@@ -626,7 +588,7 @@ l3.prototype.toJSON = function() {
 };
 l3.prototype.peek = function() {
   var i5 = this;
-  return f4(function() {
+  return f3(function() {
     return i5.value;
   });
 };
@@ -647,7 +609,7 @@ Object.defineProperty(l3.prototype, "value", { get: function() {
     })(this);
     this.v = i5;
     this.i++;
-    a4++;
+    a3++;
     v3++;
     try {
       for (var r5 = this.t; void 0 !== r5; r5 = r5.x) r5.t.N();
@@ -694,7 +656,7 @@ function j2(i5, t5) {
   l3.call(this, void 0, t5);
   this.x = i5;
   this.s = void 0;
-  this.g = a4 - 1;
+  this.g = a3 - 1;
   this.f = 4;
 }
 j2.prototype = new l3();
@@ -703,17 +665,17 @@ j2.prototype.h = function() {
   if (1 & this.f) return false;
   if (32 == (36 & this.f)) return true;
   this.f &= -5;
-  if (this.g === a4) return true;
-  this.g = a4;
+  if (this.g === a3) return true;
+  this.g = a3;
   this.f |= 1;
   if (this.i > 0 && !w3(this)) {
     this.f &= -2;
     return true;
   }
-  var i5 = o4;
+  var i5 = o3;
   try {
     b(this);
-    o4 = this;
+    o3 = this;
     var t5 = this.x();
     if (16 & this.f || this.v !== t5 || 0 === this.i) {
       this.v = t5;
@@ -725,7 +687,7 @@ j2.prototype.h = function() {
     this.f |= 16;
     this.i++;
   }
-  o4 = i5;
+  o3 = i5;
   _2(this);
   this.f &= -2;
   return true;
@@ -768,8 +730,8 @@ function p3(i5) {
   i5.j = void 0;
   if ("function" == typeof r5) {
     v3++;
-    var n4 = o4;
-    o4 = void 0;
+    var n4 = o3;
+    o3 = void 0;
     try {
       r5();
     } catch (t5) {
@@ -778,7 +740,7 @@ function p3(i5) {
       g3(i5);
       throw t5;
     } finally {
-      o4 = n4;
+      o3 = n4;
       t3();
     }
   }
@@ -790,9 +752,9 @@ function g3(i5) {
   p3(i5);
 }
 function S2(i5) {
-  if (o4 !== this) throw new Error("Out-of-order effect");
+  if (o3 !== this) throw new Error("Out-of-order effect");
   _2(this);
-  o4 = i5;
+  o3 = i5;
   this.f &= -2;
   try {
     if (8 & this.f) g3(this);
@@ -827,8 +789,8 @@ m3.prototype.S = function() {
   p3(this);
   b(this);
   v3++;
-  var i5 = o4;
-  o4 = this;
+  var i5 = o3;
+  o3 = this;
   return S2.bind(this, i5);
 };
 m3.prototype.N = function() {
@@ -872,6 +834,10 @@ var en = {
   "page.skip": "Skip to the contents",
   "page.views": "Pages",
   "page.noView": "No view of this page is open to the scopes of this token.",
+  "page.unknownView": "There is no page with this address.",
+  "page.closedView": "Your token does not open this page.",
+  "page.goTo": "Go to: {view}",
+  "actor.operator": "the operator",
   "page.messages": "Messages",
   "page.dismiss": "Dismiss: {text}",
   "page.notNow": "Not now",
@@ -1077,6 +1043,9 @@ var en = {
   "labels.file": "labels",
   "labels.preview": "Preview",
   "labels.print": "Print",
+  "labels.askLoopback": "Print codes that lead to this device alone?",
+  "labels.giveAddress": "Give the address",
+  "labels.goOn": "Continue all the same",
   "labels.savePdf": "Save as PDF",
   "labels.writing": "Page {page} of {pages} …",
   "labels.realSize": "Print in real size: 100%, without “fit to page” and without margins.",
@@ -1195,6 +1164,7 @@ var en = {
   "plants.adding": "Adding …",
   "plants.add": "Add",
   "plants.addTitle": "Add a plant",
+  "plants.notAddedCount": { one: "{count} plant not added", other: "{count} plants not added" },
   "plants.tools": "Tools",
   "plants.new": "New plant",
   "plants.newOf": "New plant {id}",
@@ -1510,6 +1480,49 @@ var listOf = (items) => list.value.format(items);
 var languageNames = O(() => new Intl.DisplayNames([locale.value], { type: "language" }));
 var languageName = (tag) => languageNames.value.of(tag) ?? tag;
 var timeOf = (text, style) => times.value[style].format(new Date(text));
+
+// web/src/actor.ts
+var CONFIGURED = "configured";
+var nameOf = ({ id, name }) => id === CONFIGURED ? say("actor.operator") : name;
+var actorOf = (token) => token === CONFIGURED || token.startsWith("command:") ? say("actor.operator") : token;
+
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv");
+var o4 = 0;
+function a4(t5, e5, n4, u5, a6, i5) {
+  e5 || (e5 = {});
+  var c5, l5, p6 = e5;
+  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
+  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
+}
+
+// web/src/dialog.tsx
+function Dialog({ title, children, onCancel }) {
+  const place2 = T2(null);
+  const id = P2();
+  F2(() => {
+    const dialog = place2.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return /* @__PURE__ */ a4(
+    "dialog",
+    {
+      ref: place2,
+      "aria-labelledby": id,
+      onKeyDown: (event) => event.stopPropagation(),
+      onCancel: (event) => {
+        event.preventDefault();
+        onCancel();
+      },
+      children: [
+        /* @__PURE__ */ a4("h2", { id, children: title }),
+        children
+      ]
+    }
+  );
+}
 
 // web/src/language/say-with.ts
 function sayWith(key, ...[values]) {
@@ -2538,18 +2551,18 @@ var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMEN
 
 // web/src/sentence.tsx
 function Sentence({ text }) {
-  return /* @__PURE__ */ a3("span", { children: dividedByMarks(text).map(({ text: part, kind }, i5) => {
-    if (kind === "name") return /* @__PURE__ */ a3("bdi", { children: part }, i5);
-    return kind === "english" ? /* @__PURE__ */ a3("span", { lang: "en", children: part }, i5) : part;
+  return /* @__PURE__ */ a4("span", { children: dividedByMarks(text).map(({ text: part, kind }, i5) => {
+    if (kind === "name") return /* @__PURE__ */ a4("bdi", { children: part }, i5);
+    return kind === "english" ? /* @__PURE__ */ a4("span", { lang: "en", children: part }, i5) : part;
   }) });
 }
 function Fault({ text, onRetry }) {
   useRepeat(text === "" ? void 0 : onRetry);
-  return text === "" ? null : /* @__PURE__ */ a3("p", { role: "alert", children: [
-    /* @__PURE__ */ a3(Sentence, { text }),
-    onRetry !== void 0 && /* @__PURE__ */ a3($, { children: [
+  return text === "" ? null : /* @__PURE__ */ a4("p", { role: "alert", children: [
+    /* @__PURE__ */ a4(Sentence, { text }),
+    onRetry !== void 0 && /* @__PURE__ */ a4($, { children: [
       " ",
-      /* @__PURE__ */ a3("button", { type: "button", onClick: onRetry, children: say("page.tryAgain") })
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onRetry, children: say("page.tryAgain") })
     ] })
   ] });
 }
@@ -2573,9 +2586,9 @@ var clearNotices = () => {
   notices.value = [];
 };
 function Notices() {
-  return /* @__PURE__ */ a3("section", { class: "notices", "aria-label": say("page.messages"), "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a3("div", { class: isError ? "notice error" : "notice", children: [
-    /* @__PURE__ */ a3(Sentence, { text }),
-    action !== void 0 && /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": say("page.messages"), "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
+    /* @__PURE__ */ a4(Sentence, { text }),
+    action !== void 0 && /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -2587,7 +2600,7 @@ function Notices() {
         children: action.label
       }
     ),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -3608,14 +3621,14 @@ var _nodiscoverycheck = /* @__PURE__ */ Symbol();
 var _expectedIssuer = /* @__PURE__ */ Symbol();
 
 // web/src/route.ts
-var route = y3({ view: "plants", query: new URLSearchParams() });
+var route = y3({ view: "", query: new URLSearchParams() });
 var PAUSE3 = 300;
 var timer2;
 function followAddress() {
   clearTimeout(timer2);
   timer2 = void 0;
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
-  route.value = { view: path === "" ? "plants" : path, query: new URLSearchParams(query) };
+  route.value = { view: path, query: new URLSearchParams(query) };
 }
 function linkTo(view, query = new URLSearchParams()) {
   const text = query.toString();
@@ -3778,7 +3791,7 @@ function takeAnswer() {
   if (!parameters.has("state") || !(parameters.has("code") || parameters.has("error"))) return void 0;
   const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
   sessionStorage.removeItem(PENDING);
-  history.replaceState(null, "", pending?.hash || linkTo("plants"));
+  history.replaceState(null, "", pending?.hash || linkTo(""));
   return pending === null ? void 0 : { ...pending, parameters };
 }
 async function redeem({ state, verifier, parameters }) {
@@ -3904,14 +3917,14 @@ async function followLink(token) {
   else if (current.kind === "unreachable") session.value = { ...current, again: () => void followLink(token) };
   else if (current.kind === "signed-out") await enter(token);
 }
-async function offer(token, { own: { name } }) {
+async function offer(token, { own: mine }) {
   if (isSession(token)) return;
   try {
     const own = await clientFor(token).getOwnToken();
     if (session.value.kind === "signed-in") offered.value = { token, own };
     else await enter(token);
   } catch (error) {
-    tell(say("link.failed", { name: named(name), why: said(error) }), {
+    tell(say("link.failed", { name: named(nameOf(mine)), why: said(error) }), {
       isError: true,
       ...isRefused(error) ? {} : { action: { label: say("page.tryAgain"), run: () => void followLink(token) } }
     });
@@ -4004,8 +4017,8 @@ function SignOut({
   const stay = () => {
     isAsking.value = false;
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -4017,20 +4030,20 @@ function SignOut({
         children: title
       }
     ),
-    isAsking.value && /* @__PURE__ */ a3(Dialog, { title: say("signOut.title"), onCancel: stay, children: [
-      /* @__PURE__ */ a3(Losses, {}),
-      /* @__PURE__ */ a3("div", { class: "fields", children: [
-        /* @__PURE__ */ a3("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
-        /* @__PURE__ */ a3("button", { type: "button", class: "danger", onClick: signOut, children: say("signOut.lose") })
+    isAsking.value && /* @__PURE__ */ a4(Dialog, { title: say("signOut.title"), onCancel: stay, children: [
+      /* @__PURE__ */ a4(Losses, {}),
+      /* @__PURE__ */ a4("div", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: signOut, children: say("signOut.lose") })
       ] })
     ] })
   ] });
 }
 function Losses() {
   if (losses.value.length === 0) return null;
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { children: say("leaving.losses") }),
-    /* @__PURE__ */ a3("ul", { children: losses.value.map((loss2) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3(Sentence, { text: loss2 }) }, loss2)) })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: say("leaving.losses") }),
+    /* @__PURE__ */ a4("ul", { children: losses.value.map((loss2) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(Sentence, { text: loss2 }) }, loss2)) })
   ] });
 }
 
@@ -4041,22 +4054,22 @@ function LinkDialog({ own }) {
   const stay = () => {
     offered.value = void 0;
   };
-  return /* @__PURE__ */ a3(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a3("bdi", { children: offer2.own.name }) }), onCancel: stay, children: [
-    /* @__PURE__ */ a3("p", { children: sayWith("link.text", { own: /* @__PURE__ */ a3("bdi", { children: own.name }), name: /* @__PURE__ */ a3("bdi", { children: offer2.own.name }) }) }),
-    /* @__PURE__ */ a3(Losses, {}),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
-      /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void acceptOffer(offer2), children: say(losses.value.length === 0 ? "link.accept" : "link.acceptAndLose") })
+  return /* @__PURE__ */ a4(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a4("bdi", { children: nameOf(offer2.own) }) }), onCancel: stay, children: [
+    /* @__PURE__ */ a4("p", { children: sayWith("link.text", { own: /* @__PURE__ */ a4("bdi", { children: nameOf(own) }), name: /* @__PURE__ */ a4("bdi", { children: nameOf(offer2.own) }) }) }),
+    /* @__PURE__ */ a4(Losses, {}),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void acceptOffer(offer2), children: say(losses.value.length === 0 ? "link.accept" : "link.acceptAndLose") })
     ] })
   ] });
 }
 function RememberLine({ session: session2 }) {
   if (!isByLink.value) return null;
-  return /* @__PURE__ */ a3("p", { class: "remember", children: [
-    /* @__PURE__ */ a3("span", { children: say(remembersAnother() ? "link.forgetsAndRemembers" : "link.forgets") }),
+  return /* @__PURE__ */ a4("p", { class: "remember", children: [
+    /* @__PURE__ */ a4("span", { children: say(remembersAnother() ? "link.forgetsAndRemembers" : "link.forgets") }),
     " ",
-    /* @__PURE__ */ a3("button", { type: "button", onClick: () => remember(session2), children: say("signIn.remember") }),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("button", { type: "button", onClick: () => remember(session2), children: say("signIn.remember") }),
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -5128,14 +5141,14 @@ function ImportProgress() {
   const step = current?.step.value;
   if (current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done")) return null;
   if (current.isSeen.value && step.kind === "done") return null;
-  return /* @__PURE__ */ a3("section", { class: "running", "aria-label": say("view.import"), children: [
-    /* @__PURE__ */ a3("a", { href: linkTo("import"), children: /* @__PURE__ */ a3("bdi", { children: current.sheet.file.name }) }),
-    step.kind === "importing" && /* @__PURE__ */ a3($, { children: [
+  return /* @__PURE__ */ a4("section", { class: "running", "aria-label": say("view.import"), children: [
+    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { children: current.sheet.file.name }) }),
+    step.kind === "importing" && /* @__PURE__ */ a4($, { children: [
       say("import.progress", { done: step.done, plants: say("plants.count", { count: current.count }) }),
       " ",
-      /* @__PURE__ */ a3("progress", { "aria-label": say("view.import"), max: current.count, value: step.done })
+      /* @__PURE__ */ a4("progress", { "aria-label": say("view.import"), max: current.count, value: step.done })
     ] }),
-    /* @__PURE__ */ a3("span", { role: "status", children: [
+    /* @__PURE__ */ a4("span", { role: "status", children: [
       step.kind === "broken" && ` ${say("import.inPart")}`,
       step.kind === "done" && ` ${say("import.isImported")}`
     ] })
@@ -5175,17 +5188,17 @@ function LanguageMenu() {
       field.value = language.value;
     }
   };
-  return /* @__PURE__ */ a3("span", { class: "language", children: [
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("span", { class: "language", children: [
+    /* @__PURE__ */ a4(
       "select",
       {
         "aria-label": say("language.title"),
         value: language.value,
         onChange: (event) => void choose(event.currentTarget),
-        children: Object.entries(LANGUAGES).map(([code, name]) => /* @__PURE__ */ a3("option", { value: code, lang: code, children: name }, code))
+        children: Object.entries(LANGUAGES).map(([code, name]) => /* @__PURE__ */ a4("option", { value: code, lang: code, children: name }, code))
       }
     ),
-    isFailed.value && /* @__PURE__ */ a3("span", { role: "alert", children: say("language.failed") })
+    isFailed.value && /* @__PURE__ */ a4("span", { role: "alert", children: say("language.failed") })
   ] });
 }
 
@@ -5195,9 +5208,9 @@ function SignIn({ why }) {
   const remember2 = useSignal(false);
   const field = T2(null);
   F2(() => field.current?.focus(), []);
-  return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
-    /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
+    /* @__PURE__ */ a4(
       "form",
       {
         onSubmit: (event) => {
@@ -5205,8 +5218,8 @@ function SignIn({ why }) {
           void signIn(token.value.trim(), remember2.value);
         },
         children: [
-          /* @__PURE__ */ a3("label", { for: "token", children: say("signIn.token") }),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("label", { for: "token", children: say("signIn.token") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "token",
@@ -5223,9 +5236,9 @@ function SignIn({ why }) {
               }
             }
           ),
-          /* @__PURE__ */ a3("p", { id: "token-note", class: "note", children: sayWith("signIn.tokenNote", { command: /* @__PURE__ */ a3("code", { children: "plantstore token create" }) }) }),
-          /* @__PURE__ */ a3("label", { class: "check", children: [
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("p", { id: "token-note", class: "note", children: sayWith("signIn.tokenNote", { command: /* @__PURE__ */ a4("code", { children: "plantstore token create" }) }) }),
+          /* @__PURE__ */ a4("label", { class: "check", children: [
+            /* @__PURE__ */ a4(
               "input",
               {
                 type: "checkbox",
@@ -5237,14 +5250,14 @@ function SignIn({ why }) {
             ),
             say("signIn.remember")
           ] }),
-          /* @__PURE__ */ a3("p", { class: "note", children: say("signIn.rememberNote") }),
-          /* @__PURE__ */ a3(Fault, { text: why }),
-          /* @__PURE__ */ a3("button", { type: "submit", class: "primary", children: say("signIn.submit") })
+          /* @__PURE__ */ a4("p", { class: "note", children: say("signIn.rememberNote") }),
+          /* @__PURE__ */ a4(Fault, { text: why }),
+          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: say("signIn.submit") })
         ]
       }
     ),
-    provider !== void 0 && /* @__PURE__ */ a3(WithProvider, { name: provider.name }),
-    /* @__PURE__ */ a3(LanguageMenu, {})
+    provider !== void 0 && /* @__PURE__ */ a4(WithProvider, { name: provider.name }),
+    /* @__PURE__ */ a4(LanguageMenu, {})
   ] });
 }
 function WithProvider({ name }) {
@@ -5260,9 +5273,9 @@ function WithProvider({ name }) {
       isLeaving.value = false;
     }
   };
-  return /* @__PURE__ */ a3("section", { class: "provider", "aria-label": say("signIn.provider"), children: [
-    /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isLeaving.value, onClick: () => !isLeaving.value && void leave(), children: say("signIn.with", { name }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value })
+  return /* @__PURE__ */ a4("section", { class: "provider", "aria-label": say("signIn.provider"), children: [
+    /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isLeaving.value, onClick: () => !isLeaving.value && void leave(), children: say("signIn.with", { name }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value })
   ] });
 }
 
@@ -5270,7 +5283,7 @@ function WithProvider({ name }) {
 function Columns(props) {
   const { sheet: sheet2, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
   const { encoding, separator, isQuoted, header } = sheet2;
-  const choice = (title, value, none, take) => /* @__PURE__ */ a3(
+  const choice = (title, value, none, take) => /* @__PURE__ */ a4(
     Choice,
     {
       title,
@@ -5285,10 +5298,10 @@ function Columns(props) {
     onMapping({ ...mapping, name: at2 === void 0 ? [...before, ...after] : [...before, at2, ...after] });
   };
   const parts = mapping.name.length < sheet2.columns.length ? [...mapping.name, void 0] : mapping.name;
-  return /* @__PURE__ */ a3("fieldset", { disabled: isLocked, class: "columns", children: [
-    /* @__PURE__ */ a3("legend", { children: say("import.columns") }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("fieldset", { disabled: isLocked, class: "columns", children: [
+    /* @__PURE__ */ a4("legend", { children: say("import.columns") }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4(
         Choice,
         {
           title: say("import.namesIn"),
@@ -5309,9 +5322,9 @@ function Columns(props) {
       ),
       choice(say("import.tagColumn"), mapping.tag, say("import.noTag"), (tag) => onMapping({ ...mapping, tag }))
     ] }),
-    mapping.name.length === 0 ? /* @__PURE__ */ a3(RawPreview, { sheet: sheet2 }) : /* @__PURE__ */ a3(Preview, { sheet: sheet2, mapping }),
-    workbook !== void 0 && workbook.filled > 0 && /* @__PURE__ */ a3("p", { class: "note", children: say("import.filled", { count: workbook.filled }) }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: /* @__PURE__ */ a3(
+    mapping.name.length === 0 ? /* @__PURE__ */ a4(RawPreview, { sheet: sheet2 }) : /* @__PURE__ */ a4(Preview, { sheet: sheet2, mapping }),
+    workbook !== void 0 && workbook.filled > 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.filled", { count: workbook.filled }) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4(
       Choice,
       {
         title: say("import.existing"),
@@ -5323,18 +5336,18 @@ function Columns(props) {
         onChange: (value) => onMode(value === "update" ? "update" : "add")
       }
     ) }),
-    workbook === void 0 && /* @__PURE__ */ a3(ReadAs, { sheet: sheet2, onReopen })
+    workbook === void 0 && /* @__PURE__ */ a4(ReadAs, { sheet: sheet2, onReopen })
   ] });
 }
 function ReadAs({ sheet: sheet2, onReopen }) {
   const { encoding, separator, isQuoted } = sheet2;
   const doubtful = T2(void 0);
   if (isDoubtful(sheet2)) doubtful.current = sheet2.file;
-  return /* @__PURE__ */ a3("details", { open: doubtful.current === sheet2.file, children: [
-    /* @__PURE__ */ a3("summary", { children: say("import.readAs", { encoding: encodingName(encoding), separator: say(SEPARATORS2[separator]) }) }),
-    /* @__PURE__ */ a3("p", { class: "note", children: say("import.readAsNote") }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("details", { open: doubtful.current === sheet2.file, children: [
+    /* @__PURE__ */ a4("summary", { children: say("import.readAs", { encoding: encodingName(encoding), separator: say(SEPARATORS2[separator]) }) }),
+    /* @__PURE__ */ a4("p", { class: "note", children: say("import.readAsNote") }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4(
         Choice,
         {
           title: say("import.encoding"),
@@ -5343,7 +5356,7 @@ function ReadAs({ sheet: sheet2, onReopen }) {
           onChange: (value) => onReopen({ encoding: value, separator, isQuoted })
         }
       ),
-      /* @__PURE__ */ a3(
+      /* @__PURE__ */ a4(
         Choice,
         {
           title: say("import.separator"),
@@ -5352,7 +5365,7 @@ function ReadAs({ sheet: sheet2, onReopen }) {
           onChange: (value) => onReopen({ encoding, separator: value })
         }
       ),
-      /* @__PURE__ */ a3(
+      /* @__PURE__ */ a4(
         Choice,
         {
           title: say("import.quoted"),
@@ -5394,47 +5407,47 @@ function startOf({ cells }) {
 }
 function Choice({ title, value, options: options3, onChange }) {
   const id = P2();
-  return /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: id, children: title }),
-    /* @__PURE__ */ a3("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options3.map(([key, text]) => /* @__PURE__ */ a3("option", { value: key, children: text }, key)) })
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: id, children: title }),
+    /* @__PURE__ */ a4("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options3.map(([key, text]) => /* @__PURE__ */ a4("option", { value: key, children: text }, key)) })
   ] });
 }
 function RawPreview({ sheet: sheet2 }) {
-  return /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstRows"), children: /* @__PURE__ */ a3("table", { children: [
-    /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
-      /* @__PURE__ */ a3("th", { scope: "col", children: say("import.row") }),
-      sheet2.columns.map((column, i5) => /* @__PURE__ */ a3("th", { scope: "col", dir: "auto", children: column }, i5))
+  return /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstRows"), children: /* @__PURE__ */ a4("table", { children: [
+    /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
+      /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
+      sheet2.columns.map((column, i5) => /* @__PURE__ */ a4("th", { scope: "col", dir: "auto", children: column }, i5))
     ] }) }),
-    /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => /* @__PURE__ */ a3("tr", { children: [
-      /* @__PURE__ */ a3("td", { children: row.number }),
-      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a3("td", { dir: "auto", children: row.cells[i5] }, i5))
+    /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => /* @__PURE__ */ a4("tr", { children: [
+      /* @__PURE__ */ a4("td", { children: row.number }),
+      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a4("td", { dir: "auto", children: row.cells[i5] }, i5))
     ] }, row.number)) })
   ] }) });
 }
 function Preview({ sheet: sheet2, mapping }) {
   const kept4 = [mapping.id, mapping.tag, ...mapping.name];
   const left2 = sheet2.columns.filter((_4, i5) => !kept4.includes(i5));
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstPlants"), children: /* @__PURE__ */ a3("table", { children: [
-      /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.row") }),
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.idColumn") }),
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.nameColumn") }),
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.tagColumn") })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstPlants"), children: /* @__PURE__ */ a4("table", { children: [
+      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.idColumn") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.nameColumn") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.tagColumn") })
       ] }) }),
-      /* @__PURE__ */ a3("tbody", { children: sheet2.preview.map((row) => {
+      /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => {
         const plant = plantIn(row, mapping, sheet2.columns.length);
-        return /* @__PURE__ */ a3("tr", { children: [
-          /* @__PURE__ */ a3("td", { children: row.number }),
-          typeof plant === "string" ? /* @__PURE__ */ a3("td", { colSpan: 3, children: /* @__PURE__ */ a3(Sentence, { text: plant }) }) : /* @__PURE__ */ a3($, { children: [
-            /* @__PURE__ */ a3("td", { children: plant.id === void 0 ? /* @__PURE__ */ a3("em", { children: say("import.nextFree") }) : String(plant.id) }),
-            /* @__PURE__ */ a3("td", { dir: "auto", children: plant.name }),
-            /* @__PURE__ */ a3("td", { dir: "auto", children: plant.tag })
+        return /* @__PURE__ */ a4("tr", { children: [
+          /* @__PURE__ */ a4("td", { children: row.number }),
+          typeof plant === "string" ? /* @__PURE__ */ a4("td", { colSpan: 3, children: /* @__PURE__ */ a4(Sentence, { text: plant }) }) : /* @__PURE__ */ a4($, { children: [
+            /* @__PURE__ */ a4("td", { children: plant.id === void 0 ? /* @__PURE__ */ a4("em", { children: say("import.nextFree") }) : String(plant.id) }),
+            /* @__PURE__ */ a4("td", { dir: "auto", children: plant.name }),
+            /* @__PURE__ */ a4("td", { dir: "auto", children: plant.tag })
           ] })
         ] }, row.number);
       }) })
     ] }) }),
-    left2.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a3("bdi", { children: listOf(left2) }) }) })
+    left2.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a4("bdi", { children: listOf(left2) }) }) })
   ] });
 }
 
@@ -5461,9 +5474,9 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
       fault.value = say("page.noFile", { why: said(error) });
     }
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { class: "fields", children: [
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { class: "fields", children: [
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -5471,8 +5484,8 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
           children: say("import.saveReport")
         }
       ),
-      outcome.refused > 0 && job3.knowsRefused && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void save(say("import.refusedFile", { file }), job3.refusedSheet()), children: say("import.saveRefused") }),
-      hasIds && /* @__PURE__ */ a3(
+      outcome.refused > 0 && job3.knowsRefused && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void save(say("import.refusedFile", { file }), job3.refusedSheet()), children: say("import.saveRefused") }),
+      hasIds && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -5481,7 +5494,7 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
         }
       )
     ] }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value })
+    /* @__PURE__ */ a4(Fault, { text: fault.value })
   ] });
 }
 
@@ -5490,26 +5503,26 @@ var MOST_SHOWN = 100;
 function OutcomeTable({ title, outcome }) {
   const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
   const shown6 = refusedRows.slice(0, MOST_SHOWN);
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h2", { children: title }),
-    /* @__PURE__ */ a3("ul", { class: "figures", children: [
-      /* @__PURE__ */ a3("li", { children: say("import.added", { number: added }) }),
-      updated > 0 && /* @__PURE__ */ a3("li", { children: say("import.updated", { number: updated }) }),
-      /* @__PURE__ */ a3("li", { children: say("import.unchanged", { number: unchanged }) }),
-      leftOut > 0 && /* @__PURE__ */ a3("li", { children: say("import.leftOut", { number: leftOut }) }),
-      /* @__PURE__ */ a3("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h2", { children: title }),
+    /* @__PURE__ */ a4("ul", { class: "figures", children: [
+      /* @__PURE__ */ a4("li", { children: say("import.added", { number: added }) }),
+      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { number: updated }) }),
+      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { number: unchanged }) }),
+      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { number: leftOut }) }),
+      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
     ] }),
-    refused > 0 && /* @__PURE__ */ a3("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a3("table", { children: [
-      /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.row") }),
-        /* @__PURE__ */ a3("th", { scope: "col", children: say("import.reason") })
+    refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a4("table", { children: [
+      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.reason") })
       ] }) }),
-      /* @__PURE__ */ a3("tbody", { children: shown6.map(({ row, reason }) => /* @__PURE__ */ a3("tr", { children: [
-        /* @__PURE__ */ a3("td", { children: row }),
-        /* @__PURE__ */ a3("td", { dir: "auto", children: /* @__PURE__ */ a3(Sentence, { text: reason }) })
+      /* @__PURE__ */ a4("tbody", { children: shown6.map(({ row, reason }) => /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("td", { children: row }),
+        /* @__PURE__ */ a4("td", { dir: "auto", children: /* @__PURE__ */ a4(Sentence, { text: reason }) })
       ] }, row)) })
     ] }) }),
-    refused > shown6.length && /* @__PURE__ */ a3("p", { class: "note", children: say("import.andMore", { more: refused - shown6.length }) })
+    refused > shown6.length && /* @__PURE__ */ a4("p", { class: "note", children: say("import.andMore", { more: refused - shown6.length }) })
   ] });
 }
 
@@ -5531,9 +5544,9 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   const changes = kind === "checked" ? checked(step.outcome).added + step.outcome.updated : 0;
   const isBusy = kind === "checking" || kind === "importing";
   const obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h2", { children: /* @__PURE__ */ a3("bdi", { children: sheet2.file.name }) }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
+    /* @__PURE__ */ a4(
       Columns,
       {
         sheet: sheet2,
@@ -5546,9 +5559,9 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
         onReopen
       }
     ),
-    /* @__PURE__ */ a3(Fault, { text: job3.fault.value }),
-    kind === "mapping" && /* @__PURE__ */ a3("div", { children: [
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(Fault, { text: job3.fault.value }),
+    kind === "mapping" && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -5559,22 +5572,22 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
           children: say("import.check")
         }
       ),
-      obstacle !== "" && /* @__PURE__ */ a3("p", { id: "obstacle", class: "note", children: obstacle })
+      obstacle !== "" && /* @__PURE__ */ a4("p", { id: "obstacle", class: "note", children: obstacle })
     ] }, "check"),
-    /* @__PURE__ */ a3("div", { role: "status", ref: status, tabIndex: -1, children: [
-      kind === "checking" && /* @__PURE__ */ a3("p", { children: say("import.checking") }),
-      kind === "importing" && /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("label", { children: [
+    /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
+      kind === "checking" && /* @__PURE__ */ a4("p", { children: say("import.checking") }),
+      kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
         say("import.doneOf", { done: step.done, plants: plants(job3.count) }),
         " ",
-        /* @__PURE__ */ a3("progress", { max: job3.count, value: step.done })
+        /* @__PURE__ */ a4("progress", { max: job3.count, value: step.done })
       ] }) }),
-      kind === "checked" && /* @__PURE__ */ a3(OutcomeTable, { title: say("import.checked"), outcome: checked(step.outcome) }),
-      kind === "broken" && /* @__PURE__ */ a3(OutcomeTable, { title: say("import.soFar"), outcome: step.outcome }),
-      kind === "done" && /* @__PURE__ */ a3(OutcomeTable, { title: say("import.imported"), outcome: step.outcome })
+      kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.checked"), outcome: checked(step.outcome) }),
+      kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.soFar"), outcome: step.outcome }),
+      kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.imported"), outcome: step.outcome })
     ] }),
-    isBusy && /* @__PURE__ */ a3("button", { type: "button", onClick: () => job3.stop(), children: say("import.stop") }, "stop"),
-    kind === "checked" && job3.duplicates > 0 && /* @__PURE__ */ a3("label", { class: "check", children: [
-      /* @__PURE__ */ a3(
+    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.stop(), children: say("import.stop") }, "stop"),
+    kind === "checked" && job3.duplicates > 0 && /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
         "input",
         {
           type: "checkbox",
@@ -5586,16 +5599,16 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
       ),
       say("import.leaveOut", { rows: say("import.rows", { count: job3.duplicates }) })
     ] }),
-    kind === "checked" && changes === 0 && /* @__PURE__ */ a3("p", { children: say("import.nothing") }),
-    kind === "checked" && changes > 0 && /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.submit", { plants: plants(changes) }) }, "import"),
-    kind === "broken" && /* @__PURE__ */ a3("div", { children: [
-      /* @__PURE__ */ a3("p", { role: "alert", children: sayWith("import.broken", { why: /* @__PURE__ */ a3(Sentence, { text: step.why }) }) }),
-      /* @__PURE__ */ a3("p", { class: "fields", children: [
-        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.goOn") }),
-        /* @__PURE__ */ a3("button", { type: "button", onClick: () => job3.leaveRest(), children: say("import.leaveRest") })
+    kind === "checked" && changes === 0 && /* @__PURE__ */ a4("p", { children: say("import.nothing") }),
+    kind === "checked" && changes > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.submit", { plants: plants(changes) }) }, "import"),
+    kind === "broken" && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("import.broken", { why: /* @__PURE__ */ a4(Sentence, { text: step.why }) }) }),
+      /* @__PURE__ */ a4("p", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.goOn") }),
+        /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: say("import.leaveRest") })
       ] })
     ] }, "broken"),
-    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a3(
+    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a4(
       Downloads,
       {
         job: job3,
@@ -5659,16 +5672,16 @@ function ImportView({ session: session2 }) {
   A2(() => {
     if (current !== void 0) current.isSeen.value = isDone;
   }, [current, isDone]);
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.import") }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.import") }),
+    /* @__PURE__ */ a4(
       "section",
       {
         class: `drop ${isOver.value ? "over" : ""} ${current === void 0 ? "" : "taken"}`,
         "aria-label": say("import.file"),
         children: [
-          /* @__PURE__ */ a3("label", { for: "file", children: say("import.drop") }),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("label", { for: "file", children: say("import.drop") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "file",
@@ -5679,26 +5692,26 @@ function ImportView({ session: session2 }) {
               onChange: (event) => void open(event.currentTarget.files?.[0])
             }
           ),
-          /* @__PURE__ */ a3("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") })
+          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") })
         ]
       }
     ),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "sheet", children: say("import.sheet") }),
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "sheet", children: say("import.sheet") }),
+      /* @__PURE__ */ a4(
         "select",
         {
           id: "sheet",
           disabled: isUnfinished,
           value: sheets.value.findIndex(({ csv }) => csv === current.sheet.file),
           onChange: (event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv),
-          children: sheets.value.map(({ name }, i5) => /* @__PURE__ */ a3("option", { value: i5, children: name }, name))
+          children: sheets.value.map(({ name }, i5) => /* @__PURE__ */ a4("option", { value: i5, children: name }, name))
         }
       )
     ] }),
-    current !== void 0 && /* @__PURE__ */ a3(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
+    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
   ] });
 }
 async function openFile(file, sheets, chosen2) {
@@ -5905,6 +5918,7 @@ var isLoopback = O(() => {
   const { hostname } = new URL(origin.value);
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 });
+var mayLeadHere = y3(false);
 var linkWith = (token) => `${origin.value}/#token=${token}`;
 var addressOf = (id) => `${origin.value}/#/plant?id=${id}`;
 var job2 = O(() => {
@@ -6088,11 +6102,11 @@ function ChoosePlants({ client, id, tags, text }) {
       isAdding.value = false;
     }
   };
-  return /* @__PURE__ */ a3("fieldset", { children: [
-    /* @__PURE__ */ a3("legend", { children: say("view.plants") }),
-    /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "label-search", children: say("plants.search") }),
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { children: say("view.plants") }),
+    /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "label-search", children: say("plants.search") }),
+      /* @__PURE__ */ a4(
         "input",
         {
           id: "label-search",
@@ -6107,9 +6121,9 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       )
     ] }),
-    tags.length > 0 && /* @__PURE__ */ a3("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a3("bdi", { children: tags.join(", ") }) }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    /* @__PURE__ */ a3(
+    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a4("bdi", { children: tags.join(", ") }) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4(
       Fault,
       {
         text: unfound.value,
@@ -6118,8 +6132,8 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       }
     ),
-    /* @__PURE__ */ a3("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("label", { class: "check", children: [
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
         "input",
         {
           type: "checkbox",
@@ -6127,15 +6141,15 @@ function ChoosePlants({ client, id, tags, text }) {
           onChange: (event) => choose(plant, event.currentTarget.checked)
         }
       ),
-      /* @__PURE__ */ a3("bdi", { children: plant.name.slice(0, 200) }),
+      /* @__PURE__ */ a4("bdi", { children: plant.name.slice(0, 200) }),
       " ",
-      /* @__PURE__ */ a3("span", { class: "count", children: String(plant.id) })
+      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) })
     ] }) }, String(plant.id))) }),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
       found.value.length === 0 && say("plants.noMatch"),
       hasMore.value && say("labels.first", { most: SHOWN2 })
     ] }),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -6167,11 +6181,11 @@ var MEASURES = [
 ];
 function ChooseSheet() {
   const { kind, length, own } = options2.value;
-  return /* @__PURE__ */ a3("fieldset", { children: [
-    /* @__PURE__ */ a3("legend", { children: say("labels.sheet") }),
-    /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "sheet-kind", children: say("labels.on") }),
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { children: say("labels.sheet") }),
+    /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "sheet-kind", children: say("labels.on") }),
+      /* @__PURE__ */ a4(
         "select",
         {
           id: "sheet-kind",
@@ -6180,11 +6194,11 @@ function ChooseSheet() {
             const found = KINDS3.find((each) => each === value);
             if (found !== void 0) change({ kind: found });
           },
-          children: KINDS3.map((each) => /* @__PURE__ */ a3("option", { value: each, children: titleOf(each) }, each))
+          children: KINDS3.map((each) => /* @__PURE__ */ a4("option", { value: each, children: titleOf(each) }, each))
         }
       )
     ] }),
-    kind === "roll" && /* @__PURE__ */ a3(
+    kind === "roll" && /* @__PURE__ */ a4(
       NumberField,
       {
         name: "length",
@@ -6193,7 +6207,7 @@ function ChooseSheet() {
         onChange: (value) => change({ length: value })
       }
     ),
-    kind === "own" && /* @__PURE__ */ a3("div", { class: "measures", children: MEASURES.map(([member, title]) => /* @__PURE__ */ a3(
+    kind === "own" && /* @__PURE__ */ a4("div", { class: "measures", children: MEASURES.map(([member, title]) => /* @__PURE__ */ a4(
       NumberField,
       {
         name: member,
@@ -6203,7 +6217,7 @@ function ChooseSheet() {
       },
       member
     )) }),
-    kind !== "roll" && /* @__PURE__ */ a3(
+    kind !== "roll" && /* @__PURE__ */ a4(
       NumberField,
       {
         name: "skip",
@@ -6214,13 +6228,13 @@ function ChooseSheet() {
         }
       }
     ),
-    /* @__PURE__ */ a3(PhoneAddress, { purpose: say("labels.codesPurpose") })
+    /* @__PURE__ */ a4(PhoneAddress, { purpose: say("labels.codesPurpose") })
   ] });
 }
 function PhoneAddress({ purpose }) {
-  return /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: "label-base", children: say("labels.address") }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: "label-base", children: say("labels.address") }),
+    /* @__PURE__ */ a4(
       "input",
       {
         id: "label-base",
@@ -6233,14 +6247,14 @@ function PhoneAddress({ purpose }) {
         onInput: (event) => change({ base: event.currentTarget.value })
       }
     ),
-    /* @__PURE__ */ a3(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? say("labels.loopback") : purpose })
+    /* @__PURE__ */ a4(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? say("labels.loopback") : purpose })
   ] });
 }
 function NumberField({ name, title, value, onChange }) {
   const fault = faults.value.get(name);
-  return /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: `label-${name}`, children: title }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: `label-${name}`, children: title }),
+    /* @__PURE__ */ a4(
       "input",
       {
         id: `label-${name}`,
@@ -6253,11 +6267,11 @@ function NumberField({ name, title, value, onChange }) {
         onInput: (event) => onChange(event.currentTarget.valueAsNumber)
       }
     ),
-    /* @__PURE__ */ a3(Note, { name: `label-${name}-note`, fault })
+    /* @__PURE__ */ a4(Note, { name: `label-${name}-note`, fault })
   ] });
 }
 function Note({ name, fault, children = "" }) {
-  return /* @__PURE__ */ a3("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
+  return /* @__PURE__ */ a4("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
 }
 
 // node_modules/lean-qr/index.mjs
@@ -6827,7 +6841,7 @@ function bitsOf(pixels, width, height) {
 // web/src/labels/sheet-page.tsx
 function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
   const { width, height, labelWidth, labelHeight } = sheet2;
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "svg",
     {
       class: "sheet",
@@ -6837,17 +6851,17 @@ function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
       height: `${height}mm`,
       viewBox: `0 0 ${width} ${height}`,
       "font-family": FONT_FAMILY,
-      children: labels.map(({ x: x4, y: y6, layout, code, label }) => /* @__PURE__ */ a3("g", { transform: `translate(${x4} ${y6})`, children: [
-        hasEdges && /* @__PURE__ */ a3("rect", { class: "edge", width: labelWidth, height: labelHeight, rx: 2 }),
-        layout.lines.map(({ text, x: x5, y: y7, size, weight, direction }) => /* @__PURE__ */ a3("text", { x: x5, y: y7, "font-size": size, "font-weight": weight, direction, children: text }, y7)),
-        /* @__PURE__ */ a3(CodePath, { code, layout })
+      children: labels.map(({ x: x4, y: y6, layout, code, label }) => /* @__PURE__ */ a4("g", { transform: `translate(${x4} ${y6})`, children: [
+        hasEdges && /* @__PURE__ */ a4("rect", { class: "edge", width: labelWidth, height: labelHeight, rx: 2 }),
+        layout.lines.map(({ text, x: x5, y: y7, size, weight, direction }) => /* @__PURE__ */ a4("text", { x: x5, y: y7, "font-size": size, "font-weight": weight, direction, children: text }, y7)),
+        /* @__PURE__ */ a4(CodePath, { code, layout })
       ] }, String(label.id)))
     }
   );
 }
 function CodePath({ code, layout }) {
   const { x: x4, y: y6, module } = moduleGrid(code, layout.code);
-  return /* @__PURE__ */ a3("path", { d: pathOf(code), transform: `translate(${x4} ${y6}) scale(${module})` });
+  return /* @__PURE__ */ a4("path", { d: pathOf(code), transform: `translate(${x4} ${y6}) scale(${module})` });
 }
 
 // web/src/labels/preview.tsx
@@ -6862,6 +6876,7 @@ function Preview2({ job: job3 }) {
   const isPrinting = useSignal(false);
   const written = useSignal(void 0);
   const fault = useSignal("");
+  const asked = useSignal(void 0);
   const labels = w2(() => labelsOfPage(job3, page, measure), [job3, page, measure]);
   A2(() => {
     if (!isPrinting.value) return void 0;
@@ -6892,26 +6907,24 @@ function Preview2({ job: job3 }) {
       written.value = void 0;
     }
   };
-  return /* @__PURE__ */ a3("section", { "aria-labelledby": "preview", children: [
-    /* @__PURE__ */ a3("h2", { id: "preview", children: say("labels.preview") }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3(
-        "button",
-        {
-          type: "button",
-          class: "primary",
-          onClick: () => {
-            isPrinting.value = true;
-          },
-          children: say("labels.print")
-        }
-      ),
-      /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => void save(), children: say("labels.savePdf") }),
-      /* @__PURE__ */ a3("p", { role: "status", children: written.value !== void 0 && say("labels.writing", { page: written.value + 1, pages }) })
+  const begin2 = (what) => {
+    if (what === "save") void save();
+    else isPrinting.value = true;
+  };
+  const make = (what) => {
+    if (isLoopback.value && !mayLeadHere.value) asked.value = what;
+    else begin2(what);
+  };
+  return /* @__PURE__ */ a4("section", { "aria-labelledby": "preview", children: [
+    /* @__PURE__ */ a4("h2", { id: "preview", children: say("labels.preview") }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => make("print"), children: say("labels.print") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => make("save"), children: say("labels.savePdf") }),
+      /* @__PURE__ */ a4("p", { role: "status", children: written.value !== void 0 && say("labels.writing", { page: written.value + 1, pages }) })
     ] }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    /* @__PURE__ */ a3("p", { class: "note", children: say("labels.realSize") }),
-    /* @__PURE__ */ a3("div", { class: "preview", children: /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4("p", { class: "note", children: say("labels.realSize") }),
+    /* @__PURE__ */ a4("div", { class: "preview", children: /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
@@ -6920,12 +6933,26 @@ function Preview2({ job: job3 }) {
         hasEdges: true
       }
     ) }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": page === 0, onClick: () => turnTo(page - 1), children: say("labels.previous") }),
-      /* @__PURE__ */ a3("span", { role: "status", children: say("labels.pageOf", { page: page + 1, pages }) }),
-      /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": page === pages - 1, onClick: () => turnTo(page + 1), children: say("labels.next") })
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === 0, onClick: () => turnTo(page - 1), children: say("labels.previous") }),
+      /* @__PURE__ */ a4("span", { role: "status", children: say("labels.pageOf", { page: page + 1, pages }) }),
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": page === pages - 1, onClick: () => turnTo(page + 1), children: say("labels.next") })
     ] }),
-    isPrinting.value && /* @__PURE__ */ a3("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a3(
+    asked.value !== void 0 && /* @__PURE__ */ a4(
+      AskAddress,
+      {
+        onStay: () => {
+          asked.value = void 0;
+        },
+        onGoOn: () => {
+          const what = asked.value;
+          asked.value = void 0;
+          mayLeadHere.value = true;
+          if (what !== void 0) begin2(what);
+        }
+      }
+    ),
+    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
@@ -6934,6 +6961,26 @@ function Preview2({ job: job3 }) {
       },
       i5
     )) })
+  ] });
+}
+function AskAddress({ onStay, onGoOn }) {
+  return /* @__PURE__ */ a4(Dialog, { title: say("labels.askLoopback"), onCancel: onStay, children: [
+    /* @__PURE__ */ a4("p", { children: say("labels.loopback") }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          onClick: () => {
+            onStay();
+            requestAnimationFrame(() => document.getElementById("label-base")?.focus());
+          },
+          children: say("labels.giveAddress")
+        }
+      ),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onGoOn, children: say("labels.goOn") })
+    ] })
   ] });
 }
 
@@ -6960,10 +7007,10 @@ function ReserveIds({ client }) {
       isReserving.value = false;
     }
   };
-  return /* @__PURE__ */ a3("fieldset", { children: [
-    /* @__PURE__ */ a3("legend", { children: say("labels.toComeTitle") }),
-    /* @__PURE__ */ a3("p", { class: "note", children: say("labels.toComeNote") }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { children: say("labels.toComeTitle") }),
+    /* @__PURE__ */ a4("p", { class: "note", children: say("labels.toComeNote") }),
+    /* @__PURE__ */ a4(
       "form",
       {
         class: "fields",
@@ -6973,9 +7020,9 @@ function ReserveIds({ client }) {
           if (!isReserving.value) void reserve();
         },
         children: [
-          /* @__PURE__ */ a3("div", { class: "field", children: [
-            /* @__PURE__ */ a3("label", { for: "reserve-count", children: say("view.labels") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("div", { class: "field", children: [
+            /* @__PURE__ */ a4("label", { for: "reserve-count", children: say("view.labels") }),
+            /* @__PURE__ */ a4(
               "input",
               {
                 id: "reserve-count",
@@ -6990,11 +7037,11 @@ function ReserveIds({ client }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a3("button", { type: "submit", "aria-disabled": isReserving.value, children: say("labels.reserve") })
+          /* @__PURE__ */ a4("button", { type: "submit", "aria-disabled": isReserving.value, children: say("labels.reserve") })
         ]
       }
     ),
-    /* @__PURE__ */ a3("p", { role: "alert", id: "reserve-fault", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+    /* @__PURE__ */ a4("p", { role: "alert", id: "reserve-fault", children: /* @__PURE__ */ a4(Sentence, { text: fault.value }) })
   ] });
 }
 
@@ -7003,37 +7050,37 @@ var MOST_SHOWN2 = 200;
 function LabelsView({ session: session2 }) {
   const { client, may } = session2;
   const query = w2(() => route.value.query, []);
-  return /* @__PURE__ */ a3("div", { class: "labels", children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.labels") }),
-    /* @__PURE__ */ a3("div", { class: "side-by-side", children: [
-      /* @__PURE__ */ a3("div", { children: [
-        /* @__PURE__ */ a3(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
-        may("plants:write") && /* @__PURE__ */ a3(ReserveIds, { client })
+  return /* @__PURE__ */ a4("div", { class: "labels", children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.labels") }),
+    /* @__PURE__ */ a4("div", { class: "side-by-side", children: [
+      /* @__PURE__ */ a4("div", { children: [
+        /* @__PURE__ */ a4(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
+        may("plants:write") && /* @__PURE__ */ a4(ReserveIds, { client })
       ] }),
-      /* @__PURE__ */ a3("div", { children: [
-        /* @__PURE__ */ a3(Chosen, {}),
-        /* @__PURE__ */ a3(ChooseSheet, {})
+      /* @__PURE__ */ a4("div", { children: [
+        /* @__PURE__ */ a4(Chosen, {}),
+        /* @__PURE__ */ a4(ChooseSheet, {})
       ] })
     ] }),
-    job2.value === void 0 ? /* @__PURE__ */ a3("p", { role: "status", children: [
+    job2.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
       chosen.value.length === 0 ? say("labels.chooseFirst") : "",
       chosen.value.length > 0 && faults.value.size > 0 ? say("labels.correctFirst") : ""
-    ] }) : /* @__PURE__ */ a3(Preview2, { job: job2.value })
+    ] }) : /* @__PURE__ */ a4(Preview2, { job: job2.value })
   ] });
 }
 function Chosen() {
   const labels = chosen.value;
-  return /* @__PURE__ */ a3("fieldset", { children: [
-    /* @__PURE__ */ a3("legend", { children: say("labels.chosen") }),
-    /* @__PURE__ */ a3("p", { role: "status", children: say("labels.count", { count: labels.length }) }),
-    labels.length > 0 && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("details", { children: [
-        /* @__PURE__ */ a3("summary", { children: say("labels.show") }),
-        /* @__PURE__ */ a3("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a3("li", { children: [
-          /* @__PURE__ */ a3("bdi", { children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
+  return /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { children: say("labels.chosen") }),
+    /* @__PURE__ */ a4("p", { role: "status", children: say("labels.count", { count: labels.length }) }),
+    labels.length > 0 && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("details", { children: [
+        /* @__PURE__ */ a4("summary", { children: say("labels.show") }),
+        /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
+          /* @__PURE__ */ a4("bdi", { children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
           " ",
-          /* @__PURE__ */ a3("span", { class: "count", children: String(id) }),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("span", { class: "count", children: String(id) }),
+          /* @__PURE__ */ a4(
             "button",
             {
               type: "button",
@@ -7044,9 +7091,9 @@ function Chosen() {
             }
           )
         ] }, String(id))) }),
-        labels.length > MOST_SHOWN2 && /* @__PURE__ */ a3("p", { class: "note", children: say("labels.more", { more: labels.length - MOST_SHOWN2 }) })
+        labels.length > MOST_SHOWN2 && /* @__PURE__ */ a4("p", { class: "note", children: say("labels.more", { more: labels.length - MOST_SHOWN2 }) })
       ] }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: clearChosen, children: say("labels.removeAll") })
+      /* @__PURE__ */ a4("button", { type: "button", onClick: clearChosen, children: say("labels.removeAll") })
     ] })
   ] });
 }
@@ -7079,9 +7126,8 @@ var Kept = class {
 // web/src/plants/new-plant.ts
 var NOTHING2 = { id: "", name: "", tag: "" };
 var typed = new Kept("plantstore-new-plant", NOTHING2);
-askBeforeLosing(() => typed.value.id === "" && typed.value.name === "" ? void 0 : say("plants.lossNew"), {
-  isKept: true
-});
+var isTyped = () => typed.value.id !== "" || typed.value.name !== "";
+askBeforeLosing(() => isTyped() ? say("plants.lossNew") : void 0, { isKept: true });
 async function create(client, sent, own, freeId) {
   const { name, tag, tried } = sent;
   const plantOf2 = (id) => tag === "" ? { id, name } : { id, name, tag };
@@ -7127,11 +7173,11 @@ function useTags(client) {
   return tags.value;
 }
 function TagSuggestions({ id, tags }) {
-  return /* @__PURE__ */ a3("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a3("option", { value: tag, label: tag.includes("×") ? tag.replaceAll("×", "x") : void 0 }, tag)) });
+  return /* @__PURE__ */ a4("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a4("option", { value: tag, label: tag.includes("×") ? tag.replaceAll("×", "x") : void 0 }, tag)) });
 }
 
 // web/src/plants/too-long.tsx
-var TooLong = ({ id, member, text }) => isLongerThan(text, member === "name" ? MAX_NAME : MAX_TAG) ? /* @__PURE__ */ a3("span", { id, role: "alert", children: saidTooLong(member) }) : null;
+var TooLong = ({ id, member, text }) => isLongerThan(text, member === "name" ? MAX_NAME : MAX_TAG) ? /* @__PURE__ */ a4("span", { id, role: "alert", children: saidTooLong(member) }) : null;
 
 // web/src/plants/add-plant.tsx
 function AddPlant({ client, list: list2 }) {
@@ -7184,7 +7230,7 @@ function AddPlant({ client, list: list2 }) {
     const { id, name: name2, tag } = typed.value;
     typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
   };
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "form",
     {
       class: "fields add",
@@ -7194,9 +7240,9 @@ function AddPlant({ client, list: list2 }) {
         if (!isSaving.value) void add2();
       },
       children: [
-        /* @__PURE__ */ a3("div", { class: "field", children: [
-          /* @__PURE__ */ a3("label", { for: "new-id", children: say("plants.id") }),
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "new-id", children: say("plants.id") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "new-id",
@@ -7208,11 +7254,11 @@ function AddPlant({ client, list: list2 }) {
               onInput: field("id")
             }
           ),
-          /* @__PURE__ */ a3("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? say("plants.emptyIdNext") : say("plants.emptyId", { id: proposed.value }) })
+          /* @__PURE__ */ a4("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? say("plants.emptyIdNext") : say("plants.emptyId", { id: proposed.value }) })
         ] }),
-        /* @__PURE__ */ a3("div", { class: "field grow", children: [
-          /* @__PURE__ */ a3("label", { for: "new-name", children: say("plants.name") }),
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { class: "field grow", children: [
+          /* @__PURE__ */ a4("label", { for: "new-name", children: say("plants.name") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "new-name",
@@ -7225,11 +7271,11 @@ function AddPlant({ client, list: list2 }) {
               "aria-describedby": "new-name-fault"
             }
           ),
-          /* @__PURE__ */ a3(TooLong, { id: "new-name-fault", member: "name", text: typed.value.name })
+          /* @__PURE__ */ a4(TooLong, { id: "new-name-fault", member: "name", text: typed.value.name })
         ] }),
-        /* @__PURE__ */ a3("div", { class: "field", children: [
-          /* @__PURE__ */ a3("label", { for: "new-tag", children: say("plants.tag") }),
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "new-tag", children: say("plants.tag") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "new-tag",
@@ -7241,11 +7287,11 @@ function AddPlant({ client, list: list2 }) {
               "aria-describedby": "new-tag-fault"
             }
           ),
-          /* @__PURE__ */ a3(TooLong, { id: "new-tag-fault", member: "tag", text: typed.value.tag }),
-          /* @__PURE__ */ a3(TagSuggestions, { id: "new-tags", tags })
+          /* @__PURE__ */ a4(TooLong, { id: "new-tag-fault", member: "tag", text: typed.value.tag }),
+          /* @__PURE__ */ a4(TagSuggestions, { id: "new-tags", tags })
         ] }),
-        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
-        /* @__PURE__ */ a3(Fault, { text: fault.value })
+        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
+        /* @__PURE__ */ a4(Fault, { text: fault.value })
       ]
     }
   );
@@ -7253,9 +7299,9 @@ function AddPlant({ client, list: list2 }) {
 
 // web/src/plants/add-view.tsx
 function AddView({ session: session2 }) {
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("plants.addTitle") }),
-    /* @__PURE__ */ a3(AddPlant, { client: session2.client, list: void 0 })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("plants.addTitle") }),
+    /* @__PURE__ */ a4(AddPlant, { client: session2.client, list: void 0 })
   ] });
 }
 
@@ -7485,28 +7531,28 @@ function set(key, part) {
 }
 function DoneActions({ client, list: list2 }) {
   if (actions.value.length === 0) return null;
-  return /* @__PURE__ */ a3("details", { class: "undo", onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a3("summary", { children: say("plants.undo") }),
-    /* @__PURE__ */ a3("div", { class: "panel", children: /* @__PURE__ */ a3("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a3("li", { children: [
-      /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("bdi", { children: text }) }),
-      changes.length > 0 ? /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a3("p", { class: "note", children: say("bulk.undone") }),
-      /* @__PURE__ */ a3(Conflicts, { conflicts })
+  return /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: text }) }),
+      changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
+      /* @__PURE__ */ a4(Conflicts, { conflicts })
     ] }, key)) }) })
   ] });
 }
 var MOST_SHOWN3 = 100;
 function Conflicts({ conflicts }) {
   if (conflicts.length === 0) return null;
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
-    /* @__PURE__ */ a3("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN3).map(({ plant, why }) => /* @__PURE__ */ a3("li", { children: [
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
+    /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN3).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
       String(plant.id),
       " ",
-      /* @__PURE__ */ a3("bdi", { children: plant.name }),
+      /* @__PURE__ */ a4("bdi", { children: plant.name }),
       ". ",
-      /* @__PURE__ */ a3(Sentence, { text: why })
+      /* @__PURE__ */ a4(Sentence, { text: why })
     ] }, String(plant.id))) }),
-    conflicts.length > MOST_SHOWN3 && /* @__PURE__ */ a3("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN3 }) })
+    conflicts.length > MOST_SHOWN3 && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN3 }) })
   ] });
 }
 
@@ -7784,20 +7830,20 @@ function DuplicatesView({ session: { client, may } }) {
   const again = () => {
     tries.value += 1;
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("duplicates.title") }),
-    /* @__PURE__ */ a3("p", { class: "note", children: [
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("duplicates.title") }),
+    /* @__PURE__ */ a4("p", { class: "note", children: [
       say("duplicates.note"),
       " ",
-      /* @__PURE__ */ a3("a", { href: linkTo("plants"), children: say("duplicates.back") })
+      /* @__PURE__ */ a4("a", { href: linkTo("plants"), children: say("duplicates.back") })
     ] }),
-    /* @__PURE__ */ a3("p", { role: "status", children: [
+    /* @__PURE__ */ a4("p", { role: "status", children: [
       read.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read.value) }),
       read.value === void 0 && groups.value.length === 0 && fault.value === "" && say("duplicates.none"),
       isFull.value && say("duplicates.first", { most: MOST_GROUPS })
     ] }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    groups.value.map((group) => /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    groups.value.map((group) => /* @__PURE__ */ a4(
       Duplicates,
       {
         client,
@@ -7807,7 +7853,7 @@ function DuplicatesView({ session: { client, may } }) {
       },
       String(group.plants[0]?.id)
     )),
-    read.value === void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: again, children: say("duplicates.again") })
+    read.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
   ] });
 }
 async function* groupsOf(client, onRead, signal2) {
@@ -7855,10 +7901,10 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
     isWorking.value = false;
   };
   const shown6 = group.plants.slice(0, MOST_PLANTS);
-  return /* @__PURE__ */ a3("fieldset", { class: "duplicates", disabled: isDone.value, children: [
-    /* @__PURE__ */ a3("legend", { children: /* @__PURE__ */ a3("bdi", { children: group.name }) }),
-    shown6.map((plant) => /* @__PURE__ */ a3("label", { class: "check", children: [
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
+    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { children: group.name }) }),
+    shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
         "input",
         {
           type: "radio",
@@ -7869,17 +7915,17 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
           }
         }
       ),
-      /* @__PURE__ */ a3("span", { class: "count", children: String(plant.id) }),
+      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) }),
       " ",
-      /* @__PURE__ */ a3("bdi", { children: plant.name }),
+      /* @__PURE__ */ a4("bdi", { children: plant.name }),
       " ",
-      /* @__PURE__ */ a3("bdi", { class: "note", children: plant.tag })
+      /* @__PURE__ */ a4("bdi", { class: "note", children: plant.tag })
     ] }, String(plant.id))),
-    group.plants.length > shown6.length && /* @__PURE__ */ a3("p", { class: "note", children: say("duplicates.more", { plants: plantsIn(group.plants.length - shown6.length) }) }),
-    mayWrite && !isDone.value && /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isWorking.value, onClick: () => void run(), children: isWorking.value ? say("duplicates.deleting") : say("duplicates.keep", { id: String(kept4.value?.id), plants: plantsIn(others.length) }) }),
-    /* @__PURE__ */ a3("p", { role: "status", children: isDone.value && say("duplicates.kept", { id: String(kept4.value?.id) }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value }),
-    /* @__PURE__ */ a3(Conflicts, { conflicts: conflicts.value })
+    group.plants.length > shown6.length && /* @__PURE__ */ a4("p", { class: "note", children: say("duplicates.more", { plants: plantsIn(group.plants.length - shown6.length) }) }),
+    mayWrite && !isDone.value && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWorking.value, onClick: () => void run(), children: isWorking.value ? say("duplicates.deleting") : say("duplicates.keep", { id: String(kept4.value?.id), plants: plantsIn(others.length) }) }),
+    /* @__PURE__ */ a4("p", { role: "status", children: isDone.value && say("duplicates.kept", { id: String(kept4.value?.id) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value })
   ] });
 }
 
@@ -7929,9 +7975,9 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
     onClose();
     go("labels");
   };
-  return /* @__PURE__ */ a3(Dialog, { title: say("copies.title", { id: plant.id }), onCancel: onClose, children: [
-    /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("bdi", { children: plant.name }) }),
-    added.value === void 0 ? /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(Dialog, { title: say("copies.title", { id: plant.id }), onCancel: onClose, children: [
+    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: plant.name }) }),
+    added.value === void 0 ? /* @__PURE__ */ a4(
       "form",
       {
         onSubmit: (event) => {
@@ -7939,9 +7985,9 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
           void run();
         },
         children: [
-          /* @__PURE__ */ a3("div", { class: "field", children: [
-            /* @__PURE__ */ a3("label", { for: "copies", children: say("copies.count") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("div", { class: "field", children: [
+            /* @__PURE__ */ a4("label", { for: "copies", children: say("copies.count") }),
+            /* @__PURE__ */ a4(
               "input",
               {
                 id: "copies",
@@ -7955,20 +8001,20 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a3("p", { class: "note", children: say("copies.note", { most: MOST_LABELS }) }),
-          fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: sayWith("copies.notAll", { why: /* @__PURE__ */ a3(Sentence, { text: fault.value }) }) }),
-          /* @__PURE__ */ a3("div", { class: "fields", children: [
-            /* @__PURE__ */ a3("button", { type: "button", onClick: onClose, children: say("plants.cancel") }),
-            /* @__PURE__ */ a3("button", { type: "submit", class: "primary", disabled: !isReady2, "aria-disabled": isAdding.value, children: isAdding.value ? say("plants.adding") : say("copies.add", { plants: plantsIn(wanted2) }) })
+          /* @__PURE__ */ a4("p", { class: "note", children: say("copies.note", { most: MOST_LABELS }) }),
+          fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("copies.notAll", { why: /* @__PURE__ */ a4(Sentence, { text: fault.value }) }) }),
+          /* @__PURE__ */ a4("div", { class: "fields", children: [
+            /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("plants.cancel") }),
+            /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: !isReady2, "aria-disabled": isAdding.value, children: isAdding.value ? say("plants.adding") : say("copies.add", { plants: plantsIn(wanted2) }) })
           ] })
         ]
       }
-    ) : /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("p", { role: "status", children: first === void 0 || last5 === void 0 ? say("copies.done", { plants: plantsIn(0) }) : say("copies.doneIds", { plants: plantsIn(added.value.length), first, last: last5 }) }),
-      /* @__PURE__ */ a3(Conflicts, { conflicts: conflicts.value }),
-      /* @__PURE__ */ a3("div", { class: "fields", children: [
-        /* @__PURE__ */ a3("button", { type: "button", onClick: onClose, children: say("bulk.close") }),
-        /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: print, children: say("copies.print") })
+    ) : /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("p", { role: "status", children: first === void 0 || last5 === void 0 ? say("copies.done", { plants: plantsIn(0) }) : say("copies.doneIds", { plants: plantsIn(added.value.length), first, last: last5 }) }),
+      /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
+      /* @__PURE__ */ a4("div", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("bulk.close") }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: print, children: say("copies.print") })
       ] })
     ] })
   ] });
@@ -8094,9 +8140,10 @@ var PlantChanges = class {
 // web/src/plants/enter-plant.tsx
 var NOTHING3 = { name: "", tag: "" };
 var typed2 = new Kept("plantstore-entered-plants", {});
+var entered = O(() => Object.keys(typed2.value));
 askBeforeLosing(
   () => {
-    const ids = Object.keys(typed2.value);
+    const ids = entered.value;
     return ids.length === 0 ? void 0 : say("plants.lossEntered", { ids: ids.join(", ") });
   },
   { isKept: true }
@@ -8131,7 +8178,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
       isSaving.value = false;
     }
   };
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "form",
     {
       class: "fields",
@@ -8141,10 +8188,10 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
         if (!isSaving.value) void enter2();
       },
       children: [
-        /* @__PURE__ */ a3("p", { children: say("plants.enter") }),
-        /* @__PURE__ */ a3("div", { class: "field grow", children: [
-          /* @__PURE__ */ a3("label", { for: "plant-name", children: say("plants.name") }),
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("p", { children: say("plants.enter") }),
+        /* @__PURE__ */ a4("div", { class: "field grow", children: [
+          /* @__PURE__ */ a4("label", { for: "plant-name", children: say("plants.name") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "plant-name",
@@ -8157,11 +8204,11 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               "aria-describedby": "plant-name-fault"
             }
           ),
-          /* @__PURE__ */ a3(TooLong, { id: "plant-name-fault", member: "name", text: name })
+          /* @__PURE__ */ a4(TooLong, { id: "plant-name-fault", member: "name", text: name })
         ] }),
-        /* @__PURE__ */ a3("div", { class: "field", children: [
-          /* @__PURE__ */ a3("label", { for: "plant-tag", children: say("plants.tag") }),
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "plant-tag", children: say("plants.tag") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "plant-tag",
@@ -8172,10 +8219,10 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               "aria-describedby": "plant-tag-fault"
             }
           ),
-          /* @__PURE__ */ a3(TooLong, { id: "plant-tag-fault", member: "tag", text: tag })
+          /* @__PURE__ */ a4(TooLong, { id: "plant-tag-fault", member: "tag", text: tag })
         ] }),
-        /* @__PURE__ */ a3("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
-        /* @__PURE__ */ a3(Fault, { text: fault.value })
+        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
+        /* @__PURE__ */ a4(Fault, { text: fault.value })
       ]
     }
   );
@@ -8222,20 +8269,20 @@ function History({ client, id, state, mayWrite, onRestored }) {
     }
   };
   if (!isKept2.value) return null;
-  return /* @__PURE__ */ a3("section", { class: "history", "aria-label": say("history.title"), children: [
-    /* @__PURE__ */ a3("h2", { children: say("history.title") }),
-    entries.value.length === 0 && fault.value === "" && /* @__PURE__ */ a3("p", { class: "note", children: say("history.none") }),
-    /* @__PURE__ */ a3("ol", { children: entries.value.map(({ position, type, time: at2, plant, before, token }) => /* @__PURE__ */ a3("li", { children: [
-      /* @__PURE__ */ a3("p", { children: [
+  return /* @__PURE__ */ a4("section", { class: "history", "aria-label": say("history.title"), children: [
+    /* @__PURE__ */ a4("h2", { children: say("history.title") }),
+    entries.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("history.none") }),
+    /* @__PURE__ */ a4("ol", { children: entries.value.map(({ position, type, time: at2, plant, before, token }) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("p", { children: [
         say(DONE[type]),
         " ",
-        /* @__PURE__ */ a3("time", { dateTime: at2, children: timeOf(at2, "medium") }),
+        /* @__PURE__ */ a4("time", { dateTime: at2, children: timeOf(at2, "medium") }),
         " ",
-        /* @__PURE__ */ a3("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a3("bdi", { children: token }) }) })
+        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { children: actorOf(token) }) }) })
       ] }),
-      before !== void 0 && /* @__PURE__ */ a3(State, { plant: before, isOld: plant !== void 0 }),
-      plant !== void 0 && /* @__PURE__ */ a3(State, { plant, isOld: false }),
-      mayWrite && before !== void 0 && /* @__PURE__ */ a3(
+      before !== void 0 && /* @__PURE__ */ a4(State, { plant: before, isOld: plant !== void 0 }),
+      plant !== void 0 && /* @__PURE__ */ a4(State, { plant, isOld: false }),
+      mayWrite && before !== void 0 && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -8246,19 +8293,19 @@ function History({ client, id, state, mayWrite, onRestored }) {
         }
       )
     ] }, position)) }),
-    next.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(next.value), children: say("history.earlier") }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() })
+    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: say("history.earlier") }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() })
   ] });
 }
 function State({ plant, isOld }) {
-  const texts = /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("bdi", { children: plant.name }),
-    plant.tag !== void 0 && /* @__PURE__ */ a3($, { children: [
+  const texts = /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("bdi", { children: plant.name }),
+    plant.tag !== void 0 && /* @__PURE__ */ a4($, { children: [
       ", ",
-      /* @__PURE__ */ a3("bdi", { children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
+      /* @__PURE__ */ a4("bdi", { children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
     ] })
   ] });
-  return /* @__PURE__ */ a3("p", { class: "state", children: isOld ? /* @__PURE__ */ a3("del", { children: texts }) : texts });
+  return /* @__PURE__ */ a4("p", { class: "state", children: isOld ? /* @__PURE__ */ a4("del", { children: texts }) : texts });
 }
 async function bringBack(client, { id, name, tag }) {
   const plant = tag === void 0 ? { name } : { name, tag };
@@ -8357,7 +8404,7 @@ var PATHS = {
   tools: "M4 6h8.2a3 3 0 0 1 5.6 0H20v2h-2.2a3 3 0 0 1-5.6 0H4zm11 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2zM4 16h2.2a3 3 0 0 1 5.6 0H20v2h-8.2a3 3 0 0 1-5.6 0H4zm5 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2z"
 };
 function Icon({ name }) {
-  return /* @__PURE__ */ a3("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", children: /* @__PURE__ */ a3("path", { d: PATHS[name] }) });
+  return /* @__PURE__ */ a4("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
 }
 
 // web/src/plants/conflict-dialog.tsx
@@ -8367,18 +8414,18 @@ function ConflictDialog({ draft, theirs, changes }) {
     changeDraft(base.id, { theirs: void 0, base });
     focusEditor(id);
   };
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     Dialog,
     {
       title: say(theirs === null ? "plants.conflictDeleted" : "plants.conflictChanged", { id }),
       onCancel: () => goOn(draft.base),
       children: [
-        /* @__PURE__ */ a3("div", { class: "versions", children: [
-          theirs !== null && /* @__PURE__ */ a3(Version, { title: say("plants.storedNow"), plant: theirs.plant, base: draft.base }),
-          /* @__PURE__ */ a3(Version, { title: say("plants.yours"), plant: wanted(draft), base: draft.base })
+        /* @__PURE__ */ a4("div", { class: "versions", children: [
+          theirs !== null && /* @__PURE__ */ a4(Version, { title: say("plants.storedNow"), plant: theirs.plant, base: draft.base }),
+          /* @__PURE__ */ a4(Version, { title: say("plants.yours"), plant: wanted(draft), base: draft.base })
         ] }),
-        /* @__PURE__ */ a3("div", { class: "fields", children: [
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { class: "fields", children: [
+          /* @__PURE__ */ a4(
             "button",
             {
               type: "button",
@@ -8389,7 +8436,7 @@ function ConflictDialog({ draft, theirs, changes }) {
               children: say(theirs === null ? "plants.leaveDeleted" : "plants.keepStored")
             }
           ),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4(
             "button",
             {
               type: "button",
@@ -8401,26 +8448,26 @@ function ConflictDialog({ draft, theirs, changes }) {
               children: say(theirs === null ? "plants.addMine" : "plants.saveMine")
             }
           ),
-          theirs !== null && /* @__PURE__ */ a3("button", { type: "button", onClick: () => goOn(theirs.plant), children: say("plants.goOnEditing") })
+          theirs !== null && /* @__PURE__ */ a4("button", { type: "button", onClick: () => goOn(theirs.plant), children: say("plants.goOnEditing") })
         ] })
       ]
     }
   );
 }
 function Version({ title, plant, base }) {
-  return /* @__PURE__ */ a3("section", { "aria-label": title, children: [
-    /* @__PURE__ */ a3("h3", { children: title }),
-    /* @__PURE__ */ a3("dl", { children: [
-      /* @__PURE__ */ a3(Member, { title: say("plants.name"), text: plant.name, before: base.name }),
-      /* @__PURE__ */ a3(Member, { title: say("plants.tag"), text: plant.tag, before: base.tag })
+  return /* @__PURE__ */ a4("section", { "aria-label": title, children: [
+    /* @__PURE__ */ a4("h3", { children: title }),
+    /* @__PURE__ */ a4("dl", { children: [
+      /* @__PURE__ */ a4(Member, { title: say("plants.name"), text: plant.name, before: base.name }),
+      /* @__PURE__ */ a4(Member, { title: say("plants.tag"), text: plant.tag, before: base.tag })
     ] })
   ] });
 }
 function Member({ title, text, before }) {
   const Mark = text === before ? "span" : "mark";
-  return /* @__PURE__ */ a3("div", { children: [
-    /* @__PURE__ */ a3("dt", { children: title }),
-    /* @__PURE__ */ a3("dd", { dir: "auto", children: text === void 0 ? /* @__PURE__ */ a3("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a3(Mark, { children: text }) })
+  return /* @__PURE__ */ a4("div", { children: [
+    /* @__PURE__ */ a4("dt", { children: title }),
+    /* @__PURE__ */ a4("dd", { dir: "auto", children: text === void 0 ? /* @__PURE__ */ a4("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a4(Mark, { children: text }) })
   ] });
 }
 
@@ -8443,10 +8490,10 @@ function RowEditor({ draft, changes }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("span", { role: "gridcell", class: "id", children: id }),
-    /* @__PURE__ */ a3("span", { role: "gridcell", class: "name", onKeyDown, children: [
-      /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: id }),
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", onKeyDown, children: [
+      /* @__PURE__ */ a4(
         TextField,
         {
           label: say("plants.nameOf", { id }),
@@ -8454,11 +8501,11 @@ function RowEditor({ draft, changes }) {
           onInput: (text) => changeDraft(base.id, { name: text })
         }
       ),
-      /* @__PURE__ */ a3(TooLong, { member: "name", text: name }),
-      fault !== "" && /* @__PURE__ */ a3("span", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault }) })
+      /* @__PURE__ */ a4(TooLong, { member: "name", text: name }),
+      fault !== "" && /* @__PURE__ */ a4("span", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: fault }) })
     ] }),
-    /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", onKeyDown, children: [
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", onKeyDown, children: [
+      /* @__PURE__ */ a4(
         TextField,
         {
           label: say("plants.tagOf", { id }),
@@ -8466,12 +8513,12 @@ function RowEditor({ draft, changes }) {
           onInput: (text) => changeDraft(base.id, { tag: text })
         }
       ),
-      /* @__PURE__ */ a3(TooLong, { member: "tag", text: tag })
+      /* @__PURE__ */ a4(TooLong, { member: "tag", text: tag })
     ] }),
-    /* @__PURE__ */ a3("span", { role: "gridcell", class: "actions", onKeyDown, children: [
-      /* @__PURE__ */ a3("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: say(isSaving ? "plants.saving" : "plants.save") }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: leave, children: say("plants.cancel") }),
-      theirs !== void 0 && /* @__PURE__ */ a3(ConflictDialog, { draft, theirs, changes })
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", onKeyDown, children: [
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: say(isSaving ? "plants.saving" : "plants.save") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: leave, children: say("plants.cancel") }),
+      theirs !== void 0 && /* @__PURE__ */ a4(ConflictDialog, { draft, theirs, changes })
     ] })
   ] });
 }
@@ -8498,7 +8545,7 @@ function TextField({ label, value, onInput }) {
       });
     };
   }, [label]);
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "textarea",
     {
       ref: place2,
@@ -8535,7 +8582,7 @@ function PlantRow(props) {
     else return;
     event.preventDefault();
   };
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "div",
     {
       ref: place2,
@@ -8547,8 +8594,8 @@ function PlantRow(props) {
       tabIndex: isReachable ? 0 : -1,
       onFocusIn: () => onFocus(plant.id),
       onKeyDown,
-      children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a3(RowEditor, { draft, changes }) : /* @__PURE__ */ a3($, { children: [
-        onSelect !== void 0 && /* @__PURE__ */ a3("span", { role: "gridcell", class: "select", children: /* @__PURE__ */ a3("label", { children: /* @__PURE__ */ a3(
+      children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a4(RowEditor, { draft, changes }) : /* @__PURE__ */ a4($, { children: [
+        onSelect !== void 0 && /* @__PURE__ */ a4("span", { role: "gridcell", class: "select", children: /* @__PURE__ */ a4("label", { children: /* @__PURE__ */ a4(
           "input",
           {
             type: "checkbox",
@@ -8559,11 +8606,11 @@ function PlantRow(props) {
             onClick: (event) => onSelect(plant, event.shiftKey)
           }
         ) }) }),
-        /* @__PURE__ */ a3("span", { role: "gridcell", class: "id", children: onSelect === void 0 ? id : /* @__PURE__ */ a3("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
-        /* @__PURE__ */ a3("span", { role: "gridcell", class: "name", dir: "auto", children: plant.name }),
-        /* @__PURE__ */ a3("span", { role: "gridcell", class: "tag", dir: "auto", children: plant.tag }),
-        /* @__PURE__ */ a3("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a3($, { children: [
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: onSelect === void 0 ? id : /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", children: plant.name }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", dir: "auto", children: plant.tag }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4(
             "button",
             {
               type: "button",
@@ -8571,13 +8618,13 @@ function PlantRow(props) {
               tabIndex: isReachable ? 0 : -1,
               onClick: edit,
               children: [
-                /* @__PURE__ */ a3(Icon, { name: "edit" }),
+                /* @__PURE__ */ a4(Icon, { name: "edit" }),
                 " ",
-                /* @__PURE__ */ a3("span", { class: "word", children: say("plants.edit") })
+                /* @__PURE__ */ a4("span", { class: "word", children: say("plants.edit") })
               ]
             }
           ),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4(
             "button",
             {
               type: "button",
@@ -8597,10 +8644,10 @@ function PlantRow(props) {
 // web/src/plants/plant-view.tsx
 function PlantView({ session: session2 }) {
   const id = idIn(route.value.query.get("id") ?? "");
-  if (id === null) return /* @__PURE__ */ a3("p", { role: "alert", children: say("plant.badId") });
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("plant.title", { id }) }),
-    /* @__PURE__ */ a3(OnePlant, { session: session2, id }, String(id))
+  if (id === null) return /* @__PURE__ */ a4("p", { role: "alert", children: say("plant.badId") });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("plant.title", { id }) }),
+    /* @__PURE__ */ a4(OnePlant, { session: session2, id }, String(id))
   ] });
 }
 function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
@@ -8629,9 +8676,9 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
   }, [client, list2, tries.value]);
   A2(() => follow(client, list2, own.id), [client, list2]);
   const plants2 = list2.chunks.value.flatMap((chunk) => chunk.plants);
-  return /* @__PURE__ */ a3($, { children: [
-    outcome.value === "reading" && /* @__PURE__ */ a3("p", { role: "status", children: say("plant.reading") }),
-    outcome.value === "failed" && /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    outcome.value === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.reading") }),
+    outcome.value === "failed" && /* @__PURE__ */ a4(
       Fault,
       {
         text: fault.value,
@@ -8640,7 +8687,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
         }
       }
     ),
-    outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a3(
+    outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a4(
       EnterPlant,
       {
         client,
@@ -8650,9 +8697,9 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
           tries.value += 1;
         }
       }
-    ) : /* @__PURE__ */ a3("p", { children: say("plant.absent") })),
-    outcome.value === "there" && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("div", { role: "grid", class: "plants one", "aria-label": say("plant.title", { id }), children: plants2.map((plant) => /* @__PURE__ */ a3(
+    ) : /* @__PURE__ */ a4("p", { children: say("plant.absent") })),
+    outcome.value === "there" && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("div", { role: "grid", class: "plants one", "aria-label": say("plant.title", { id }), children: plants2.map((plant) => /* @__PURE__ */ a4(
         PlantRow,
         {
           plant,
@@ -8664,7 +8711,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
         },
         String(plant.id)
       )) }),
-      copied.value !== void 0 && /* @__PURE__ */ a3(
+      copied.value !== void 0 && /* @__PURE__ */ a4(
         CopiesDialog,
         {
           client,
@@ -8675,11 +8722,11 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
           }
         }
       ),
-      plants2.length === 0 && /* @__PURE__ */ a3("p", { role: "status", children: say("plant.wasDeleted") }),
-      plants2.length > 0 && /* @__PURE__ */ a3("p", { class: "fields", children: [
-        /* @__PURE__ */ a3("a", { class: "button", href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: say("plants.printLabel") }),
-        !isScanned && /* @__PURE__ */ a3("a", { class: "button", href: linkTo("scan"), children: say("scan.next") }),
-        changes !== void 0 && /* @__PURE__ */ a3(
+      plants2.length === 0 && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.wasDeleted") }),
+      plants2.length > 0 && /* @__PURE__ */ a4("p", { class: "fields", children: [
+        /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: say("plants.printLabel") }),
+        !isScanned && /* @__PURE__ */ a4("a", { class: "button", href: linkTo("scan"), children: say("scan.next") }),
+        changes !== void 0 && /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -8691,7 +8738,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
         )
       ] })
     ] }),
-    (outcome.value === "there" || outcome.value === "absent") && /* @__PURE__ */ a3(
+    (outcome.value === "there" || outcome.value === "absent") && /* @__PURE__ */ a4(
       History,
       {
         client,
@@ -8983,10 +9030,10 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
     onClose(isChanged2.current ? input.value : void 0);
   };
   const now = step.value;
-  return /* @__PURE__ */ a3(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
-    now.kind === "reading" && /* @__PURE__ */ a3("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
-    now.kind === "unread" && /* @__PURE__ */ a3(Fault, { text: now.fault, onRetry: () => void read() }),
-    now.kind === "asking" && /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
+    now.kind === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
+    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => void read() }),
+    now.kind === "asking" && /* @__PURE__ */ a4(
       "form",
       {
         onSubmit: (event) => {
@@ -8994,7 +9041,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
           if (changes.value.length > 0) void run(changes.value);
         },
         children: [
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4(
             Question,
             {
               client,
@@ -9007,10 +9054,10 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
               }
             }
           ),
-          /* @__PURE__ */ a3(Preview3, { kind, plants: now.plants, changes: changes.value, isReady: isReady(kind, input.value) }),
-          /* @__PURE__ */ a3("div", { class: "fields", children: [
-            /* @__PURE__ */ a3("button", { type: "button", onClick: close, children: say("plants.cancel") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4(Preview3, { kind, plants: now.plants, changes: changes.value, isReady: isReady(kind, input.value) }),
+          /* @__PURE__ */ a4("div", { class: "fields", children: [
+            /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }),
+            /* @__PURE__ */ a4(
               "button",
               {
                 type: "submit",
@@ -9025,24 +9072,24 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
         ]
       }
     ),
-    now.kind === "working" && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("p", { role: "status", children: say("bulk.working", { count: now.done, of: now.of }) }),
-      /* @__PURE__ */ a3("progress", { "aria-label": say(TITLES[kind]), max: now.of, value: now.done }),
-      /* @__PURE__ */ a3("div", { class: "fields", children: /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }) })
+    now.kind === "working" && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("p", { role: "status", children: say("bulk.working", { count: now.done, of: now.of }) }),
+      /* @__PURE__ */ a4("progress", { "aria-label": say(TITLES[kind]), max: now.of, value: now.done }),
+      /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }) })
     ] }),
-    now.kind === "over" && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("p", { role: "status", children: sentenceOf(kind, input.value, now.changed) }),
-      /* @__PURE__ */ a3(Conflicts, { conflicts: now.outcome.conflicts }),
-      now.outcome.left.length > 0 && /* @__PURE__ */ a3("p", { role: "alert", children: sayWith("bulk.left", {
+    now.kind === "over" && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("p", { role: "status", children: sentenceOf(kind, input.value, now.changed) }),
+      /* @__PURE__ */ a4(Conflicts, { conflicts: now.outcome.conflicts }),
+      now.outcome.left.length > 0 && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("bulk.left", {
         plants: plantsIn(now.outcome.left.length),
-        why: /* @__PURE__ */ a3(Sentence, { text: now.outcome.fault })
+        why: /* @__PURE__ */ a4(Sentence, { text: now.outcome.fault })
       }) }),
-      /* @__PURE__ */ a3("div", { class: "fields", children: [
-        now.outcome.left.length > 0 && /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void run(now.outcome.left), children: say("import.goOn") }),
-        /* @__PURE__ */ a3("button", { type: "button", onClick: close, children: say("bulk.close") })
+      /* @__PURE__ */ a4("div", { class: "fields", children: [
+        now.outcome.left.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void run(now.outcome.left), children: say("import.goOn") }),
+        /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("bulk.close") })
       ] })
     ] }),
-    (now.kind === "reading" || now.kind === "unread") && /* @__PURE__ */ a3("div", { class: "fields", children: /* @__PURE__ */ a3("button", { type: "button", onClick: close, children: say("plants.cancel") }) })
+    (now.kind === "reading" || now.kind === "unread") && /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }) })
   ] });
 }
 function Question({ client, kind, from, count, input, onInput }) {
@@ -9050,9 +9097,9 @@ function Question({ client, kind, from, count, input, onInput }) {
   const tags = useTags(needsTag ? client : void 0);
   const tag = input.tag.trim();
   const other = kind === "rename-tag" && tag !== from ? tags.find((each) => each.tag === tag) : void 0;
-  const field = (id, label, value, part) => /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: id, children: label }),
-    /* @__PURE__ */ a3(
+  const field = (id, label, value, part) => /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: id, children: label }),
+    /* @__PURE__ */ a4(
       "input",
       {
         id,
@@ -9064,17 +9111,17 @@ function Question({ client, kind, from, count, input, onInput }) {
         "aria-describedby": `${id}-fault`
       }
     ),
-    id === "bulk-tag" && /* @__PURE__ */ a3(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
+    id === "bulk-tag" && /* @__PURE__ */ a4(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
   ] });
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", { count, tag: /* @__PURE__ */ a3("bdi", { children: from === "" ? say("plants.emptyTag") : from }) }) }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", { count, tag: /* @__PURE__ */ a4("bdi", { children: from === "" ? say("plants.emptyTag") : from }) }) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
       needsTag && field("bulk-tag", say(kind === "tag" ? "plants.tag" : "bulk.newTag"), input.tag, (tag2) => ({ tag: tag2 })),
-      kind === "replace" && /* @__PURE__ */ a3($, { children: [
+      kind === "replace" && /* @__PURE__ */ a4($, { children: [
         field("bulk-find", say("bulk.find"), input.find, (find) => ({ find })),
         field("bulk-put", say("bulk.put"), input.put, (put) => ({ put })),
-        /* @__PURE__ */ a3("label", { class: "check", children: [
-          /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("label", { class: "check", children: [
+          /* @__PURE__ */ a4(
             "input",
             {
               type: "checkbox",
@@ -9086,23 +9133,23 @@ function Question({ client, kind, from, count, input, onInput }) {
         ] })
       ] })
     ] }),
-    /* @__PURE__ */ a3(TagSuggestions, { id: "bulk-tags", tags }),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a3("bdi", { children: tag }), plants: plantsIn(other.plants) }) })
+    /* @__PURE__ */ a4(TagSuggestions, { id: "bulk-tags", tags }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a4("bdi", { children: tag }), plants: plantsIn(other.plants) }) })
   ] });
 }
 function Preview3({ kind, plants: plants2, changes, isReady: isReady2 }) {
   if (!isReady2) return null;
   const same = plants2.length - changes.length;
-  return /* @__PURE__ */ a3("div", { role: "status", children: [
-    (kind === "replace" || kind === "delete") && /* @__PURE__ */ a3("ul", { class: "samples", children: [
-      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a3("li", { children: after === void 0 ? /* @__PURE__ */ a3("bdi", { children: before?.name }) : /* @__PURE__ */ a3($, { children: [
-        /* @__PURE__ */ a3("del", { children: /* @__PURE__ */ a3("bdi", { children: before?.name }) }),
+  return /* @__PURE__ */ a4("div", { role: "status", children: [
+    (kind === "replace" || kind === "delete") && /* @__PURE__ */ a4("ul", { class: "samples", children: [
+      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a4("li", { children: after === void 0 ? /* @__PURE__ */ a4("bdi", { children: before?.name }) : /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("del", { children: /* @__PURE__ */ a4("bdi", { children: before?.name }) }),
         " ",
-        /* @__PURE__ */ a3("ins", { children: /* @__PURE__ */ a3("bdi", { children: after.name }) })
+        /* @__PURE__ */ a4("ins", { children: /* @__PURE__ */ a4("bdi", { children: after.name }) })
       ] }) }, String(before?.id))),
-      changes.length > SHOWN3 && /* @__PURE__ */ a3("li", { class: "note", children: say("bulk.andMore", { plants: plantsIn(changes.length - SHOWN3) }) })
+      changes.length > SHOWN3 && /* @__PURE__ */ a4("li", { class: "note", children: say("bulk.andMore", { plants: plantsIn(changes.length - SHOWN3) }) })
     ] }),
-    same > 0 && /* @__PURE__ */ a3("p", { class: "note", children: say("bulk.same", { count: same }) })
+    same > 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.same", { count: same }) })
   ] });
 }
 function sentenceOf(kind, { tag, find, put }, count) {
@@ -9155,22 +9202,22 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
   const { value: left2 } = selection.left;
   const isShown = list2.shows(filter);
   const elsewhere = selection.countOutside(shown6.value);
-  return /* @__PURE__ */ a3("section", { class: "selection", "aria-label": say("bulk.selectedTitle"), children: [
-    /* @__PURE__ */ a3("p", { role: "status", children: [
+  return /* @__PURE__ */ a4("section", { class: "selection", "aria-label": say("bulk.selectedTitle"), children: [
+    /* @__PURE__ */ a4("p", { role: "status", children: [
       count !== void 0 ? say("bulk.selected", { count }) : left2 > 0 ? say("bulk.allExcept", { plants: plantsIn(left2) }) : say("bulk.allThatMatch"),
-      elsewhere > 0 && /* @__PURE__ */ a3($, { children: [
+      elsewhere > 0 && /* @__PURE__ */ a4($, { children: [
         " ",
         say("bulk.elsewhere", { count: elsewhere })
       ] })
     ] }),
-    /* @__PURE__ */ a3("div", { class: "tools", children: [
-      mayWrite && BUTTONS.map(([kind, label]) => /* @__PURE__ */ a3("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
-      mayWrite && count === 1 && /* @__PURE__ */ a3("button", { type: "button", onClick: copy, children: say("plants.another") }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: print, children: say("bulk.print") }),
-      count !== void 0 && /* @__PURE__ */ a3("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
+    /* @__PURE__ */ a4("div", { class: "tools", children: [
+      mayWrite && BUTTONS.map(([kind, label]) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
+      mayWrite && count === 1 && /* @__PURE__ */ a4("button", { type: "button", onClick: copy, children: say("plants.another") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: print, children: say("bulk.print") }),
+      count !== void 0 && /* @__PURE__ */ a4("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
     ] }),
-    /* @__PURE__ */ a3("button", { type: "button", class: "quiet", onClick: () => selection.clear(), children: say("bulk.clear") }),
-    copied.value !== void 0 && /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => selection.clear(), children: say("bulk.clear") }),
+    copied.value !== void 0 && /* @__PURE__ */ a4(
       CopiesDialog,
       {
         client,
@@ -9181,7 +9228,7 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
         }
       }
     ),
-    asked.value !== void 0 && /* @__PURE__ */ a3(
+    asked.value !== void 0 && /* @__PURE__ */ a4(
       BulkDialog,
       {
         client,
@@ -9229,28 +9276,28 @@ function ExportPlants({ client, filter }) {
       read.value = void 0;
     }
   };
-  return /* @__PURE__ */ a3("details", { onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a3("summary", { children: say("export.title") }),
-    /* @__PURE__ */ a3("div", { class: "panel", children: [
-      /* @__PURE__ */ a3("p", { class: "note", children: [
+  return /* @__PURE__ */ a4("details", { onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("export.title") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: [
+      /* @__PURE__ */ a4("p", { class: "note", children: [
         say(isAll(filter) ? "export.all" : "export.shown"),
         " ",
         idSought(filter.q) !== null && say("export.notById")
       ] }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("csv"), children: say("export.csv") }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => void run("ndjson"), children: say("export.ndjson") }),
-      /* @__PURE__ */ a3("p", { role: "status", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("csv"), children: say("export.csv") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("ndjson"), children: say("export.ndjson") }),
+      /* @__PURE__ */ a4("p", { role: "status", children: [
         read.value !== void 0 && say("export.read", { size: megabytesOf(read.value) }),
-        /* @__PURE__ */ a3(Warning, { ...pitfalls.value })
+        /* @__PURE__ */ a4(Warning, { ...pitfalls.value })
       ] }),
-      read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
-      /* @__PURE__ */ a3(Fault, { text: fault.value })
+      read.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
+      /* @__PURE__ */ a4(Fault, { text: fault.value })
     ] })
   ] });
 }
 var NONE = { formulas: 0, longIds: 0 };
 function Warning({ formulas, longIds }) {
-  return /* @__PURE__ */ a3($, { children: [
+  return /* @__PURE__ */ a4($, { children: [
     formulas > 0 && say("export.formulas", { count: formulas }),
     " ",
     longIds > 0 && say("export.longIds", { count: longIds })
@@ -9309,20 +9356,32 @@ function Matches({ client, list: list2, filter }) {
   };
   const shown6 = list2.chunks.value.reduce((sum, { plants: plants2 }) => sum + plants2.length, 0);
   const count = isWhole ? shown6 : found.value;
-  return /* @__PURE__ */ a3("p", { class: "matches", children: [
-    /* @__PURE__ */ a3("span", { role: "status", children: [
+  return /* @__PURE__ */ a4("p", { class: "matches", children: [
+    /* @__PURE__ */ a4("span", { role: "status", children: [
       list2.state.value === "failed" && shown6 > 0 && !list2.shows(filter) && say("plants.stale"),
       counting.value !== void 0 && say("matches.counting", { plants: plantsIn(counting.value) }),
       counting.value === void 0 && count === "many" && say("matches.moreThan", { plants: plantsIn(PAGE3) }),
       counting.value === void 0 && typeof count === "number" && count > 0 && plantsIn(count)
     ] }),
-    count === "many" && counting.value === void 0 && /* @__PURE__ */ a3("button", { type: "button", class: "quiet", onClick: () => void countAll(), children: say("matches.count") }),
-    fault.value !== "" && /* @__PURE__ */ a3("span", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: fault.value }) })
+    count === "many" && counting.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => void countAll(), children: say("matches.count") }),
+    fault.value !== "" && /* @__PURE__ */ a4("span", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: fault.value }) })
   ] });
 }
 
 // web/src/plants/near.ts
 var isNear = (entries) => entries.at(-1)?.isIntersecting ?? false;
+
+// web/src/plants/not-added.tsx
+function NotAdded({ view, except }) {
+  const ids = entered.value.filter((id) => id !== String(except));
+  if (ids.length === 0) return null;
+  return /* @__PURE__ */ a4("p", { class: "not-added", role: "status", children: [
+    say("plants.notAddedCount", { count: ids.length }),
+    ":",
+    " ",
+    ids.map((id) => /* @__PURE__ */ a4("a", { href: linkTo(view, new URLSearchParams({ id })), children: id }, id))
+  ] });
+}
 
 // web/src/plants/plant-grid.tsx
 var MARGIN2 = "1500px";
@@ -9351,7 +9410,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
       );
     else selection.toggle(plant);
   };
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "div",
     {
       role: "grid",
@@ -9362,8 +9421,8 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
       "aria-busy": list2.state.value === "searching",
       onKeyDown: moveFocus,
       children: [
-        /* @__PURE__ */ a3("div", { role: "rowgroup", class: "heads", children: /* @__PURE__ */ a3("div", { role: "row", class: "row head", "aria-rowindex": 1, children: [
-          /* @__PURE__ */ a3("span", { role: "columnheader", class: "select", children: /* @__PURE__ */ a3("label", { children: /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4("div", { role: "rowgroup", class: "heads", children: /* @__PURE__ */ a4("div", { role: "row", class: "row head", "aria-rowindex": 1, children: [
+          /* @__PURE__ */ a4("span", { role: "columnheader", class: "select", children: /* @__PURE__ */ a4("label", { children: /* @__PURE__ */ a4(
             "input",
             {
               type: "checkbox",
@@ -9377,12 +9436,12 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
               onChange: (event) => event.currentTarget.checked ? selection.selectAll(filter) : selection.clear()
             }
           ) }) }),
-          /* @__PURE__ */ a3(SortHead, { title: say("plants.id"), by: "id", sort: filter.sort, onSort }),
-          /* @__PURE__ */ a3(SortHead, { title: say("plants.name"), by: "name", sort: filter.sort, onSort }),
-          /* @__PURE__ */ a3("span", { role: "columnheader", children: say("plants.tag") }),
-          /* @__PURE__ */ a3("span", { role: "columnheader", class: "hidden", children: say("plants.actions") })
+          /* @__PURE__ */ a4(SortHead, { title: say("plants.id"), by: "id", sort: filter.sort, onSort }),
+          /* @__PURE__ */ a4(SortHead, { title: say("plants.name"), by: "name", sort: filter.sort, onSort }),
+          /* @__PURE__ */ a4("span", { role: "columnheader", children: say("plants.tag") }),
+          /* @__PURE__ */ a4("span", { role: "columnheader", class: "hidden", children: say("plants.actions") })
         ] }) }),
-        list2.chunks.value.map((chunk, i5) => /* @__PURE__ */ a3(
+        list2.chunks.value.map((chunk, i5) => /* @__PURE__ */ a4(
           Rows,
           {
             chunk,
@@ -9405,9 +9464,9 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
 var ARROWS = { ascending: "M1 10l4-6 4 6z", descending: "M1 4l4 6 4-6z", none: "M1 6l4-5 4 5zM1 8l4 5 4-5z" };
 function SortHead({ title, by, sort, onSort }) {
   const order = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
-  return /* @__PURE__ */ a3("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a3("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
+  return /* @__PURE__ */ a4("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a4("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
     title,
-    /* @__PURE__ */ a3("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a3("path", { d: ARROWS[order] }) })
+    /* @__PURE__ */ a4("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: ARROWS[order] }) })
   ] }) });
 }
 function Rows({
@@ -9436,13 +9495,13 @@ function Rows({
     return () => observer.disconnect();
   }, [height]);
   const isShown = height.value === void 0;
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "div",
     {
       ref: place2,
       role: isShown ? "rowgroup" : "presentation",
       style: isShown ? void 0 : { height: `${height.value}px` },
-      children: isShown && chunk.plants.map((plant, i5) => /* @__PURE__ */ a3(
+      children: isShown && chunk.plants.map((plant, i5) => /* @__PURE__ */ a4(
         PlantRow,
         {
           plant,
@@ -9507,10 +9566,10 @@ function SavedSearches({ filter, onChoose }) {
     return saving === "saved";
   };
   const present = queryFor(filter).toString();
-  return /* @__PURE__ */ a3("details", { ref: panel, onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a3("summary", { children: say("searches.title") }),
-    /* @__PURE__ */ a3("div", { class: "panel", children: [
-      /* @__PURE__ */ a3("ul", { class: "searches", children: savedSearches.value.map((search) => /* @__PURE__ */ a3("li", { children: renamed.value === search ? /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("details", { ref: panel, onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("searches.title") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: [
+      /* @__PURE__ */ a4("ul", { class: "searches", children: savedSearches.value.map((search) => /* @__PURE__ */ a4("li", { children: renamed.value === search ? /* @__PURE__ */ a4(
         Rename,
         {
           search,
@@ -9518,8 +9577,8 @@ function SavedSearches({ filter, onChoose }) {
             if (next === void 0 || isDone(renameSearch(search, next))) renamed.value = void 0;
           }
         }
-      ) : /* @__PURE__ */ a3($, { children: [
-        /* @__PURE__ */ a3(
+      ) : /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -9532,10 +9591,10 @@ function SavedSearches({ filter, onChoose }) {
                 panel.current.querySelector("summary")?.focus();
               }
             },
-            children: /* @__PURE__ */ a3("bdi", { children: search.name })
+            children: /* @__PURE__ */ a4("bdi", { children: search.name })
           }
         ),
-        /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -9547,7 +9606,7 @@ function SavedSearches({ filter, onChoose }) {
             children: say("tags.rename")
           }
         ),
-        /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -9565,7 +9624,7 @@ function SavedSearches({ filter, onChoose }) {
           }
         )
       ] }) }, search.name)) }),
-      isAll(filter) ? /* @__PURE__ */ a3("p", { class: "note", children: say("searches.hint") }) : /* @__PURE__ */ a3(
+      isAll(filter) ? /* @__PURE__ */ a4("p", { class: "note", children: say("searches.hint") }) : /* @__PURE__ */ a4(
         "form",
         {
           onSubmit: (event) => {
@@ -9573,9 +9632,9 @@ function SavedSearches({ filter, onChoose }) {
             if (name.value.trim() !== "" && isDone(saveSearch(name.value, filter))) name.value = "";
           },
           children: [
-            /* @__PURE__ */ a3("label", { for: "search-name", children: say("searches.saveAs") }),
-            /* @__PURE__ */ a3("div", { class: "fields", children: [
-              /* @__PURE__ */ a3(
+            /* @__PURE__ */ a4("label", { for: "search-name", children: say("searches.saveAs") }),
+            /* @__PURE__ */ a4("div", { class: "fields", children: [
+              /* @__PURE__ */ a4(
                 "input",
                 {
                   id: "search-name",
@@ -9589,12 +9648,12 @@ function SavedSearches({ filter, onChoose }) {
                   }
                 }
               ),
-              /* @__PURE__ */ a3("button", { type: "submit", children: say("plants.save") })
+              /* @__PURE__ */ a4("button", { type: "submit", children: say("plants.save") })
             ] })
           ]
         }
       ),
-      fault.value !== "" && /* @__PURE__ */ a3("p", { role: "alert", children: fault.value })
+      fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
     ] })
   ] });
 }
@@ -9606,7 +9665,7 @@ function Rename({ search, onDone }) {
     field.current?.focus();
     field.current?.select();
   }, []);
-  return /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4(
     "form",
     {
       class: "fields",
@@ -9620,7 +9679,7 @@ function Rename({ search, onDone }) {
         onDone(void 0);
       },
       children: [
-        /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4(
           "input",
           {
             ref: field,
@@ -9635,7 +9694,7 @@ function Rename({ search, onDone }) {
             }
           }
         ),
-        /* @__PURE__ */ a3("button", { type: "submit", children: say("tags.rename") })
+        /* @__PURE__ */ a4("button", { type: "submit", children: say("tags.rename") })
       ]
     }
   );
@@ -9643,9 +9702,9 @@ function Rename({ search, onDone }) {
 
 // web/src/plants/search-field.tsx
 function SearchField({ id, q: q2, onSearch }) {
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("label", { class: "hidden", for: id, children: say("plants.searchTitle") }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("label", { class: "hidden", for: id, children: say("plants.searchTitle") }),
+    /* @__PURE__ */ a4(
       "input",
       {
         id,
@@ -9761,8 +9820,8 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     }
   };
   const toggle = (tag, isOn) => onChange(isOn ? [...chosen2, tag] : chosen2.filter((each) => each !== tag));
-  return /* @__PURE__ */ a3("div", { class: "tag-filter", children: [
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("div", { class: "tag-filter", children: [
+    /* @__PURE__ */ a4(
       "details",
       {
         onToggle: (event) => {
@@ -9770,10 +9829,10 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         },
         onKeyDown: closeOnEscape,
         children: [
-          /* @__PURE__ */ a3("summary", { children: chosen2.length === 0 ? say("tags.title") : say("tags.titleChosen", { count: chosen2.length }) }),
-          /* @__PURE__ */ a3("div", { class: "panel", children: [
-            /* @__PURE__ */ a3("label", { for: "tag-part", children: say("tags.find") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("summary", { children: chosen2.length === 0 ? say("tags.title") : say("tags.titleChosen", { count: chosen2.length }) }),
+          /* @__PURE__ */ a4("div", { class: "panel", children: [
+            /* @__PURE__ */ a4("label", { for: "tag-part", children: say("tags.find") }),
+            /* @__PURE__ */ a4(
               "input",
               {
                 id: "tag-part",
@@ -9784,10 +9843,10 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               }
             ),
-            /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
-            /* @__PURE__ */ a3("ul", { children: found.value.slice(0, MOST_SHOWN4).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a3("li", { children: [
-              /* @__PURE__ */ a3("label", { class: "check", children: [
-                /* @__PURE__ */ a3(
+            /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
+            /* @__PURE__ */ a4("ul", { children: found.value.slice(0, MOST_SHOWN4).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("li", { children: [
+              /* @__PURE__ */ a4("label", { class: "check", children: [
+                /* @__PURE__ */ a4(
                   "input",
                   {
                     type: "checkbox",
@@ -9795,14 +9854,14 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                     onChange: (event) => toggle(tag, event.currentTarget.checked)
                   }
                 ),
-                /* @__PURE__ */ a3("bdi", { children: shownTag(tag) }),
+                /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
                 " ",
-                /* @__PURE__ */ a3("span", { class: "count", children: [
-                  /* @__PURE__ */ a3("span", { "aria-hidden": "true", children: numberOf(plants2) }),
-                  /* @__PURE__ */ a3("span", { class: "hidden", children: say("plants.count", { count: plants2 }) })
+                /* @__PURE__ */ a4("span", { class: "count", children: [
+                  /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: numberOf(plants2) }),
+                  /* @__PURE__ */ a4("span", { class: "hidden", children: say("plants.count", { count: plants2 }) })
                 ] })
               ] }),
-              list2 !== void 0 && /* @__PURE__ */ a3(
+              list2 !== void 0 && /* @__PURE__ */ a4(
                 "button",
                 {
                   type: "button",
@@ -9815,14 +9874,14 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               )
             ] }, tag)) }),
-            found.value.length > MOST_SHOWN4 && /* @__PURE__ */ a3("p", { class: "note", children: say("tags.moreMatch", { more: found.value.length - MOST_SHOWN4 }) }),
-            next.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => void read(next.value), children: say("tags.more") }),
-            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a3("p", { class: "note", children: say("tags.none") })
+            found.value.length > MOST_SHOWN4 && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.moreMatch", { more: found.value.length - MOST_SHOWN4 }) }),
+            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: say("tags.more") }),
+            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.none") })
           ] })
         ]
       }
     ),
-    list2 !== void 0 && renamed.value !== void 0 && /* @__PURE__ */ a3(
+    list2 !== void 0 && renamed.value !== void 0 && /* @__PURE__ */ a4(
       BulkDialog,
       {
         client,
@@ -9842,7 +9901,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         }
       }
     ),
-    chosen2.map((tag) => /* @__PURE__ */ a3(
+    chosen2.map((tag) => /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -9850,9 +9909,9 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         "aria-label": say("tags.removeFilter", { tag: shownTag(tag) }),
         onClick: () => toggle(tag, false),
         children: [
-          /* @__PURE__ */ a3("bdi", { children: shownTag(tag) }),
+          /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
           " ",
-          /* @__PURE__ */ a3("span", { "aria-hidden": "true", children: "×" })
+          /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "×" })
         ]
       },
       tag
@@ -9866,7 +9925,7 @@ var shownTag = (tag) => tag === "" ? say("plants.emptyTag") : tag;
 function Unfinished({ list: list2, changes }) {
   const others = [...drafts.value.values()].filter(({ base }) => !list2.has(base.id));
   if (others.length === 0) return null;
-  return /* @__PURE__ */ a3("div", { role: "grid", class: "plants unfinished", "aria-label": say("plants.unfinished"), children: others.map((draft) => /* @__PURE__ */ a3("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a3(RowEditor, { draft, changes }) }, String(draft.base.id))) });
+  return /* @__PURE__ */ a4("div", { role: "grid", class: "plants unfinished", "aria-label": say("plants.unfinished"), children: others.map((draft) => /* @__PURE__ */ a4("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a4(RowEditor, { draft, changes }) }, String(draft.base.id))) });
 }
 
 // web/src/plants/plants-view.tsx
@@ -9885,17 +9944,18 @@ function PlantsView({ session: session2 }) {
   A2(() => follow(client, list2, session2.own.id), [client, list2]);
   const change2 = (part) => replaceQuery(queryFor({ ...filter, ...part }));
   const isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
+  const notAdded = entered.value.length + (isTyped() && !isAdding.value ? 1 : 0);
   const isBeginning = isEmpty && list2.state.value === "whole" && isAll(filter);
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { class: "hidden", children: say("view.plants") }),
-    /* @__PURE__ */ a3("search", { class: "toolbar", children: [
-      /* @__PURE__ */ a3(SearchField, { id: "search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
-      /* @__PURE__ */ a3("a", { class: "button", href: linkTo("scan"), children: [
-        /* @__PURE__ */ a3(Icon, { name: "camera" }),
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { class: "hidden", children: say("view.plants") }),
+    /* @__PURE__ */ a4("search", { class: "toolbar", children: [
+      /* @__PURE__ */ a4(SearchField, { id: "search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
+      /* @__PURE__ */ a4("a", { class: "button", href: linkTo("scan"), children: [
+        /* @__PURE__ */ a4(Icon, { name: "camera" }),
         " ",
-        /* @__PURE__ */ a3("span", { class: "word", children: say("scan.open") })
+        /* @__PURE__ */ a4("span", { class: "word", children: say("scan.open") })
       ] }),
-      changes !== void 0 && /* @__PURE__ */ a3(
+      changes !== void 0 && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -9905,13 +9965,17 @@ function PlantsView({ session: session2 }) {
             isAdding.value = !isAdding.value;
           },
           children: [
-            /* @__PURE__ */ a3(Icon, { name: "add" }),
+            /* @__PURE__ */ a4(Icon, { name: "add" }),
             " ",
-            /* @__PURE__ */ a3("span", { class: "word", children: say("plants.addTitle") })
+            /* @__PURE__ */ a4("span", { class: "word", children: [
+              say("plants.addTitle"),
+              notAdded > 0 && ` (${say("plants.notAddedCount", { count: notAdded })})`
+            ] }),
+            notAdded > 0 && /* @__PURE__ */ a4("span", { class: "badge", "aria-hidden": "true", children: notAdded })
           ]
         }
       ),
-      !isBeginning && /* @__PURE__ */ a3(
+      !isBeginning && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -9922,15 +9986,15 @@ function PlantsView({ session: session2 }) {
             isFolded.value = !isFolded.value;
           },
           children: [
-            /* @__PURE__ */ a3(Icon, { name: "tools" }),
+            /* @__PURE__ */ a4(Icon, { name: "tools" }),
             " ",
-            /* @__PURE__ */ a3("span", { class: "word", children: say("plants.tools") })
+            /* @__PURE__ */ a4("span", { class: "word", children: say("plants.tools") })
           ]
         }
       ),
-      /* @__PURE__ */ a3("div", { id: "tools", class: isFolded.value ? "tools folded" : "tools", children: [
-        !isBeginning && /* @__PURE__ */ a3($, { children: [
-          /* @__PURE__ */ a3(
+      /* @__PURE__ */ a4("div", { id: "tools", class: isFolded.value ? "tools folded" : "tools", children: [
+        !isBeginning && /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4(
             TagFilter,
             {
               client,
@@ -9939,19 +10003,22 @@ function PlantsView({ session: session2 }) {
               onChange: (tags) => change2({ tags })
             }
           ),
-          /* @__PURE__ */ a3(SavedSearches, { filter, onChoose: change2 }),
-          /* @__PURE__ */ a3(ExportPlants, { client, filter }),
-          /* @__PURE__ */ a3("a", { class: "button", href: linkTo("labels", queryFor({ ...filter, sort: "id" })), children: say("plants.printLabels") }),
-          /* @__PURE__ */ a3("a", { class: "button", href: linkTo("stocktake", queryFor({ ...filter, sort: "id" })), children: say(stocktake.value === void 0 ? "view.stocktake" : "stocktake.goOn") }),
-          /* @__PURE__ */ a3("a", { class: "button", href: linkTo("duplicates"), children: say("view.duplicates") })
+          /* @__PURE__ */ a4(SavedSearches, { filter, onChoose: change2 }),
+          /* @__PURE__ */ a4(ExportPlants, { client, filter }),
+          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", queryFor({ ...filter, sort: "id" })), children: say("plants.printLabels") }),
+          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("stocktake", queryFor({ ...filter, sort: "id" })), children: say(stocktake.value === void 0 ? "view.stocktake" : "stocktake.goOn") }),
+          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("duplicates"), children: say("view.duplicates") })
         ] }),
-        changes !== void 0 && /* @__PURE__ */ a3(DoneActions, { client, list: list2 })
+        changes !== void 0 && /* @__PURE__ */ a4(DoneActions, { client, list: list2 })
       ] })
     ] }),
-    isAdding.value && /* @__PURE__ */ a3(AddPlant, { client, list: list2 }),
-    changes !== void 0 && /* @__PURE__ */ a3(Unfinished, { list: list2, changes }),
-    !isBeginning && /* @__PURE__ */ a3(Matches, { client, list: list2, filter }),
-    /* @__PURE__ */ a3(
+    isAdding.value && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4(NotAdded, { view: "plant" }),
+      /* @__PURE__ */ a4(AddPlant, { client, list: list2 })
+    ] }),
+    changes !== void 0 && /* @__PURE__ */ a4(Unfinished, { list: list2, changes }),
+    !isBeginning && /* @__PURE__ */ a4(Matches, { client, list: list2, filter }),
+    /* @__PURE__ */ a4(
       SelectionBar,
       {
         client,
@@ -9961,7 +10028,7 @@ function PlantsView({ session: session2 }) {
         mayWrite: changes !== void 0
       }
     ),
-    !isBeginning && /* @__PURE__ */ a3(
+    !isBeginning && /* @__PURE__ */ a4(
       PlantGrid,
       {
         list: list2,
@@ -9971,23 +10038,23 @@ function PlantsView({ session: session2 }) {
         selection
       }
     ),
-    /* @__PURE__ */ a3(Foot, { list: list2, filter }),
-    changes !== void 0 && isBeginning && /* @__PURE__ */ a3(Beginning, { onAdd: () => isAdding.value = true })
+    /* @__PURE__ */ a4(Foot, { list: list2, filter }),
+    changes !== void 0 && isBeginning && /* @__PURE__ */ a4(Beginning, { onAdd: () => isAdding.value = true })
   ] });
 }
 function Beginning({ onAdd }) {
-  return /* @__PURE__ */ a3("ul", { class: "beginning", children: [
-    /* @__PURE__ */ a3("li", { class: "card", children: [
-      /* @__PURE__ */ a3("a", { href: linkTo("import"), children: say("begin.import") }),
-      /* @__PURE__ */ a3("p", { children: say("begin.importNote") })
+  return /* @__PURE__ */ a4("ul", { class: "beginning", children: [
+    /* @__PURE__ */ a4("li", { class: "card", children: [
+      /* @__PURE__ */ a4("a", { href: linkTo("import"), children: say("begin.import") }),
+      /* @__PURE__ */ a4("p", { children: say("begin.importNote") })
     ] }),
-    /* @__PURE__ */ a3("li", { class: "card", children: [
-      /* @__PURE__ */ a3("button", { type: "button", onClick: onAdd, children: say("begin.enter") }),
-      /* @__PURE__ */ a3("p", { children: say("begin.enterNote") })
+    /* @__PURE__ */ a4("li", { class: "card", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onAdd, children: say("begin.enter") }),
+      /* @__PURE__ */ a4("p", { children: say("begin.enterNote") })
     ] }),
-    /* @__PURE__ */ a3("li", { class: "card", children: [
-      /* @__PURE__ */ a3("a", { href: linkTo("labels"), children: say("begin.labels") }),
-      /* @__PURE__ */ a3("p", { children: say("begin.labelsNote") })
+    /* @__PURE__ */ a4("li", { class: "card", children: [
+      /* @__PURE__ */ a4("a", { href: linkTo("labels"), children: say("begin.labels") }),
+      /* @__PURE__ */ a4("p", { children: say("begin.labelsNote") })
     ] })
   ] });
 }
@@ -10012,9 +10079,9 @@ function Foot({ list: list2, filter }) {
     return () => observer.disconnect();
   }, [list2, state]);
   const isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
-  return /* @__PURE__ */ a3("div", { ref: place2, class: isEmpty ? "foot nothing" : "foot", tabIndex: -1, children: [
-    state === "failed" && /* @__PURE__ */ a3(Fault, { text: list2.fault.value, onRetry: () => list2.retry() }),
-    /* @__PURE__ */ a3("p", { role: "status", children: [
+  return /* @__PURE__ */ a4("div", { ref: place2, class: isEmpty ? "foot nothing" : "foot", tabIndex: -1, children: [
+    state === "failed" && /* @__PURE__ */ a4(Fault, { text: list2.fault.value, onRetry: () => list2.retry() }),
+    /* @__PURE__ */ a4("p", { role: "status", children: [
       state === "searching" && isEmpty && say("plants.searching"),
       state === "loading" && say("plants.readingMore"),
       state === "whole" && isEmpty && nothingFor(filter),
@@ -10196,16 +10263,16 @@ function Camera({ onCode }) {
       ending?.abort();
     };
   }, [tries.value]);
-  return /* @__PURE__ */ a3("div", { class: "camera", children: [
-    /* @__PURE__ */ a3("div", { class: isOpen2.value ? "picture" : "picture closed", hidden: fault.value !== void 0, children: /* @__PURE__ */ a3("video", { ref: video, muted: true, playsInline: true, "aria-label": say("scan.picture") }) }),
-    fault.value === void 0 ? /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
+  return /* @__PURE__ */ a4("div", { class: "camera", children: [
+    /* @__PURE__ */ a4("div", { class: isOpen2.value ? "picture" : "picture closed", hidden: fault.value !== void 0, children: /* @__PURE__ */ a4("video", { ref: video, muted: true, playsInline: true, "aria-label": say("scan.picture") }) }),
+    fault.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
       !isOpen2.value && say("scan.opening"),
       isOpen2.value && say(isWaiting.value ? "scan.waiting" : "scan.hold")
-    ] }) : /* @__PURE__ */ a3("div", { role: "alert", children: [
-      fault.value.fault === "other" ? /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3(Sentence, { text: say("scan.failed", { why: inEnglish(fault.value.message) }) }) }) : /* @__PURE__ */ a3("p", { children: say(SAID[fault.value.fault]) }),
-      fault.value.fault === "insecure" && /* @__PURE__ */ a3(SecureAddress, {})
+    ] }) : /* @__PURE__ */ a4("div", { role: "alert", children: [
+      fault.value.fault === "other" ? /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text: say("scan.failed", { why: inEnglish(fault.value.message) }) }) }) : /* @__PURE__ */ a4("p", { children: say(SAID[fault.value.fault]) }),
+      fault.value.fault === "insecure" && /* @__PURE__ */ a4(SecureAddress, {})
     ] }),
-    fault.value !== void 0 && fault.value.fault !== "insecure" && /* @__PURE__ */ a3(
+    fault.value !== void 0 && fault.value.fault !== "insecure" && /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -10231,7 +10298,7 @@ var SAID = {
 function SecureAddress() {
   if (!PUBLIC_URL.startsWith("https:") || location.protocol === "https:") return null;
   const address = `${new URL(PUBLIC_URL).origin}/${location.hash}`;
-  return /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3("a", { href: address, children: say("scan.openAt", { address }) }) });
+  return /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: address, children: say("scan.openAt", { address }) }) });
 }
 
 // web/src/scan/read-code.tsx
@@ -10245,9 +10312,9 @@ function ReadCode({ onLabel, hasCamera, action }) {
     if (navigator.userActivation.hasBeenActive) navigator.vibrate?.(code.kind === "label" ? 60 : [60, 60, 60]);
     if (code.kind === "label") onLabel(code.id);
   };
-  return /* @__PURE__ */ a3("div", { class: "read-code", children: [
-    hasCamera && /* @__PURE__ */ a3(Camera, { onCode: (text) => take(codeIn(text)) }),
-    foreign2.value !== void 0 && /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("div", { class: "read-code", children: [
+    hasCamera && /* @__PURE__ */ a4(Camera, { onCode: (text) => take(codeIn(text)) }),
+    foreign2.value !== void 0 && /* @__PURE__ */ a4(
       Foreign,
       {
         code: foreign2.value,
@@ -10259,7 +10326,7 @@ function ReadCode({ onLabel, hasCamera, action }) {
         }
       }
     ),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(
       "form",
       {
         class: "fields",
@@ -10270,8 +10337,8 @@ function ReadCode({ onLabel, hasCamera, action }) {
           typed4.value = "";
         },
         children: [
-          /* @__PURE__ */ a3("label", { class: "hidden", for: "label-code", children: say("scan.id") }),
-          /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("label", { class: "hidden", for: "label-code", children: say("scan.id") }),
+          /* @__PURE__ */ a4(
             "input",
             {
               id: "label-code",
@@ -10285,7 +10352,7 @@ function ReadCode({ onLabel, hasCamera, action }) {
               }
             }
           ),
-          /* @__PURE__ */ a3("button", { type: "submit", children: action })
+          /* @__PURE__ */ a4("button", { type: "submit", children: action })
         ]
       }
     )
@@ -10293,27 +10360,27 @@ function ReadCode({ onLabel, hasCamera, action }) {
 }
 function Foreign({ code, onAccept }) {
   if (code.kind === "sign-in") {
-    return /* @__PURE__ */ a3("p", { role: "alert", class: "foreign-code", children: say("scan.signsIn") });
+    return /* @__PURE__ */ a4("p", { role: "alert", class: "foreign-code", children: say("scan.signsIn") });
   }
   if (code.kind === "elsewhere") {
-    return /* @__PURE__ */ a3("div", { role: "alert", class: "foreign-code", children: [
-      /* @__PURE__ */ a3("p", { children: sayWith("scan.elsewhere", {
+    return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+      /* @__PURE__ */ a4("p", { children: sayWith("scan.elsewhere", {
         id: String(code.id),
-        address: /* @__PURE__ */ a3("bdi", { class: "foreign", children: code.origin.slice(0, SHOWN4) })
+        address: /* @__PURE__ */ a4("bdi", { class: "foreign", children: code.origin.slice(0, SHOWN4) })
       }) }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => onAccept(code.id, code.origin), children: say("scan.accept") })
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.origin), children: say("scan.accept") })
     ] });
   }
   if (code.kind === "garbled") {
-    return /* @__PURE__ */ a3("div", { role: "alert", class: "foreign-code", children: [
-      /* @__PURE__ */ a3("p", { children: sayWith("scan.garbled", { id: /* @__PURE__ */ a3("strong", { children: String(code.id) }) }) }),
-      /* @__PURE__ */ a3("button", { type: "button", onClick: () => onAccept(code.id, code.manner), children: say("scan.acceptGarbled", { id: code.id }) })
+    return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+      /* @__PURE__ */ a4("p", { children: sayWith("scan.garbled", { id: /* @__PURE__ */ a4("strong", { children: String(code.id) }) }) }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.manner), children: say("scan.acceptGarbled", { id: code.id }) })
     ] });
   }
-  return /* @__PURE__ */ a3("div", { role: "alert", class: "foreign-code", children: [
-    /* @__PURE__ */ a3("p", { children: say("scan.foreign") }),
-    /* @__PURE__ */ a3("p", { class: "foreign", children: [
-      /* @__PURE__ */ a3("bdi", { children: code.text.slice(0, SHOWN4) }),
+  return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+    /* @__PURE__ */ a4("p", { children: say("scan.foreign") }),
+    /* @__PURE__ */ a4("p", { class: "foreign", children: [
+      /* @__PURE__ */ a4("bdi", { children: code.text.slice(0, SHOWN4) }),
       code.text.length > SHOWN4 && " …"
     ] })
   ] });
@@ -10325,18 +10392,21 @@ function ScanView({ session: session2 }) {
   const open = (read) => {
     if (read !== id) replaceQuery(new URLSearchParams({ id: String(read) }));
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.scan") }),
-    /* @__PURE__ */ a3("div", { class: "scan", children: [
-      /* @__PURE__ */ a3(ReadCode, { onLabel: open, hasCamera: true, action: say("scan.openId") }),
-      /* @__PURE__ */ a3("section", { "aria-label": say("scan.plantOf"), children: id === null ? /* @__PURE__ */ a3("p", { class: "note", children: [
-        say("scan.note"),
-        " ",
-        /* @__PURE__ */ a3("a", { href: linkTo("stocktake"), children: say("scan.manyNote") })
-      ] }) : /* @__PURE__ */ a3($, { children: [
-        /* @__PURE__ */ a3("div", { role: "status", children: /* @__PURE__ */ a3("h2", { children: say("plant.title", { id }) }) }),
-        /* @__PURE__ */ a3(OnePlant, { session: session2, id, isScanned: true }, String(id))
-      ] }) })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.scan") }),
+    /* @__PURE__ */ a4("div", { class: "scan", children: [
+      /* @__PURE__ */ a4(ReadCode, { onLabel: open, hasCamera: true, action: say("scan.openId") }),
+      /* @__PURE__ */ a4("section", { "aria-label": say("scan.plantOf"), children: [
+        /* @__PURE__ */ a4(NotAdded, { view: "scan", except: id }),
+        id === null ? /* @__PURE__ */ a4("p", { class: "note", children: [
+          say("scan.note"),
+          " ",
+          /* @__PURE__ */ a4("a", { href: linkTo("stocktake"), children: say("scan.manyNote") })
+        ] }) : /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4("div", { role: "status", children: /* @__PURE__ */ a4("h2", { children: say("plant.title", { id }) }) }),
+          /* @__PURE__ */ a4(OnePlant, { session: session2, id, isScanned: true }, String(id))
+        ] })
+      ] })
     ] })
   ] });
 }
@@ -10427,15 +10497,15 @@ function ChooseSet({ client }) {
     }
     read.value = void 0;
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { children: say("stocktake.choose") }),
-    /* @__PURE__ */ a3("search", { class: "toolbar", children: [
-      /* @__PURE__ */ a3(SearchField, { id: "stocktake-search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
-      /* @__PURE__ */ a3(TagFilter, { client, list: void 0, chosen: filter.tags, onChange: (tags) => change2({ tags }) }),
-      /* @__PURE__ */ a3(SavedSearches, { filter, onChoose: change2 })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: say("stocktake.choose") }),
+    /* @__PURE__ */ a4("search", { class: "toolbar", children: [
+      /* @__PURE__ */ a4(SearchField, { id: "stocktake-search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
+      /* @__PURE__ */ a4(TagFilter, { client, list: void 0, chosen: filter.tags, onChange: (tags) => change2({ tags }) }),
+      /* @__PURE__ */ a4(SavedSearches, { filter, onChoose: change2 })
     ] }),
-    /* @__PURE__ */ a3("p", { class: "fields", children: [
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("p", { class: "fields", children: [
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -10445,10 +10515,10 @@ function ChooseSet({ client }) {
           children: say(isAll(filter) ? "stocktake.beginAll" : "stocktake.begin")
         }
       ),
-      read.value !== void 0 && /* @__PURE__ */ a3("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
+      read.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
     ] }),
-    /* @__PURE__ */ a3("p", { role: "status", children: read.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read.value) }) }),
-    /* @__PURE__ */ a3(Fault, { text: fault.value })
+    /* @__PURE__ */ a4("p", { role: "status", children: read.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read.value) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value })
   ] });
 }
 
@@ -10481,11 +10551,11 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
     pitfalls.value = pitfallsIn(rows);
     saveFile(spreadsheet([["id", "name", "tag", "stocktake"], ...rows]), `${say("stocktake.file")}.csv`);
   };
-  return /* @__PURE__ */ a3("section", { "aria-label": say("stocktake.plants"), children: [
-    /* @__PURE__ */ a3("fieldset", { class: "segments", children: [
-      /* @__PURE__ */ a3("legend", { class: "hidden", children: say("stocktake.show") }),
-      KINDS4.map((each) => /* @__PURE__ */ a3("label", { children: [
-        /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("section", { "aria-label": say("stocktake.plants"), children: [
+    /* @__PURE__ */ a4("fieldset", { class: "segments", children: [
+      /* @__PURE__ */ a4("legend", { class: "hidden", children: say("stocktake.show") }),
+      KINDS4.map((each) => /* @__PURE__ */ a4("label", { children: [
+        /* @__PURE__ */ a4(
           "input",
           {
             type: "radio",
@@ -10497,16 +10567,16 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
             }
           }
         ),
-        /* @__PURE__ */ a3("span", { children: [
+        /* @__PURE__ */ a4("span", { children: [
           say(TITLES2[each]),
           " ",
-          /* @__PURE__ */ a3("b", { children: numberOf(counts[each]) })
+          /* @__PURE__ */ a4("b", { children: numberOf(counts[each]) })
         ] })
       ] }, each))
     ] }),
-    /* @__PURE__ */ a3("div", { class: "toolbar", children: [
-      /* @__PURE__ */ a3("label", { class: "hidden", for: "stocktake-find", children: say("stocktake.find") }),
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
+      /* @__PURE__ */ a4("label", { class: "hidden", for: "stocktake-find", children: say("stocktake.find") }),
+      /* @__PURE__ */ a4(
         "input",
         {
           id: "stocktake-find",
@@ -10522,8 +10592,8 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
           }
         }
       ),
-      mayWrite && /* @__PURE__ */ a3($, { children: [
-        /* @__PURE__ */ a3(
+      mayWrite && /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -10534,7 +10604,7 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
             children: say("bulk.tag")
           }
         ),
-        /* @__PURE__ */ a3(
+        /* @__PURE__ */ a4(
           "button",
           {
             type: "button",
@@ -10546,16 +10616,16 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
           }
         )
       ] }),
-      /* @__PURE__ */ a3("button", { type: "button", "aria-disabled": isReading, onClick: () => !isReading && exportAll(), children: say("stocktake.export") })
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isReading, onClick: () => !isReading && exportAll(), children: say("stocktake.export") })
     ] }),
-    pitfalls.value !== void 0 && /* @__PURE__ */ a3("p", { role: "status", class: "note", children: /* @__PURE__ */ a3(Warning, { ...pitfalls.value }) }),
-    /* @__PURE__ */ a3("ul", { class: "stock", children: found.slice(0, most.value).map((id) => /* @__PURE__ */ a3(Row, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
-    /* @__PURE__ */ a3("p", { role: "status", class: "note", children: [
+    pitfalls.value !== void 0 && /* @__PURE__ */ a4("p", { role: "status", class: "note", children: /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
+    /* @__PURE__ */ a4("ul", { class: "stock", children: found.slice(0, most.value).map((id) => /* @__PURE__ */ a4(Row, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
       ids.length === 0 && say(NONE3[kind.value]),
       ids.length > 0 && found.length === 0 && say("stocktake.noMatch"),
       isReading && ` ${say("stocktake.reading")}`
     ] }),
-    found.length > most.value && /* @__PURE__ */ a3(
+    found.length > most.value && /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -10565,7 +10635,7 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
         children: say("stocktake.more", { count: found.length - most.value })
       }
     ),
-    asked.value !== void 0 && /* @__PURE__ */ a3(
+    asked.value !== void 0 && /* @__PURE__ */ a4(
       BulkDialog,
       {
         client,
@@ -10594,18 +10664,18 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
 }
 function Row({ id, kind, stocktake: stocktake2 }) {
   const plant = stocktake2.plant(id);
-  const texts = /* @__PURE__ */ a3("span", { class: "texts", children: [
-    plant === null ? /* @__PURE__ */ a3("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a3("bdi", { children: plant?.name.slice(0, 200) ?? " " }),
-    /* @__PURE__ */ a3("span", { class: "note", children: [
+  const texts = /* @__PURE__ */ a4("span", { class: "texts", children: [
+    plant === null ? /* @__PURE__ */ a4("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a4("bdi", { children: plant?.name.slice(0, 200) ?? " " }),
+    /* @__PURE__ */ a4("span", { class: "note", children: [
       String(id),
       " ",
-      /* @__PURE__ */ a3("bdi", { children: plant?.tag })
+      /* @__PURE__ */ a4("bdi", { children: plant?.tag })
     ] })
   ] });
-  return /* @__PURE__ */ a3("li", { children: kind === "extra" ? /* @__PURE__ */ a3($, { children: [
+  return /* @__PURE__ */ a4("li", { children: kind === "extra" ? /* @__PURE__ */ a4($, { children: [
     texts,
-    /* @__PURE__ */ a3("a", { href: linkTo("plant", new URLSearchParams({ id: String(id) })), children: say(plant === null ? "stocktake.enter" : "scan.openId") }),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id: String(id) })), children: say(plant === null ? "stocktake.enter" : "scan.openId") }),
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -10615,8 +10685,8 @@ function Row({ id, kind, stocktake: stocktake2 }) {
         children: say("stocktake.leaveOut")
       }
     )
-  ] }) : /* @__PURE__ */ a3("label", { class: "check", children: [
-    /* @__PURE__ */ a3(
+  ] }) : /* @__PURE__ */ a4("label", { class: "check", children: [
+    /* @__PURE__ */ a4(
       "input",
       {
         type: "checkbox",
@@ -10666,19 +10736,19 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
   };
   const count = stocktake2.thereCount.value;
   const size = stocktake2.ids.length;
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("p", { class: "stocktake-set", children: [
-      /* @__PURE__ */ a3(Sentence, { text: nameOf(stocktake2.wanted) }),
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { class: "stocktake-set", children: [
+      /* @__PURE__ */ a4(Sentence, { text: nameOf2(stocktake2.wanted) }),
       " ",
-      /* @__PURE__ */ a3("span", { class: "note", children: say("stocktake.since", { time: timeOf(new Date(stocktake2.begun).toISOString(), "short") }) })
+      /* @__PURE__ */ a4("span", { class: "note", children: say("stocktake.since", { time: timeOf(new Date(stocktake2.begun).toISOString(), "short") }) })
     ] }),
-    /* @__PURE__ */ a3("div", { class: "stocktake-count", children: [
-      /* @__PURE__ */ a3("progress", { max: size, value: count, "aria-label": say("stocktake.progress") }),
-      /* @__PURE__ */ a3("p", { children: say("stocktake.count", { done: count, plants: plantsIn(size) }) })
+    /* @__PURE__ */ a4("div", { class: "stocktake-count", children: [
+      /* @__PURE__ */ a4("progress", { max: size, value: count, "aria-label": say("stocktake.progress") }),
+      /* @__PURE__ */ a4("p", { children: say("stocktake.count", { done: count, plants: plantsIn(size) }) })
     ] }),
-    !isKept.value && /* @__PURE__ */ a3("p", { role: "alert", children: say("stocktake.notKept") }),
-    /* @__PURE__ */ a3("div", { class: "toolbar", children: [
-      /* @__PURE__ */ a3(
+    !isKept.value && /* @__PURE__ */ a4("p", { role: "alert", children: say("stocktake.notKept") }),
+    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -10688,14 +10758,14 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
             hasCamera.value = !hasCamera.value;
           },
           children: [
-            /* @__PURE__ */ a3(Icon, { name: "camera" }),
+            /* @__PURE__ */ a4(Icon, { name: "camera" }),
             " ",
             say(hasCamera.value ? "stocktake.closeCamera" : "view.scan")
           ]
         }
       ),
-      may("plants:write") && /* @__PURE__ */ a3(DoneActions, { client, list: list2 }),
-      /* @__PURE__ */ a3(
+      may("plants:write") && /* @__PURE__ */ a4(DoneActions, { client, list: list2 }),
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -10707,13 +10777,13 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
         }
       )
     ] }),
-    /* @__PURE__ */ a3("div", { class: "counting", children: [
-      /* @__PURE__ */ a3("div", { children: [
-        /* @__PURE__ */ a3(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
-        /* @__PURE__ */ a3("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a3(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
-        /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read(stocktake2.unread) })
+    /* @__PURE__ */ a4("div", { class: "counting", children: [
+      /* @__PURE__ */ a4("div", { children: [
+        /* @__PURE__ */ a4(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
+        /* @__PURE__ */ a4("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a4(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
+        /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read(stocktake2.unread) })
       ] }),
-      /* @__PURE__ */ a3(
+      /* @__PURE__ */ a4(
         PlantsFound,
         {
           client,
@@ -10724,7 +10794,7 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
         }
       )
     ] }),
-    isEnding.value && /* @__PURE__ */ a3(
+    isEnding.value && /* @__PURE__ */ a4(
       Dialog,
       {
         title: say("stocktake.endTitle"),
@@ -10732,9 +10802,9 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
           isEnding.value = false;
         },
         children: [
-          /* @__PURE__ */ a3("p", { children: say("stocktake.endNote") }),
-          /* @__PURE__ */ a3("div", { class: "fields", children: [
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("p", { children: say("stocktake.endNote") }),
+          /* @__PURE__ */ a4("div", { class: "fields", children: [
+            /* @__PURE__ */ a4(
               "button",
               {
                 type: "button",
@@ -10744,14 +10814,14 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
                 children: say("stocktake.stay")
               }
             ),
-            /* @__PURE__ */ a3("button", { type: "button", class: "danger", onClick: end, children: say("stocktake.endIt") })
+            /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: end, children: say("stocktake.endIt") })
           ] })
         ]
       }
     )
   ] });
 }
-function nameOf({ q: q2, tags: chosen2 }) {
+function nameOf2({ q: q2, tags: chosen2 }) {
   const words3 = named(q2.trim());
   const tags = listOf(chosen2.map((tag) => tag === "" ? say("plants.emptyTag") : named(tag)));
   if (chosen2.length === 0) return q2.trim() === "" ? say("stocktake.all") : say("stocktake.matching", { words: words3 });
@@ -10775,9 +10845,9 @@ function sentenceOf2(finding, id, plant) {
 // web/src/stocktake/stocktake-view.tsx
 function StocktakeView({ session: session2 }) {
   const { value: current } = stocktake;
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.stocktake") }),
-    current === void 0 ? /* @__PURE__ */ a3(ChooseSet, { client: session2.client }) : /* @__PURE__ */ a3(Counting, { session: session2, stocktake: current }, current.begun)
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.stocktake") }),
+    current === void 0 ? /* @__PURE__ */ a4(ChooseSet, { client: session2.client }) : /* @__PURE__ */ a4(Counting, { session: session2, stocktake: current }, current.begun)
   ] });
 }
 
@@ -10797,9 +10867,9 @@ askBeforeLosing(
 
 // web/src/tokens/secrets.tsx
 function Secrets() {
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("div", { role: "status", tabIndex: -1, children: created.value.map((token) => /* @__PURE__ */ a3(Secret, { token }, token.id)) }),
-    created.value.length > 0 && /* @__PURE__ */ a3(PhoneAddress, { purpose: say("tokens.phonePurpose") })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("div", { role: "status", tabIndex: -1, children: created.value.map((token) => /* @__PURE__ */ a4(Secret, { token }, token.id)) }),
+    created.value.length > 0 && /* @__PURE__ */ a4(PhoneAddress, { purpose: say("tokens.phonePurpose") })
   ] });
 }
 function Secret({ token: { id, name, secret, replaced } }) {
@@ -10813,9 +10883,9 @@ function Secret({ token: { id, name, secret, replaced } }) {
     if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
     said2.value = isCopied ? say("tokens.isCopied", { what }) : say("tokens.cannotCopy");
   };
-  return /* @__PURE__ */ a3("div", { class: "secret", children: [
-    /* @__PURE__ */ a3("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a3("bdi", { children: name }) }) }),
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4("div", { class: "secret", children: [
+    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a4("bdi", { children: name }) }) }),
+    /* @__PURE__ */ a4(
       "input",
       {
         id: `secret-${id}`,
@@ -10826,9 +10896,9 @@ function Secret({ token: { id, name, secret, replaced } }) {
         onFocus: (event) => event.currentTarget.select()
       }
     ),
-    replaced !== void 0 && /* @__PURE__ */ a3("p", { children: endOf(replaced) }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3(
+    replaced !== void 0 && /* @__PURE__ */ a4("p", { children: endOf(replaced) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -10837,7 +10907,7 @@ function Secret({ token: { id, name, secret, replaced } }) {
           children: say("tokens.copy")
         }
       ),
-      /* @__PURE__ */ a3(
+      /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
@@ -10846,10 +10916,10 @@ function Secret({ token: { id, name, secret, replaced } }) {
           children: say("tokens.copyLink")
         }
       ),
-      /* @__PURE__ */ a3("span", { children: said2.value })
+      /* @__PURE__ */ a4("span", { children: said2.value })
     ] }),
-    isLoopback.value ? /* @__PURE__ */ a3("p", { class: "note", children: say("tokens.codeNeedsAddress") }) : /* @__PURE__ */ a3(SignInCode, { name, link: linkWith(secret) }),
-    /* @__PURE__ */ a3(
+    isLoopback.value ? /* @__PURE__ */ a4("p", { class: "note", children: say("tokens.codeNeedsAddress") }) : /* @__PURE__ */ a4(SignInCode, { name, link: linkWith(secret) }),
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -10863,16 +10933,16 @@ function Secret({ token: { id, name, secret, replaced } }) {
   ] });
 }
 function endOf({ id, until }) {
-  const code = /* @__PURE__ */ a3("code", { children: id });
+  const code = /* @__PURE__ */ a4("code", { children: id });
   if (Date.parse(until) <= Date.now()) return sayWith("tokens.oldOver", { id: code });
   return sayWith("tokens.oldUntil", { id: code, time: timeOf(until, "short") });
 }
 function SignInCode({ name, link }) {
   const code = qrCodeOf(link);
   const side = code.size + 2 * QUIET;
-  return /* @__PURE__ */ a3("figure", { children: [
-    /* @__PURE__ */ a3("svg", { class: "code", role: "img", "aria-label": say("tokens.codeOf", { name }), viewBox: `0 0 ${side} ${side}`, children: /* @__PURE__ */ a3("path", { d: pathOf(code), transform: `translate(${QUIET} ${QUIET})` }) }),
-    /* @__PURE__ */ a3("figcaption", { children: say("tokens.codeNote") })
+  return /* @__PURE__ */ a4("figure", { children: [
+    /* @__PURE__ */ a4("svg", { class: "code", role: "img", "aria-label": say("tokens.codeOf", { name }), viewBox: `0 0 ${side} ${side}`, children: /* @__PURE__ */ a4("path", { d: pathOf(code), transform: `translate(${QUIET} ${QUIET})` }) }),
+    /* @__PURE__ */ a4("figcaption", { children: say("tokens.codeNote") })
   ] });
 }
 function copyFrom(field, text) {
@@ -10919,8 +10989,8 @@ function NewTokenForm({ client, own, onMade }) {
       isMaking.value = false;
     }
   };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3(
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
       "form",
       {
         class: "new-token",
@@ -10930,9 +11000,9 @@ function NewTokenForm({ client, own, onMade }) {
           if (!isMaking.value) void make();
         },
         children: [
-          /* @__PURE__ */ a3("div", { class: "field", children: [
-            /* @__PURE__ */ a3("label", { for: "token-name", children: say("tokens.purpose") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("div", { class: "field", children: [
+            /* @__PURE__ */ a4("label", { for: "token-name", children: say("tokens.purpose") }),
+            /* @__PURE__ */ a4(
               "input",
               {
                 id: "token-name",
@@ -10946,10 +11016,10 @@ function NewTokenForm({ client, own, onMade }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a3("fieldset", { children: [
-            /* @__PURE__ */ a3("legend", { children: say("tokens.may") }),
-            own.scopes.map((scope) => /* @__PURE__ */ a3("label", { class: "check", children: [
-              /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("fieldset", { children: [
+            /* @__PURE__ */ a4("legend", { children: say("tokens.may") }),
+            own.scopes.map((scope) => /* @__PURE__ */ a4("label", { class: "check", children: [
+              /* @__PURE__ */ a4(
                 "input",
                 {
                   type: "checkbox",
@@ -10963,9 +11033,9 @@ function NewTokenForm({ client, own, onMade }) {
               say(MEANINGS2[scope])
             ] }, scope))
           ] }),
-          /* @__PURE__ */ a3("div", { class: "field", children: [
-            /* @__PURE__ */ a3("label", { for: "token-day", children: say("tokens.lastDay") }),
-            /* @__PURE__ */ a3(
+          /* @__PURE__ */ a4("div", { class: "field", children: [
+            /* @__PURE__ */ a4("label", { for: "token-day", children: say("tokens.lastDay") }),
+            /* @__PURE__ */ a4(
               "input",
               {
                 id: "token-day",
@@ -10978,26 +11048,26 @@ function NewTokenForm({ client, own, onMade }) {
               }
             )
           ] }),
-          /* @__PURE__ */ a3("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: say(isMaking.value ? "tokens.creating" : "tokens.create") }),
-          /* @__PURE__ */ a3(Fault, { text: fault.value })
+          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: scopes.length === 0, "aria-disabled": isMaking.value, children: say(isMaking.value ? "tokens.creating" : "tokens.create") }),
+          /* @__PURE__ */ a4(Fault, { text: fault.value })
         ]
       }
     ),
-    /* @__PURE__ */ a3(Secrets, {})
+    /* @__PURE__ */ a4(Secrets, {})
   ] });
 }
 
 // web/src/tokens/revoke-dialog.tsx
 function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
-  return /* @__PURE__ */ a3(Dialog, { title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a3("bdi", { children: token.name }) }), onCancel: onClose, children: [
-    /* @__PURE__ */ a3("p", { children: [
+  return /* @__PURE__ */ a4(Dialog, { title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a4("bdi", { children: token.name }) }), onCancel: onClose, children: [
+    /* @__PURE__ */ a4("p", { children: [
       say("tokens.revokeText"),
       " ",
       isOwn && say("tokens.revokeOwn")
     ] }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-      /* @__PURE__ */ a3("button", { type: "button", class: "danger", onClick: () => void onRevoke(token), children: say("tokens.revokeIt") })
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => void onRevoke(token), children: say("tokens.revokeIt") })
     ] })
   ] });
 }
@@ -11012,15 +11082,15 @@ var OVERLAPS = [
 function RotateDialog({ token, isOwn, onRotate, onClose }) {
   const overlap = useSignal(86400);
   const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn);
-  return /* @__PURE__ */ a3(Dialog, { title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a3("bdi", { children: token.name }) }), onCancel: onClose, children: [
-    /* @__PURE__ */ a3("p", { children: [
+  return /* @__PURE__ */ a4(Dialog, { title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a4("bdi", { children: token.name }) }), onCancel: onClose, children: [
+    /* @__PURE__ */ a4("p", { children: [
       say("tokens.rotateText"),
       " ",
       isOwn && say("tokens.rotateOwn")
     ] }),
-    /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: "overlap", children: say("tokens.overlap") }),
-      /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "overlap", children: say("tokens.overlap") }),
+      /* @__PURE__ */ a4(
         "select",
         {
           id: "overlap",
@@ -11028,13 +11098,13 @@ function RotateDialog({ token, isOwn, onRotate, onClose }) {
           onChange: (event) => {
             overlap.value = Number(event.currentTarget.value);
           },
-          children: overlaps.map(([seconds, text]) => /* @__PURE__ */ a3("option", { value: seconds, children: say(text) }, seconds))
+          children: overlaps.map(([seconds, text]) => /* @__PURE__ */ a4("option", { value: seconds, children: say(text) }, seconds))
         }
       )
     ] }),
-    /* @__PURE__ */ a3("div", { class: "fields", children: [
-      /* @__PURE__ */ a3("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-      /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void onRotate(token, overlap.value), children: say("tokens.makeNew") })
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void onRotate(token, overlap.value), children: say("tokens.makeNew") })
     ] })
   ] });
 }
@@ -11098,7 +11168,7 @@ function TokensView({ session: session2 }) {
   };
   const { tokens, due } = found.value;
   const others = tokens.filter(({ id }) => !due.has(id));
-  const itemOf = (token) => /* @__PURE__ */ a3(
+  const itemOf = (token) => /* @__PURE__ */ a4(
     TokenItem,
     {
       token,
@@ -11114,19 +11184,19 @@ function TokensView({ session: session2 }) {
     asked.value = void 0;
   };
   const question = asked.value && { token: asked.value.token, isOwn: asked.value.token.id === own.id, onClose };
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.tokens") }),
-    /* @__PURE__ */ a3(NewTokenForm, { client, own, onMade: () => void read() }),
-    due.size > 0 && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("h2", { id: "due", children: say("tokens.due") }),
-      /* @__PURE__ */ a3("p", { children: say("tokens.dueNote", { soon: ENDS_SOON, unused: UNUSED }) }),
-      /* @__PURE__ */ a3("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due.has(id)).map(itemOf) })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.tokens") }),
+    /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => void read() }),
+    due.size > 0 && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("h2", { id: "due", children: say("tokens.due") }),
+      /* @__PURE__ */ a4("p", { children: say("tokens.dueNote", { soon: ENDS_SOON, unused: UNUSED }) }),
+      /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due.has(id)).map(itemOf) })
     ] }),
-    /* @__PURE__ */ a3("h2", { id: "tokens", children: say(due.size > 0 ? "tokens.others" : "tokens.all") }),
-    state.value === "failed" && /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
-    state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a3("p", { class: "empty", children: say("tokens.none") }),
-    /* @__PURE__ */ a3("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
-    others.length > shown6.value && /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4("h2", { id: "tokens", children: say(due.size > 0 ? "tokens.others" : "tokens.all") }),
+    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
+    state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("tokens.none") }),
+    /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
+    others.length > shown6.value && /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -11136,8 +11206,8 @@ function TokensView({ session: session2 }) {
         children: say("tokens.more")
       }
     ),
-    question && asked.value?.to === "revoke" && /* @__PURE__ */ a3(RevokeDialog, { ...question, onRevoke: revoke }),
-    question && asked.value?.to === "rotate" && /* @__PURE__ */ a3(RotateDialog, { ...question, onRotate: rotate })
+    question && asked.value?.to === "revoke" && /* @__PURE__ */ a4(RevokeDialog, { ...question, onRevoke: revoke }),
+    question && asked.value?.to === "rotate" && /* @__PURE__ */ a4(RotateDialog, { ...question, onRotate: rotate })
   ] });
 }
 function dueOf(tokens, now) {
@@ -11159,23 +11229,23 @@ var endsIn = (left2) => left2 < DAY ? say("tokens.endsToday") : say("tokens.ends
 var isActive = ({ revokedAt, expiresAt }, now) => revokedAt === void 0 && (expiresAt === void 0 || Date.parse(expiresAt) > now);
 function TokenItem({ token, why, isOwn, onAsk }) {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
-  return /* @__PURE__ */ a3("li", { tabIndex: -1, children: [
-    /* @__PURE__ */ a3("div", { children: [
-      /* @__PURE__ */ a3("strong", { dir: "auto", children: name }),
+  return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
+    /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("strong", { dir: "auto", children: name }),
       " ",
-      isOwn && /* @__PURE__ */ a3("span", { class: "note", children: say("tokens.isOwn") }),
-      why !== void 0 && /* @__PURE__ */ a3("div", { children: why }),
-      /* @__PURE__ */ a3("div", { class: "note", children: sayWith("tokens.scopes", { id: /* @__PURE__ */ a3("code", { children: id }), scopes: scopes.join(", ") }) }),
-      /* @__PURE__ */ a3("div", { class: "note", children: [
+      isOwn && /* @__PURE__ */ a4("span", { class: "note", children: say("tokens.isOwn") }),
+      why !== void 0 && /* @__PURE__ */ a4("div", { children: why }),
+      /* @__PURE__ */ a4("div", { class: "note", children: sayWith("tokens.scopes", { id: /* @__PURE__ */ a4("code", { children: id }), scopes: scopes.join(", ") }) }),
+      /* @__PURE__ */ a4("div", { class: "note", children: [
         say("tokens.createdAt", { time: at(createdAt) }),
         lastUsedAt !== void 0 && say("tokens.usedAt", { time: at(lastUsedAt) }),
         expiresAt !== void 0 && say("tokens.expiresAt", { time: at(expiresAt) }),
         revokedAt !== void 0 && say("tokens.revokedAt", { time: at(revokedAt) })
       ] })
     ] }),
-    /* @__PURE__ */ a3("div", { class: "actions", children: [
-      isActive(token, Date.now()) && /* @__PURE__ */ a3("button", { type: "button", "aria-label": say("tokens.newSecretOf", { name, id }), onClick: () => onAsk("rotate"), children: say("tokens.newSecret") }),
-      revokedAt === void 0 && /* @__PURE__ */ a3("button", { type: "button", "aria-label": say("tokens.revokeOf", { name, id }), onClick: () => onAsk("revoke"), children: say("tokens.revoke") })
+    /* @__PURE__ */ a4("div", { class: "actions", children: [
+      isActive(token, Date.now()) && /* @__PURE__ */ a4("button", { type: "button", "aria-label": say("tokens.newSecretOf", { name, id }), onClick: () => onAsk("rotate"), children: say("tokens.newSecret") }),
+      revokedAt === void 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-label": say("tokens.revokeOf", { name, id }), onClick: () => onAsk("revoke"), children: say("tokens.revoke") })
     ] })
   ] });
 }
@@ -11212,11 +11282,11 @@ function WebhooksView({ session: { client } }) {
   A2(() => {
     void read();
   }, []);
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("h1", { children: say("view.webhooks") }),
-    state.value === "failed" && /* @__PURE__ */ a3(Fault, { text: fault.value, onRetry: () => void read() }),
-    state.value === "read" && webhooks.value.length === 0 && /* @__PURE__ */ a3("p", { class: "empty", children: say("webhooks.none") }),
-    /* @__PURE__ */ a3("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a3(WebhookItem, { client, webhook, onTested: () => void read() }, webhook.id)) })
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.webhooks") }),
+    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
+    state.value === "read" && webhooks.value.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("webhooks.none") }),
+    /* @__PURE__ */ a4("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a4(WebhookItem, { client, webhook, onTested: () => void read() }, webhook.id)) })
   ] });
 }
 var MANY = 1e3;
@@ -11246,13 +11316,13 @@ function WebhookItem({ client, webhook, onTested }) {
       tell(said(error), { isError: true });
     }
   };
-  return /* @__PURE__ */ a3("li", { tabIndex: -1, children: [
-    /* @__PURE__ */ a3("div", { children: [
-      /* @__PURE__ */ a3("strong", { dir: "auto", children: description ?? url }),
-      /* @__PURE__ */ a3("div", { class: "note", children: sayWith("webhooks.to", { id: /* @__PURE__ */ a3("code", { children: id }), url }) }),
-      /* @__PURE__ */ a3("div", { class: "note", children: reason === void 0 ? say("webhooks.state", { state: say(STATES[state]), ...present }) : say("webhooks.stateWhy", { state: say(STATES[state]), reason: say(REASONS[reason]), ...present }) })
+  return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
+    /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("strong", { dir: "auto", children: description ?? url }),
+      /* @__PURE__ */ a4("div", { class: "note", children: sayWith("webhooks.to", { id: /* @__PURE__ */ a4("code", { children: id }), url }) }),
+      /* @__PURE__ */ a4("div", { class: "note", children: reason === void 0 ? say("webhooks.state", { state: say(STATES[state]), ...present }) : say("webhooks.stateWhy", { state: say(STATES[state]), reason: say(REASONS[reason]), ...present }) })
     ] }),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -11262,7 +11332,7 @@ function WebhookItem({ client, webhook, onTested }) {
         children: say("webhooks.test")
       }
     ),
-    /* @__PURE__ */ a3(
+    /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
@@ -11272,17 +11342,17 @@ function WebhookItem({ client, webhook, onTested }) {
         children: say("webhooks.deliveries")
       }
     ),
-    deliveries.value !== void 0 && /* @__PURE__ */ a3(Deliveries, { deliveries: deliveries.value })
+    deliveries.value !== void 0 && /* @__PURE__ */ a4(Deliveries, { deliveries: deliveries.value })
   ] });
 }
 var MOST_SHOWN6 = 100;
 function Deliveries({ deliveries }) {
-  if (deliveries.length === 0) return /* @__PURE__ */ a3("p", { class: "note", children: say("webhooks.nothingSent") });
-  return /* @__PURE__ */ a3("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN6).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a3("li", { children: [
+  if (deliveries.length === 0) return /* @__PURE__ */ a4("p", { class: "note", children: say("webhooks.nothingSent") });
+  return /* @__PURE__ */ a4("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN6).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a4("li", { children: [
     sayWith("webhooks.delivery", {
       time: shown5(at2),
       type,
-      outcome: failure === void 0 ? say("webhooks.delivered", { status: String(status) }) : /* @__PURE__ */ a3(Sentence, { text: foreign(failure) }),
+      outcome: failure === void 0 ? say("webhooks.delivered", { status: String(status) }) : /* @__PURE__ */ a4(Sentence, { text: foreign(failure) }),
       ms: durationMs
     }),
     nextAttempt !== void 0 && say("webhooks.nextAttempt", { time: shown5(nextAttempt) })
@@ -11321,32 +11391,33 @@ function App() {
   const state = session.value;
   switch (state.kind) {
     case "checking":
-      return /* @__PURE__ */ a3("main", { class: "sign-in", "aria-busy": "true", children: [
-        /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
-        /* @__PURE__ */ a3("p", { role: "status", children: say(connection.value === "retrying" ? "page.retrying" : "signIn.checking") })
+      return /* @__PURE__ */ a4("main", { class: "sign-in", "aria-busy": "true", children: [
+        /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
+        /* @__PURE__ */ a4("p", { role: "status", children: say(connection.value === "retrying" ? "page.retrying" : "signIn.checking") })
       ] });
     case "signed-out":
-      return /* @__PURE__ */ a3(SignIn, { why: state.why });
+      return /* @__PURE__ */ a4(SignIn, { why: state.why });
     case "unreachable":
-      return /* @__PURE__ */ a3(Unreachable, { ...state });
+      return /* @__PURE__ */ a4(Unreachable, { ...state });
     case "signed-in":
-      return /* @__PURE__ */ a3(SignedIn, { ...state });
+      return /* @__PURE__ */ a4(SignedIn, { ...state });
   }
 }
 function Unreachable({ why, again }) {
   useRepeat(again);
-  return /* @__PURE__ */ a3("main", { class: "sign-in", children: [
-    /* @__PURE__ */ a3("h1", { children: "Plantstore" }),
-    /* @__PURE__ */ a3("p", { role: "alert", children: /* @__PURE__ */ a3(Sentence, { text: why }) }),
-    /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: again, children: say("page.tryAgain") }),
-    /* @__PURE__ */ a3(SignOut, { title: say("signIn.anotherToken") }),
-    /* @__PURE__ */ a3(LanguageMenu, {})
+  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
+    /* @__PURE__ */ a4("p", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: why }) }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: again, children: say("page.tryAgain") }),
+    /* @__PURE__ */ a4(SignOut, { title: say("signIn.anotherToken") }),
+    /* @__PURE__ */ a4(LanguageMenu, {})
   ] });
 }
 function SignedIn(current) {
   const views = viewsFor(current);
   const state = connection.value;
-  const shown6 = views.find(({ name }) => name === route.value.view) ?? views[0];
+  const { view } = route.value;
+  const shown6 = view === "" ? views[0] : views.find(({ name }) => name === view);
   A2(() => {
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     document.title = say("page.title", { view: say(shown6?.title ?? "page.nothing") });
@@ -11354,37 +11425,45 @@ function SignedIn(current) {
       document.title = "Plantstore";
     };
   }, [shown6, language.value]);
-  return /* @__PURE__ */ a3($, { children: [
-    /* @__PURE__ */ a3("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: say("page.skip") }),
-    /* @__PURE__ */ a3("header", { children: [
-      /* @__PURE__ */ a3("p", { class: "brand", children: [
-        /* @__PURE__ */ a3("img", { src: "/page/icon.svg", alt: "" }),
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: say("page.skip") }),
+    /* @__PURE__ */ a4("header", { children: [
+      /* @__PURE__ */ a4("p", { class: "brand", children: [
+        /* @__PURE__ */ a4("img", { src: "/page/icon.svg", alt: "" }),
         " ",
-        /* @__PURE__ */ a3("span", { children: "Plantstore" })
+        /* @__PURE__ */ a4("span", { children: "Plantstore" })
       ] }),
-      /* @__PURE__ */ a3("nav", { "aria-label": say("page.views"), children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a3("a", { href: linkTo(name), "aria-current": name === shown6?.name ? "page" : void 0, children: say(title) }, name)) }),
-      /* @__PURE__ */ a3("p", { class: "who", children: [
-        /* @__PURE__ */ a3("span", { children: [
-          /* @__PURE__ */ a3("span", { class: "as", children: say("signIn.as") }),
+      /* @__PURE__ */ a4("nav", { "aria-label": say("page.views"), children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a4("a", { href: linkTo(name), "aria-current": name === shown6?.name ? "page" : void 0, children: say(title) }, name)) }),
+      /* @__PURE__ */ a4("p", { class: "who", children: [
+        /* @__PURE__ */ a4("span", { children: [
+          /* @__PURE__ */ a4("span", { class: "as", children: say("signIn.as") }),
           " ",
-          /* @__PURE__ */ a3("bdi", { children: current.own.name })
+          /* @__PURE__ */ a4("bdi", { children: nameOf(current.own) })
         ] }),
-        /* @__PURE__ */ a3(SignOut, { title: say("signOut.submit"), isQuiet: true })
+        /* @__PURE__ */ a4(SignOut, { title: say("signOut.submit"), isQuiet: true })
       ] }),
-      /* @__PURE__ */ a3(LanguageMenu, {})
+      /* @__PURE__ */ a4(LanguageMenu, {})
     ] }),
-    /* @__PURE__ */ a3("div", { class: "connection", children: [
-      /* @__PURE__ */ a3("p", { role: "status", children: [
+    /* @__PURE__ */ a4("div", { class: "connection", children: [
+      /* @__PURE__ */ a4("p", { role: "status", children: [
         (state === "retrying" || state === "looking") && say("page.retrying"),
         state === "lost" && say("page.lost")
       ] }),
-      (state === "lost" || state === "looking") && /* @__PURE__ */ a3("button", { type: "button", onClick: lookNow, children: say("page.tryNow") })
+      (state === "lost" || state === "looking") && /* @__PURE__ */ a4("button", { type: "button", onClick: lookNow, children: say("page.tryNow") })
     ] }),
-    /* @__PURE__ */ a3(RememberLine, { session: current }),
-    shown6?.name !== "import" && /* @__PURE__ */ a3(ImportProgress, {}),
-    /* @__PURE__ */ a3("main", { id: "main", tabIndex: -1, children: shown6 === void 0 ? /* @__PURE__ */ a3("p", { children: say("page.noView") }) : /* @__PURE__ */ a3(shown6.Component, { session: current }, shown6.name) }),
-    /* @__PURE__ */ a3(Notices, {}),
-    /* @__PURE__ */ a3(LinkDialog, { ...current })
+    /* @__PURE__ */ a4(RememberLine, { session: current }),
+    shown6?.name !== "import" && /* @__PURE__ */ a4(ImportProgress, {}),
+    /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown6 === void 0 ? /* @__PURE__ */ a4(NoView, { view, first: views[0] }) : /* @__PURE__ */ a4(shown6.Component, { session: current }, shown6.name) }),
+    /* @__PURE__ */ a4(Notices, {}),
+    /* @__PURE__ */ a4(LinkDialog, { ...current })
+  ] });
+}
+function NoView({ view, first }) {
+  if (first === void 0) return /* @__PURE__ */ a4("p", { children: say("page.noView") });
+  const isKnown = VIEWS.some(({ name }) => name === view);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: say(isKnown ? "page.closedView" : "page.unknownView") }),
+    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: linkTo(first.name), children: say("page.goTo", { view: say(first.title) }) }) })
   ] });
 }
 
@@ -11399,7 +11478,10 @@ keepFocus();
 followNetwork();
 arrive(() => void resume());
 void startLanguage().catch(() => {
-}).then(() => Q(/* @__PURE__ */ a3(App, {}), document.body));
+}).then(() => {
+  document.getElementById("not-loaded")?.remove();
+  Q(/* @__PURE__ */ a4(App, {}), document.body);
+});
 function arrive(otherwise) {
   const answer = takeAnswer();
   const token = takeFromAddress();

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { nameOf } from './actor.ts'
 import { LinkDialog, RememberLine } from './by-link.tsx'
 import { connection, lookNow, useRepeat } from './connection.ts'
 import { ImportProgress } from './import/import-progress.tsx'
@@ -11,7 +12,7 @@ import { Sentence } from './sentence.tsx'
 import { type Session, type SessionState, session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { SignOut } from './sign-out.tsx'
-import { viewsFor } from './views.ts'
+import { VIEWS, type View, viewsFor } from './views.ts'
 
 export function App(): JSX.Element {
   const state = session.value
@@ -52,7 +53,8 @@ function Unreachable({ why, again }: Extract<SessionState, { readonly kind: 'unr
 function SignedIn(current: Session): JSX.Element {
   const views = viewsFor(current)
   const state = connection.value
-  const shown = views.find(({ name }) => name === route.value.view) ?? views[0]
+  const { view } = route.value
+  const shown = view === '' ? views[0] : views.find(({ name }) => name === view)
   useEffect(() => {
     document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     document.title = say('page.title', { view: say(shown?.title ?? 'page.nothing') })
@@ -80,7 +82,7 @@ function SignedIn(current: Session): JSX.Element {
         </nav>
         <p class="who">
           <span>
-            <span class="as">{say('signIn.as')}</span> <bdi>{current.own.name}</bdi>
+            <span class="as">{say('signIn.as')}</span> <bdi>{nameOf(current.own)}</bdi>
           </span>
           <SignOut title={say('signOut.submit')} isQuiet />
         </p>
@@ -100,10 +102,28 @@ function SignedIn(current: Session): JSX.Element {
       <RememberLine session={current} />
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
-        {shown === undefined ? <p>{say('page.noView')}</p> : <shown.Component key={shown.name} session={current} />}
+        {shown === undefined ? (
+          <NoView view={view} first={views[0]} />
+        ) : (
+          <shown.Component key={shown.name} session={current} />
+        )}
       </main>
       <Notices />
       <LinkDialog {...current} />
+    </>
+  )
+}
+
+/** Says why the page shows no view. */
+function NoView({ view, first }: { readonly view: string; readonly first: View | undefined }): JSX.Element {
+  if (first === undefined) return <p>{say('page.noView')}</p>
+  const isKnown = VIEWS.some(({ name }) => name === view)
+  return (
+    <>
+      <p>{say(isKnown ? 'page.closedView' : 'page.unknownView')}</p>
+      <p>
+        <a href={linkTo(first.name)}>{say('page.goTo', { view: say(first.title) })}</a>
+      </p>
     </>
   )
 }

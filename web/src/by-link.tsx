@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { nameOf } from './actor.ts'
 import { Dialog } from './dialog.tsx'
 import { say } from './language/language.ts'
 import { sayWith } from './language/say-with.ts'
@@ -14,8 +15,8 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
     offered.value = undefined
   }
   return (
-    <Dialog title={sayWith('link.title', { name: <bdi>{offer.own.name}</bdi> })} onCancel={stay}>
-      <p>{sayWith('link.text', { own: <bdi>{own.name}</bdi>, name: <bdi>{offer.own.name}</bdi> })}</p>
+    <Dialog title={sayWith('link.title', { name: <bdi>{nameOf(offer.own)}</bdi> })} onCancel={stay}>
+      <p>{sayWith('link.text', { own: <bdi>{nameOf(own)}</bdi>, name: <bdi>{nameOf(offer.own)}</bdi> })}</p>
       <Losses />
       <div class="fields">
         <button type="button" onClick={stay}>

@@ -20,7 +20,10 @@ arrive(() => void resume())
 // Without the texts of its language, the page is in English.
 void startLanguage()
   .catch(() => {})
-  .then(() => render(<App />, document.body))
+  .then(() => {
+    document.getElementById('not-loaded')?.remove()
+    render(<App />, document.body)
+  })
 
 /** Takes from the address what signs the person in. @param otherwise called where it has nothing of the kind */
 function arrive(otherwise: () => void): void {

@@ -103,7 +103,7 @@ export function takeAnswer(): SignInAnswer | undefined {
   if (!parameters.has('state') || !(parameters.has('code') || parameters.has('error'))) return undefined
   const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? 'null') as Pending | null
   sessionStorage.removeItem(PENDING)
-  history.replaceState(null, '', pending?.hash || linkTo('plants'))
+  history.replaceState(null, '', pending?.hash || linkTo(''))
   // Whoever sends a person here with an answer of their own must not sign them in.
   return pending === null ? undefined : { ...pending, parameters }
 }

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 
 export interface Route {
-  /** The name of a view, such as `plants`. */
+  /** The name of a view, such as `plants`; empty: the first one that the token opens. */
   readonly view: string
   readonly query: URLSearchParams
 }
 
-export const route = signal<Route>({ view: 'plants', query: new URLSearchParams() })
+export const route = signal<Route>({ view: '', query: new URLSearchParams() })
 
 /** ms from the last key to the change of the address: browsers refuse a change for each repeat of a held key. */
 const PAUSE = 300
@@ -17,7 +17,7 @@ export function followAddress(): void {
   clearTimeout(timer)
   timer = undefined
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
-  route.value = { view: path === '' ? 'plants' : path, query: new URLSearchParams(query) }
+  route.value = { view: path, query: new URLSearchParams(query) }
 }
 
 /** The address of a view. */

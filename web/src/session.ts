@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { type OwnToken, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
+import { nameOf } from './actor.ts'
 import { answered, giveUp, willRetry } from './connection.ts'
 import { say } from './language/language.ts'
 import { named } from './named.ts'
@@ -90,14 +91,14 @@ export async function followLink(token: string): Promise<void> {
   else if (current.kind === 'signed-out') await enter(token)
 }
 
-async function offer(token: string, { own: { name } }: Session): Promise<void> {
+async function offer(token: string, { own: mine }: Session): Promise<void> {
   if (isSession(token)) return
   try {
     const own = await clientFor(token).getOwnToken()
     if (session.value.kind === 'signed-in') offered.value = { token, own }
     else await enter(token)
   } catch (error) {
-    tell(say('link.failed', { name: named(name), why: said(error) }), {
+    tell(say('link.failed', { name: named(nameOf(mine)), why: said(error) }), {
       isError: true,
       ...(isRefused(error) ? {} : { action: { label: say('page.tryAgain'), run: () => void followLink(token) } }),
     })

@@ -2,6 +2,7 @@ import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { KEY } from '../token-key.ts'
 import { type Contract, type Operation, operationsOf, readContract } from './contract.ts'
+import { FirstRequest } from './first-request.tsx'
 import { OperationSection } from './operation.tsx'
 import { Prose } from './prose.tsx'
 import { Schemas } from './schemas.tsx'
@@ -68,6 +69,7 @@ function Docs(): JSX.Element {
             </p>
           ) : (
             <>
+              <FirstRequest token={token.trim()} />
               <Prose text={contract.info.description} />
               {groups.map(({ name, description, operations }) => (
                 <div key={name}>
@@ -115,4 +117,5 @@ function Contents({ name, operations }: Group): JSX.Element {
   )
 }
 
+document.getElementById('not-loaded')?.remove()
 render(<Docs />, document.body)

@@ -11,7 +11,7 @@ interface OperationProps {
 }
 
 /** The last request of a form, and its answer or why there is none. */
-interface Sent {
+export interface Sent {
   readonly number: number
   readonly request: Request
   readonly answer: Answer | string
@@ -161,13 +161,20 @@ function AcceptField({ contract, id, responses }: ResponsesProps & { readonly id
   )
 }
 
+interface ShownProps extends Sent {
+  /** Whether the page shows the command of the request here. */
+  readonly hasCommand?: boolean
+}
+
 /** Makes text nodes alone, so that the browser never reads an answer of the service as HTML. */
-function Shown({ request, answer }: Sent): JSX.Element {
+export function Shown({ request, answer, hasCommand = true }: ShownProps): JSX.Element {
   return (
     <div>
-      <pre class="sent" tabIndex={0} role="region" aria-label="Command">
-        {curlOf(request)}
-      </pre>
+      {hasCommand && (
+        <pre class="sent" tabIndex={0} role="region" aria-label="Command">
+          {curlOf(request)}
+        </pre>
+      )}
       <p class="status">{typeof answer === 'string' ? answer : answer.status}</p>
       {typeof answer !== 'string' && (
         <>

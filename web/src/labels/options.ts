@@ -93,6 +93,9 @@ export const isLoopback = computed(() => {
   return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 })
 
+/** Whether the person wants codes that lead to this device alone. Another visit asks again. */
+export const mayLeadHere = signal(false)
+
 /** The address of the page that signs in with a token. No server sees the token: it is in the fragment. */
 export const linkWith = (token: string): string => `${origin.value}/#token=${token}`
 

@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { Dialog } from '../dialog.tsx'
 import { say } from '../language/language.ts'
 import { said } from '../said.ts'
 import { saveFile } from '../save-file.ts'
 import { Fault } from '../sentence.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, pdfOf } from './document.ts'
+import { isLoopback, mayLeadHere } from './options.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
 import { SheetPage } from './sheet-page.tsx'
@@ -22,6 +24,8 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const isPrinting = useSignal(false)
   const written = useSignal<number | undefined>(undefined)
   const fault = useSignal('')
+  /** What the person has asked for, while the page asks whether the codes may lead to this device alone. */
+  const asked = useSignal<'print' | 'save' | undefined>(undefined)
   const labels = useMemo(() => labelsOfPage(job, page, measure), [job, page, measure])
   useEffect(() => {
     if (!isPrinting.value) return undefined
@@ -52,20 +56,22 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       written.value = undefined
     }
   }
+  const begin = (what: 'print' | 'save') => {
+    if (what === 'save') void save()
+    else isPrinting.value = true
+  }
+  const make = (what: 'print' | 'save') => {
+    if (isLoopback.value && !mayLeadHere.value) asked.value = what
+    else begin(what)
+  }
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">{say('labels.preview')}</h2>
       <div class="fields">
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            isPrinting.value = true
-          }}
-        >
+        <button type="button" class="primary" onClick={() => make('print')}>
           {say('labels.print')}
         </button>
-        <button type="button" class="primary" aria-disabled={written.value !== undefined} onClick={() => void save()}>
+        <button type="button" class="primary" aria-disabled={written.value !== undefined} onClick={() => make('save')}>
           {say('labels.savePdf')}
         </button>
         <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
@@ -89,6 +95,19 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
           {say('labels.next')}
         </button>
       </div>
+      {asked.value !== undefined && (
+        <AskAddress
+          onStay={() => {
+            asked.value = undefined
+          }}
+          onGoOn={() => {
+            const what = asked.value
+            asked.value = undefined
+            mayLeadHere.value = true
+            if (what !== undefined) begin(what)
+          }}
+        />
+      )}
       {isPrinting.value && (
         <div class="printed">
           {Array.from({ length: pages }, (_, i) => (
@@ -102,5 +121,35 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         </div>
       )}
     </section>
+  )
+}
+
+interface AskProps {
+  readonly onStay: () => void
+  readonly onGoOn: () => void
+}
+
+/** Asks before labels are made whose codes lead a phone to itself. */
+function AskAddress({ onStay, onGoOn }: AskProps): JSX.Element {
+  return (
+    <Dialog title={say('labels.askLoopback')} onCancel={onStay}>
+      <p>{say('labels.loopback')}</p>
+      <div class="fields">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            onStay()
+            // The dialog gives the focus back to its button first.
+            requestAnimationFrame(() => document.getElementById('label-base')?.focus())
+          }}
+        >
+          {say('labels.giveAddress')}
+        </button>
+        <button type="button" onClick={onGoOn}>
+          {say('labels.goOn')}
+        </button>
+      </div>
+    </Dialog>
   )
 }

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { computed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
@@ -23,9 +23,12 @@ const NOTHING: Typed = { name: '', tag: '' }
 /** Typed texts by id: a person may scan several labels in one tab, and come back to each. */
 const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
 
+/** The ids of plants that the person has typed at their labels, and not added. */
+export const entered = computed((): readonly string[] => Object.keys(typed.value))
+
 askBeforeLosing(
   () => {
-    const ids = Object.keys(typed.value)
+    const ids = entered.value
     return ids.length === 0 ? undefined : say('plants.lossEntered', { ids: ids.join(', ') })
   },
   { isKept: true },

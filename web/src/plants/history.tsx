@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ChangeEntry, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { actorOf } from '../actor.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
@@ -69,7 +70,7 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
           <li key={position}>
             <p>
               {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
-              <span class="note">{sayWith('history.by', { token: <bdi>{token}</bdi> })}</span>
+              <span class="note">{sayWith('history.by', { token: <bdi>{actorOf(token)}</bdi> })}</span>
             </p>
             {before !== undefined && <State plant={before} isOld={plant !== undefined} />}
             {plant !== undefined && <State plant={plant} isOld={false} />}

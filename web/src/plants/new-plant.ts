@@ -18,10 +18,10 @@ export const NOTHING: Typed = { id: '', name: '', tag: '' }
 
 export const typed = new Kept<Typed>('plantstore-new-plant', NOTHING)
 
-// A tag alone is left from the plant before, so it is no unsaved text.
-askBeforeLosing(() => (typed.value.id === '' && typed.value.name === '' ? undefined : say('plants.lossNew')), {
-  isKept: true,
-})
+/** Whether the form has unsaved texts. A tag alone is left from the plant before. */
+export const isTyped = (): boolean => typed.value.id !== '' || typed.value.name !== ''
+
+askBeforeLosing(() => (isTyped() ? say('plants.lossNew') : undefined), { isKept: true })
 
 /**
  * Creates the plant once, even if the answer to the last attempt was lost. If another client has taken the proposed id

@@ -12,11 +12,14 @@ import { DoneActions } from './bulk/done.tsx'
 import { SelectionBar } from './bulk/selection-bar.tsx'
 import { idSought } from './by-id.ts'
 import { PlantChanges } from './changes.ts'
+import { entered } from './enter-plant.tsx'
 import { ExportPlants } from './export-plants.tsx'
 import { type Filter, filterIn, isAll, queryFor } from './filter.ts'
 import { follow } from './live.ts'
 import { Matches } from './matches.tsx'
 import { isNear } from './near.ts'
+import { isTyped } from './new-plant.ts'
+import { NotAdded } from './not-added.tsx'
 import { PlantGrid } from './plant-grid.tsx'
 import { PlantList } from './plant-list.ts'
 import { SavedSearches } from './saved-searches-panel.tsx'
@@ -41,6 +44,7 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
   useEffect(() => follow(client, list, session.own.id), [client, list])
   const change = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
   const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
+  const notAdded = entered.value.length + (isTyped() && !isAdding.value ? 1 : 0)
   const isBeginning = isEmpty && list.state.value === 'whole' && isAll(filter)
   return (
     <>
@@ -59,7 +63,16 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
               isAdding.value = !isAdding.value
             }}
           >
-            <Icon name="add" /> <span class="word">{say('plants.addTitle')}</span>
+            <Icon name="add" />{' '}
+            <span class="word">
+              {say('plants.addTitle')}
+              {notAdded > 0 && ` (${say('plants.notAddedCount', { count: notAdded })})`}
+            </span>
+            {notAdded > 0 && (
+              <span class="badge" aria-hidden="true">
+                {notAdded}
+              </span>
+            )}
           </button>
         )}
         {!isBeginning && (
@@ -100,7 +113,12 @@ export function PlantsView({ session }: ViewProps): JSX.Element {
           {changes !== undefined && <DoneActions client={client} list={list} />}
         </div>
       </search>
-      {isAdding.value && <AddPlant client={client} list={list} />}
+      {isAdding.value && (
+        <>
+          <NotAdded view="plant" />
+          <AddPlant client={client} list={list} />
+        </>
+      )}
       {changes !== undefined && <Unfinished list={list} changes={changes} />}
       {!isBeginning && <Matches client={client} list={list} filter={filter} />}
       <SelectionBar

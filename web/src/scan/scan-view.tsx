@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { idIn } from '../plants/id.ts'
+import { NotAdded } from '../plants/not-added.tsx'
 import { OnePlant } from '../plants/plant-view.tsx'
 import { linkTo, replaceQuery, route } from '../route.ts'
 import type { ViewProps } from '../views.ts'
@@ -18,6 +19,7 @@ export function ScanView({ session }: ViewProps): JSX.Element {
       <div class="scan">
         <ReadCode onLabel={open} hasCamera action={say('scan.openId')} />
         <section aria-label={say('scan.plantOf')}>
+          <NotAdded view="scan" except={id} />
           {id === null ? (
             <p class="note">
               {say('scan.note')} <a href={linkTo('stocktake')}>{say('scan.manyNote')}</a>
