@@ -13,7 +13,7 @@ import {
   signOver,
   tabTo,
 } from '../support/page.ts'
-import { choose, empty, importAll, saved, stored } from '../support/page-files.ts'
+import { choose, empty, importAll, saved, savedWithIds, stored } from '../support/page-files.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
 
@@ -172,9 +172,9 @@ suite('the page, for imports,', () => {
         const report = await saved(opened, 'Save the report')
         assert.match(
           report,
-          /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Reason\r\n/,
+          /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
         )
-        assert.match(report, /\r\n5,Id is required\.\r\n/)
+        assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
         assert.deepEqual(await stored(service), [
           ['1', 'Abies', 'north'],
           ['2', 'Another'],
@@ -213,10 +213,11 @@ suite('the page, for imports,', () => {
     assert.ok(first > 40n)
     assert.equal(second, first + 1n)
     assert.equal((await service.send('GET', '/ids')).body, `{"next":${second + 1n}}`, 'no id beyond is reserved')
-    assert.equal(
-      await saved(opened, 'Save the sheet with its new ids'),
-      `\ufeffid,Plant,Where\r\n${first},Abies,"bed 1, left"\r\n${second},Betula,bed 2\r\n`,
-    )
+    assert.deepEqual(await savedWithIds(opened), [
+      'id,Plant,Where',
+      `${first},Abies,"bed 1, left"`,
+      `${second},Betula,bed 2`,
+    ])
   })
 
   inBrowser(
@@ -338,11 +339,15 @@ suite('the page, for imports,', () => {
       const names = plants.map(({ name }) => name).toSorted()
       assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])
       const idOf = (name: string) => plants.findLast((each) => each.name === name)?.id
-      assert.equal(
-        await saved(opened, 'Save the sheet with its new ids'),
-        `\ufeffid,Plant,Place,Note\r\n${ids[0]},Abies,bed 1,a\r\n${ids[1]},Betula,,b\r\n${ids[2]},Betula,,c\r\n` +
-          `${idOf('Acer')},Acer,bed 4,d\r\n${idOf('Right')},Right,bed 2,e;f\r\n${idOf('Abies')},Abies,bed 2,\r\n`,
-      )
+      assert.deepEqual(await savedWithIds(opened), [
+        'id,Plant,Place,Note',
+        `${ids[0]},Abies,bed 1,a`,
+        `${ids[1]},Betula,,b`,
+        `${ids[2]},Betula,,c`,
+        `${idOf('Acer')},Acer,bed 4,d`,
+        `${idOf('Right')},Right,bed 2,e;f`,
+        `${idOf('Abies')},Abies,bed 2`,
+      ])
       await choose(page, 'wishes.csv', sheet(first.slice(0, 3)))
       await page.getByRole('button', { name: 'Check the file' }).click()
       await page.getByText('There is nothing to import.').waitFor()

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { sheetsIn } from '../../web/src/import/workbook.ts'
 import { type Opened, pressOn } from './page.ts'
 import type { Service } from './service.ts'
 
@@ -29,4 +31,16 @@ export async function saved({ page }: Opened, button: string): Promise<string> {
     pressOn(page, page.getByRole('button', { name: button })),
   ])
   return readFileSync(await download.path(), 'utf8')
+}
+
+/** The lines of the workbook with ids that the page saves. */
+export async function savedWithIds({ page }: Opened): Promise<readonly string[]> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    pressOn(page, page.getByRole('button', { name: 'Save the sheet with its new ids' })),
+  ])
+  assert.match(download.suggestedFilename(), /-with-ids\.xlsx$/)
+  const found = await sheetsIn(new File([readFileSync(await download.path())], 'saved.xlsx'))
+  assert.ok(typeof found !== 'string' && found[0] !== undefined)
+  return (await found[0].csv.text()).split('\r\n').slice(0, -1)
 }

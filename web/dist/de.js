@@ -343,6 +343,34 @@ var de_default = catalog({
     one: "{count} Zelle hat den Text der verbundenen Zelle darüber bekommen.",
     other: "{count} Zellen haben den Text der verbundenen Zelle darüber bekommen."
   },
+  "import.content": "Inhalt",
+  "import.fillTags": {
+    one: "{count} Zeile hat kein Schlagwort. Das der Zeile darüber übernehmen",
+    other: "{count} Zeilen haben kein Schlagwort. Das der Zeile darüber übernehmen"
+  },
+  "import.doubtful": {
+    one: "{count} Zeile sieht nach einer Summe oder Überschrift aus",
+    other: "{count} Zeilen sehen nach Summen oder Überschriften aus"
+  },
+  "import.leaveDoubtful": "Auslassen",
+  "import.arePlants": "Es sind Pflanzen",
+  "import.similar": {
+    one: "{count} Zeile sieht nach einer gespeicherten Pflanze mit anderem Namen oder Schlagwort aus",
+    other: "{count} Zeilen sehen nach gespeicherten Pflanzen mit anderem Namen oder Schlagwort aus"
+  },
+  "import.changeThose": "Diese Pflanzen ändern",
+  "import.addThem": "Die Zeilen als weitere Pflanzen hinzufügen",
+  "import.storedAs": "Gespeichert",
+  "import.inFile": "In der Datei",
+  "import.changesIt": "Ändern",
+  "import.changeRow": "Pflanze {id} durch Zeile {row} ändern",
+  "import.decideFirst": "Entscheiden Sie zuerst über die Zeilen oben.",
+  "import.nextSteps": "Wie weiter?",
+  "import.showThem": "Anzeigen",
+  "import.printLabels": "Etiketten drucken",
+  "import.undo": "Import rückgängig machen",
+  "import.nextTime": "Um später viele Pflanzen zu ändern, korrigieren Sie die Tabelle mit ihren IDs, importieren Sie diese und wählen Sie für vorhandene Pflanzen: {become}. Dieser Browser merkt sich außerdem, welche Zeile dieser Datei welche Pflanze ist.",
+  "import.tagsFilled": "Zeilen ohne Schlagwort haben das der Zeile darüber übernommen",
   "import.noRows": "Die Datei hat keine Zeilen.",
   "import.unfinished": "Der Import von {file} ist nicht vollständig. Lassen Sie ihn erst enden.",
   "import.file": "Datei",

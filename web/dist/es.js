@@ -340,6 +340,34 @@ var es_default = catalog({
     one: "{count} celda ha recibido el texto de la celda combinada de arriba.",
     other: "{count} celdas han recibido el texto de la celda combinada de arriba."
   },
+  "import.content": "Contenido",
+  "import.fillTags": {
+    one: "{count} fila no tiene palabra clave. Tomar la de la fila de arriba",
+    other: "{count} filas no tienen palabra clave. Tomar la de la fila de arriba"
+  },
+  "import.doubtful": {
+    one: "{count} fila parece un total o un título",
+    other: "{count} filas parecen totales o títulos"
+  },
+  "import.leaveDoubtful": "Omitirlas",
+  "import.arePlants": "Son plantas",
+  "import.similar": {
+    one: "{count} fila parece una planta guardada con otro nombre u otra palabra clave",
+    other: "{count} filas parecen plantas guardadas con otro nombre u otra palabra clave"
+  },
+  "import.changeThose": "Cambiar esas plantas",
+  "import.addThem": "Añadir las filas como otras plantas",
+  "import.storedAs": "Guardada",
+  "import.inFile": "En el archivo",
+  "import.changesIt": "Cambiar",
+  "import.changeRow": "Cambiar la planta {id} con la fila {row}",
+  "import.decideFirst": "Decida primero sobre las filas de arriba.",
+  "import.nextSteps": "A continuación",
+  "import.showThem": "Mostrarlas",
+  "import.printLabels": "Imprimir sus etiquetas",
+  "import.undo": "Deshacer la importación",
+  "import.nextTime": "Para cambiar más tarde muchas plantas, corrija la hoja con sus ID, impórtela y elija para las plantas existentes: {become}. Este navegador recuerda además qué fila de este archivo es qué planta.",
+  "import.tagsFilled": "Las filas sin palabra clave han tomado la de la fila de arriba",
   "import.noRows": "El archivo no tiene filas.",
   "import.unfinished": "La importación de {file} no está completa. Deje que termine primero.",
   "import.file": "Archivo",

@@ -343,6 +343,34 @@ var fr_default = catalog({
     one: "{count} cellule a reçu le texte de la cellule fusionnée au-dessus.",
     other: "{count} cellules ont reçu le texte de la cellule fusionnée au-dessus."
   },
+  "import.content": "Contenu",
+  "import.fillTags": {
+    one: "{count} ligne n’a pas de mot-clé. Reprendre celui de la ligne au-dessus",
+    other: "{count} lignes n’ont pas de mot-clé. Reprendre celui de la ligne au-dessus"
+  },
+  "import.doubtful": {
+    one: "{count} ligne ressemble à un total ou à un titre",
+    other: "{count} lignes ressemblent à des totaux ou à des titres"
+  },
+  "import.leaveDoubtful": "Les laisser de côté",
+  "import.arePlants": "Ce sont des plantes",
+  "import.similar": {
+    one: "{count} ligne ressemble à une plante enregistrée avec un autre nom ou mot-clé",
+    other: "{count} lignes ressemblent à des plantes enregistrées avec un autre nom ou mot-clé"
+  },
+  "import.changeThose": "Modifier ces plantes",
+  "import.addThem": "Ajouter les lignes comme d’autres plantes",
+  "import.storedAs": "Enregistrée",
+  "import.inFile": "Dans le fichier",
+  "import.changesIt": "Modifier",
+  "import.changeRow": "Modifier la plante {id} par la ligne {row}",
+  "import.decideFirst": "Décidez d’abord pour les lignes ci-dessus.",
+  "import.nextSteps": "Ensuite",
+  "import.showThem": "Les afficher",
+  "import.printLabels": "Imprimer leurs étiquettes",
+  "import.undo": "Annuler l’importation",
+  "import.nextTime": "Pour modifier plus tard de nombreuses plantes, corrigez la feuille avec ses ID, importez-la et choisissez pour les plantes existantes : {become}. Ce navigateur retient aussi quelle ligne de ce fichier est quelle plante.",
+  "import.tagsFilled": "Les lignes sans mot-clé ont repris celui de la ligne au-dessus",
   "import.noRows": "Le fichier n’a pas de lignes.",
   "import.unfinished": "L’importation de {file} n’est pas complète. Laissez-la d’abord se terminer.",
   "import.file": "Fichier",

@@ -340,6 +340,34 @@ var nl_default = catalog({
     one: "{count} cel heeft de tekst van de samengevoegde cel erboven gekregen.",
     other: "{count} cellen hebben de tekst van de samengevoegde cel erboven gekregen."
   },
+  "import.content": "Inhoud",
+  "import.fillTags": {
+    one: "{count} rij heeft geen trefwoord. Dat van de rij erboven overnemen",
+    other: "{count} rijen hebben geen trefwoord. Dat van de rij erboven overnemen"
+  },
+  "import.doubtful": {
+    one: "{count} rij lijkt een totaal of een kop",
+    other: "{count} rijen lijken totalen of koppen"
+  },
+  "import.leaveDoubtful": "Overslaan",
+  "import.arePlants": "Het zijn planten",
+  "import.similar": {
+    one: "{count} rij lijkt een opgeslagen plant met een andere naam of een ander trefwoord",
+    other: "{count} rijen lijken opgeslagen planten met een andere naam of een ander trefwoord"
+  },
+  "import.changeThose": "Die planten wijzigen",
+  "import.addThem": "De rijen als nieuwe planten toevoegen",
+  "import.storedAs": "Opgeslagen",
+  "import.inFile": "In het bestand",
+  "import.changesIt": "Wijzigen",
+  "import.changeRow": "Plant {id} wijzigen met rij {row}",
+  "import.decideFirst": "Beslis eerst over de rijen hierboven.",
+  "import.nextSteps": "Hoe nu verder",
+  "import.showThem": "Ze tonen",
+  "import.printLabels": "Etiketten afdrukken",
+  "import.undo": "Import ongedaan maken",
+  "import.nextTime": "Om later veel planten te wijzigen, verbetert u het blad met de ID’s, importeert u dat en kiest u voor bestaande planten: {become}. Deze browser onthoudt ook welke rij van dit bestand welke plant is.",
+  "import.tagsFilled": "Rijen zonder trefwoord hebben dat van de rij erboven overgenomen",
   "import.noRows": "Het bestand heeft geen rijen.",
   "import.unfinished": "Het importeren van {file} is niet voltooid. Laat het eerst eindigen.",
   "import.file": "Bestand",

@@ -1132,6 +1132,34 @@ var en = {
     one: "{count} cell has got the text of the merged cell above it.",
     other: "{count} cells have got the text of the merged cell above them."
   },
+  "import.content": "Content",
+  "import.fillTags": {
+    one: "{count} row has no tag. Take the tag of the row above",
+    other: "{count} rows have no tag. Take the tag of the row above"
+  },
+  "import.doubtful": {
+    one: "{count} row looks like a total or a heading",
+    other: "{count} rows look like totals or headings"
+  },
+  "import.leaveDoubtful": "Leave them out",
+  "import.arePlants": "They are plants",
+  "import.similar": {
+    one: "{count} row looks like a stored plant with another name or tag",
+    other: "{count} rows look like stored plants with another name or tag"
+  },
+  "import.changeThose": "Change those plants",
+  "import.addThem": "Add the rows as further plants",
+  "import.storedAs": "Stored",
+  "import.inFile": "In the file",
+  "import.changesIt": "Change",
+  "import.changeRow": "Change plant {id} by row {row}",
+  "import.decideFirst": "Say first what the rows above are.",
+  "import.nextSteps": "Next",
+  "import.showThem": "Show them",
+  "import.printLabels": "Print their labels",
+  "import.undo": "Undo the import",
+  "import.nextTime": "To change many plants later, correct the sheet with its ids, import that, and choose for existing plants: {become}. This browser also remembers which row of this file is which plant.",
+  "import.tagsFilled": "Rows without a tag have taken that of the row above",
   "import.noRows": "The file has no rows.",
   "import.unfinished": "The import of {file} is not complete. Let it end first.",
   "import.file": "File",
@@ -1913,12 +1941,12 @@ var Transport = class {
    * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
    *   the call's signal
    */
-  async send(call, read) {
+  async send(call, read2) {
     const { attempts = 6, maxWait = 6e4, onRetry, onGiveUp } = this.#options;
     let mayHaveSucceeded = false;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#attempt(call, mayHaveSucceeded, read);
+      const outcome = await this.#attempt(call, mayHaveSucceeded, read2);
       if ("value" in outcome) return outcome.value;
       const { reason } = outcome;
       const wait = waitAfter(reason, attempt);
@@ -1933,7 +1961,7 @@ var Transport = class {
       await pause(wait, call.signal);
     }
   }
-  async #attempt(call, mayHaveSucceeded, read) {
+  async #attempt(call, mayHaveSucceeded, read2) {
     const { signal: signal2 } = call;
     signal2?.throwIfAborted();
     const ending = new AbortController();
@@ -1943,7 +1971,7 @@ var Transport = class {
     try {
       const response = await this.#request(call, ending.signal);
       if (!response.ok) return { reason: await refusalOf(response, mayHaveSucceeded) };
-      return { value: await read(response) };
+      return { value: await read2(response) };
     } catch (cause) {
       signal2?.throwIfAborted();
       const { method, path } = call.operation;
@@ -2465,7 +2493,7 @@ function answered() {
   timer = void 0;
   if (!isLost) return;
   isLost = false;
-  for (const read of [...waiting]) read();
+  for (const read2 of [...waiting]) read2();
 }
 function lookNow() {
   if (!isLost) return;
@@ -2479,14 +2507,14 @@ function followNetwork() {
   addEventListener("online", lookUnseen);
   document.addEventListener("visibilitychange", lookUnseen);
 }
-function afterLoss(read) {
-  waiting.add(read);
-  return () => waiting.delete(read);
+function afterLoss(read2) {
+  waiting.add(read2);
+  return () => waiting.delete(read2);
 }
-function useRepeat(read) {
-  const latest = T2(read);
-  latest.current = read;
-  const hasFailed = read !== void 0;
+function useRepeat(read2) {
+  const latest = T2(read2);
+  latest.current = read2;
+  const hasFailed = read2 !== void 0;
   F2(() => hasFailed ? afterLoss(() => latest.current?.()) : void 0, [hasFailed]);
 }
 async function look() {
@@ -3888,11 +3916,11 @@ async function resume() {
   const [, second] = kept4;
   if (second !== void 0 && isSession(second)) tell(say("signIn.tabRefused"));
 }
-async function signIn(token, remember2) {
-  await check(token, () => void signIn(token, remember2));
+async function signIn(token, remember3) {
+  await check(token, () => void signIn(token, remember3));
   if (!isSession(token)) return;
   sessionStorage.setItem(KEY, token);
-  if (remember2) localStorage.setItem(KEY, token);
+  if (remember3) localStorage.setItem(KEY, token);
 }
 async function signInWith(answer) {
   session.value = { kind: "checking" };
@@ -4248,8 +4276,8 @@ var CsvRows = class {
   }
   /** The text of a row with a fault. */
   get #text() {
-    const textOf2 = (cell, at2) => at2 < this.#unquoted ? cellOf(cell, this.separator) : cell;
-    const raw = this.#cells.map((cell, at2) => cell === void 0 ? "" : textOf2(cell, at2));
+    const textOf3 = (cell, at2) => at2 < this.#unquoted ? cellOf(cell, this.separator) : cell;
+    const raw = this.#cells.map((cell, at2) => cell === void 0 ? "" : textOf3(cell, at2));
     return raw.join(this.separator ?? ",");
   }
   /** Forgets the text of a row that is too large. */
@@ -4289,14 +4317,14 @@ function separatorRow({ cells }, used) {
 var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0 ? "" : cellOf(cell, separator)).join(separator)}\r
 `;
 var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf2 = asItIs) {
+function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf3 = asItIs) {
   const { cells, fault } = row;
   if (fault !== void 0) throw new AppError(fault.error, fault.message);
   const surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : void 0;
-  if (!isComplete || surplus !== void 0) throw wrongCount(cells.length, columns, surplus && textOf2(surplus));
+  if (!isComplete || surplus !== void 0) throw wrongCount(cells.length, columns, surplus && textOf3(surplus));
   const text = (at2) => {
     const cell = at2 === void 0 ? void 0 : cells[at2];
-    return cell === void 0 ? void 0 : textOf2(cell);
+    return cell === void 0 ? void 0 : textOf3(cell);
   };
   const [first, ...others] = name;
   return {
@@ -4501,6 +4529,100 @@ function mayBeIds(rows, at2) {
 }
 var isNumber = (cell) => cell !== void 0 && lookOf(cell) === "number";
 
+// web/src/import/remembered.ts
+var KEY2 = "plantstore-imports";
+var MOST_FILES = 30;
+var MOST_TEXT = 1e6;
+var MOST_ROWS = 1e5;
+var LONGEST_CELL = 60;
+var plainName = (file) => file.replace(/ ?\(\d+\)(?=\.[^.]*$)/, "");
+async function remember2(file, columns, mapping, rows) {
+  const ids = [];
+  const cells = new Map(columns.map((_4, at2) => [at2, /* @__PURE__ */ new Set()]));
+  for (const at2 of [mapping.id, mapping.tag, ...mapping.name]) if (at2 !== void 0) cells.delete(at2);
+  for await (const { row, id } of rows) {
+    ids.push(id);
+    if (ids.length > MOST_ROWS) return;
+    for (const [at2, found] of cells) {
+      const cell = row.cells[at2] ?? "";
+      if (isNothing(cell) || cell.length > LONGEST_CELL || found.has(cell)) cells.delete(at2);
+      else found.add(cell);
+    }
+  }
+  const [naming] = cells;
+  const next = {
+    file: plainName(file),
+    ids: runsOf(ids),
+    ...naming === void 0 ? {} : { column: columns[naming[0]], cells: [...naming[1]] }
+  };
+  let all = [next, ...read().filter((each) => each.file !== next.file)].slice(0, MOST_FILES);
+  while (all.length > 0 && JSON.stringify(all).length > MOST_TEXT) all = all.slice(0, -1);
+  try {
+    localStorage.setItem(KEY2, JSON.stringify(all));
+  } catch {
+  }
+}
+function recall(file, columns, rows, added) {
+  const kept4 = read().find((each) => each.file === plainName(file));
+  if (kept4 === void 0) return [];
+  const ids = idsIn(kept4.ids);
+  const taken = new Set(rows.flatMap(({ id }) => id ?? []));
+  const at2 = kept4.column === void 0 ? -1 : columns.indexOf(kept4.column);
+  if (kept4.cells !== void 0 && at2 !== -1) {
+    const byCell = new Map(kept4.cells.map((cell, i5) => [cell, ids[i5]]));
+    return [...added.values()].flatMap(({ cells, ...candidate }) => {
+      const id = byCell.get(cells[at2] ?? "");
+      return id === void 0 || taken.has(id) ? [] : [{ candidate, id, isNamed: true }];
+    });
+  }
+  const places = new Map(ids.map((id, i5) => [id, i5]));
+  const found = [];
+  let gap = [];
+  let place2 = -1;
+  const close = (end2) => {
+    const lost = ids.slice(place2 + 1, end2).filter((id) => !taken.has(id));
+    if (lost.length === gap.length) {
+      for (const [i5, row] of gap.entries()) {
+        const candidate = added.get(row);
+        const id = lost[i5];
+        if (candidate !== void 0 && id !== void 0) found.push({ candidate, id, isNamed: false });
+      }
+    }
+    gap = [];
+    place2 = end2;
+  };
+  for (const { row, id } of rows) {
+    const end2 = id === void 0 ? void 0 : places.get(id);
+    if (id === void 0) gap.push(row);
+    else if (end2 !== void 0 && end2 > place2) close(end2);
+    else gap = [];
+  }
+  close(ids.length);
+  return found;
+}
+var isRemembered = (value) => typeof value === "object" && value !== null && "file" in value && typeof value.file === "string" && "ids" in value && typeof value.ids === "string" && /^(-?\d+(\+\d+)?( |$))*$/.test(value.ids) && (!("cells" in value) || value.cells === void 0 || Array.isArray(value.cells) && value.cells.every((cell) => typeof cell === "string"));
+function read() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY2) ?? "[]");
+    return Array.isArray(found) ? found.filter(isRemembered) : [];
+  } catch {
+    return [];
+  }
+}
+function runsOf(ids) {
+  const runs = [];
+  for (const id of ids) {
+    const last5 = runs.at(-1);
+    if (last5 !== void 0 && last5.first + last5.count === id) last5.count += 1n;
+    else runs.push({ first: id, count: 1n });
+  }
+  return runs.map(({ first, count }) => count === 1n ? `${first}` : `${first}+${count}`).join(" ");
+}
+var idsIn = (runs) => runs.split(" ").filter((run) => run !== "").flatMap((run) => {
+  const [first = "0", count = "1"] = run.split("+");
+  return Array.from({ length: Math.min(Number(count), MOST_ROWS) }, (_4, i5) => BigInt(first) + BigInt(i5));
+});
+
 // web/src/spreadsheet.ts
 var BYTE_ORDER_MARK = "\uFEFF";
 function listSeparator() {
@@ -4555,16 +4677,18 @@ function reportOf(sheet2, outcome) {
     ...leftOut > 0 ? [[say("import.reportLeftOut"), String(leftOut)]] : [],
     [say("import.reportRefused"), String(refused)],
     [],
-    [say("import.row"), say("import.reason")],
-    ...refusedRows.map(({ row, reason }) => [String(row), plain(reason)])
+    [say("import.row"), say("import.content"), say("import.reason")],
+    ...refusedRows.map(({ row, text, reason }) => [String(row), text, plain(reason)])
   ];
-  if (refused > refusedRows.length) rows.push(["", say("import.reportMore", { more: refused - refusedRows.length })]);
+  if (refused > refusedRows.length)
+    rows.push(["", "", say("import.reportMore", { more: refused - refusedRows.length })]);
   return spreadsheet(rows);
 }
 async function sheetWithIds(sheet2, mapping, rows) {
+  const { workbookOf } = await import("./workbook.js");
   const lines = [["id", ...namesIn(sheet2, mapping)]];
   for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet2.columns.length)]);
-  return spreadsheet(lines);
+  return workbookOf(say("view.plants"), lines);
 }
 async function refusedSheet(sheet2, mapping, rows) {
   const { length } = sheet2.columns;
@@ -4585,8 +4709,55 @@ function namesIn({ columns, header }, { id, name, tag }) {
   return columns.map((column, i5) => members.get(i5) ?? column);
 }
 
+// web/src/import/row-text.ts
+var IN_LIST = 200;
+var IN_CHOICE = 40;
+function rowText({ cells }, most) {
+  const text = cells.filter((cell) => !isNothing(cell)).join(", ");
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+}
+
+// web/src/import/doubtful-rows.ts
+var SUMS = new Set(
+  `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt
+  |zwischensumme|gesamt pflanzen|pflanzen gesamt|somme|total general|sous total|suma|totaal|eindtotaal|subtotaal|som
+  |totale|totale generale|somma|subtotale`.split("|").map((word) => word.trim())
+);
+var folded2 = (text) => text.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll(/[^\p{L}]+/gu, " ").trim().toLowerCase();
+var MOST2 = 1e3;
+var MOST_HEADINGS = 0.2;
+var USUAL = 3;
+var DoubtfulRows = class {
+  #name;
+  #sums = /* @__PURE__ */ new Map();
+  #headings = /* @__PURE__ */ new Map();
+  /** Rows by their number of filled cells, those of USUAL and more together. */
+  #counts = Array.from({ length: USUAL + 1 }, () => 0);
+  constructor({ name }) {
+    this.#name = name;
+  }
+  look(row) {
+    const filled2 = row.cells.flatMap((cell, at2) => isNothing(cell) ? [] : [at2]);
+    const count = Math.min(filled2.length, USUAL);
+    this.#counts[count] = (this.#counts[count] ?? 0) + 1;
+    const names2 = this.#name.flatMap((at2) => row.cells[at2] ?? []);
+    if (SUMS.has(folded2(names2.join(" ")))) take(this.#sums, row);
+    else if (filled2.length === 1) take(this.#headings, row);
+  }
+  /** The rows found so far with their texts, by their numbers. */
+  get found() {
+    const rows = this.#counts.reduce((sum, count) => sum + count, 0);
+    const hasHeadings = 2 * (this.#counts[USUAL] ?? 0) >= rows && this.#headings.size <= MOST2 && this.#headings.size <= MOST_HEADINGS * rows;
+    const found = new Map([...this.#sums.size > MOST2 ? [] : this.#sums, ...hasHeadings ? this.#headings : []]);
+    return new Map([...found].toSorted(([a6], [b4]) => a6 - b4));
+  }
+};
+function take(rows, row) {
+  if (rows.size <= MOST2) rows.set(row.number, rowText(row, IN_LIST));
+}
+
 // web/src/import/id-ranges.ts
-var MOST2 = 1e4;
+var MOST3 = 1e4;
 var IdRanges = class {
   #count;
   #ranges = [];
@@ -4596,12 +4767,12 @@ var IdRanges = class {
   }
   /** @param number the position of the plant in the file, from 0 */
   async idOf(client, number3, signal2) {
-    const at2 = Math.floor(number3 / MOST2);
+    const at2 = Math.floor(number3 / MOST3);
     while (this.#ranges.length <= at2) {
-      const left2 = this.#count - this.#ranges.length * MOST2;
-      this.#ranges.push(await client.reserveIds(Math.min(MOST2, left2), { signal: signal2 }));
+      const left2 = this.#count - this.#ranges.length * MOST3;
+      this.#ranges.push(await client.reserveIds(Math.min(MOST3, left2), { signal: signal2 }));
     }
-    return this.#ranges[at2].first + BigInt(number3 % MOST2);
+    return this.#ranges[at2].first + BigInt(number3 % MOST3);
   }
 };
 
@@ -4730,16 +4901,16 @@ async function encodingOf(file) {
   if (mark !== void 0) return mark;
   const utf82 = new TextDecoder("utf-8", { fatal: true });
   const reader = file.stream().getReader();
-  let read = 0;
+  let read2 = 0;
   try {
     for (; ; ) {
       const { done, value } = await reader.read();
       if (!decodes(utf82, value)) {
-        const sample = file.slice(read, read + SAMPLE + (value?.length ?? 0));
+        const sample = file.slice(read2, read2 + SAMPLE + (value?.length ?? 0));
         return guessEncoding(new Uint8Array(await sample.arrayBuffer()));
       }
       if (done) return "utf-8";
-      read += value.length;
+      read2 += value.length;
     }
   } finally {
     await reader.cancel();
@@ -4827,14 +4998,14 @@ function rowsBy(separator, isQuoted) {
 function firstRows(text, separator, isQuoted = true) {
   const found = [];
   const rows = rowsBy(separator, isQuoted);
-  const take = (divided) => {
+  const take2 = (divided) => {
     for (const row of divided) {
       if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
       if (found.length === FIRST) break;
     }
   };
-  take(rows.divide(text));
-  if (found.length < FIRST) take(rows.end());
+  take2(rows.divide(text));
+  if (found.length < FIRST) take2(rows.end());
   return found;
 }
 async function hasStrayMark(file, encoding) {
@@ -4860,15 +5031,152 @@ function separatorOf(text) {
   return best?.separator ?? ",";
 }
 
+// web/src/import/similar.ts
+var MOST_COMPARED = 1e3;
+var MOST_READ = 2e4;
+var MOST_TAGS = 20;
+var SLICE = 20;
+async function plantsLike(client, rows, taken, signal2) {
+  const wanted2 = new Map(
+    rows.map(({ plant }) => [plant.tag, []])
+  );
+  const tags = [...wanted2.keys()].filter((tag) => tag !== void 0);
+  const query = tags.length === wanted2.size && tags.length <= MOST_TAGS ? { tag: tags } : {};
+  let count = 0;
+  for await (const stored2 of client.exportPlants({ ...query, sort: "-id" }, { signal: signal2 })) {
+    count += 1;
+    if (!taken.has(stored2.id)) wanted2.get(stored2.tag)?.push({ stored: stored2, name: folded3(stored2.name) });
+    if (count === MOST_READ) break;
+  }
+  const pairs = [];
+  for (const [i5, { row, plant }] of rows.entries()) {
+    if (i5 % SLICE === 0) await new Promise((resume2) => setTimeout(resume2));
+    signal2.throwIfAborted();
+    const name = folded3(plant.name);
+    for (const { stored: stored2, name: other } of wanted2.get(plant.tag) ?? []) {
+      const unlikeness = unlikenessOf(name, other);
+      if (unlikeness !== void 0) pairs.push({ similar: { row, plant, stored: stored2 }, unlikeness });
+    }
+  }
+  return matched(pairs.toSorted((a6, b4) => a6.unlikeness - b4.unlikeness).map(({ similar }) => similar));
+}
+function matched(pairs) {
+  const rows = /* @__PURE__ */ new Set();
+  const ids = /* @__PURE__ */ new Set();
+  return pairs.filter(({ row, stored: stored2 }) => {
+    if (rows.has(row) || ids.has(stored2.id)) return false;
+    rows.add(row);
+    ids.add(stored2.id);
+    return true;
+  });
+}
+var AT_ONCE = 3;
+async function plantsRecalled(client, rows, signal2) {
+  const found = [];
+  const left2 = [...rows];
+  const work = async () => {
+    for (let next = left2.shift(); next !== void 0; next = left2.shift()) {
+      try {
+        const { plant: stored2 } = await client.getPlant(next.id, { signal: signal2 });
+        const { row, plant } = next.candidate;
+        const isLike = stored2.tag === plant.tag || unlikenessOf(folded3(stored2.name), folded3(plant.name)) !== void 0;
+        if (next.isNamed || isLike) found.push({ row, plant, stored: stored2 });
+      } catch (error) {
+        if (!isRefusal(error, 40402)) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+function folded3(name) {
+  const text = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
+  return { text, numbers: text.replaceAll(/\P{N}+/gu, " ").trim() };
+}
+var FOR_ONE = 5;
+function unlikenessOf(one, other) {
+  if (one.numbers !== other.numbers) return void 0;
+  const longest = Math.max(one.text.length, other.text.length);
+  const most = Math.max(1, Math.floor(longest / FOR_ONE));
+  const distance = distanceOf(one.text, other.text, most);
+  if (distance <= most) return distance;
+  return one.text.startsWith(`${other.text} `) || other.text.startsWith(`${one.text} `) ? most + 1 : void 0;
+}
+function distanceOf(one, other, most) {
+  if (Math.abs(one.length - other.length) > most) return most + 1;
+  let before = Array.from({ length: other.length + 1 }, (_4, i5) => i5);
+  for (let i5 = 1; i5 <= one.length; i5++) {
+    const from = Math.max(1, i5 - most);
+    const to = Math.min(other.length, i5 + most);
+    const row = new Array(other.length + 1).fill(most + 1);
+    if (from === 1) row[0] = i5;
+    let least = most + 1;
+    for (let j3 = from; j3 <= to; j3++) {
+      const same = one.charCodeAt(i5 - 1) === other.charCodeAt(j3 - 1) ? 0 : 1;
+      const cell = Math.min((before[j3 - 1] ?? 0) + same, (before[j3] ?? 0) + 1, (row[j3 - 1] ?? 0) + 1);
+      row[j3] = cell;
+      if (cell < least) least = cell;
+    }
+    if (least > most) return most + 1;
+    before = row;
+  }
+  return before[other.length] ?? most + 1;
+}
+
+// web/src/import/tags-above.ts
+var LEAST = 1 / 3;
+var TagsAbove = class {
+  #at;
+  #tags = /* @__PURE__ */ new Set();
+  #tagged = 0;
+  #without = 0;
+  #beginsWithTag = false;
+  constructor({ tag }) {
+    this.#at = tag;
+  }
+  look({ cells }) {
+    if (this.#at === void 0) return;
+    const tag = cells[this.#at];
+    if (isNothing(tag)) {
+      this.#without += 1;
+      return;
+    }
+    if (this.#tagged + this.#without === 0) this.#beginsWithTag = true;
+    this.#tagged += 1;
+    this.#tags.add(tag ?? "");
+  }
+  /** The rows that would get the tag of a row above; 0 where tags stand otherwise. */
+  get count() {
+    const isOnce = this.#tagged > 1 && this.#tags.size === this.#tagged;
+    const rows = this.#tagged + this.#without;
+    return this.#beginsWithTag && isOnce && this.#without >= LEAST * rows ? this.#without : 0;
+  }
+};
+async function* withTagsAbove(rows, { tag }) {
+  let above;
+  for await (const row of rows) {
+    if (tag === void 0 || !isNothing(row.cells[tag])) {
+      above = tag === void 0 ? void 0 : row.cells[tag];
+      yield row;
+    } else {
+      const cells = [...row.cells];
+      while (cells.length < tag) cells.push(void 0);
+      cells[tag] = above;
+      yield { ...row, cells };
+    }
+  }
+}
+
 // web/src/import/run.ts
 var MOST_LISTED = 1e3;
 var MOST_CHECKED = 5e4;
 var MOST_IMPORTED = 1e3;
-var MOST_TEXT = 2 ** 20;
+var MOST_TEXT2 = 2 ** 20;
 var ImportRun = class {
   #sheet;
-  #mapping;
-  #mode;
+  #plan;
+  /** The name under which the browser remembers the rows of the file. */
+  #file;
   /** The number of plants in the sheet. */
   #plantCount = 0;
   #unreadable = [];
@@ -4879,15 +5187,15 @@ var ImportRun = class {
   #refused = /* @__PURE__ */ new Map();
   #counts = NOTHING;
   #ranges;
-  #leavesOut = true;
-  constructor(sheet2, mapping, mode) {
+  #findings = { duplicates: 0, doubtful: /* @__PURE__ */ new Map(), similar: [], tagsAbove: 0 };
+  #decisions = { leavesOut: false, leavesDoubtful: false, changing: /* @__PURE__ */ new Set() };
+  constructor(sheet2, plan, file) {
     this.#sheet = sheet2;
-    this.#mapping = mapping;
-    this.#mode = mode;
+    this.#plan = plan;
+    this.#file = file;
   }
-  /** The number of rows whose name and tag are stored already. */
-  get duplicates() {
-    return this.#stored.size;
+  get findings() {
+    return this.#findings;
   }
   /** The number of plants to import. */
   get count() {
@@ -4903,15 +5211,26 @@ var ImportRun = class {
     return this.#refused.size === this.#counts.refused;
   }
   get outcome() {
-    const byService = Array.from(this.#refused, ([row, reason]) => ({ row, reason })).slice(0, MOST_LISTED);
+    const byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED);
     const refusedRows = [...this.#unreadable, ...byService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
     const refused = this.#counts.refused + this.#unreadableCount;
     return { ...this.#counts, refused, leftOut: this.#leftOut, refusedRows };
   }
-  /** Reads the whole sheet, and has the service import it as a dry run. Counts no row as left out. */
+  /** The outcome of the check, as the decisions make it. */
+  checked(decisions) {
+    this.#decisions = decisions;
+    const { outcome } = this;
+    const changes = this.#changes.length;
+    return { ...outcome, added: outcome.added - outcome.leftOut - changes, updated: outcome.updated + changes };
+  }
+  /** Reads the whole sheet, and has the service import it as a dry run. */
   async check(client, signal2) {
-    const assignsIds = this.#mapping.id === void 0;
+    const assignsIds = this.#plan.mapping.id === void 0;
     const first = assignsIds ? await client.proposeId({ signal: signal2 }) : 0n;
+    const doubtful = new DoubtfulRows(this.#plan.mapping);
+    const tagsAbove = new TagsAbove(this.#plan.mapping);
+    const rows = [];
+    const added = [];
     const refuse = (refused) => {
       this.#unreadableCount += 1;
       if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused);
@@ -4919,75 +5238,139 @@ var ImportRun = class {
     const most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY;
     for await (const part of partsOf2(this.#plants(signal2, refuse), most, Number.POSITIVE_INFINITY)) {
       const plants2 = part.map(({ plant }, i5) => withId2(plant, plant.id ?? first + BigInt(this.#plantCount + i5)));
-      const options3 = { mode: this.#mode, dryRun: true, ...assignsIds ? { duplicates: true } : {}, signal: signal2 };
+      const options3 = { mode: this.#plan.mode, dryRun: true, ...assignsIds ? { duplicates: true } : {}, signal: signal2 };
       const report = await client.importPlants(plants2, options3);
       for (const { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id);
       this.#take(report, part);
       this.#plantCount += part.length;
+      for (const each of part) {
+        tagsAbove.look(each.row);
+        if (!assignsIds) continue;
+        doubtful.look(each.row);
+        rows.push(each.row.number);
+        if (added.length <= 2 * MOST_COMPARED && !this.#stored.has(each.row.number)) added.push(each);
+      }
     }
-    return { ...this.outcome, leftOut: 0 };
+    this.#findings = {
+      duplicates: this.#stored.size,
+      doubtful: doubtful.found,
+      similar: [],
+      tagsAbove: tagsAbove.count
+    };
+    const similar = await this.#similar(client, rows, added, signal2);
+    this.#findings = { ...this.#findings, similar: similar.toSorted((a6, b4) => a6.row - b4.row) };
   }
   /**
    * Imports the plants that were not imported yet.
    *
-   * @param leavesOut whether to leave out the rows whose name and tag are stored already
    * @param onProgress called with the number of plants imported so far
    */
-  async import(client, leavesOut, onProgress, signal2) {
+  async import(client, decisions, onProgress, signal2) {
     if (this.#ranges === void 0) {
-      this.#leavesOut = leavesOut;
+      this.#decisions = decisions;
       this.#counts = NOTHING;
       this.#refused = /* @__PURE__ */ new Map();
-      this.#ranges = new IdRanges(this.count);
+      this.#ranges = new IdRanges(this.count - this.#changes.length);
     }
-    for await (const part of partsOf2(this.#rest(signal2, this.done), MOST_IMPORTED, MOST_TEXT)) {
+    for await (const part of partsOf2(this.#rest(signal2, this.done), MOST_IMPORTED, MOST_TEXT2)) {
       const plants2 = [];
-      for (const { plant } of part) {
-        plants2.push(withId2(plant, await this.#idOf(client, plant, this.done + plants2.length, signal2)));
+      const isChange = part[0]?.stored !== void 0;
+      for (const { plant, stored: stored2 } of part) {
+        const number3 = this.done + plants2.length - this.#changes.length;
+        if (stored2 === void 0) plants2.push(withId2(plant, await this.#idOf(client, plant, number3, signal2)));
+        else plants2.push({ ...withId2(plant, stored2.id), before: stored2 });
       }
-      this.#take(await client.importPlants(plants2, { mode: this.#mode, signal: signal2 }), part);
+      this.#take(await client.importPlants(plants2, { mode: isChange ? "update" : this.#plan.mode, signal: signal2 }), part);
       onProgress(this.done);
     }
     return this.outcome;
   }
   /** Yields the rows of the sheet with their ids: those that the page assigned, and those of plants stored before. */
   async *rowsWithIds(client) {
-    let number3 = 0;
-    for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
-      if (typeof plant === "string") continue;
-      const stored2 = this.#leavesOut ? this.#stored.get(row.number) : void 0;
-      yield { row, id: stored2 ?? await this.#idOf(client, plant, number3) };
-      if (stored2 === void 0) number3 += 1;
+    for await (const { row, id } of this.#numbered(client)) yield { row, id };
+  }
+  /** Yields the plants that the import has added or changed, where the page assigned their ids. */
+  async *imported(client) {
+    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2]));
+    for await (const { row, plant, id, isNew } of this.#numbered(client)) {
+      const before = changing.get(row.number);
+      if (before === void 0 && !isNew || this.#refused.has(row.number)) continue;
+      yield { before, after: withId2(plant, id) };
     }
   }
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows() {
-    for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
-      const reason = typeof plant === "string" ? plant : this.#refused.get(row.number);
+    for await (const row of this.#rows()) {
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length);
+      const reason = typeof plant === "string" ? plant : this.#refused.get(row.number)?.reason;
       if (reason !== void 0) yield { row, reason };
     }
   }
+  /** Finds the stored plants that rows to add probably correct. */
+  async #similar(client, numbers, added, signal2) {
+    const { doubtful } = this.#findings;
+    const wanted2 = added.filter(({ row }) => !doubtful.has(row.number));
+    if (wanted2.length === 0 || wanted2.length > MOST_COMPARED) return [];
+    const candidates = new Map(
+      wanted2.map(({ row: { number: number3, cells }, plant }) => [number3, { row: number3, plant, cells }])
+    );
+    const rows = numbers.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#stored.get(row) }));
+    const recalled = recall(this.#file, this.#sheet.columns, rows, candidates);
+    const known2 = await plantsRecalled(client, recalled, signal2);
+    const taken = /* @__PURE__ */ new Set([...this.#stored.values(), ...known2.map(({ stored: stored2 }) => stored2.id)]);
+    for (const { row } of known2) candidates.delete(row);
+    const others = [...candidates.values()];
+    return [...known2, ...others.length === 0 ? [] : await plantsLike(client, others, taken, signal2)];
+  }
+  get #changes() {
+    return this.#findings.similar.filter(({ row }) => this.#decisions.changing.has(row));
+  }
   get #leftOut() {
-    return this.#leavesOut ? this.#stored.size : 0;
+    const { leavesOut, leavesDoubtful } = this.#decisions;
+    const { doubtful } = this.#findings;
+    if (!leavesDoubtful) return leavesOut ? this.#stored.size : 0;
+    return doubtful.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !doubtful.has(row)).length : 0);
+  }
+  #isLeftOut(row) {
+    const { leavesOut, leavesDoubtful } = this.#decisions;
+    return leavesOut && this.#stored.has(row) || leavesDoubtful && this.#findings.doubtful.has(row);
+  }
+  #rows() {
+    const rows = rowsOf(this.#sheet);
+    return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows;
   }
   async *#plants(signal2, refuse) {
-    for await (const row of rowsOf(this.#sheet)) {
+    for await (const row of this.#rows()) {
       signal2.throwIfAborted();
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length);
-      if (typeof plant === "string") refuse({ row: row.number, reason: plant });
-      else yield { row: row.number, plant };
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length);
+      if (typeof plant === "string") refuse({ row: row.number, reason: plant, text: rowText(row, IN_LIST) });
+      else yield { row, plant };
     }
   }
-  /** Yields the plants to import, without the first ones. */
+  /** Yields the plants to import, without the first ones. Changes of stored plants come first. */
   async *#rest(signal2, skipped) {
+    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2]));
     let number3 = 0;
-    for await (const each of this.#plants(signal2, () => {
+    for (const isOfChanges of changing.size > 0 ? [true, false] : [false]) {
+      for await (const each of this.#plants(signal2, () => {
+      })) {
+        const stored2 = changing.get(each.row.number);
+        if (stored2 !== void 0 !== isOfChanges || this.#isLeftOut(each.row.number)) continue;
+        if (number3 >= skipped) yield { ...each, stored: stored2 };
+        number3 += 1;
+      }
+    }
+  }
+  /** Yields the plants of the sheet with their ids, without rows that are no plants. */
+  async *#numbered(client) {
+    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2.id]));
+    let number3 = 0;
+    for await (const { row, plant } of this.#plants(new AbortController().signal, () => {
     })) {
-      if (this.#leavesOut && this.#stored.has(each.row)) continue;
-      if (number3 >= skipped) yield each;
-      number3 += 1;
+      const known2 = changing.get(row.number) ?? (this.#isLeftOut(row.number) ? this.#stored.get(row.number) : void 0);
+      if (known2 === void 0 && this.#isLeftOut(row.number)) continue;
+      yield { row, plant, id: known2 ?? await this.#idOf(client, plant, number3), isNew: known2 === void 0 };
+      if (known2 === void 0) number3 += 1;
     }
   }
   async #idOf(client, { id }, number3, signal2) {
@@ -5004,16 +5387,25 @@ var ImportRun = class {
       refused: before.refused + report.refused
     };
     for (const { line, error, message } of report.refusedRows) {
-      this.#refused.set(rowAt(part, line), saidOf(error, message));
+      const row = part[line - 1]?.row;
+      if (row === void 0) continue;
+      const reason = error === 41201 ? say("bulk.changedMeanwhile") : saidOf(error, message);
+      this.#refused.set(row.number, { reason, text: rowText(row, IN_LIST) });
     }
   }
 };
 var NOTHING = { added: 0, updated: 0, unchanged: 0, refused: 0 };
-var rowAt = (part, line) => part[line - 1]?.row ?? 0;
+var rowAt = (part, line) => part[line - 1]?.row.number ?? 0;
 async function* partsOf2(plants2, most, mostText) {
   let part = [];
   let text = 0;
   for await (const each of plants2) {
+    const [first] = part;
+    if (first !== void 0 && first.stored === void 0 !== (each.stored === void 0)) {
+      yield part;
+      part = [];
+      text = 0;
+    }
     part.push(each);
     text += each.plant.name.length + (each.plant.tag?.length ?? 0);
     if (part.length < most && text < mostText) continue;
@@ -5030,12 +5422,20 @@ var ImportJob = class {
   workbook;
   mapping;
   mode;
+  /** Whether a row without a tag takes that of the row above. */
+  fillsTags = y3(false);
   /** Whether to leave out the rows whose name and tag are stored already. */
   leavesOut = y3(true);
+  /** Whether to leave out the rows that look like no plants; undefined until the person has said it. */
+  leavesDoubtful = y3(void 0);
+  /** The rows that change the plant they look like; undefined until the person has said it. */
+  changing = y3(void 0);
   step = y3({ kind: "mapping" });
   fault = y3("");
   /** Whether the person has seen the report. */
   isSeen = y3(false);
+  /** The plants that the import has added or changed, once they are known. */
+  imported = y3([]);
   #run;
   #ending = new AbortController();
   /** @param workbook the sheet of a workbook that `sheet` reads */
@@ -5045,9 +5445,23 @@ var ImportJob = class {
     this.mapping = y3(guess(sheet2.columns, sheet2.below, sheet2.header !== 0));
     this.mode = y3(mode);
   }
-  /** The number of rows without ids whose name and tag are stored already; 0 before the check. */
-  get duplicates() {
-    return this.#run?.duplicates ?? 0;
+  /** What the check has found; undefined before it. */
+  get findings() {
+    return this.#run?.findings;
+  }
+  /** The outcome of the check, as the person has decided so far. */
+  get checked() {
+    return this.#run?.checked(this.#decisions);
+  }
+  /** Whether the person still has to say what some rows are. */
+  get isUndecided() {
+    const { doubtful, similar } = this.findings ?? {};
+    const isDoubtful2 = doubtful !== void 0 && doubtful.size > 0 && this.leavesDoubtful.value === void 0;
+    return isDoubtful2 || similar !== void 0 && similar.length > 0 && this.changing.value === void 0;
+  }
+  /** Whether the page assigns the ids. */
+  get assignsIds() {
+    return this.mapping.value.id === void 0;
   }
   /** Whether the reason of each refused row is known. */
   get knowsRefused() {
@@ -5062,29 +5476,38 @@ var ImportJob = class {
     const { kind } = this.step.value;
     return kind === "importing" || kind === "broken";
   }
-  /** Changes the mapping or the mode. The sheet then needs another check. */
+  /** Changes how to read the sheet. It then needs another check. */
   change(part) {
     this.stop();
     this.#run = void 0;
     this.mapping.value = part.mapping ?? this.mapping.value;
     this.mode.value = part.mode ?? this.mode.value;
+    if (part.mapping !== void 0) this.fillsTags.value = false;
     this.step.value = { kind: "mapping" };
   }
   /** Has the service import the sheet as a dry run. */
   async check(client) {
-    const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value);
+    const plan = { mapping: this.mapping.value, mode: this.mode.value, fillsTags: this.fillsTags.value };
+    const run = new ImportRun(this.sheet, plan, this.#file);
     const { signal: ended3 } = this.#begin();
     this.#run = run;
     this.fault.value = "";
+    this.leavesDoubtful.value = void 0;
+    this.changing.value = void 0;
     this.step.value = { kind: "checking" };
     let next = { kind: "mapping" };
     try {
-      const outcome = await run.check(client, ended3);
-      if (!ended3.aborted) next = { kind: "checked", outcome };
+      await run.check(client, ended3);
+      if (!ended3.aborted) next = { kind: "checked" };
     } catch (error) {
       if (!isAbort(error)) this.fault.value = said(error);
     }
     if (this.#run === run) this.step.value = next;
+  }
+  /** Lets rows without a tag take that of the row above, or not, and checks again. */
+  async fillTags(client, fills) {
+    this.fillsTags.value = fills;
+    await this.check(client);
   }
   /** Imports the plants that are not imported yet. */
   async start(client) {
@@ -5096,7 +5519,9 @@ var ImportJob = class {
     };
     note(run.done);
     try {
-      this.step.value = { kind: "done", outcome: await run.import(client, this.leavesOut.value, note, ended3) };
+      const outcome = await run.import(client, this.#decisions, note, ended3);
+      this.step.value = { kind: "done", outcome };
+      if (this.assignsIds) await this.#keep(client, run);
     } catch (error) {
       const why = isAbort(error) ? say("import.stopped") : said(error);
       this.step.value = { kind: "broken", why, outcome: run.outcome };
@@ -5110,7 +5535,7 @@ var ImportJob = class {
     const step = this.step.value;
     if (step.kind === "broken") this.step.value = { kind: "done", outcome: step.outcome };
   }
-  /** Writes the sheet with the ids that the page has assigned. */
+  /** Writes the sheet with the ids that the page has assigned, as a workbook. */
   async sheetWithIds(client) {
     if (this.#run === void 0) throw new PageError(say("import.notChecked"));
     return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client));
@@ -5120,11 +5545,29 @@ var ImportJob = class {
     if (this.#run === void 0) throw new PageError(say("import.notChecked"));
     return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows());
   }
+  /** Remembers which row has which id, and what an undo would take back. */
+  async #keep(client, run) {
+    await remember2(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client));
+    this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client));
+  }
+  get #file() {
+    return this.workbook === void 0 ? this.sheet.file.name : `${this.sheet.file.name}
+${this.workbook.name}`;
+  }
+  get #decisions() {
+    return {
+      leavesOut: this.leavesOut.value,
+      leavesDoubtful: this.leavesDoubtful.value === true,
+      changing: this.changing.value ?? NONE
+    };
+  }
   #begin() {
     this.#ending = new AbortController();
     return this.#ending;
   }
 };
+var NONE = /* @__PURE__ */ new Set();
+var MOST_UNDONE = 5e4;
 var job = y3(void 0);
 onSignOut(() => {
   job.value?.stop();
@@ -5162,14 +5605,14 @@ var LOADS = {
   es: () => import("./es.js"),
   nl: () => import("./nl.js")
 };
-var KEY2 = "plantstore-language";
+var KEY3 = "plantstore-language";
 async function startLanguage() {
-  const wanted2 = [localStorage.getItem(KEY2), ...navigator.languages.map(primary)];
+  const wanted2 = [localStorage.getItem(KEY3), ...navigator.languages.map(primary)];
   await load(wanted2.find(isLanguage) ?? "en");
 }
 async function chooseLanguage(next) {
   await load(next);
-  localStorage.setItem(KEY2, next);
+  localStorage.setItem(KEY3, next);
 }
 async function load(next) {
   show(next, next === "en" ? en : (await LOADS[next]()).default);
@@ -5205,7 +5648,7 @@ function LanguageMenu() {
 // web/src/sign-in.tsx
 function SignIn({ why }) {
   const token = useSignal("");
-  const remember2 = useSignal(false);
+  const remember3 = useSignal(false);
   const field = T2(null);
   F2(() => field.current?.focus(), []);
   return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
@@ -5215,7 +5658,7 @@ function SignIn({ why }) {
       {
         onSubmit: (event) => {
           event.preventDefault();
-          void signIn(token.value.trim(), remember2.value);
+          void signIn(token.value.trim(), remember3.value);
         },
         children: [
           /* @__PURE__ */ a4("label", { for: "token", children: say("signIn.token") }),
@@ -5242,9 +5685,9 @@ function SignIn({ why }) {
               "input",
               {
                 type: "checkbox",
-                checked: remember2.value,
+                checked: remember3.value,
                 onChange: (event) => {
-                  remember2.value = event.currentTarget.checked;
+                  remember3.value = event.currentTarget.checked;
                 }
               }
             ),
@@ -5283,13 +5726,13 @@ function WithProvider({ name }) {
 function Columns(props) {
   const { sheet: sheet2, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
   const { encoding, separator, isQuoted, header } = sheet2;
-  const choice = (title, value, none, take) => /* @__PURE__ */ a4(
+  const choice = (title, value, none, take2) => /* @__PURE__ */ a4(
     Choice,
     {
       title,
       value: String(value ?? ""),
       options: [["", none], ...sheet2.columns.map((column, i5) => [String(i5), column])],
-      onChange: (chosen2) => take(chosen2 === "" ? void 0 : Number(chosen2))
+      onChange: (chosen2) => take2(chosen2 === "" ? void 0 : Number(chosen2))
     }
   );
   const takePart = (part) => (at2) => {
@@ -5310,7 +5753,7 @@ function Columns(props) {
             ["0", say("import.noRow")],
             ...sheet2.first.map((row) => [
               String(row.number),
-              say("import.rowStart", { row: String(row.number), start: startOf(row) })
+              say("import.rowStart", { row: String(row.number), start: rowText(row, IN_CHOICE) })
             ])
           ],
           onChange: (value) => onReopen({ encoding, separator, isQuoted, header: Number(value) })
@@ -5400,11 +5843,6 @@ var NAMES2 = {
   gb18030: ["GB 18030", ["zh"]],
   "euc-kr": ["EUC-KR", ["ko"]]
 };
-var START = 40;
-function startOf({ cells }) {
-  const text = cells.filter((cell) => !isNothing(cell)).join(", ");
-  return text.length > START ? `${text.slice(0, START).toWellFormed()}…` : text;
-}
 function Choice({ title, value, options: options3, onChange }) {
   const id = P2();
   return /* @__PURE__ */ a4("div", { class: "field", children: [
@@ -5469,7 +5907,7 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
   const save = async (name, content) => {
     fault.value = "";
     try {
-      saveFile(await content, `${name}.csv`);
+      saveFile(await content, name);
     } catch (error) {
       fault.value = say("page.noFile", { why: said(error) });
     }
@@ -5484,260 +5922,25 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
           children: say("import.saveReport")
         }
       ),
-      outcome.refused > 0 && job3.knowsRefused && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void save(say("import.refusedFile", { file }), job3.refusedSheet()), children: say("import.saveRefused") }),
+      outcome.refused > 0 && job3.knowsRefused && /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          onClick: () => void save(`${say("import.refusedFile", { file })}.csv`, job3.refusedSheet()),
+          children: say("import.saveRefused")
+        }
+      ),
       hasIds && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
-          onClick: () => void save(say("import.withIdsFile", { file }), job3.sheetWithIds(client)),
+          onClick: () => void save(`${say("import.withIdsFile", { file })}.xlsx`, job3.sheetWithIds(client)),
           children: say("import.saveWithIds")
         }
       )
     ] }),
     /* @__PURE__ */ a4(Fault, { text: fault.value })
   ] });
-}
-
-// web/src/import/outcome-table.tsx
-var MOST_SHOWN = 100;
-function OutcomeTable({ title, outcome }) {
-  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
-  const shown6 = refusedRows.slice(0, MOST_SHOWN);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: title }),
-    /* @__PURE__ */ a4("ul", { class: "figures", children: [
-      /* @__PURE__ */ a4("li", { children: say("import.added", { number: added }) }),
-      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { number: updated }) }),
-      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { number: unchanged }) }),
-      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { number: leftOut }) }),
-      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
-    ] }),
-    refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a4("table", { children: [
-      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
-        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
-        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.reason") })
-      ] }) }),
-      /* @__PURE__ */ a4("tbody", { children: shown6.map(({ row, reason }) => /* @__PURE__ */ a4("tr", { children: [
-        /* @__PURE__ */ a4("td", { children: row }),
-        /* @__PURE__ */ a4("td", { dir: "auto", children: /* @__PURE__ */ a4(Sentence, { text: reason }) })
-      ] }, row)) })
-    ] }) }),
-    refused > shown6.length && /* @__PURE__ */ a4("p", { class: "note", children: say("import.andMore", { more: refused - shown6.length }) })
-  ] });
-}
-
-// web/src/import/import-sheet.tsx
-var plants = (count) => say("plants.count", { count });
-function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
-  const status = T2(null);
-  const { sheet: sheet2 } = job3;
-  const step = job3.step.value;
-  const { kind } = step;
-  const mapping = job3.mapping.value;
-  F2(() => {
-    if (kind !== "mapping" && isFocusLost()) status.current?.focus();
-  }, [kind]);
-  const checked = (outcome) => {
-    const leftOut = job3.leavesOut.value ? job3.duplicates : 0;
-    return { ...outcome, added: outcome.added - leftOut, leftOut };
-  };
-  const changes = kind === "checked" ? checked(step.outcome).added + step.outcome.updated : 0;
-  const isBusy = kind === "checking" || kind === "importing";
-  const obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
-    /* @__PURE__ */ a4(
-      Columns,
-      {
-        sheet: sheet2,
-        workbook: job3.workbook,
-        mapping,
-        mode: job3.mode.value,
-        isLocked: isBusy || kind === "done" || kind === "broken",
-        onMapping: (next) => job3.change({ mapping: next }),
-        onMode: (next) => job3.change({ mode: next }),
-        onReopen
-      }
-    ),
-    /* @__PURE__ */ a4(Fault, { text: job3.fault.value }),
-    kind === "mapping" && /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4(
-        "button",
-        {
-          type: "button",
-          class: "primary",
-          disabled: obstacle !== "",
-          "aria-describedby": obstacle === "" ? void 0 : "obstacle",
-          onClick: () => void job3.check(client),
-          children: say("import.check")
-        }
-      ),
-      obstacle !== "" && /* @__PURE__ */ a4("p", { id: "obstacle", class: "note", children: obstacle })
-    ] }, "check"),
-    /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
-      kind === "checking" && /* @__PURE__ */ a4("p", { children: say("import.checking") }),
-      kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
-        say("import.doneOf", { done: step.done, plants: plants(job3.count) }),
-        " ",
-        /* @__PURE__ */ a4("progress", { max: job3.count, value: step.done })
-      ] }) }),
-      kind === "checked" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.checked"), outcome: checked(step.outcome) }),
-      kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.soFar"), outcome: step.outcome }),
-      kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.imported"), outcome: step.outcome })
-    ] }),
-    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.stop(), children: say("import.stop") }, "stop"),
-    kind === "checked" && job3.duplicates > 0 && /* @__PURE__ */ a4("label", { class: "check", children: [
-      /* @__PURE__ */ a4(
-        "input",
-        {
-          type: "checkbox",
-          checked: job3.leavesOut.value,
-          onChange: (event) => {
-            job3.leavesOut.value = event.currentTarget.checked;
-          }
-        }
-      ),
-      say("import.leaveOut", { rows: say("import.rows", { count: job3.duplicates }) })
-    ] }),
-    kind === "checked" && changes === 0 && /* @__PURE__ */ a4("p", { children: say("import.nothing") }),
-    kind === "checked" && changes > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.submit", { plants: plants(changes) }) }, "import"),
-    kind === "broken" && /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("import.broken", { why: /* @__PURE__ */ a4(Sentence, { text: step.why }) }) }),
-      /* @__PURE__ */ a4("p", { class: "fields", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.goOn") }),
-        /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: say("import.leaveRest") })
-      ] })
-    ] }, "broken"),
-    (kind === "done" || kind === "checked" || kind === "broken") && /* @__PURE__ */ a4(
-      Downloads,
-      {
-        job: job3,
-        client,
-        outcome: step.outcome,
-        hasIds: kind === "done" && mapping.id === void 0
-      }
-    )
-  ] });
-}
-
-// web/src/import/import-view.tsx
-function ImportView({ session: session2 }) {
-  const fault = useSignal("");
-  const isOver = useSignal(false);
-  const sheets = useSignal([]);
-  const reading2 = useSignal(void 0);
-  const open = async (file, chosen2) => {
-    if (file === null || file === void 0 || refuse()) return;
-    fault.value = "";
-    reading2.value = file;
-    try {
-      const opened = await openFile(file, sheets.value, chosen2);
-      if (reading2.value !== file || refuse()) return;
-      sheets.value = opened.sheets;
-      replaceJob(opened.job);
-    } catch (error) {
-      if (reading2.value !== file || refuse()) return;
-      sheets.value = [];
-      replaceJob(void 0);
-      fault.value = said(error);
-    } finally {
-      if (reading2.value === file) reading2.value = void 0;
-    }
-  };
-  const refuse = () => {
-    if (job.value?.isUnfinished !== true) return false;
-    fault.value = say("import.unfinished", { file: job.value.sheet.file.name });
-    return true;
-  };
-  F2(() => {
-    const listening = new AbortController();
-    const listen = (type, take) => {
-      const handle = (event) => {
-        event.preventDefault();
-        isOver.value = type === "dragover";
-        take(event);
-      };
-      addEventListener(type, handle, { signal: listening.signal });
-    };
-    listen("dragover", () => {
-    });
-    listen("dragleave", () => {
-    });
-    listen("drop", (event) => void open(event.dataTransfer?.files[0]));
-    return () => listening.abort();
-  }, []);
-  const current = job.value;
-  const isUnfinished = current?.isUnfinished === true;
-  const isDone = current?.step.value.kind === "done";
-  A2(() => {
-    if (current !== void 0) current.isSeen.value = isDone;
-  }, [current, isDone]);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: say("view.import") }),
-    /* @__PURE__ */ a4(
-      "section",
-      {
-        class: `drop ${isOver.value ? "over" : ""} ${current === void 0 ? "" : "taken"}`,
-        "aria-label": say("import.file"),
-        children: [
-          /* @__PURE__ */ a4("label", { for: "file", children: say("import.drop") }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "file",
-              type: "file",
-              accept: ".csv,.tsv,.txt,text/csv,.xlsx,.xlsm",
-              disabled: isUnfinished,
-              "aria-describedby": "file-note",
-              onChange: (event) => void open(event.currentTarget.files?.[0])
-            }
-          ),
-          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") })
-        ]
-      }
-    ),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value }),
-    current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { for: "sheet", children: say("import.sheet") }),
-      /* @__PURE__ */ a4(
-        "select",
-        {
-          id: "sheet",
-          disabled: isUnfinished,
-          value: sheets.value.findIndex(({ csv }) => csv === current.sheet.file),
-          onChange: (event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv),
-          children: sheets.value.map(({ name }, i5) => /* @__PURE__ */ a4("option", { value: i5, children: name }, name))
-        }
-      )
-    ] }),
-    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
-  ] });
-}
-async function openFile(file, sheets, chosen2) {
-  if (await isWorkbook(file)) return openWorkbook(file);
-  const ofWorkbook = sheets.find(({ csv }) => csv === file);
-  const sheet2 = await openSheet(file, { ...chosen2, ...ofWorkbook === void 0 ? {} : AS_WRITTEN });
-  const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
-  return { job: new ImportJob(sheet2, mode, ofWorkbook), sheets: ofWorkbook === void 0 ? [] : sheets };
-}
-async function openWorkbook(file) {
-  const { sheetsIn } = await import("./workbook.js");
-  const sheets = await sheetsIn(file);
-  if (typeof sheets === "string") throw new PageError(say(FAULTS[sheets]));
-  const [best] = sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows);
-  if (best === void 0) throw new PageError(say("import.noCells"));
-  return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), "add", best), sheets };
-}
-var AS_WRITTEN = { encoding: "utf-8", separator: "," };
-var FAULTS = {
-  unreadable: "import.unreadable",
-  locked: "import.locked",
-  large: "import.large"
-};
-function replaceJob(next) {
-  job.value?.stop();
-  job.value = next;
 }
 
 // web/src/labels/chosen.ts
@@ -5824,7 +6027,7 @@ function placeOf(sheet2, index) {
     y: sheet2.top + Math.floor(onPage / sheet2.columns) * sheet2.down
   };
 }
-var LEAST = { labelWidth: 20, labelHeight: 12 };
+var LEAST2 = { labelWidth: 20, labelHeight: 12 };
 var LONGEST2 = 1e3;
 var MOST_COLUMNS = 50;
 var TOLERANCE = 0.2;
@@ -5835,12 +6038,12 @@ function faultsOf(sheet2) {
     const isRight = value >= least && value <= most && (!isWhole || Number.isInteger(value));
     if (!isRight) faults2.push([member, say(isWhole ? "labels.badWhole" : "labels.badNumber", { least, most })]);
   };
-  within("width", LEAST.labelWidth, LONGEST2);
-  within("height", LEAST.labelHeight, LONGEST2);
+  within("width", LEAST2.labelWidth, LONGEST2);
+  within("height", LEAST2.labelHeight, LONGEST2);
   within("columns", 1, MOST_COLUMNS, true);
   within("rows", 1, MOST_COLUMNS, true);
-  within("labelWidth", LEAST.labelWidth, LONGEST2);
-  within("labelHeight", LEAST.labelHeight, LONGEST2);
+  within("labelWidth", LEAST2.labelWidth, LONGEST2);
+  within("labelHeight", LEAST2.labelHeight, LONGEST2);
   within("left", 0, LONGEST2);
   within("top", 0, LONGEST2);
   within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4);
@@ -5860,7 +6063,7 @@ var shown3 = (length) => Math.round(length * 100) / 100;
 
 // web/src/labels/options.ts
 var KINDS2 = ["l7160", "5160", "roll", "own"];
-var KEY3 = "plantstore-labels";
+var KEY4 = "plantstore-labels";
 var ROLL_WIDTH = 62;
 var SHORTEST = 15;
 var LONGEST3 = 300;
@@ -5868,10 +6071,10 @@ var options2 = y3(remembered());
 var skip = y3(0);
 function change(part) {
   options2.value = { ...options2.value, ...part };
-  localStorage.setItem(KEY3, JSON.stringify(options2.value));
+  localStorage.setItem(KEY4, JSON.stringify(options2.value));
 }
 function remembered() {
-  const kept4 = parsed(localStorage.getItem(KEY3) ?? "{}");
+  const kept4 = parsed(localStorage.getItem(KEY4) ?? "{}");
   const own = Object.entries(recordIn(kept4["own"])).filter(([, value]) => typeof value === "number");
   return {
     kind: KINDS2.find((kind) => kind === kept4["kind"]) ?? "l7160",
@@ -5928,12 +6131,12 @@ var job2 = O(() => {
 
 // web/src/plants/id.ts
 var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/;
-var MOST3 = 2n ** 63n;
+var MOST4 = 2n ** 63n;
 function idIn(text) {
   const [, sign, digits] = INTEGER.exec(text) ?? [];
   if (digits === void 0) return null;
   const id = sign === "" ? BigInt(digits) : -BigInt(digits);
-  return id >= -MOST3 && id < MOST3 ? id : null;
+  return id >= -MOST4 && id < MOST4 ? id : null;
 }
 var idTyped = (text) => idIn(text.replace(/^\s*#/, ""));
 
@@ -5989,20 +6192,20 @@ function reading({ digits, minus, equals }, rest) {
 }
 
 // web/src/scan/label-address.ts
-var KEY4 = "plantstore-label-addresses";
-var MOST4 = 10;
+var KEY5 = "plantstore-label-addresses";
+var MOST5 = 10;
 var earlier = y3(kept());
 function kept() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY4) ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string").slice(0, MOST4) : [];
+    const found = JSON.parse(localStorage.getItem(KEY5) ?? "[]");
+    return Array.isArray(found) ? found.filter((each) => typeof each === "string").slice(0, MOST5) : [];
   } catch {
     return [];
   }
 }
 function accept(accepted) {
-  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST4);
-  localStorage.setItem(KEY4, JSON.stringify(earlier.value));
+  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST5);
+  localStorage.setItem(KEY5, JSON.stringify(earlier.value));
 }
 var isOurs = (address) => [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address);
 var PLANT = /^#\/plant\?id=(-?\d{1,19})$/i;
@@ -6044,6 +6247,628 @@ async function findById(client, { q: q2, tags }, signal2) {
   }
 }
 var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
+
+// web/src/plants/drafts.ts
+var KEY6 = "plantstore-drafts";
+var MOST_NAMED = 10;
+var drafts = y3(stored());
+function putDraft(draft) {
+  keep2(new Map(drafts.value).set(String(draft.base.id), draft));
+}
+function changeDraft(id, part) {
+  const draft = drafts.value.get(String(id));
+  if (draft !== void 0) putDraft({ ...draft, ...part });
+}
+function dropDraft(id) {
+  const rest = new Map(drafts.value);
+  rest.delete(String(id));
+  keep2(rest);
+}
+function wanted({ base, name = base.name, tag }) {
+  const { id } = base;
+  if (tag === void 0) return { ...base, name };
+  return tag === "" ? { id, name } : { id, name, tag };
+}
+var isChanged = (draft) => !isSame2(wanted(draft), draft.base);
+var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
+function keep2(next) {
+  drafts.value = next;
+  const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }));
+  if (texts.length === 0) sessionStorage.removeItem(KEY6);
+  else sessionStorage.setItem(KEY6, JSON.stringify(texts));
+}
+function stored() {
+  const texts = JSON.parse(sessionStorage.getItem(KEY6) ?? "[]");
+  return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
+}
+onSignOut(() => keep2(/* @__PURE__ */ new Map()));
+askBeforeLosing(
+  () => {
+    const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id);
+    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}` });
+  },
+  { isKept: true }
+);
+
+// web/src/plants/filter.ts
+var SORTS = ["id", "-id", "name", "-name"];
+var filterIn = (query) => ({
+  q: query.get("q") ?? "",
+  tags: query.getAll("tag"),
+  sort: SORTS.find((sort) => sort === query.get("sort")) ?? "id"
+});
+function queryFor({ q: q2, tags, sort }) {
+  const query = new URLSearchParams();
+  if (q2 !== "") query.set("q", q2);
+  for (const tag of tags) query.append("tag", tag);
+  if (sort !== "id") query.set("sort", sort);
+  return query;
+}
+var wantedBy = ({ q: q2, tags, sort }) => ({
+  q: q2.trim() === "" ? void 0 : q2,
+  tag: tags.length === 0 ? void 0 : tags,
+  sort
+});
+var findSame = (one, other) => one.q.trim() === other.q.trim() && one.tags.join("\n") === other.tags.join("\n");
+var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
+
+// web/src/plants/bulk/apply.ts
+var PART = 1e3;
+var AT_ONCE2 = 3;
+async function readTargets(client, targets, onRead, signal2) {
+  if (targets.kind === "chosen") return targets.plants;
+  if (targets.kind === "read") return targets.read(onRead, signal2);
+  const { filter, without: without2 } = targets;
+  const plants2 = /* @__PURE__ */ new Map();
+  const first = await findById(client, filter, signal2);
+  if (first !== void 0) plants2.set(first.id, first);
+  for await (const plant of client.exportPlants(wantedBy(filter), { signal: signal2 })) {
+    plants2.set(plant.id, plant);
+    if (plants2.size % PART === 0) onRead(plants2.size);
+  }
+  return [...plants2.values()].filter(({ id }) => !without2.has(id));
+}
+async function apply(client, changes, onProgress, signal2) {
+  const done = [];
+  const conflicts = [];
+  const left2 = [];
+  let fault = "";
+  const parts = partsOf3(changes);
+  const work = async () => {
+    for (let part = parts.shift(); part !== void 0; part = parts.shift()) {
+      if (fault !== "" || signal2.aborted) {
+        left2.push(...part);
+        continue;
+      }
+      try {
+        const refused = await send(client, part, signal2);
+        part.forEach((change2, i5) => {
+          const why = refused.get(i5);
+          const plant = change2.before ?? change2.after;
+          if (why === void 0) done.push(change2);
+          else if (plant !== void 0) conflicts.push({ plant, why });
+        });
+        onProgress(done.length + conflicts.length);
+      } catch (error) {
+        left2.push(...part);
+        if (!isAbort(error)) fault = said(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE2 }, work));
+  return { done, conflicts, fault, left: left2 };
+}
+var reversed = ({ before, after }) => ({ before: after, after: before });
+function partsOf3(changes) {
+  const parts = [];
+  const kinds = [
+    { size: PART, of: changes.filter(({ before, after }) => before !== void 0 && after !== void 0) },
+    { size: PART, of: changes.filter(({ before }) => before === void 0) },
+    { size: 1, of: changes.filter(({ after }) => after === void 0) }
+  ];
+  for (const { size, of } of kinds) {
+    for (let i5 = 0; i5 < of.length; i5 += size) parts.push(of.slice(i5, i5 + size));
+  }
+  return parts;
+}
+async function send(client, part, signal2) {
+  const [only] = part;
+  if (only?.before !== void 0 && only.after === void 0) {
+    const why = await remove2(client, only.before, signal2);
+    return new Map(why === void 0 ? [] : [[0, why]]);
+  }
+  const rows = part.flatMap(({ before, after }) => {
+    if (after === void 0) return [];
+    return before === void 0 ? [after] : [{ ...after, before }];
+  });
+  const isAdd = only?.before === void 0;
+  const report = await client.importPlants(rows, { mode: isAdd ? "add" : "update", signal: signal2 });
+  return new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]));
+}
+function reasonOf(error, message) {
+  if (error === 41201) return say("bulk.changedMeanwhile");
+  return error === 40901 ? say("plants.idTakenNow") : saidOf(error, message);
+}
+async function remove2(client, plant, signal2) {
+  try {
+    const current = await client.getPlant(plant.id, { signal: signal2 });
+    if (!isSame2(current.plant, plant)) return say("bulk.changedMeanwhile");
+    await client.deletePlant(plant.id, { ifMatch: current.etag, signal: signal2 });
+  } catch (error) {
+    if (!isRefusal(error, 40402) && !isRefusal(error, 41201)) throw error;
+    return say("bulk.changedMeanwhile");
+  }
+  return void 0;
+}
+
+// web/src/panel.ts
+function closeOnEscape(event) {
+  if (event.key !== "Escape" || !event.currentTarget.open) return;
+  event.preventDefault();
+  event.currentTarget.open = false;
+  event.currentTarget.querySelector("summary")?.focus();
+}
+
+// web/src/plants/bulk/done.tsx
+var MOST6 = 20;
+var actions = y3([]);
+var last4 = 0;
+onSignOut(() => {
+  actions.value = [];
+});
+var plantsIn = (count) => say("plants.count", { count });
+function keepDone(client, list2, text, changes) {
+  last4 += 1;
+  const key = last4;
+  actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST6);
+  tell(text, { action: { label: say("plants.undo"), run: () => void undo(client, list2, key) } });
+}
+async function undo(client, list2, key) {
+  const action = actions.value.find((each) => each.key === key);
+  if (action === void 0 || action.isUndoing || action.changes.length === 0) return;
+  set(key, { isUndoing: true });
+  const { done, conflicts, fault, left: left2 } = await apply(
+    client,
+    action.changes.map(reversed),
+    () => {
+    },
+    new AbortController().signal
+  );
+  set(key, { isUndoing: false, changes: left2.map(reversed), conflicts });
+  await list2.reload();
+  const plants2 = plantsIn(done.length);
+  const retry = { label: say("page.tryAgain"), run: () => void undo(client, list2, key) };
+  if (left2.length > 0) {
+    tell(say("bulk.undoBroken", { plants: plantsIn(left2.length), why: fault }), { isError: true, action: retry });
+  } else if (conflicts.length === 0) tell(say("bulk.undoneFor", { plants: plants2 }));
+  else tell(say("bulk.undoneExcept", { plants: plants2, others: plantsIn(conflicts.length) }));
+}
+function set(key, part) {
+  actions.value = actions.value.map((action) => action.key === key ? { ...action, ...part } : action);
+}
+function DoneActions({ client, list: list2 }) {
+  if (actions.value.length === 0) return null;
+  return /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: text }) }),
+      changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
+      /* @__PURE__ */ a4(Conflicts, { conflicts })
+    ] }, key)) }) })
+  ] });
+}
+var MOST_SHOWN = 100;
+function Conflicts({ conflicts }) {
+  if (conflicts.length === 0) return null;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
+    /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
+      String(plant.id),
+      " ",
+      /* @__PURE__ */ a4("bdi", { children: plant.name }),
+      ". ",
+      /* @__PURE__ */ a4(Sentence, { text: why })
+    ] }, String(plant.id))) }),
+    conflicts.length > MOST_SHOWN && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN }) })
+  ] });
+}
+
+// web/src/import/next-steps.tsx
+var MOST_TAGS2 = 20;
+function NextSteps({ job: job3, client }) {
+  const plants2 = job3.imported.value;
+  const undone = useSignal(void 0);
+  const isUndoing = useSignal(false);
+  const fault = useSignal("");
+  const conflicts = useSignal([]);
+  const tags = [...new Set(plants2.map(({ after }) => after.tag))];
+  const isByTag = tags.length <= MOST_TAGS2 && tags.every((tag) => tag !== void 0);
+  const query = queryFor({ q: "", tags: isByTag ? tags.filter((tag) => tag !== void 0) : [], sort: "-id" });
+  const print = () => {
+    clearChosen();
+    add(plants2.map(({ after }) => labelOf(after)));
+    go("labels");
+  };
+  const undo2 = async () => {
+    isUndoing.value = true;
+    fault.value = "";
+    const outcome = await apply(client, plants2.map(reversed), () => {
+    }, new AbortController().signal);
+    isUndoing.value = false;
+    conflicts.value = outcome.conflicts;
+    undone.value = (undone.value ?? 0) + outcome.done.length;
+    fault.value = outcome.fault;
+    job3.imported.value = outcome.left.map(reversed).flatMap(({ before, after }) => after === void 0 ? [] : [{ before, after }]);
+  };
+  return /* @__PURE__ */ a4("section", { "aria-label": say("import.nextSteps"), children: [
+    /* @__PURE__ */ a4("h2", { children: say("import.nextSteps") }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      undone.value === void 0 && /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("a", { class: "button", href: linkTo("plants", plants2.length > 0 ? query : void 0), children: say("import.showThem") }),
+        plants2.length > 0 && plants2.length <= MOST_LABELS && /* @__PURE__ */ a4("button", { type: "button", onClick: print, children: say("import.printLabels") })
+      ] }),
+      plants2.length > 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing.value, onClick: () => isUndoing.value || void undo2(), children: isUndoing.value ? say("bulk.undoing") : say("import.undo") })
+    ] }),
+    /* @__PURE__ */ a4("p", { role: "status", children: undone.value !== void 0 && say("bulk.undoneFor", { plants: plantsIn(undone.value) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
+    job3.assignsIds && undone.value === void 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.nextTime", { become: say("import.become") }) })
+  ] });
+}
+
+// web/src/import/outcome-table.tsx
+var MOST_SHOWN2 = 100;
+function OutcomeTable({ title, outcome }) {
+  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
+  const shown6 = refusedRows.slice(0, MOST_SHOWN2);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h2", { children: title }),
+    /* @__PURE__ */ a4("ul", { class: "figures", children: [
+      /* @__PURE__ */ a4("li", { children: say("import.added", { number: added }) }),
+      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { number: updated }) }),
+      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { number: unchanged }) }),
+      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { number: leftOut }) }),
+      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
+    ] }),
+    refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a4("table", { children: [
+      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.content") }),
+        /* @__PURE__ */ a4("th", { scope: "col", children: say("import.reason") })
+      ] }) }),
+      /* @__PURE__ */ a4("tbody", { children: shown6.map(({ row, text, reason }) => /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("td", { children: row }),
+        /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: text }),
+        /* @__PURE__ */ a4("td", { dir: "auto", children: /* @__PURE__ */ a4(Sentence, { text: reason }) })
+      ] }, row)) })
+    ] }) }),
+    refused > shown6.length && /* @__PURE__ */ a4("p", { class: "note", children: say("import.andMore", { more: refused - shown6.length }) })
+  ] });
+}
+
+// web/src/import/questions.tsx
+var MOST_SHOWN3 = 100;
+function Questions({ job: job3, findings, client }) {
+  const { duplicates, doubtful, similar, tagsAbove } = findings;
+  return /* @__PURE__ */ a4($, { children: [
+    duplicates > 0 && /* @__PURE__ */ a4(
+      Check,
+      {
+        isChecked: job3.leavesOut.value,
+        text: say("import.leaveOut", { rows: say("import.rows", { count: duplicates }) }),
+        onChange: (isChecked) => {
+          job3.leavesOut.value = isChecked;
+        }
+      }
+    ),
+    (tagsAbove > 0 || job3.fillsTags.value) && /* @__PURE__ */ a4(
+      Check,
+      {
+        isChecked: job3.fillsTags.value,
+        text: say(job3.fillsTags.value ? "import.tagsFilled" : "import.fillTags", { count: tagsAbove }),
+        onChange: (isChecked) => void job3.fillTags(client, isChecked)
+      }
+    ),
+    doubtful.size > 0 && /* @__PURE__ */ a4("fieldset", { class: "question", children: [
+      /* @__PURE__ */ a4("legend", { children: say("import.doubtful", { count: doubtful.size }) }),
+      /* @__PURE__ */ a4(
+        Rows,
+        {
+          title: say("import.doubtful", { count: doubtful.size }),
+          heads: [say("import.row"), say("import.content")],
+          rows: [...doubtful].map(([row, text]) => [row, text])
+        }
+      ),
+      /* @__PURE__ */ a4(
+        Choices,
+        {
+          name: "doubtful",
+          chosen: job3.leavesDoubtful.value,
+          texts: [say("import.leaveDoubtful"), say("import.arePlants")],
+          onChoose: (leaves) => {
+            job3.leavesDoubtful.value = leaves;
+          }
+        }
+      )
+    ] }),
+    similar.length > 0 && /* @__PURE__ */ a4(SimilarRows, { job: job3, findings })
+  ] });
+}
+function SimilarRows({ job: job3, findings: { similar } }) {
+  const changing = job3.changing.value;
+  const all = new Set(similar.map(({ row }) => row));
+  const title = say("import.similar", { count: similar.length });
+  const toggle = (row) => {
+    job3.changing.value = (changing ?? all).symmetricDifference(/* @__PURE__ */ new Set([row]));
+  };
+  return /* @__PURE__ */ a4("fieldset", { class: "question", children: [
+    /* @__PURE__ */ a4("legend", { children: title }),
+    /* @__PURE__ */ a4(
+      Choices,
+      {
+        name: "similar",
+        chosen: changing === void 0 || changing.size > 0 && changing.size < all.size ? void 0 : changing.size > 0,
+        texts: [say("import.changeThose"), say("import.addThem")],
+        onChoose: (changes) => {
+          job3.changing.value = changes ? all : /* @__PURE__ */ new Set();
+        }
+      }
+    ),
+    /* @__PURE__ */ a4(
+      Rows,
+      {
+        title,
+        heads: [say("import.row"), say("import.changesIt"), say("import.storedAs"), say("import.inFile")],
+        rows: similar.map(({ row, plant, stored: stored2 }) => [
+          row,
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              type: "checkbox",
+              "aria-label": say("import.changeRow", { id: stored2.id, row }),
+              checked: changing?.has(row) === true,
+              onChange: () => toggle(row)
+            },
+            row
+          ),
+          textOf(stored2, String(stored2.id)),
+          textOf(plant)
+        ])
+      }
+    )
+  ] });
+}
+var textOf = ({ name, tag }, id) => [...id === void 0 ? [] : [id], name, ...tag === void 0 ? [] : [tag]].join(" · ");
+function Check({ text, isChecked, onChange }) {
+  return /* @__PURE__ */ a4("label", { class: "check", children: [
+    /* @__PURE__ */ a4("input", { type: "checkbox", checked: isChecked, onChange: (event) => onChange(event.currentTarget.checked) }),
+    text
+  ] });
+}
+function Choices({ name, chosen: chosen2, texts, onChoose }) {
+  return /* @__PURE__ */ a4($, { children: texts.map((text, i5) => /* @__PURE__ */ a4("label", { class: "check", children: [
+    /* @__PURE__ */ a4("input", { type: "radio", name, checked: chosen2 === (i5 === 0), onChange: () => onChoose(i5 === 0) }),
+    text
+  ] }, text)) });
+}
+function Rows({ title, heads, rows }) {
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": title, children: /* @__PURE__ */ a4("table", { children: [
+      /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: heads.map((head) => /* @__PURE__ */ a4("th", { scope: "col", children: head }, head)) }) }),
+      /* @__PURE__ */ a4("tbody", { children: rows.slice(0, MOST_SHOWN3).map(([row, ...cells]) => /* @__PURE__ */ a4("tr", { children: [
+        /* @__PURE__ */ a4("td", { children: row }),
+        cells.map((cell, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: typeof cell !== "string", children: cell }, i5))
+      ] }, String(row))) })
+    ] }) }),
+    rows.length > MOST_SHOWN3 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.andMore", { more: rows.length - MOST_SHOWN3 }) })
+  ] });
+}
+
+// web/src/import/import-sheet.tsx
+var plants = (count) => say("plants.count", { count });
+function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
+  const status = T2(null);
+  const { sheet: sheet2 } = job3;
+  const step = job3.step.value;
+  const { kind } = step;
+  const mapping = job3.mapping.value;
+  F2(() => {
+    if (kind !== "mapping" && isFocusLost()) status.current?.focus();
+  }, [kind]);
+  const checked = kind === "checked" ? job3.checked : void 0;
+  const changes = checked === void 0 ? 0 : checked.added + checked.updated;
+  const isBusy = kind === "checking" || kind === "importing";
+  const obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
+    /* @__PURE__ */ a4(
+      Columns,
+      {
+        sheet: sheet2,
+        workbook: job3.workbook,
+        mapping,
+        mode: job3.mode.value,
+        isLocked: isBusy || kind === "done" || kind === "broken",
+        onMapping: (next) => job3.change({ mapping: next }),
+        onMode: (next) => job3.change({ mode: next }),
+        onReopen
+      }
+    ),
+    /* @__PURE__ */ a4(Fault, { text: job3.fault.value }),
+    kind === "mapping" && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          disabled: obstacle !== "",
+          "aria-describedby": obstacle === "" ? void 0 : "obstacle",
+          onClick: () => void job3.check(client),
+          children: say("import.check")
+        }
+      ),
+      obstacle !== "" && /* @__PURE__ */ a4("p", { id: "obstacle", class: "note", children: obstacle })
+    ] }, "check"),
+    /* @__PURE__ */ a4("div", { role: "status", ref: status, tabIndex: -1, children: [
+      kind === "checking" && /* @__PURE__ */ a4("p", { children: say("import.checking") }),
+      kind === "importing" && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("label", { children: [
+        say("import.doneOf", { done: step.done, plants: plants(job3.count) }),
+        " ",
+        /* @__PURE__ */ a4("progress", { max: job3.count, value: step.done })
+      ] }) }),
+      checked !== void 0 && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.checked"), outcome: checked }),
+      kind === "broken" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.soFar"), outcome: step.outcome }),
+      kind === "done" && /* @__PURE__ */ a4(OutcomeTable, { title: say("import.imported"), outcome: step.outcome })
+    ] }),
+    isBusy && /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.stop(), children: say("import.stop") }, "stop"),
+    kind === "checked" && job3.findings !== void 0 && /* @__PURE__ */ a4(Questions, { job: job3, findings: job3.findings, client }),
+    kind === "checked" && changes === 0 && /* @__PURE__ */ a4("p", { children: say("import.nothing") }),
+    kind === "checked" && changes > 0 && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          disabled: job3.isUndecided,
+          "aria-describedby": job3.isUndecided ? "undecided" : void 0,
+          onClick: () => void job3.start(client),
+          children: say("import.submit", { plants: plants(changes) })
+        }
+      ),
+      job3.isUndecided && /* @__PURE__ */ a4("p", { id: "undecided", class: "note", children: say("import.decideFirst") })
+    ] }, "import"),
+    kind === "broken" && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("import.broken", { why: /* @__PURE__ */ a4(Sentence, { text: step.why }) }) }),
+      /* @__PURE__ */ a4("p", { class: "fields", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.goOn") }),
+        /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: say("import.leaveRest") })
+      ] })
+    ] }, "broken"),
+    kind === "done" && /* @__PURE__ */ a4(NextSteps, { job: job3, client }),
+    (kind === "done" || kind === "broken") && /* @__PURE__ */ a4(Downloads, { job: job3, client, outcome: step.outcome, hasIds: kind === "done" && job3.assignsIds }),
+    checked !== void 0 && /* @__PURE__ */ a4(Downloads, { job: job3, client, outcome: checked, hasIds: false })
+  ] });
+}
+
+// web/src/import/import-view.tsx
+function ImportView({ session: session2 }) {
+  const fault = useSignal("");
+  const isOver = useSignal(false);
+  const sheets = useSignal([]);
+  const reading2 = useSignal(void 0);
+  const open = async (file, chosen2) => {
+    if (file === null || file === void 0 || refuse()) return;
+    fault.value = "";
+    reading2.value = file;
+    try {
+      const opened = await openFile(file, sheets.value, chosen2);
+      if (reading2.value !== file || refuse()) return;
+      sheets.value = opened.sheets;
+      replaceJob(opened.job);
+    } catch (error) {
+      if (reading2.value !== file || refuse()) return;
+      sheets.value = [];
+      replaceJob(void 0);
+      fault.value = said(error);
+    } finally {
+      if (reading2.value === file) reading2.value = void 0;
+    }
+  };
+  const refuse = () => {
+    if (job.value?.isUnfinished !== true) return false;
+    fault.value = say("import.unfinished", { file: job.value.sheet.file.name });
+    return true;
+  };
+  F2(() => {
+    const listening = new AbortController();
+    const listen = (type, take2) => {
+      const handle = (event) => {
+        event.preventDefault();
+        isOver.value = type === "dragover";
+        take2(event);
+      };
+      addEventListener(type, handle, { signal: listening.signal });
+    };
+    listen("dragover", () => {
+    });
+    listen("dragleave", () => {
+    });
+    listen("drop", (event) => void open(event.dataTransfer?.files[0]));
+    return () => listening.abort();
+  }, []);
+  const current = job.value;
+  const isUnfinished = current?.isUnfinished === true;
+  const isDone = current?.step.value.kind === "done";
+  A2(() => {
+    if (current !== void 0) current.isSeen.value = isDone;
+  }, [current, isDone]);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.import") }),
+    /* @__PURE__ */ a4(
+      "section",
+      {
+        class: `drop ${isOver.value ? "over" : ""} ${current === void 0 ? "" : "taken"}`,
+        "aria-label": say("import.file"),
+        children: [
+          /* @__PURE__ */ a4("label", { for: "file", children: say("import.drop") }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "file",
+              type: "file",
+              accept: ".csv,.tsv,.txt,text/csv,.xlsx,.xlsm",
+              disabled: isUnfinished,
+              "aria-describedby": "file-note",
+              onChange: (event) => void open(event.currentTarget.files?.[0])
+            }
+          ),
+          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") })
+        ]
+      }
+    ),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "sheet", children: say("import.sheet") }),
+      /* @__PURE__ */ a4(
+        "select",
+        {
+          id: "sheet",
+          disabled: isUnfinished,
+          value: sheets.value.findIndex(({ csv }) => csv === current.sheet.file),
+          onChange: (event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv),
+          children: sheets.value.map(({ name }, i5) => /* @__PURE__ */ a4("option", { value: i5, children: name }, name))
+        }
+      )
+    ] }),
+    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
+  ] });
+}
+async function openFile(file, sheets, chosen2) {
+  if (await isWorkbook(file)) return openWorkbook(file);
+  const ofWorkbook = sheets.find(({ csv }) => csv === file);
+  const sheet2 = await openSheet(file, { ...chosen2, ...ofWorkbook === void 0 ? {} : AS_WRITTEN });
+  const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
+  return { job: new ImportJob(sheet2, mode, ofWorkbook), sheets: ofWorkbook === void 0 ? [] : sheets };
+}
+async function openWorkbook(file) {
+  const { sheetsIn } = await import("./workbook.js");
+  const sheets = await sheetsIn(file);
+  if (typeof sheets === "string") throw new PageError(say(FAULTS[sheets]));
+  const [best] = sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows);
+  if (best === void 0) throw new PageError(say("import.noCells"));
+  return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), "add", best), sheets };
+}
+var AS_WRITTEN = { encoding: "utf-8", separator: ",", isQuoted: true };
+var FAULTS = {
+  unreadable: "import.unreadable",
+  locked: "import.locked",
+  large: "import.large"
+};
+function replaceJob(next) {
+  job.value?.stop();
+  job.value = next;
+}
 
 // web/src/labels/choose-plants.tsx
 var SHOWN2 = 20;
@@ -6522,8 +7347,8 @@ function qrCodeOf(text) {
 // web/src/labels/text.ts
 var words = new Intl.Segmenter(void 0, { granularity: "word" });
 var graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" });
-var MOST5 = 600;
-var onOneLine2 = (text) => text.slice(0, MOST5).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
+var MOST7 = 600;
+var onOneLine2 = (text) => text.slice(0, MOST7).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
 function wrap(text, width, measure) {
   const lines = [];
   let isBroken = false;
@@ -7046,7 +7871,7 @@ function ReserveIds({ client }) {
 }
 
 // web/src/labels/labels-view.tsx
-var MOST_SHOWN2 = 200;
+var MOST_SHOWN4 = 200;
 function LabelsView({ session: session2 }) {
   const { client, may } = session2;
   const query = w2(() => route.value.query, []);
@@ -7076,7 +7901,7 @@ function Chosen() {
     labels.length > 0 && /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("details", { children: [
         /* @__PURE__ */ a4("summary", { children: say("labels.show") }),
-        /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN2).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN4).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
           /* @__PURE__ */ a4("bdi", { children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
           " ",
           /* @__PURE__ */ a4("span", { class: "count", children: String(id) }),
@@ -7091,7 +7916,7 @@ function Chosen() {
             }
           )
         ] }, String(id))) }),
-        labels.length > MOST_SHOWN2 && /* @__PURE__ */ a4("p", { class: "note", children: say("labels.more", { more: labels.length - MOST_SHOWN2 }) })
+        labels.length > MOST_SHOWN4 && /* @__PURE__ */ a4("p", { class: "note", children: say("labels.more", { more: labels.length - MOST_SHOWN4 }) })
       ] }),
       /* @__PURE__ */ a4("button", { type: "button", onClick: clearChosen, children: say("labels.removeAll") })
     ] })
@@ -7155,13 +7980,13 @@ async function create(client, sent, own, freeId) {
 }
 
 // web/src/plants/tag-suggestions.tsx
-var MOST6 = 1e3;
+var MOST8 = 1e3;
 function useTags(client) {
   const tags = useSignal([]);
   A2(() => {
     if (client === void 0) return;
     const ending = new AbortController();
-    client.listTags({ limit: MOST6 }, { signal: ending.signal }).page().then(
+    client.listTags({ limit: MOST8 }, { signal: ending.signal }).page().then(
       ({ items }) => {
         tags.value = items;
       },
@@ -7315,9 +8140,9 @@ function fold(text) {
   return withoutMarks2(cased).replaceAll("ς", "σ");
 }
 function words2(text) {
-  const folded2 = fold(text);
-  if (isAscii(folded2)) return folded2.match(ASCII_WORDS) ?? [];
-  return folded2.replaceAll(HYBRID, " x ").match(WORDS) ?? [];
+  const folded4 = fold(text);
+  if (isAscii(folded4)) return folded4.match(ASCII_WORDS) ?? [];
+  return folded4.replaceAll(HYBRID, " x ").match(WORDS) ?? [];
 }
 var SORT_KEY_LENGTH = 128;
 var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
@@ -7330,231 +8155,6 @@ var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
 var BEYOND_ASCII = /[\u0080-\uffff]/;
 var isAscii = (text) => !BEYOND_ASCII.test(text);
 var withoutMarks2 = (text) => text.replaceAll(MARKS, "").normalize("NFKD").replaceAll(MARKS, "");
-
-// web/src/plants/drafts.ts
-var KEY5 = "plantstore-drafts";
-var MOST_NAMED = 10;
-var drafts = y3(stored());
-function putDraft(draft) {
-  keep2(new Map(drafts.value).set(String(draft.base.id), draft));
-}
-function changeDraft(id, part) {
-  const draft = drafts.value.get(String(id));
-  if (draft !== void 0) putDraft({ ...draft, ...part });
-}
-function dropDraft(id) {
-  const rest = new Map(drafts.value);
-  rest.delete(String(id));
-  keep2(rest);
-}
-function wanted({ base, name = base.name, tag }) {
-  const { id } = base;
-  if (tag === void 0) return { ...base, name };
-  return tag === "" ? { id, name } : { id, name, tag };
-}
-var isChanged = (draft) => !isSame2(wanted(draft), draft.base);
-var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
-function keep2(next) {
-  drafts.value = next;
-  const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }));
-  if (texts.length === 0) sessionStorage.removeItem(KEY5);
-  else sessionStorage.setItem(KEY5, JSON.stringify(texts));
-}
-function stored() {
-  const texts = JSON.parse(sessionStorage.getItem(KEY5) ?? "[]");
-  return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
-}
-onSignOut(() => keep2(/* @__PURE__ */ new Map()));
-askBeforeLosing(
-  () => {
-    const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id);
-    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}` });
-  },
-  { isKept: true }
-);
-
-// web/src/plants/filter.ts
-var SORTS = ["id", "-id", "name", "-name"];
-var filterIn = (query) => ({
-  q: query.get("q") ?? "",
-  tags: query.getAll("tag"),
-  sort: SORTS.find((sort) => sort === query.get("sort")) ?? "id"
-});
-function queryFor({ q: q2, tags, sort }) {
-  const query = new URLSearchParams();
-  if (q2 !== "") query.set("q", q2);
-  for (const tag of tags) query.append("tag", tag);
-  if (sort !== "id") query.set("sort", sort);
-  return query;
-}
-var wantedBy = ({ q: q2, tags, sort }) => ({
-  q: q2.trim() === "" ? void 0 : q2,
-  tag: tags.length === 0 ? void 0 : tags,
-  sort
-});
-var findSame = (one, other) => one.q.trim() === other.q.trim() && one.tags.join("\n") === other.tags.join("\n");
-var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
-
-// web/src/plants/bulk/apply.ts
-var PART = 1e3;
-var AT_ONCE = 3;
-async function readTargets(client, targets, onRead, signal2) {
-  if (targets.kind === "chosen") return targets.plants;
-  if (targets.kind === "read") return targets.read(onRead, signal2);
-  const { filter, without: without2 } = targets;
-  const plants2 = /* @__PURE__ */ new Map();
-  const first = await findById(client, filter, signal2);
-  if (first !== void 0) plants2.set(first.id, first);
-  for await (const plant of client.exportPlants(wantedBy(filter), { signal: signal2 })) {
-    plants2.set(plant.id, plant);
-    if (plants2.size % PART === 0) onRead(plants2.size);
-  }
-  return [...plants2.values()].filter(({ id }) => !without2.has(id));
-}
-async function apply(client, changes, onProgress, signal2) {
-  const done = [];
-  const conflicts = [];
-  const left2 = [];
-  let fault = "";
-  const parts = partsOf3(changes);
-  const work = async () => {
-    for (let part = parts.shift(); part !== void 0; part = parts.shift()) {
-      if (fault !== "" || signal2.aborted) {
-        left2.push(...part);
-        continue;
-      }
-      try {
-        const refused = await send(client, part, signal2);
-        part.forEach((change2, i5) => {
-          const why = refused.get(i5);
-          const plant = change2.before ?? change2.after;
-          if (why === void 0) done.push(change2);
-          else if (plant !== void 0) conflicts.push({ plant, why });
-        });
-        onProgress(done.length + conflicts.length);
-      } catch (error) {
-        left2.push(...part);
-        if (!isAbort(error)) fault = said(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { done, conflicts, fault, left: left2 };
-}
-var reversed = ({ before, after }) => ({ before: after, after: before });
-function partsOf3(changes) {
-  const parts = [];
-  const kinds = [
-    { size: PART, of: changes.filter(({ before, after }) => before !== void 0 && after !== void 0) },
-    { size: PART, of: changes.filter(({ before }) => before === void 0) },
-    { size: 1, of: changes.filter(({ after }) => after === void 0) }
-  ];
-  for (const { size, of } of kinds) {
-    for (let i5 = 0; i5 < of.length; i5 += size) parts.push(of.slice(i5, i5 + size));
-  }
-  return parts;
-}
-async function send(client, part, signal2) {
-  const [only] = part;
-  if (only?.before !== void 0 && only.after === void 0) {
-    const why = await remove2(client, only.before, signal2);
-    return new Map(why === void 0 ? [] : [[0, why]]);
-  }
-  const rows = part.flatMap(({ before, after }) => {
-    if (after === void 0) return [];
-    return before === void 0 ? [after] : [{ ...after, before }];
-  });
-  const isAdd = only?.before === void 0;
-  const report = await client.importPlants(rows, { mode: isAdd ? "add" : "update", signal: signal2 });
-  return new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]));
-}
-function reasonOf(error, message) {
-  if (error === 41201) return say("bulk.changedMeanwhile");
-  return error === 40901 ? say("plants.idTakenNow") : saidOf(error, message);
-}
-async function remove2(client, plant, signal2) {
-  try {
-    const current = await client.getPlant(plant.id, { signal: signal2 });
-    if (!isSame2(current.plant, plant)) return say("bulk.changedMeanwhile");
-    await client.deletePlant(plant.id, { ifMatch: current.etag, signal: signal2 });
-  } catch (error) {
-    if (!isRefusal(error, 40402) && !isRefusal(error, 41201)) throw error;
-    return say("bulk.changedMeanwhile");
-  }
-  return void 0;
-}
-
-// web/src/panel.ts
-function closeOnEscape(event) {
-  if (event.key !== "Escape" || !event.currentTarget.open) return;
-  event.preventDefault();
-  event.currentTarget.open = false;
-  event.currentTarget.querySelector("summary")?.focus();
-}
-
-// web/src/plants/bulk/done.tsx
-var MOST7 = 20;
-var actions = y3([]);
-var last4 = 0;
-onSignOut(() => {
-  actions.value = [];
-});
-var plantsIn = (count) => say("plants.count", { count });
-function keepDone(client, list2, text, changes) {
-  last4 += 1;
-  const key = last4;
-  actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST7);
-  tell(text, { action: { label: say("plants.undo"), run: () => void undo(client, list2, key) } });
-}
-async function undo(client, list2, key) {
-  const action = actions.value.find((each) => each.key === key);
-  if (action === void 0 || action.isUndoing || action.changes.length === 0) return;
-  set(key, { isUndoing: true });
-  const { done, conflicts, fault, left: left2 } = await apply(
-    client,
-    action.changes.map(reversed),
-    () => {
-    },
-    new AbortController().signal
-  );
-  set(key, { isUndoing: false, changes: left2.map(reversed), conflicts });
-  await list2.reload();
-  const plants2 = plantsIn(done.length);
-  const retry = { label: say("page.tryAgain"), run: () => void undo(client, list2, key) };
-  if (left2.length > 0) {
-    tell(say("bulk.undoBroken", { plants: plantsIn(left2.length), why: fault }), { isError: true, action: retry });
-  } else if (conflicts.length === 0) tell(say("bulk.undoneFor", { plants: plants2 }));
-  else tell(say("bulk.undoneExcept", { plants: plants2, others: plantsIn(conflicts.length) }));
-}
-function set(key, part) {
-  actions.value = actions.value.map((action) => action.key === key ? { ...action, ...part } : action);
-}
-function DoneActions({ client, list: list2 }) {
-  if (actions.value.length === 0) return null;
-  return /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
-    /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: text }) }),
-      changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
-      /* @__PURE__ */ a4(Conflicts, { conflicts })
-    ] }, key)) }) })
-  ] });
-}
-var MOST_SHOWN3 = 100;
-function Conflicts({ conflicts }) {
-  if (conflicts.length === 0) return null;
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
-    /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN3).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
-      String(plant.id),
-      " ",
-      /* @__PURE__ */ a4("bdi", { children: plant.name }),
-      ". ",
-      /* @__PURE__ */ a4(Sentence, { text: why })
-    ] }, String(plant.id))) }),
-    conflicts.length > MOST_SHOWN3 && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN3 }) })
-  ] });
-}
 
 // web/src/plants/grid-keys.ts
 var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
@@ -7797,7 +8397,7 @@ var MOST_GROUPS = 100;
 var MOST_PLANTS = 50;
 function DuplicatesView({ session: { client, may } }) {
   const groups = useSignal([]);
-  const read = useSignal(0);
+  const read2 = useSignal(0);
   const isFull = useSignal(false);
   const fault = useSignal("");
   const tries = useSignal(0);
@@ -7806,12 +8406,12 @@ function DuplicatesView({ session: { client, may } }) {
     const ending = new AbortController();
     const search = async () => {
       groups.value = [];
-      read.value = 0;
+      read2.value = 0;
       isFull.value = false;
       fault.value = "";
       try {
         const onRead = (count) => {
-          read.value = count;
+          read2.value = count;
         };
         for await (const group of groupsOf(client, onRead, ending.signal)) {
           groups.value = [...groups.value, group];
@@ -7822,7 +8422,7 @@ function DuplicatesView({ session: { client, may } }) {
         if (isAbort(error) || ending.signal.aborted) return;
         fault.value = say("labels.notAll", { why: said(error) });
       }
-      read.value = void 0;
+      read2.value = void 0;
     };
     void search();
     return () => ending.abort();
@@ -7838,8 +8438,8 @@ function DuplicatesView({ session: { client, may } }) {
       /* @__PURE__ */ a4("a", { href: linkTo("plants"), children: say("duplicates.back") })
     ] }),
     /* @__PURE__ */ a4("p", { role: "status", children: [
-      read.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read.value) }),
-      read.value === void 0 && groups.value.length === 0 && fault.value === "" && say("duplicates.none"),
+      read2.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read2.value) }),
+      read2.value === void 0 && groups.value.length === 0 && fault.value === "" && say("duplicates.none"),
       isFull.value && say("duplicates.first", { most: MOST_GROUPS })
     ] }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
@@ -7853,7 +8453,7 @@ function DuplicatesView({ session: { client, may } }) {
       },
       String(group.plants[0]?.id)
     )),
-    read.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
+    read2.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
   ] });
 }
 async function* groupsOf(client, onRead, signal2) {
@@ -7864,13 +8464,13 @@ async function* groupsOf(client, onRead, signal2) {
   for await (const plant of client.exportPlants({ sort: "name" }, { signal: signal2 })) {
     count += 1;
     if (count % 1e3 === 0) onRead(count);
-    const folded2 = fold(plant.name);
-    if (folded2 === key) {
+    const folded4 = fold(plant.name);
+    if (folded4 === key) {
       plants2.push(plant);
       continue;
     }
     if (plants2.length > 1) yield group();
-    key = folded2;
+    key = folded4;
     plants2 = [plant];
   }
   if (plants2.length > 1) yield group();
@@ -8242,7 +8842,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
   const isKept2 = useSignal(true);
   const ending = T2(new AbortController());
   const listing = w2(() => client.history(id, { limit: PAGE2 }, { signal: ending.current.signal }), [client, id]);
-  const read = async (at2) => {
+  const read2 = async (at2) => {
     fault.value = "";
     try {
       const page = await listing.page(at2);
@@ -8254,7 +8854,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
     }
   };
   A2(() => {
-    void read();
+    void read2();
   }, [listing, state]);
   A2(() => () => ending.current.abort(), []);
   const restore = async (plant) => {
@@ -8293,8 +8893,8 @@ function History({ client, id, state, mayWrite, onRestored }) {
         }
       )
     ] }, position)) }),
-    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: say("history.earlier") }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() })
+    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next.value), children: say("history.earlier") }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() })
   ] });
 }
 function State({ plant, isOld }) {
@@ -8321,7 +8921,7 @@ async function bringBack(client, { id, name, tag }) {
 }
 
 // web/src/plants/live.ts
-var MOST8 = 200;
+var MOST9 = 200;
 var PAUSE4 = 1e4;
 function follow(client, list2, name) {
   const channel = new BroadcastChannel(`plantstore-changes-${name}`);
@@ -8352,10 +8952,10 @@ function follow(client, list2, name) {
   };
 }
 async function lead(client, list2, name, channel, signal2) {
-  const read = () => readStream(client, list2, channel, signal2);
+  const read2 = () => readStream(client, list2, channel, signal2);
   const locks = navigator.locks;
   try {
-    await (locks === void 0 ? read() : locks.request(`plantstore-changes-${name}`, { signal: signal2 }, read));
+    await (locks === void 0 ? read2() : locks.request(`plantstore-changes-${name}`, { signal: signal2 }, read2));
   } catch (error) {
     if (!signal2.aborted) throw error;
   }
@@ -8378,7 +8978,7 @@ async function readStream(client, list2, channel, signal2) {
           count = 0;
         }
         count += 1;
-        if (count > MOST8) break;
+        if (count > MOST9) break;
         channel.postMessage([entry]);
         list2.follow([entry]);
       }
@@ -8660,7 +9260,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
   A2(() => {
     const ending = new AbortController();
     outcome.value = "reading";
-    const read = async () => {
+    const read2 = async () => {
       try {
         list2.putFirst((await client.getPlant(id, { signal: ending.signal })).plant);
         outcome.value = "there";
@@ -8671,7 +9271,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
         fault.value = said(error);
       }
     };
-    void read();
+    void read2();
     return () => ending.abort();
   }, [client, list2, tries.value]);
   A2(() => follow(client, list2, own.id), [client, list2]);
@@ -8756,7 +9356,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
 // web/src/stocktake/stocktake.ts
 var MOST_PLANTS2 = 1e5;
 var MOST_EXTRA = 1e3;
-var MOST_TAGS = 20;
+var MOST_TAGS3 = 20;
 var Stocktake = class _Stocktake {
   wanted;
   /** Milliseconds since 1970. */
@@ -8847,7 +9447,7 @@ var Stocktake = class _Stocktake {
   }
   /** Remembers where to look for plants to which the person has given another tag. */
   hasSet(tag) {
-    this.#tags = [.../* @__PURE__ */ new Set([tag, ...this.#tags])].slice(0, MOST_TAGS);
+    this.#tags = [.../* @__PURE__ */ new Set([tag, ...this.#tags])].slice(0, MOST_TAGS3);
     this.#version.value += 1;
   }
   /** The set never changes, so it is written once. Differences of neighbours are short. */
@@ -8876,7 +9476,7 @@ var Stocktake = class _Stocktake {
     const bits = Uint8Array.from(atob(there), (byte) => byte.charCodeAt(0));
     for (let i5 = 0; i5 < this.#there.length; i5++) this.#there[i5] = (bits[i5 >> 3] ?? 0) >> (i5 & 7) & 1;
     this.#extra = textsIn(extra).map(BigInt).slice(0, MOST_EXTRA);
-    this.#tags = textsIn(tags).slice(0, MOST_TAGS);
+    this.#tags = textsIn(tags).slice(0, MOST_TAGS3);
     this.#version.value += 1;
   }
   /** @returns undefined where the texts are none of a stocktake, such as those of a later version */
@@ -8988,7 +9588,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
   const input = useSignal(NO_INPUT);
   const ending = T2(new AbortController());
   const isChanged2 = T2(false);
-  const read = async () => {
+  const read2 = async () => {
     const onRead = (count) => {
       step.value = { kind: "reading", count };
     };
@@ -9001,7 +9601,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
     }
   };
   A2(() => {
-    void read();
+    void read2();
     return () => ending.current.abort();
   }, []);
   const changes = useComputed(() => {
@@ -9032,7 +9632,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
   const now = step.value;
   return /* @__PURE__ */ a4(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
     now.kind === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
-    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => void read() }),
+    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => void read2() }),
     now.kind === "asking" && /* @__PURE__ */ a4(
       "form",
       {
@@ -9245,35 +9845,35 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
 
 // web/src/plants/export-plants.tsx
 function ExportPlants({ client, filter }) {
-  const read = useSignal(void 0);
+  const read2 = useSignal(void 0);
   const fault = useSignal("");
-  const pitfalls = useSignal(NONE);
+  const pitfalls = useSignal(NONE2);
   const ending = T2(new AbortController());
   const run = async (format) => {
     ending.current = new AbortController();
     const { signal: signal2 } = ending.current;
     fault.value = "";
-    pitfalls.value = NONE;
-    read.value = 0;
+    pitfalls.value = NONE2;
+    read2.value = 0;
     try {
       const stream = await client.exportFile({ ...wantedBy(filter), format }, { signal: signal2 });
       const counted = stream.pipeThrough(
         new TransformStream({
           transform(bytes, controller) {
-            read.value = (read.value ?? 0) + bytes.length;
+            read2.value = (read2.value ?? 0) + bytes.length;
             controller.enqueue(bytes);
           }
         }),
         { signal: signal2 }
       );
-      const found = { ...NONE };
+      const found = { ...NONE2 };
       const file = format === "csv" ? counted.pipeThrough(forSpreadsheets(found)) : counted;
       saveFile(await new Response(file).blob(), `${say("export.file")}.${format}`);
       pitfalls.value = found;
     } catch (error) {
       if (!isAbort(error)) fault.value = say("export.broken", { why: said(error) });
     } finally {
-      read.value = void 0;
+      read2.value = void 0;
     }
   };
   return /* @__PURE__ */ a4("details", { onKeyDown: closeOnEscape, children: [
@@ -9287,15 +9887,15 @@ function ExportPlants({ client, filter }) {
       /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("csv"), children: say("export.csv") }),
       /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("ndjson"), children: say("export.ndjson") }),
       /* @__PURE__ */ a4("p", { role: "status", children: [
-        read.value !== void 0 && say("export.read", { size: megabytesOf(read.value) }),
+        read2.value !== void 0 && say("export.read", { size: megabytesOf(read2.value) }),
         /* @__PURE__ */ a4(Warning, { ...pitfalls.value })
       ] }),
-      read.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
+      read2.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
       /* @__PURE__ */ a4(Fault, { text: fault.value })
     ] })
   ] });
 }
-var NONE = { formulas: 0, longIds: 0 };
+var NONE2 = { formulas: 0, longIds: 0 };
 function Warning({ formulas, longIds }) {
   return /* @__PURE__ */ a4($, { children: [
     formulas > 0 && say("export.formulas", { count: formulas }),
@@ -9442,7 +10042,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
           /* @__PURE__ */ a4("span", { role: "columnheader", class: "hidden", children: say("plants.actions") })
         ] }) }),
         list2.chunks.value.map((chunk, i5) => /* @__PURE__ */ a4(
-          Rows,
+          Rows2,
           {
             chunk,
             start: starts.value[i5] ?? 0,
@@ -9469,7 +10069,7 @@ function SortHead({ title, by, sort, onSort }) {
     /* @__PURE__ */ a4("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: ARROWS[order] }) })
   ] }) });
 }
-function Rows({
+function Rows2({
   chunk,
   start,
   reachable,
@@ -9520,22 +10120,22 @@ function Rows({
 }
 
 // web/src/plants/saved-searches.ts
-var KEY6 = "plantstore-searches";
-var MOST9 = 100;
+var KEY7 = "plantstore-searches";
+var MOST10 = 100;
 var LONGEST_NAME = 100;
 var LONGEST_QUERY = 2e3;
 var isSearch = (value) => typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "query" in value && typeof value.query === "string";
 var savedSearches = y3(kept3());
 function kept3() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY6) ?? "[]");
-    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST9) : [];
+    const found = JSON.parse(localStorage.getItem(KEY7) ?? "[]");
+    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST10) : [];
   } catch {
     return [];
   }
 }
 addEventListener("storage", ({ key }) => {
-  if (key === KEY6 || key === null) savedSearches.value = kept3();
+  if (key === KEY7 || key === null) savedSearches.value = kept3();
 });
 var saveSearch = (name, filter) => keep5([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]);
 var renameSearch = ({ name, query }, next) => keep5([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]);
@@ -9543,11 +10143,11 @@ var deleteSearch = ({ name }) => keep5(without(name));
 var filterOf = ({ query }) => filterIn(new URLSearchParams(query));
 var without = (name) => savedSearches.value.filter((each) => each.name !== name.trim());
 function keep5(searches) {
-  if (searches.length > MOST9) return "full";
+  if (searches.length > MOST10) return "full";
   if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return "too-long";
   const sorted = searches.toSorted((a6, b4) => a6.name.localeCompare(b4.name));
   try {
-    localStorage.setItem(KEY6, JSON.stringify(sorted));
+    localStorage.setItem(KEY7, JSON.stringify(sorted));
   } catch {
     return "no-room";
   }
@@ -9794,7 +10394,7 @@ var Selection = class {
 
 // web/src/plants/tag-filter.tsx
 var PAGE4 = 1e3;
-var MOST_SHOWN4 = 200;
+var MOST_SHOWN5 = 200;
 function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
   const tags = useSignal([]);
   const next = useSignal(void 0);
@@ -9806,7 +10406,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     const part = sought.value.toLocaleLowerCase();
     return tags.value.filter(({ tag }) => tag.toLocaleLowerCase().includes(part));
   });
-  const read = async (at2) => {
+  const read2 = async (at2) => {
     reading2.current += 1;
     const turn = reading2.current;
     fault.value = "";
@@ -9825,7 +10425,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
       "details",
       {
         onToggle: (event) => {
-          if (event.currentTarget.open) void read();
+          if (event.currentTarget.open) void read2();
         },
         onKeyDown: closeOnEscape,
         children: [
@@ -9843,8 +10443,8 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               }
             ),
-            /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
-            /* @__PURE__ */ a4("ul", { children: found.value.slice(0, MOST_SHOWN4).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("li", { children: [
+            /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
+            /* @__PURE__ */ a4("ul", { children: found.value.slice(0, MOST_SHOWN5).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("li", { children: [
               /* @__PURE__ */ a4("label", { class: "check", children: [
                 /* @__PURE__ */ a4(
                   "input",
@@ -9874,8 +10474,8 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                 }
               )
             ] }, tag)) }),
-            found.value.length > MOST_SHOWN4 && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.moreMatch", { more: found.value.length - MOST_SHOWN4 }) }),
-            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read(next.value), children: say("tags.more") }),
+            found.value.length > MOST_SHOWN5 && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.moreMatch", { more: found.value.length - MOST_SHOWN5 }) }),
+            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next.value), children: say("tags.more") }),
             tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.none") })
           ] })
         ]
@@ -9888,12 +10488,12 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         list: list2,
         kind: "rename-tag",
         from: renamed.value,
-        targets: { kind: "matching", filter: { q: "", tags: [renamed.value], sort: "id" }, without: NONE2 },
+        targets: { kind: "matching", filter: { q: "", tags: [renamed.value], sort: "id" }, without: NONE3 },
         onClose: (input) => {
           const from = renamed.value;
           renamed.value = void 0;
           if (input === void 0) return;
-          void read();
+          void read2();
           const to = input.tag.trim();
           if (chosen2.some((tag) => tag === from)) {
             onChange([...new Set(chosen2.map((tag) => tag === from ? to : tag))]);
@@ -9918,7 +10518,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     ))
   ] });
 }
-var NONE2 = /* @__PURE__ */ new Set();
+var NONE3 = /* @__PURE__ */ new Set();
 var shownTag = (tag) => tag === "" ? say("plants.emptyTag") : tag;
 
 // web/src/plants/unfinished.tsx
@@ -10125,7 +10725,7 @@ async function ownReader() {
   }
 }
 async function zxingReader() {
-  const read = await (await import("./zxing.js")).zxing();
+  const read2 = await (await import("./zxing.js")).zxing();
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   if (context === null) throw new Error("This browser draws no pictures.");
   return (video) => {
@@ -10136,7 +10736,7 @@ async function zxingReader() {
     context.canvas.width = width;
     context.canvas.height = height;
     context.drawImage(video, 0, 0, width, height);
-    return read(context.getImageData(0, 0, width, height));
+    return read2(context.getImageData(0, 0, width, height));
   };
 }
 var aimedAt = (codes) => codes.toSorted((a6, b4) => fromMiddle(a6) - fromMiddle(b4))[0]?.text;
@@ -10162,11 +10762,11 @@ async function scan(video, scanning, signal2) {
     if (signal2.aborted) return;
     video.srcObject = stream;
     await video.play();
-    const read = await codeReader().catch((error) => {
+    const read2 = await codeReader().catch((error) => {
       throw new CameraError("no-reader", error);
     });
     scanning.onOpen();
-    await readCodes(video, read, stream, scanning, signal2);
+    await readCodes(video, read2, stream, scanning, signal2);
   } catch (error) {
     if (!signal2.aborted) throw error instanceof CameraError ? error : new CameraError("other", error);
   } finally {
@@ -10175,12 +10775,12 @@ async function scan(video, scanning, signal2) {
     if (video.srcObject === stream) video.srcObject = null;
   }
 }
-async function readCodes(video, read, stream, { onCode, isWaiting }, signal2) {
+async function readCodes(video, read2, stream, { onCode, isWaiting }, signal2) {
   let last5;
   let seen = 0;
   for (; !signal2.aborted; await pause3(signal2)) {
     if (!stream.active) throw new CameraError("ended");
-    const text = isWaiting() ? void 0 : aimedAt(await read(video));
+    const text = isWaiting() ? void 0 : aimedAt(await read2(video));
     if (signal2.aborted) return;
     const now = performance.now();
     if (isWaiting()) seen = now;
@@ -10222,8 +10822,8 @@ var pause3 = (signal2) => new Promise((resolve) => {
 // web/src/scan/camera-view.tsx
 function Camera({ onCode }) {
   const video = T2(null);
-  const take = T2(onCode);
-  take.current = onCode;
+  const take2 = T2(onCode);
+  take2.current = onCode;
   const fault = useSignal(void 0);
   const isOpen2 = useSignal(false);
   const isWaiting = useSignal(false);
@@ -10237,7 +10837,7 @@ function Camera({ onCode }) {
         onOpen: () => {
           isOpen2.value = true;
         },
-        onCode: (text) => take.current(text),
+        onCode: (text) => take2.current(text),
         isWaiting: () => {
           isWaiting.value = document.activeElement?.matches(TYPING) ?? false;
           return isWaiting.value;
@@ -10307,13 +10907,13 @@ function ReadCode({ onLabel, hasCamera, action }) {
   const foreign2 = useSignal(void 0);
   const typed4 = useSignal("");
   const field = T2(null);
-  const take = (code) => {
+  const take2 = (code) => {
     foreign2.value = code.kind === "label" ? void 0 : code;
     if (navigator.userActivation.hasBeenActive) navigator.vibrate?.(code.kind === "label" ? 60 : [60, 60, 60]);
     if (code.kind === "label") onLabel(code.id);
   };
   return /* @__PURE__ */ a4("div", { class: "read-code", children: [
-    hasCamera && /* @__PURE__ */ a4(Camera, { onCode: (text) => take(codeIn(text)) }),
+    hasCamera && /* @__PURE__ */ a4(Camera, { onCode: (text) => take2(codeIn(text)) }),
     foreign2.value !== void 0 && /* @__PURE__ */ a4(
       Foreign,
       {
@@ -10322,7 +10922,7 @@ function ReadCode({ onLabel, hasCamera, action }) {
           if (foreign2.value?.kind === "garbled") field.current?.focus();
           else focusMain();
           accept(accepted);
-          take({ kind: "label", id });
+          take2({ kind: "label", id });
         }
       }
     ),
@@ -10333,7 +10933,7 @@ function ReadCode({ onLabel, hasCamera, action }) {
         onSubmit: (event) => {
           event.preventDefault();
           if (typed4.value.trim() === "") return;
-          take(codeTyped(typed4.value));
+          take2(codeTyped(typed4.value));
           typed4.value = "";
         },
         children: [
@@ -10389,8 +10989,8 @@ function Foreign({ code, onAccept }) {
 // web/src/scan/scan-view.tsx
 function ScanView({ session: session2 }) {
   const id = idIn(route.value.query.get("id") ?? "");
-  const open = (read) => {
-    if (read !== id) replaceQuery(new URLSearchParams({ id: String(read) }));
+  const open = (read2) => {
+    if (read2 !== id) replaceQuery(new URLSearchParams({ id: String(read2) }));
   };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.scan") }),
@@ -10414,7 +11014,7 @@ function ScanView({ session: session2 }) {
 // web/src/stocktake/read-plants.ts
 var STEP = 1e3;
 var FEW = 50;
-var AT_ONCE2 = 4;
+var AT_ONCE3 = 4;
 async function readSet(client, wanted2, onRead, signal2) {
   const found = [];
   for await (const plant of plantsOf(client, wanted2, signal2)) {
@@ -10449,7 +11049,7 @@ async function readPlants(client, ids, filters, onRead, signal2) {
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE2 }, work));
+  await Promise.all(Array.from({ length: AT_ONCE3 }, work));
 }
 async function* plantsOf(client, wanted2, signal2) {
   const first = await findById(client, wanted2, signal2);
@@ -10462,7 +11062,7 @@ async function* plantsOf(client, wanted2, signal2) {
 // web/src/stocktake/choose-set.tsx
 function ChooseSet({ client }) {
   const filter = filterIn(route.value.query);
-  const read = useSignal(void 0);
+  const read2 = useSignal(void 0);
   const fault = useSignal("");
   const ending = T2(new AbortController());
   A2(() => () => ending.current.abort(), []);
@@ -10475,9 +11075,9 @@ function ChooseSet({ client }) {
     const { signal: signal2 } = ending.current;
     const wanted2 = { q: filter.q, tags: filter.tags };
     fault.value = "";
-    read.value = 0;
+    read2.value = 0;
     const onRead = (count) => {
-      read.value = count;
+      read2.value = count;
     };
     try {
       const plants2 = await readSet(client, wanted2, onRead, signal2);
@@ -10495,7 +11095,7 @@ function ChooseSet({ client }) {
     } catch (error) {
       if (!isAbort(error)) fault.value = say("bulk.unread", { why: said(error) });
     }
-    read.value = void 0;
+    read2.value = void 0;
   };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("p", { children: say("stocktake.choose") }),
@@ -10510,14 +11110,14 @@ function ChooseSet({ client }) {
         {
           type: "button",
           class: "primary",
-          "aria-disabled": read.value !== void 0,
-          onClick: () => read.value === void 0 && void start(),
+          "aria-disabled": read2.value !== void 0,
+          onClick: () => read2.value === void 0 && void start(),
           children: say(isAll(filter) ? "stocktake.beginAll" : "stocktake.begin")
         }
       ),
-      read.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
+      read2.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
     ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: read.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read.value) }) }),
+    /* @__PURE__ */ a4("p", { role: "status", children: read2.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read2.value) }) }),
     /* @__PURE__ */ a4(Fault, { text: fault.value })
   ] });
 }
@@ -10525,7 +11125,7 @@ function ChooseSet({ client }) {
 // web/src/stocktake/plants-found.tsx
 var KINDS4 = ["missing", "there", "extra"];
 var TITLES2 = { missing: "stocktake.missing", there: "stocktake.there", extra: "stocktake.extra" };
-var NONE3 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" };
+var NONE4 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" };
 var STEP2 = 200;
 function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isReading }) {
   const kind = useSignal("missing");
@@ -10540,7 +11140,7 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
   };
   const ids = idsOf(stocktake2, kind.value);
   const words3 = words2(sought.value).join(" ");
-  const found = words3 === "" ? ids : ids.filter((id) => textOf(id, stocktake2.plant(id)).includes(words3));
+  const found = words3 === "" ? ids : ids.filter((id) => textOf2(id, stocktake2.plant(id)).includes(words3));
   const exportAll = () => {
     const rows = KINDS4.flatMap(
       (each) => idsOf(stocktake2, each).map((id) => {
@@ -10621,7 +11221,7 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
     pitfalls.value !== void 0 && /* @__PURE__ */ a4("p", { role: "status", class: "note", children: /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
     /* @__PURE__ */ a4("ul", { class: "stock", children: found.slice(0, most.value).map((id) => /* @__PURE__ */ a4(Row, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
     /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
-      ids.length === 0 && say(NONE3[kind.value]),
+      ids.length === 0 && say(NONE4[kind.value]),
       ids.length > 0 && found.length === 0 && say("stocktake.noMatch"),
       isReading && ` ${say("stocktake.reading")}`
     ] }),
@@ -10645,12 +11245,12 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
           kind: "read",
           read: async (onRead, signal2) => {
             const plants2 = [];
-            const take = (part, absent) => {
+            const take2 = (part, absent) => {
               stocktake2.learn(part, absent);
               plants2.push(...part);
               onRead(plants2.length);
             };
-            await readPlants(client, found, stocktake2.filters, take, signal2);
+            await readPlants(client, found, stocktake2.filters, take2, signal2);
             return plants2;
           }
         },
@@ -10700,7 +11300,7 @@ function Row({ id, kind, stocktake: stocktake2 }) {
 function idsOf(stocktake2, kind) {
   return kind === "extra" ? stocktake2.extra.value : stocktake2.ofSet(kind === "there");
 }
-var textOf = (id, plant) => words2(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");
+var textOf2 = (id, plant) => words2(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");
 
 // web/src/stocktake/counting.tsx
 function Counting({ session: { client, may }, stocktake: stocktake2 }) {
@@ -10711,7 +11311,7 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
   const isEnding = useSignal(false);
   const ending = T2(new AbortController());
   A2(() => () => ending.current.abort(), []);
-  const read = async (ids) => {
+  const read2 = async (ids) => {
     if (ids.length === 0) return;
     fault.value = "";
     reads.value += 1;
@@ -10724,15 +11324,15 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
     reads.value -= 1;
   };
   A2(() => {
-    void read(stocktake2.unread);
+    void read2(stocktake2.unread);
   }, [client, stocktake2]);
   const list2 = w2(
-    () => ({ reload: () => read([...stocktake2.extra.value, ...stocktake2.ids]) }),
+    () => ({ reload: () => read2([...stocktake2.extra.value, ...stocktake2.ids]) }),
     [client, stocktake2]
   );
   const find = (id) => {
     last5.value = { id, finding: stocktake2.find(id) };
-    if (stocktake2.plant(id) === void 0 && last5.value.finding === "extra") void read([id]);
+    if (stocktake2.plant(id) === void 0 && last5.value.finding === "extra") void read2([id]);
   };
   const count = stocktake2.thereCount.value;
   const size = stocktake2.ids.length;
@@ -10781,7 +11381,7 @@ function Counting({ session: { client, may }, stocktake: stocktake2 }) {
       /* @__PURE__ */ a4("div", { children: [
         /* @__PURE__ */ a4(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
         /* @__PURE__ */ a4("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a4(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
-        /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read(stocktake2.unread) })
+        /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2(stocktake2.unread) })
       ] }),
       /* @__PURE__ */ a4(
         PlantsFound,
@@ -11112,16 +11712,16 @@ function RotateDialog({ token, isOwn, onRotate, onClose }) {
 // web/src/tokens/tokens-view.tsx
 var DAY = 864e5;
 var [ENDS_SOON, UNUSED] = [7, 90];
-var MOST_SHOWN5 = 100;
+var MOST_SHOWN6 = 100;
 function TokensView({ session: session2 }) {
   const { client, own } = session2;
   const found = useSignal({ tokens: [], due: /* @__PURE__ */ new Map() });
-  const shown6 = useSignal(MOST_SHOWN5);
+  const shown6 = useSignal(MOST_SHOWN6);
   const state = useSignal("reading");
   const fault = useSignal("");
   const asked = useSignal(void 0);
   const reads = T2(0);
-  const read = async () => {
+  const read2 = async () => {
     reads.current += 1;
     const mine = reads.current;
     state.value = "reading";
@@ -11137,7 +11737,7 @@ function TokensView({ session: session2 }) {
     }
   };
   A2(() => {
-    void read();
+    void read2();
   }, []);
   const change2 = (id, changed, added = []) => {
     const tokens2 = found.value.tokens.map((token) => token.id === id ? { ...token, ...changed } : token);
@@ -11186,14 +11786,14 @@ function TokensView({ session: session2 }) {
   const question = asked.value && { token: asked.value.token, isOwn: asked.value.token.id === own.id, onClose };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.tokens") }),
-    /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => void read() }),
+    /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => void read2() }),
     due.size > 0 && /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4("h2", { id: "due", children: say("tokens.due") }),
       /* @__PURE__ */ a4("p", { children: say("tokens.dueNote", { soon: ENDS_SOON, unused: UNUSED }) }),
       /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due.has(id)).map(itemOf) })
     ] }),
     /* @__PURE__ */ a4("h2", { id: "tokens", children: say(due.size > 0 ? "tokens.others" : "tokens.all") }),
-    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
+    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
     state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("tokens.none") }),
     /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
     others.length > shown6.value && /* @__PURE__ */ a4(
@@ -11201,7 +11801,7 @@ function TokensView({ session: session2 }) {
       {
         type: "button",
         onClick: () => {
-          shown6.value += MOST_SHOWN5;
+          shown6.value += MOST_SHOWN6;
         },
         children: say("tokens.more")
       }
@@ -11269,7 +11869,7 @@ function WebhooksView({ session: { client } }) {
   const webhooks = useSignal([]);
   const state = useSignal("reading");
   const fault = useSignal("");
-  const read = async () => {
+  const read2 = async () => {
     state.value = "reading";
     try {
       webhooks.value = await client.listWebhooks();
@@ -11280,13 +11880,13 @@ function WebhooksView({ session: { client } }) {
     }
   };
   A2(() => {
-    void read();
+    void read2();
   }, []);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.webhooks") }),
-    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read() }),
+    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
     state.value === "read" && webhooks.value.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("webhooks.none") }),
-    /* @__PURE__ */ a4("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a4(WebhookItem, { client, webhook, onTested: () => void read() }, webhook.id)) })
+    /* @__PURE__ */ a4("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a4(WebhookItem, { client, webhook, onTested: () => void read2() }, webhook.id)) })
   ] });
 }
 var MANY = 1e3;
@@ -11345,10 +11945,10 @@ function WebhookItem({ client, webhook, onTested }) {
     deliveries.value !== void 0 && /* @__PURE__ */ a4(Deliveries, { deliveries: deliveries.value })
   ] });
 }
-var MOST_SHOWN6 = 100;
+var MOST_SHOWN7 = 100;
 function Deliveries({ deliveries }) {
   if (deliveries.length === 0) return /* @__PURE__ */ a4("p", { class: "note", children: say("webhooks.nothingSent") });
-  return /* @__PURE__ */ a4("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN6).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a4("li", { children: [
+  return /* @__PURE__ */ a4("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN7).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a4("li", { children: [
     sayWith("webhooks.delivery", {
       time: shown5(at2),
       type,

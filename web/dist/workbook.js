@@ -434,9 +434,9 @@ function rowIn(text) {
   return row;
 }
 function columnIn(place) {
-  const [, letters] = /^\$?([A-Z]{1,3})\$?\d+$/i.exec(place) ?? [];
-  if (letters === void 0) throw new WorkbookError("unreadable");
-  const column = [...letters.toUpperCase()].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
+  const [, letters2] = /^\$?([A-Z]{1,3})\$?\d+$/i.exec(place) ?? [];
+  if (letters2 === void 0) throw new WorkbookError("unreadable");
+  const column = [...letters2.toUpperCase()].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
   if (column >= MOST_COLUMNS) throw new WorkbookError("unreadable");
   return column;
 }
@@ -446,6 +446,119 @@ function rangeIn(ref) {
   const [top, bottom] = [from, to].map((place) => rowIn(/\d+$/.exec(place)?.[0] ?? ""));
   return top === void 0 || bottom === void 0 || bottom <= top ? void 0 : { top, bottom, left: columnIn(from) };
 }
+
+// web/src/import/workbook/write.ts
+var MOST_DIGITS = 15;
+var CONTENT = "http://schemas.openxmlformats.org/package/2006";
+var OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+var MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+var HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+async function workbookOf(name, rows) {
+  const type = "application/vnd.openxmlformats-officedocument.spreadsheetml";
+  const relations = (list) => `${HEAD}<Relationships xmlns="${CONTENT}/relationships">${list}</Relationships>`;
+  return zipped(
+    [
+      [
+        "[Content_Types].xml",
+        [
+          `${HEAD}<Types xmlns="${CONTENT}/content-types">`,
+          `<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>`,
+          `<Override PartName="/xl/workbook.xml" ContentType="${type}.sheet.main+xml"/>`,
+          `<Override PartName="/xl/worksheets/sheet1.xml" ContentType="${type}.worksheet+xml"/></Types>`
+        ]
+      ],
+      ["_rels/.rels", [relations(`<Relationship Id="r1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/>`)]],
+      [
+        "xl/workbook.xml",
+        [
+          `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>`,
+          `<sheet name="${escaped(name)}" sheetId="1" r:id="r1"/></sheets></workbook>`
+        ]
+      ],
+      [
+        "xl/_rels/workbook.xml.rels",
+        [relations(`<Relationship Id="r1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>`)]
+      ],
+      [
+        "xl/worksheets/sheet1.xml",
+        [`${HEAD}<worksheet xmlns="${MAIN}"><sheetData>`, ...rows.map(rowOf), "</sheetData></worksheet>"]
+      ]
+    ],
+    `${type}.sheet`
+  );
+}
+var rowOf = (cells, row) => `<row r="${row + 1}">${cells.map((text, column) => cellOf2(text, row, column)).join("")}</row>`;
+function cellOf2(text, row, column) {
+  if (text === void 0) return "";
+  const place = `r="${letters(column)}${row + 1}"`;
+  if (column === 0 && row > 0 && text.length <= MOST_DIGITS) return `<c ${place}><v>${text}</v></c>`;
+  return `<c ${place} t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
+}
+function letters(column) {
+  const last = String.fromCharCode(65 + column % 26);
+  return column < 26 ? last : letters(Math.floor(column / 26) - 1) + last;
+}
+var ENTITIES2 = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
+var escaped = (text) => text.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, "_x005F_").replaceAll(/[\x00-\x08\x0b-\x1f\ufffe\uffff]/g, (c) => `_x${c.charCodeAt(0).toString(16).padStart(4, "0")}_`).replaceAll(/[<>&"]/g, (c) => ENTITIES2[c] ?? c).toWellFormed();
+async function zipped(parts, type) {
+  const pieces = [];
+  const directory = [];
+  let at = 0;
+  for (const [name, content] of parts) {
+    const bytes = new Blob(content);
+    const packed = await new Response(bytes.stream().pipeThrough(new CompressionStream("deflate-raw"))).blob();
+    const local = headerOf(67324752, 30, name, [
+      [4, 20, 2],
+      [6, UTF_8, 2],
+      [8, DEFLATED2, 2],
+      [12, FIRST_DAY, 2],
+      [14, checksum(new Uint8Array(await bytes.arrayBuffer())), 4],
+      [18, packed.size, 4],
+      [22, bytes.size, 4],
+      [26, name.length, 2]
+    ]);
+    const entry = headerOf(33639248, 46, name, [
+      [4, 20, 2],
+      [42, at, 4]
+    ]);
+    entry.set(local.subarray(4, 30), 6);
+    pieces.push(local, packed);
+    directory.push(entry);
+    at += local.length + packed.size;
+  }
+  const length = directory.reduce((sum, entry) => sum + entry.length, 0);
+  const end = headerOf(101010256, 22, "", [
+    [8, parts.length, 2],
+    [10, parts.length, 2],
+    [12, length, 4],
+    [16, at, 4]
+  ]);
+  return new Blob([...pieces, ...directory, end], { type });
+}
+var UTF_8 = 2048;
+var DEFLATED2 = 8;
+var FIRST_DAY = 33;
+function headerOf(mark, length, name, numbers) {
+  const header = new Uint8Array(length + name.length);
+  const view = new DataView(header.buffer);
+  view.setUint32(0, mark, true);
+  for (const [at, value, bytes] of numbers) {
+    if (bytes === 2) view.setUint16(at, value, true);
+    else view.setUint32(at, value, true);
+  }
+  header.set(new TextEncoder().encode(name), length);
+  return header;
+}
+function checksum(bytes) {
+  let sum = ~0;
+  for (const byte of bytes) sum = sum >>> 8 ^ (TABLE[(sum ^ byte) & 255] ?? 0);
+  return ~sum >>> 0;
+}
+var TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
+  let value = i;
+  for (let bit = 0; bit < 8; bit++) value = (value & 1) === 1 ? value >>> 1 ^ 3988292384 : value >>> 1;
+  return value;
+});
 
 // web/src/import/workbook.ts
 var MOST_SHEETS = 1e3;
@@ -541,5 +654,6 @@ async function readStyles(pieces) {
   return styles;
 }
 export {
-  sheetsIn
+  sheetsIn,
+  workbookOf
 };

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
-import { type CsvRow, isNothing, type Mapping, type Separator } from '../../../src/import/csv-rows.ts'
+import type { Mapping, Separator } from '../../../src/import/csv-rows.ts'
 import { languageName, listOf, say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { Sentence } from '../sentence.tsx'
 import { ENCODINGS, type Encoding } from './guess-encoding.ts'
 import { plantIn } from './plant-row.ts'
+import { IN_CHOICE, rowText } from './row-text.ts'
 import type { Mode } from './run.ts'
 import type { Reading, Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
@@ -52,7 +53,7 @@ export function Columns(props: ColumnsProps): JSX.Element {
             ['0', say('import.noRow')],
             ...sheet.first.map((row): [string, string] => [
               String(row.number),
-              say('import.rowStart', { row: String(row.number), start: startOf(row) }),
+              say('import.rowStart', { row: String(row.number), start: rowText(row, IN_CHOICE) }),
             ]),
           ]}
           onChange={(value) => onReopen({ encoding, separator, isQuoted, header: Number(value) })}
@@ -159,14 +160,6 @@ const NAMES: Readonly<Record<Exclude<Encoding, 'utf-16be' | 'windows-1252'>, rea
   shift_jis: ['Shift JIS', ['ja']],
   gb18030: ['GB 18030', ['zh']],
   'euc-kr': ['EUC-KR', ['ko']],
-}
-
-/** Characters of a row that its choice shows. */
-const START = 40
-
-function startOf({ cells }: CsvRow): string {
-  const text = cells.filter((cell) => !isNothing(cell)).join(', ')
-  return text.length > START ? `${text.slice(0, START).toWellFormed()}…` : text
 }
 
 interface ChoiceProps {

@@ -24,7 +24,7 @@ export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX
   const save = async (name: string, content: Promise<Blob>) => {
     fault.value = ''
     try {
-      saveFile(await content, `${name}.csv`)
+      saveFile(await content, name)
     } catch (error) {
       fault.value = say('page.noFile', { why: said(error) })
     }
@@ -39,14 +39,17 @@ export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX
           {say('import.saveReport')}
         </button>
         {outcome.refused > 0 && job.knowsRefused && (
-          <button type="button" onClick={() => void save(say('import.refusedFile', { file }), job.refusedSheet())}>
+          <button
+            type="button"
+            onClick={() => void save(`${say('import.refusedFile', { file })}.csv`, job.refusedSheet())}
+          >
             {say('import.saveRefused')}
           </button>
         )}
         {hasIds && (
           <button
             type="button"
-            onClick={() => void save(say('import.withIdsFile', { file }), job.sheetWithIds(client))}
+            onClick={() => void save(`${say('import.withIdsFile', { file })}.xlsx`, job.sheetWithIds(client))}
           >
             {say('import.saveWithIds')}
           </button>

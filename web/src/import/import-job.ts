@@ -7,15 +7,16 @@ import { named } from '../named.ts'
 import { isAbort, PageError, said } from '../said.ts'
 import { onSignOut } from '../session.ts'
 import { guess } from './guess.ts'
+import { remember } from './remembered.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
-import { ImportRun, type Mode, type Outcome } from './run.ts'
+import { type Decisions, type Findings, type Imported, ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
 
 export type Step =
   | { readonly kind: 'mapping' }
   | { readonly kind: 'checking' }
-  | { readonly kind: 'checked'; readonly outcome: Outcome }
+  | { readonly kind: 'checked' }
   | { readonly kind: 'importing'; readonly done: number }
   | { readonly kind: 'broken'; readonly why: string; readonly outcome: Outcome }
   | { readonly kind: 'done'; readonly outcome: Outcome }
@@ -26,12 +27,20 @@ export class ImportJob {
   readonly workbook: WorkbookSheet | undefined
   readonly mapping: Signal<Mapping>
   readonly mode: Signal<Mode>
+  /** Whether a row without a tag takes that of the row above. */
+  readonly fillsTags = signal(false)
   /** Whether to leave out the rows whose name and tag are stored already. */
   readonly leavesOut = signal(true)
+  /** Whether to leave out the rows that look like no plants; undefined until the person has said it. */
+  readonly leavesDoubtful = signal<boolean | undefined>(undefined)
+  /** The rows that change the plant they look like; undefined until the person has said it. */
+  readonly changing = signal<ReadonlySet<number> | undefined>(undefined)
   readonly step = signal<Step>({ kind: 'mapping' })
   readonly fault = signal('')
   /** Whether the person has seen the report. */
   readonly isSeen = signal(false)
+  /** The plants that the import has added or changed, once they are known. */
+  readonly imported = signal<readonly Imported[]>([])
   #run: ImportRun | undefined
   #ending = new AbortController()
 
@@ -43,9 +52,26 @@ export class ImportJob {
     this.mode = signal(mode)
   }
 
-  /** The number of rows without ids whose name and tag are stored already; 0 before the check. */
-  get duplicates(): number {
-    return this.#run?.duplicates ?? 0
+  /** What the check has found; undefined before it. */
+  get findings(): Findings | undefined {
+    return this.#run?.findings
+  }
+
+  /** The outcome of the check, as the person has decided so far. */
+  get checked(): Outcome | undefined {
+    return this.#run?.checked(this.#decisions)
+  }
+
+  /** Whether the person still has to say what some rows are. */
+  get isUndecided(): boolean {
+    const { doubtful, similar } = this.findings ?? {}
+    const isDoubtful = doubtful !== undefined && doubtful.size > 0 && this.leavesDoubtful.value === undefined
+    return isDoubtful || (similar !== undefined && similar.length > 0 && this.changing.value === undefined)
+  }
+
+  /** Whether the page assigns the ids. */
+  get assignsIds(): boolean {
+    return this.mapping.value.id === undefined
   }
 
   /** Whether the reason of each refused row is known. */
@@ -64,31 +90,41 @@ export class ImportJob {
     return kind === 'importing' || kind === 'broken'
   }
 
-  /** Changes the mapping or the mode. The sheet then needs another check. */
+  /** Changes how to read the sheet. It then needs another check. */
   change(part: { readonly mapping?: Mapping; readonly mode?: Mode }): void {
     this.stop()
     this.#run = undefined
     this.mapping.value = part.mapping ?? this.mapping.value
     this.mode.value = part.mode ?? this.mode.value
+    if (part.mapping !== undefined) this.fillsTags.value = false
     this.step.value = { kind: 'mapping' }
   }
 
   /** Has the service import the sheet as a dry run. */
   async check(client: PlantstoreClient): Promise<void> {
-    const run = new ImportRun(this.sheet, this.mapping.value, this.mode.value)
+    const plan = { mapping: this.mapping.value, mode: this.mode.value, fillsTags: this.fillsTags.value }
+    const run = new ImportRun(this.sheet, plan, this.#file)
     const { signal: ended } = this.#begin()
     this.#run = run
     this.fault.value = ''
+    this.leavesDoubtful.value = undefined
+    this.changing.value = undefined
     this.step.value = { kind: 'checking' }
     let next: Step = { kind: 'mapping' }
     try {
-      const outcome = await run.check(client, ended)
-      if (!ended.aborted) next = { kind: 'checked', outcome }
+      await run.check(client, ended)
+      if (!ended.aborted) next = { kind: 'checked' }
     } catch (error) {
       if (!isAbort(error)) this.fault.value = said(error)
     }
     // If the person has changed the mapping meanwhile, this result is out of date.
     if (this.#run === run) this.step.value = next
+  }
+
+  /** Lets rows without a tag take that of the row above, or not, and checks again. */
+  async fillTags(client: PlantstoreClient, fills: boolean): Promise<void> {
+    this.fillsTags.value = fills
+    await this.check(client)
   }
 
   /** Imports the plants that are not imported yet. */
@@ -101,7 +137,9 @@ export class ImportJob {
     }
     note(run.done)
     try {
-      this.step.value = { kind: 'done', outcome: await run.import(client, this.leavesOut.value, note, ended) }
+      const outcome = await run.import(client, this.#decisions, note, ended)
+      this.step.value = { kind: 'done', outcome }
+      if (this.assignsIds) await this.#keep(client, run)
     } catch (error) {
       const why = isAbort(error) ? say('import.stopped') : said(error)
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
@@ -118,7 +156,7 @@ export class ImportJob {
     if (step.kind === 'broken') this.step.value = { kind: 'done', outcome: step.outcome }
   }
 
-  /** Writes the sheet with the ids that the page has assigned. */
+  /** Writes the sheet with the ids that the page has assigned, as a workbook. */
   async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
     if (this.#run === undefined) throw new PageError(say('import.notChecked'))
     return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client))
@@ -130,11 +168,33 @@ export class ImportJob {
     return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows())
   }
 
+  /** Remembers which row has which id, and what an undo would take back. */
+  async #keep(client: PlantstoreClient, run: ImportRun): Promise<void> {
+    await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
+    this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client))
+  }
+
+  get #file(): string {
+    return this.workbook === undefined ? this.sheet.file.name : `${this.sheet.file.name}\n${this.workbook.name}`
+  }
+
+  get #decisions(): Decisions {
+    return {
+      leavesOut: this.leavesOut.value,
+      leavesDoubtful: this.leavesDoubtful.value === true,
+      changing: this.changing.value ?? NONE,
+    }
+  }
+
   #begin(): AbortController {
     this.#ending = new AbortController()
     return this.#ending
   }
 }
+
+const NONE: ReadonlySet<number> = new Set()
+/** The most plants that the page keeps to undo their import: two texts of each take memory. */
+const MOST_UNDONE = 50_000
 
 /** The present import of this tab. */
 export const job = signal<ImportJob | undefined>(undefined)

@@ -8,8 +8,9 @@ import type { Session } from '../session.ts'
 import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
 import type { ImportJob } from './import-job.ts'
+import { NextSteps } from './next-steps.tsx'
 import { OutcomeTable } from './outcome-table.tsx'
-import type { Outcome } from './run.ts'
+import { Questions } from './questions.tsx'
 import type { Reading } from './sheet.ts'
 
 interface SheetProps {
@@ -31,12 +32,8 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
   useLayoutEffect(() => {
     if (kind !== 'mapping' && isFocusLost()) status.current?.focus()
   }, [kind])
-  /** The outcome of the check, without the rows that the import leaves out. */
-  const checked = (outcome: Outcome): Outcome => {
-    const leftOut = job.leavesOut.value ? job.duplicates : 0
-    return { ...outcome, added: outcome.added - leftOut, leftOut }
-  }
-  const changes = kind === 'checked' ? checked(step.outcome).added + step.outcome.updated : 0
+  const checked = kind === 'checked' ? job.checked : undefined
+  const changes = checked === undefined ? 0 : checked.added + checked.updated
   const isBusy = kind === 'checking' || kind === 'importing'
   const obstacle =
     mapping.name.length === 0
@@ -88,7 +85,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
             </label>
           </p>
         )}
-        {kind === 'checked' && <OutcomeTable title={say('import.checked')} outcome={checked(step.outcome)} />}
+        {checked !== undefined && <OutcomeTable title={say('import.checked')} outcome={checked} />}
         {kind === 'broken' && <OutcomeTable title={say('import.soFar')} outcome={step.outcome} />}
         {kind === 'done' && <OutcomeTable title={say('import.imported')} outcome={step.outcome} />}
       </div>
@@ -97,23 +94,27 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
           {say('import.stop')}
         </button>
       )}
-      {kind === 'checked' && job.duplicates > 0 && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={job.leavesOut.value}
-            onChange={(event) => {
-              job.leavesOut.value = event.currentTarget.checked
-            }}
-          />
-          {say('import.leaveOut', { rows: say('import.rows', { count: job.duplicates }) })}
-        </label>
+      {kind === 'checked' && job.findings !== undefined && (
+        <Questions job={job} findings={job.findings} client={client} />
       )}
       {kind === 'checked' && changes === 0 && <p>{say('import.nothing')}</p>}
       {kind === 'checked' && changes > 0 && (
-        <button key="import" type="button" class="primary" onClick={() => void job.start(client)}>
-          {say('import.submit', { plants: plants(changes) })}
-        </button>
+        <div key="import">
+          <button
+            type="button"
+            class="primary"
+            disabled={job.isUndecided}
+            aria-describedby={job.isUndecided ? 'undecided' : undefined}
+            onClick={() => void job.start(client)}
+          >
+            {say('import.submit', { plants: plants(changes) })}
+          </button>
+          {job.isUndecided && (
+            <p id="undecided" class="note">
+              {say('import.decideFirst')}
+            </p>
+          )}
+        </div>
       )}
       {kind === 'broken' && (
         <div key="broken">
@@ -128,14 +129,11 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
           </p>
         </div>
       )}
-      {(kind === 'done' || kind === 'checked' || kind === 'broken') && (
-        <Downloads
-          job={job}
-          client={client}
-          outcome={step.outcome}
-          hasIds={kind === 'done' && mapping.id === undefined}
-        />
+      {kind === 'done' && <NextSteps job={job} client={client} />}
+      {(kind === 'done' || kind === 'broken') && (
+        <Downloads job={job} client={client} outcome={step.outcome} hasIds={kind === 'done' && job.assignsIds} />
       )}
+      {checked !== undefined && <Downloads job={job} client={client} outcome={checked} hasIds={false} />}
     </>
   )
 }

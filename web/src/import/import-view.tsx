@@ -141,7 +141,7 @@ async function openWorkbook(file: File): Promise<OpenedFile> {
 }
 
 /** How the reader of workbooks writes a sheet. */
-const AS_WRITTEN = { encoding: 'utf-8', separator: ',' } as const
+const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } as const
 
 const FAULTS = {
   unreadable: 'import.unreadable',

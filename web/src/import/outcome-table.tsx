@@ -26,13 +26,17 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
             <thead>
               <tr>
                 <th scope="col">{say('import.row')}</th>
+                <th scope="col">{say('import.content')}</th>
                 <th scope="col">{say('import.reason')}</th>
               </tr>
             </thead>
             <tbody>
-              {shown.map(({ row, reason }) => (
+              {shown.map(({ row, text, reason }) => (
                 <tr key={row}>
                   <td>{row}</td>
+                  <td dir="auto" translate={false}>
+                    {text}
+                  </td>
                   <td dir="auto">
                     <Sentence text={reason} />
                   </td>

@@ -16,22 +16,24 @@ export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
     ...(leftOut > 0 ? [[say('import.reportLeftOut'), String(leftOut)]] : []),
     [say('import.reportRefused'), String(refused)],
     [],
-    [say('import.row'), say('import.reason')],
-    ...refusedRows.map(({ row, reason }) => [String(row), plain(reason)]),
+    [say('import.row'), say('import.content'), say('import.reason')],
+    ...refusedRows.map(({ row, text, reason }) => [String(row), text, plain(reason)]),
   ]
-  if (refused > refusedRows.length) rows.push(['', say('import.reportMore', { more: refused - refusedRows.length })])
+  if (refused > refusedRows.length)
+    rows.push(['', '', say('import.reportMore', { more: refused - refusedRows.length })])
   return spreadsheet(rows)
 }
 
-/** Writes the sheet with a column of the ids that the page assigned. */
+/** Writes the sheet with a column of the ids that the page assigned, as a workbook. */
 export async function sheetWithIds(
   sheet: Sheet,
   mapping: Mapping,
   rows: AsyncIterable<{ readonly row: CsvRow; readonly id: bigint }>,
 ): Promise<Blob> {
+  const { workbookOf } = await import('./workbook.js')
   const lines: Cells[] = [['id', ...namesIn(sheet, mapping)]]
   for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet.columns.length)])
-  return spreadsheet(lines)
+  return workbookOf(say('view.plants'), lines)
 }
 
 /** Writes the refused rows of a sheet under its columns, with the reasons in a further one. */

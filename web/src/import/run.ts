@@ -1,15 +1,21 @@
-import type { ImportReport, NewPlant, PlantstoreClient } from '../../../client/src/index.ts'
+import type { ImportedPlant, ImportReport, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
 import { PageError, saidOf } from '../said.ts'
+import { DoubtfulRows } from './doubtful-rows.ts'
 import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'
+import { type Candidate, type RowWithId, recall } from './remembered.ts'
+import { IN_LIST, rowText } from './row-text.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
+import { MOST_COMPARED, plantsLike, plantsRecalled, type Similar } from './similar.ts'
+import { TagsAbove, withTagsAbove } from './tags-above.ts'
 
 export interface Refused {
   /** Counted as the spreadsheet counts rows. */
   readonly row: number
   readonly reason: string
+  readonly text: string
 }
 
 /** The result of an import, or of its check. */
@@ -18,13 +24,42 @@ export interface Outcome {
   readonly updated: number
   readonly unchanged: number
   readonly refused: number
-  /** Rows left out, because their name and tag are stored already. */
+  /** Rows left out: their name and tag are stored already, or they are no plants. */
   readonly leftOut: number
   /** The first MOST_LISTED of them. */
   readonly refusedRows: readonly Refused[]
 }
 
 export type Mode = 'add' | 'update'
+
+/** How to read the sheet. Each change needs another check. */
+export interface Plan {
+  readonly mapping: Mapping
+  readonly mode: Mode
+  /** Whether a row without a tag takes that of the row above. */
+  readonly fillsTags: boolean
+}
+
+/** What the person decides after the check. */
+export interface Decisions {
+  /** Whether to leave out the rows whose name and tag are stored already. */
+  readonly leavesOut: boolean
+  /** Whether to leave out the rows that look like totals or headings. */
+  readonly leavesDoubtful: boolean
+  /** The rows that change the stored plant that they look like. The others add a plant. */
+  readonly changing: ReadonlySet<number>
+}
+
+/** What the check finds beside the figures. */
+export interface Findings {
+  /** Rows without ids whose name and tag are stored already. */
+  readonly duplicates: number
+  /** Rows that look like totals or headings, with their texts. */
+  readonly doubtful: ReadonlyMap<number, string>
+  readonly similar: readonly Similar[]
+  /** Rows without a tag where the tag of a row above may hold for them. */
+  readonly tagsAbove: number
+}
 
 type Counts = Pick<ImportReport, 'added' | 'updated' | 'unchanged' | 'refused'>
 
@@ -36,17 +71,26 @@ const MOST_IMPORTED = 1000
 /** UTF-16 units of the texts after which a request is full. */
 const MOST_TEXT = 2 ** 20
 
-/** A plant of the sheet with the number of its row. */
+/** A plant of the sheet with its row. */
 interface Numbered {
-  readonly row: number
+  readonly row: CsvRow
   readonly plant: RowPlant
+  /** The plant that the row changes. */
+  readonly stored?: StoredPlant | undefined
 }
 
-/** Checks and imports one sheet with one mapping. An import that broke off continues with the next plant. */
+/** A plant that the import added, or changed from another one. */
+export interface Imported {
+  readonly before: StoredPlant | undefined
+  readonly after: StoredPlant
+}
+
+/** Checks and imports one sheet by one plan. An import that broke off continues with the next plant. */
 export class ImportRun {
   readonly #sheet: Sheet
-  readonly #mapping: Mapping
-  readonly #mode: Mode
+  readonly #plan: Plan
+  /** The name under which the browser remembers the rows of the file. */
+  readonly #file: string
   /** The number of plants in the sheet. */
   #plantCount = 0
   #unreadable: Refused[] = []
@@ -54,20 +98,20 @@ export class ImportRun {
   /** In a sheet without ids, the rows whose name and tag a stored plant has, with its id. */
   readonly #stored = new Map<number, bigint>()
   /** The rows that the service refused, with its reasons. */
-  #refused = new Map<number, string>()
+  #refused = new Map<number, Omit<Refused, 'row'>>()
   #counts = NOTHING
   #ranges: IdRanges | undefined
-  #leavesOut = true
+  #findings: Findings = { duplicates: 0, doubtful: new Map(), similar: [], tagsAbove: 0 }
+  #decisions: Decisions = { leavesOut: false, leavesDoubtful: false, changing: new Set() }
 
-  constructor(sheet: Sheet, mapping: Mapping, mode: Mode) {
+  constructor(sheet: Sheet, plan: Plan, file: string) {
     this.#sheet = sheet
-    this.#mapping = mapping
-    this.#mode = mode
+    this.#plan = plan
+    this.#file = file
   }
 
-  /** The number of rows whose name and tag are stored already. */
-  get duplicates(): number {
-    return this.#stored.size
+  get findings(): Findings {
+    return this.#findings
   }
 
   /** The number of plants to import. */
@@ -87,17 +131,29 @@ export class ImportRun {
   }
 
   get outcome(): Outcome {
-    const byService = Array.from(this.#refused, ([row, reason]) => ({ row, reason })).slice(0, MOST_LISTED)
+    const byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED)
     const refusedRows = [...this.#unreadable, ...byService].toSorted((a, b) => a.row - b.row).slice(0, MOST_LISTED)
     const refused = this.#counts.refused + this.#unreadableCount
     return { ...this.#counts, refused, leftOut: this.#leftOut, refusedRows }
   }
 
-  /** Reads the whole sheet, and has the service import it as a dry run. Counts no row as left out. */
-  async check(client: PlantstoreClient, signal: AbortSignal): Promise<Outcome> {
-    const assignsIds = this.#mapping.id === undefined
+  /** The outcome of the check, as the decisions make it. */
+  checked(decisions: Decisions): Outcome {
+    this.#decisions = decisions
+    const { outcome } = this
+    const changes = this.#changes.length
+    return { ...outcome, added: outcome.added - outcome.leftOut - changes, updated: outcome.updated + changes }
+  }
+
+  /** Reads the whole sheet, and has the service import it as a dry run. */
+  async check(client: PlantstoreClient, signal: AbortSignal): Promise<void> {
+    const assignsIds = this.#plan.mapping.id === undefined
     // A dry run stores nothing, so free ids need no reservation.
     const first = assignsIds ? await client.proposeId({ signal }) : 0n
+    const doubtful = new DoubtfulRows(this.#plan.mapping)
+    const tagsAbove = new TagsAbove(this.#plan.mapping)
+    const rows: number[] = []
+    const added: Numbered[] = []
     const refuse = (refused: Refused) => {
       this.#unreadableCount += 1
       if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused)
@@ -106,85 +162,161 @@ export class ImportRun {
     const most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY
     for await (const part of partsOf(this.#plants(signal, refuse), most, Number.POSITIVE_INFINITY)) {
       const plants = part.map(({ plant }, i) => withId(plant, plant.id ?? first + BigInt(this.#plantCount + i)))
-      const options = { mode: this.#mode, dryRun: true, ...(assignsIds ? { duplicates: true } : {}), signal }
+      const options = { mode: this.#plan.mode, dryRun: true, ...(assignsIds ? { duplicates: true } : {}), signal }
       const report = await client.importPlants(plants, options)
       for (const { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id)
       this.#take(report, part)
       this.#plantCount += part.length
+      for (const each of part) {
+        tagsAbove.look(each.row)
+        if (!assignsIds) continue
+        doubtful.look(each.row)
+        rows.push(each.row.number)
+        if (added.length <= 2 * MOST_COMPARED && !this.#stored.has(each.row.number)) added.push(each)
+      }
     }
-    return { ...this.outcome, leftOut: 0 }
+    this.#findings = {
+      duplicates: this.#stored.size,
+      doubtful: doubtful.found,
+      similar: [],
+      tagsAbove: tagsAbove.count,
+    }
+    const similar = await this.#similar(client, rows, added, signal)
+    this.#findings = { ...this.#findings, similar: similar.toSorted((a, b) => a.row - b.row) }
   }
 
   /**
    * Imports the plants that were not imported yet.
    *
-   * @param leavesOut whether to leave out the rows whose name and tag are stored already
    * @param onProgress called with the number of plants imported so far
    */
   async import(
     client: PlantstoreClient,
-    leavesOut: boolean,
+    decisions: Decisions,
     onProgress: (done: number) => void,
     signal: AbortSignal,
   ): Promise<Outcome> {
     if (this.#ranges === undefined) {
-      this.#leavesOut = leavesOut
+      this.#decisions = decisions
       this.#counts = NOTHING
       this.#refused = new Map()
-      this.#ranges = new IdRanges(this.count)
+      this.#ranges = new IdRanges(this.count - this.#changes.length)
     }
     for await (const part of partsOf(this.#rest(signal, this.done), MOST_IMPORTED, MOST_TEXT)) {
-      const plants: NewPlant[] = []
-      for (const { plant } of part) {
-        plants.push(withId(plant, await this.#idOf(client, plant, this.done + plants.length, signal)))
+      const plants: ImportedPlant[] = []
+      const isChange = part[0]?.stored !== undefined
+      for (const { plant, stored } of part) {
+        const number = this.done + plants.length - this.#changes.length
+        if (stored === undefined) plants.push(withId(plant, await this.#idOf(client, plant, number, signal)))
+        else plants.push({ ...withId(plant, stored.id), before: stored })
       }
-      this.#take(await client.importPlants(plants, { mode: this.#mode, signal }), part)
+      this.#take(await client.importPlants(plants, { mode: isChange ? 'update' : this.#plan.mode, signal }), part)
       onProgress(this.done)
     }
     return this.outcome
   }
 
   /** Yields the rows of the sheet with their ids: those that the page assigned, and those of plants stored before. */
-  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<{ readonly row: CsvRow; readonly id: bigint }, void> {
-    let number = 0
-    for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length)
-      if (typeof plant === 'string') continue
-      const stored = this.#leavesOut ? this.#stored.get(row.number) : undefined
-      yield { row, id: stored ?? (await this.#idOf(client, plant, number)) }
-      if (stored === undefined) number += 1
+  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<RowWithId, void> {
+    for await (const { row, id } of this.#numbered(client)) yield { row, id }
+  }
+
+  /** Yields the plants that the import has added or changed, where the page assigned their ids. */
+  async *imported(client: PlantstoreClient): AsyncGenerator<Imported, void> {
+    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored]))
+    for await (const { row, plant, id, isNew } of this.#numbered(client)) {
+      const before = changing.get(row.number)
+      if ((before === undefined && !isNew) || this.#refused.has(row.number)) continue
+      yield { before, after: withId(plant, id) }
     }
   }
 
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows(): AsyncGenerator<{ readonly row: CsvRow; readonly reason: string }, void> {
-    for await (const row of rowsOf(this.#sheet)) {
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length)
-      const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)
+    for await (const row of this.#rows()) {
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length)
+      const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
       if (reason !== undefined) yield { row, reason }
     }
   }
 
+  /** Finds the stored plants that rows to add probably correct. */
+  async #similar(
+    client: PlantstoreClient,
+    numbers: readonly number[],
+    added: readonly Numbered[],
+    signal: AbortSignal,
+  ): Promise<readonly Similar[]> {
+    const { doubtful } = this.#findings
+    const wanted = added.filter(({ row }) => !doubtful.has(row.number))
+    if (wanted.length === 0 || wanted.length > MOST_COMPARED) return []
+    const candidates = new Map(
+      wanted.map(({ row: { number, cells }, plant }) => [number, { row: number, plant, cells }]),
+    )
+    const rows = numbers.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#stored.get(row) }))
+    const recalled = recall(this.#file, this.#sheet.columns, rows, candidates)
+    const known = await plantsRecalled(client, recalled, signal)
+    const taken = new Set([...this.#stored.values(), ...known.map(({ stored }) => stored.id)])
+    for (const { row } of known) candidates.delete(row)
+    const others: readonly Candidate[] = [...candidates.values()]
+    return [...known, ...(others.length === 0 ? [] : await plantsLike(client, others, taken, signal))]
+  }
+
+  get #changes(): readonly Similar[] {
+    return this.#findings.similar.filter(({ row }) => this.#decisions.changing.has(row))
+  }
+
   get #leftOut(): number {
-    return this.#leavesOut ? this.#stored.size : 0
+    const { leavesOut, leavesDoubtful } = this.#decisions
+    const { doubtful } = this.#findings
+    if (!leavesDoubtful) return leavesOut ? this.#stored.size : 0
+    return doubtful.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !doubtful.has(row)).length : 0)
+  }
+
+  #isLeftOut(row: number): boolean {
+    const { leavesOut, leavesDoubtful } = this.#decisions
+    return (leavesOut && this.#stored.has(row)) || (leavesDoubtful && this.#findings.doubtful.has(row))
+  }
+
+  #rows(): AsyncIterable<CsvRow> {
+    const rows = rowsOf(this.#sheet)
+    return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows
   }
 
   async *#plants(signal: AbortSignal, refuse: (refused: Refused) => void): AsyncGenerator<Numbered, void> {
-    for await (const row of rowsOf(this.#sheet)) {
+    for await (const row of this.#rows()) {
       signal.throwIfAborted()
-      const plant = plantIn(row, this.#mapping, this.#sheet.columns.length)
-      if (typeof plant === 'string') refuse({ row: row.number, reason: plant })
-      else yield { row: row.number, plant }
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length)
+      if (typeof plant === 'string') refuse({ row: row.number, reason: plant, text: rowText(row, IN_LIST) })
+      else yield { row, plant }
     }
   }
 
-  /** Yields the plants to import, without the first ones. */
+  /** Yields the plants to import, without the first ones. Changes of stored plants come first. */
   async *#rest(signal: AbortSignal, skipped: number): AsyncGenerator<Numbered, void> {
+    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored]))
     let number = 0
-    for await (const each of this.#plants(signal, () => {})) {
-      if (this.#leavesOut && this.#stored.has(each.row)) continue
-      if (number >= skipped) yield each
-      number += 1
+    for (const isOfChanges of changing.size > 0 ? [true, false] : [false]) {
+      for await (const each of this.#plants(signal, () => {})) {
+        const stored = changing.get(each.row.number)
+        if ((stored !== undefined) !== isOfChanges || this.#isLeftOut(each.row.number)) continue
+        if (number >= skipped) yield { ...each, stored }
+        number += 1
+      }
+    }
+  }
+
+  /** Yields the plants of the sheet with their ids, without rows that are no plants. */
+  async *#numbered(
+    client: PlantstoreClient,
+  ): AsyncGenerator<Numbered & { readonly id: bigint; readonly isNew: boolean }, void> {
+    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored.id]))
+    let number = 0
+    for await (const { row, plant } of this.#plants(new AbortController().signal, () => {})) {
+      const known = changing.get(row.number) ?? (this.#isLeftOut(row.number) ? this.#stored.get(row.number) : undefined)
+      if (known === undefined && this.#isLeftOut(row.number)) continue
+      yield { row, plant, id: known ?? (await this.#idOf(client, plant, number)), isNew: known === undefined }
+      if (known === undefined) number += 1
     }
   }
 
@@ -203,7 +335,10 @@ export class ImportRun {
       refused: before.refused + report.refused,
     }
     for (const { line, error, message } of report.refusedRows) {
-      this.#refused.set(rowAt(part, line), saidOf(error, message))
+      const row = part[line - 1]?.row
+      if (row === undefined) continue
+      const reason = error === 41201 ? say('bulk.changedMeanwhile') : saidOf(error, message)
+      this.#refused.set(row.number, { reason, text: rowText(row, IN_LIST) })
     }
   }
 }
@@ -211,9 +346,12 @@ export class ImportRun {
 const NOTHING: Counts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
 
 /** The number of the row that a line of a request had. */
-const rowAt = (part: readonly Numbered[], line: number): number => part[line - 1]?.row ?? 0
+const rowAt = (part: readonly Numbered[], line: number): number => part[line - 1]?.row.number ?? 0
 
-/** Divides plants into parts of at most so many plants, which end with the plant that fills them with text. */
+/**
+ * Divides plants into parts of at most so many plants, which end with the plant that fills them with text. Plants to add
+ * and changes are apart.
+ */
 async function* partsOf(
   plants: AsyncIterable<Numbered>,
   most: number,
@@ -222,6 +360,12 @@ async function* partsOf(
   let part: Numbered[] = []
   let text = 0
   for await (const each of plants) {
+    const [first] = part
+    if (first !== undefined && (first.stored === undefined) !== (each.stored === undefined)) {
+      yield part
+      part = []
+      text = 0
+    }
     part.push(each)
     text += each.plant.name.length + (each.plant.tag?.length ?? 0)
     if (part.length < most && text < mostText) continue

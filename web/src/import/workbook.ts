@@ -3,6 +3,7 @@ import { Room, readSheet, readTexts } from './workbook/sheet-part.ts'
 import { attributesOf, eventsIn } from './workbook/xml.ts'
 import { Archive, type Fault, WorkbookError } from './workbook/zip.ts'
 
+export { workbookOf } from './workbook/write.ts'
 export type WorkbookFault = Fault
 
 /** A sheet of a workbook, as a file of CSV with commas, whose rows have the numbers of the sheet. */

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests, tabTo } from '../support/page.ts'
+import { choose, empty, importAll, savedWithIds, stored } from '../support/page-files.ts'
+import { rowsOf, workbook } from '../support/workbook.ts'
+
+const figures = (page: Page): Promise<string[]> => page.locator('.figures li').allTextContents()
+
+const check = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Check the file' }).click()
+  await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
+}
+
+const importPlants = async (page: Page, count: number): Promise<void> => {
+  await page.getByRole('button', { name: `Import ${count} plant${count === 1 ? '' : 's'}` }).click()
+  await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
+}
+
+const sheet = (rows: readonly string[]): Buffer => Buffer.from(`${rows.join('\n')}\n`)
+
+suite('the page, for rows that may be no plants,', () => {
+  const inBrowser = pageTests()
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `asks about totals and headings, and shows the content of refused rows, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        await empty(service)
+        const rows = ['Name,Place,Count', 'Perennials,,', 'Abies,bed 1,2', 'Acer,bed 2,3', ',bed 3,1', 'Betula,bed 3,2']
+        await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
+        await check(page)
+        const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
+        assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\tPerennials', '9\tTotal:, 10'])
+        const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
+        assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
+        await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await tabTo(page, question.getByLabel('Leave them out'))
+        await page.keyboard.press('ArrowDown')
+        await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
+        await question.getByLabel('Leave them out').check()
+        assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+        await importPlants(page, 5)
+        assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+        const names = (await service.plants()).map(({ name }) => name)
+        assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
+        assert.equal((await savedWithIds(opened)).length, 6)
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('asks about no heading where plants have a name alone', async ({ page, service }) => {
+    await empty(service)
+    await choose(
+      page,
+      'list.csv',
+      sheet(['Name,Place,Count', 'Abies,,', 'Acer,,', 'Total eclipse,bed,1', 'Betula,bed,1']),
+    )
+    await check(page)
+    await page.getByRole('button', { name: 'Import 4 plants', disabled: false }).waitFor()
+  })
+
+  inBrowser('offers the tag of the row above where each tag stands once', async ({ page, service }) => {
+    await empty(service)
+    const rows = ['Bed,Name', 'bed 1,Abies', ',Acer', ',Alnus', 'bed 2,Betula', ',Carex']
+    await choose(page, 'beds.csv', sheet(rows))
+    await check(page)
+    await page.getByLabel('3 rows have no tag. Take the tag of the row above').click()
+    await page.getByLabel('Rows without a tag have taken that of the row above').waitFor()
+    await page.getByRole('button', { name: 'Import 5 plants' }).waitFor()
+    await assertFits(page)
+    await importPlants(page, 5)
+    assert.deepEqual(
+      (await service.plants()).map(({ name, tag }) => [name, tag]),
+      [
+        ['Abies', 'bed 1'],
+        ['Acer', 'bed 1'],
+        ['Alnus', 'bed 1'],
+        ['Betula', 'bed 2'],
+        ['Carex', 'bed 2'],
+      ],
+    )
+    await choose(page, 'others.csv', sheet(['Bed,Name', 'bed 1,Rosa', ',Salix', 'bed 1,Tilia']))
+    await check(page)
+    assert.equal(await page.getByText('Take the tag of the row above').count(), 0)
+  })
+})
+
+suite('the page, for a corrected sheet,', () => {
+  const inBrowser = pageTests()
+  const first = ['Name,Bed', "Rosa 'Peace',1", 'Acer palmtum,1', 'Hosta sieboldiana,2', 'Seedling 12,2']
+  const corrected = [
+    "Rosa 'Peace',1",
+    'Acer palmatum,1',
+    "Hosta sieboldiana 'Elegans',2",
+    'Seedling 13,2',
+    'Seedling 12,2',
+  ]
+
+  for (const viewport of [DESKTOP, PHONE]) {
+    inBrowser(
+      `asks whether rows change the plants they look like, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        await empty(service)
+        for (const [i, row] of first.slice(1).entries()) {
+          const [name, tag] = row.split(',')
+          await service.create({ id: 11 + i, name, tag })
+        }
+        await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
+        await check(page)
+        const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
+        assert.deepEqual(
+          (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
+          [
+            ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
+            ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
+          ],
+        )
+        await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await question.getByLabel('Add the rows as further plants').check()
+        assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
+        await question.getByLabel('Change those plants').check()
+        assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+        await importPlants(page, 3)
+        assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+        const plants = await stored(service)
+        const [, changed, , , added] = plants
+        assert.deepEqual(
+          plants.slice(0, 4).map(([id]) => id),
+          ['11', '12', '13', '14'],
+        )
+        assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
+        assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser(
+    'changes only the plants whose rows the person leaves ticked, and none that changed meanwhile',
+    async (opened) => {
+      const { page, service } = opened
+      await empty(service)
+      for (const [i, name] of ['Abies alva', 'Acer palmtum', 'Betula pendla'].entries()) {
+        await service.create({ id: 1 + i, name })
+      }
+      await choose(page, 'names.csv', sheet(['Name', 'Abies alba', 'Acer palmatum', 'Betula pendula']))
+      await check(page)
+      const question = page.getByRole('group', { name: '3 rows look like stored plants' })
+      await question.getByLabel('Change those plants').check()
+      await question.getByLabel('Change plant 3 by row 4').uncheck()
+      await service.send('PATCH', '/plants/2', {
+        body: '{"name":"Acer"}',
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+      })
+      await importPlants(page, 3)
+      assert.deepEqual(await figures(page), ['1 added', '1 updated', '0 unchanged', '1 refused'])
+      assert.deepEqual(
+        (await service.plants()).map(({ name }) => name),
+        ['Abies alba', 'Acer', 'Betula pendla', 'Betula pendula'],
+      )
+    },
+  )
+
+  inBrowser('remembers which row is which plant: by a column that names it, and by its neighbours', async (opened) => {
+    const { page, service } = opened
+    const versions = [
+      // The article numbers name the plants, though all else changes.
+      [
+        ['Art,Name,Bed', 'A1,Unknown rose,1', 'A2,Acer,1', 'A3,Betula,2'],
+        ['Art,Name,Bed', 'A2,Acer,1', 'A3,Betula,2', "A1,Rosa 'Peace',7"],
+      ],
+      // The plant between two others got another bed.
+      [
+        ['Name,Bed', 'Abies,1', 'Acer,1', 'Betula,2', 'Carex,2'],
+        ['Name,Bed', 'Abies,1', 'Acer,1', 'Betula,8', 'Carex,2'],
+      ],
+    ] as const
+    for (const [i, [before, after]] of versions.entries()) {
+      await empty(service)
+      await choose(page, `stock ${i}.csv`, sheet(before))
+      await page.getByLabel('Tag', { exact: true }).selectOption('Bed')
+      await importAll(page)
+      await page.reload()
+      await choose(page, `stock ${i} (1).csv`, sheet(after))
+      await page.getByLabel('Tag', { exact: true }).selectOption('Bed')
+      await check(page)
+      const question = page.getByRole('group', { name: '1 row looks like a stored plant with another name or tag' })
+      await question.getByLabel('Change those plants').check()
+      await importPlants(page, 1)
+      const plants = (await service.plants()).map(({ name, tag }) => `${name},${tag}`)
+      const expected = after.slice(1).map((row) => row.split(',').slice(-2).join(','))
+      assert.deepEqual(plants.toSorted(), expected.toSorted())
+    }
+  })
+
+  inBrowser('says what to import next, and changes plants by the workbook with their ids', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const names = ['=1+1', 'Rosa "Peace" & <co>', ' Ähre 🌱 _x0041_ ']
+    const rows = [['Plant', 'Note'], ...names.map((name) => [name.replace('_x', '_x005F_x'), '007'])]
+    await choose(page, 'plants.xlsx', workbook({ Plants: rowsOf(rows) }))
+    await importAll(page)
+    await page.getByText('correct the sheet with its ids').waitFor()
+    const [first = 0n] = (await service.plants()).map(({ id }) => BigInt(id))
+    assert.deepEqual(await savedWithIds(opened), [
+      'id,Plant,Note',
+      `${first},=1+1,007`,
+      `${first + 1n},"Rosa ""Peace"" & <co>",007`,
+      `${first + 2n}, Ähre 🌱 _x0041_ ,007`,
+    ])
+  })
+})
+
+suite('the page, after an import,', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    `leads to the plants and their labels, and undoes the import but for plants that changed, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      await empty(service)
+      await service.create({ id: 1, name: 'Acer palmtum', tag: 'a' })
+      await choose(page, 'plants.csv', sheet(['Name,Bed', 'Acer palmatum,a', 'Betula,b', 'Carex,b']))
+      await check(page)
+      await page.getByLabel('Change those plants').check()
+      await importPlants(page, 3)
+      await assertAccessible(page)
+      await assertFits(page)
+      const show = page.getByRole('link', { name: 'Show them' })
+      assert.match((await show.getAttribute('href')) ?? '', /^#\/plants\?tag=a&tag=b&sort=-id$/)
+      await page.getByRole('button', { name: 'Print their labels' }).click()
+      await page.getByText('3 labels', { exact: true }).waitFor()
+      await page.goBack()
+      const carex = (await service.plants()).find(({ name }) => name === 'Carex')
+      await service.send('PATCH', `/plants/${carex?.id}`, {
+        body: '{"tag":"c"}',
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+      })
+      await page.getByRole('button', { name: 'Undo the import' }).click()
+      await page.getByText('Undone for 2 plants').waitFor()
+      await page.getByRole('alert').filter({ hasText: '1 plant' }).waitFor()
+      assert.deepEqual(
+        (await service.plants()).map(({ name, tag }) => [name, tag]),
+        [
+          ['Acer palmtum', 'a'],
+          ['Carex', 'c'],
+        ],
+      )
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser('offers no undo where plants may have been there before', async ({ page, service }) => {
+    await empty(service)
+    await choose(page, 'plants.csv', sheet(['id,name', '1,Abies']))
+    await importAll(page)
+    await page.getByRole('link', { name: 'Show them' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Undo the import' }).count(), 0)
+  })
+})

@@ -1,0 +1,64 @@
+import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
+import { IN_LIST, rowText } from './row-text.ts'
+
+/** Words that begin the row of a sum in English, German, French, Spanish, Dutch and Italian, as `folded` leaves them. */
+const SUMS = new Set(
+  `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt
+  |zwischensumme|gesamt pflanzen|pflanzen gesamt|somme|total general|sous total|suma|totaal|eindtotaal|subtotaal|som
+  |totale|totale generale|somma|subtotale`
+    .split('|')
+    .map((word) => word.trim()),
+)
+
+/** Takes away case, accents, digits and punctuation. */
+const folded = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\p{L}]+/gu, ' ')
+    .trim()
+    .toLowerCase()
+
+/** The most rows that the page asks about. A sheet with more has another form than this looks for. */
+const MOST = 1000
+/** The share of rows that may look like headings: above it, most plants of the sheet have a name alone. */
+const MOST_HEADINGS = 0.2
+/** Filled cells that half of the rows need before a row with one looks like a heading. */
+const USUAL = 3
+
+/** Finds rows that look like totals, or like headings of the rows below them, although their names could be plants. */
+export class DoubtfulRows {
+  readonly #name: readonly number[]
+  readonly #sums = new Map<number, string>()
+  readonly #headings = new Map<number, string>()
+  /** Rows by their number of filled cells, those of USUAL and more together. */
+  readonly #counts = Array.from({ length: USUAL + 1 }, () => 0)
+
+  constructor({ name }: Mapping) {
+    this.#name = name
+  }
+
+  look(row: CsvRow): void {
+    const filled = row.cells.flatMap((cell, at) => (isNothing(cell) ? [] : [at]))
+    const count = Math.min(filled.length, USUAL)
+    this.#counts[count] = (this.#counts[count] ?? 0) + 1
+    const names = this.#name.flatMap((at) => row.cells[at] ?? [])
+    if (SUMS.has(folded(names.join(' ')))) take(this.#sums, row)
+    else if (filled.length === 1) take(this.#headings, row)
+  }
+
+  /** The rows found so far with their texts, by their numbers. */
+  get found(): ReadonlyMap<number, string> {
+    const rows = this.#counts.reduce((sum, count) => sum + count, 0)
+    const hasHeadings =
+      2 * (this.#counts[USUAL] ?? 0) >= rows &&
+      this.#headings.size <= MOST &&
+      this.#headings.size <= MOST_HEADINGS * rows
+    const found = new Map([...(this.#sums.size > MOST ? [] : this.#sums), ...(hasHeadings ? this.#headings : [])])
+    return new Map([...found].toSorted(([a], [b]) => a - b))
+  }
+}
+
+function take(rows: Map<number, string>, row: CsvRow): void {
+  if (rows.size <= MOST) rows.set(row.number, rowText(row, IN_LIST))
+}
