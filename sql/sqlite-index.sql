@@ -68,14 +68,6 @@ CREATE VIRTUAL TABLE words USING fts5 (
   prefix = '1 2 3 4 5 6 7 8 9'
 );
 
--- The same words of wide plants, whose words have more than 65,536 units together. FTS5 takes 1.5 µs for each unit, and
--- this table a tenth of that. In `words`, such a plant has the one term U+E000, which no text contains as a word.
-CREATE TABLE wide_words (
-  plant INTEGER NOT NULL,
-  term TEXT NOT NULL,
-  PRIMARY KEY (plant, term)
-) STRICT, WITHOUT ROWID;
-
 -- A batch of plants becomes one segment, and FTS5 merges eight segments at once, in a fifth less time than with the
 -- defaults. A leaf of FTS5 (pgsz) fills one page of the file.
 INSERT INTO words (words, rank) VALUES ('pgsz', 8100);

@@ -20,9 +20,9 @@ test('SQLite: one commit with creates of several tokens writes one row of the lo
   // Creating a plant that exists already changes nothing.
   writer.createPlants([...puts.slice(0, 20), put(60, 'three')])
   writer.changePlants([
-    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'one', work: 100 },
-    { change: { kind: 'delete', id: 70n, expected: NO_EXPECTATION }, actor: 'two', work: 100 },
-    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'two', work: 100 },
+    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'one' },
+    { change: { kind: 'delete', id: 70n, expected: NO_EXPECTATION }, actor: 'two' },
+    { change: { kind: 'replace', plant: plant(70n), expected: NO_EXPECTATION }, actor: 'two' },
   ])
   writer.close()
   const idsOf = (actor: string) => puts.filter((one) => one.actor === actor).map((one) => one.plant.id)

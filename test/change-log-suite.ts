@@ -184,31 +184,6 @@ function pageTests(suite: Suite, open: OpenStore): void {
     assert.equal(next, await logOf(store).end())
   })
 
-  suite('large plants end a page early, and it has at least one entry', async (t) => {
-    const { store } = await open(t)
-    const large = (i: number) => plant(BigInt(i), String(i).repeat(2 ** 20), 'large')
-    for (let i = 0; i < 6; i++) await createPlant(store, large(i), lenient)
-    for (let i = 0; i < 3; i++) await replace(store, plant(BigInt(i), 'small'))
-    const { entries } = await logOf(store).read(FIRST)
-    assert.ok(entries.length >= 1 && entries.length <= 3, `${entries.length} entries of a mebibyte in a page`)
-    assert.equal((await logOf(store).read({ ...FIRST, text: 10 })).entries.length, 1)
-    assert.equal((await readAll(logOf(store), { text: 10 })).length, 9)
-    assert.deepEqual((await readAll(logOf(store))).map(known), [
-      ...[0, 1, 2, 3, 4, 5].map((i) => created(large(i))),
-      ...[0, 1, 2].map((i) => updated(large(i), plant(BigInt(i), 'small'))),
-    ])
-    // The present plant is large, but the entry of its create is not.
-    for (let i = 0; i < 500; i++) await createPlant(store, plant(BigInt(100 + i), 'small'), lenient)
-    const small = await logOf(store).end()
-    await importAll(
-      store,
-      Array.from({ length: 20 }, (_, i) => plant(BigInt(100 + i), 'x'.repeat(2 ** 20))),
-      'update',
-    )
-    const creates = (await readAll(logOf(store))).filter(({ position }) => position <= small).slice(-500)
-    assert.ok(creates.every(({ plant }) => plant?.name === 'small'))
-  })
-
   suite('a read with an aborted signal rejects with its reason', async (t) => {
     const { store } = await open(t)
     const reason = new Error('no longer wanted')

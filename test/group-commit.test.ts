@@ -86,13 +86,17 @@ test('actors take turns where a group takes less than all rows', async () => {
   ])
 })
 
-test('a group has at most maxGroupWeight or one row, and heavy rows of an actor let those of others pass', async () => {
+test('a group has at most maxOfActor rows of one actor, and who had no turn is first in the next one', async () => {
   const actorOf = ([actor = '']: string) => actor
-  const { commits, group } = make({ maxGroupWeight: 6, actorOf })
-  for (const row of ['b1', 'aaaaaaaa', 'aaaaaaab', 'b2', 'c1', 'b3']) watch({ [row]: group.submit(row) })
+  const { commits, group } = make({ maxGroup: 4, maxOfActor: 2, actorOf })
+  for (const row of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'd1', 'd2']) watch({ [row]: group.submit(row) })
   await turns()
-  for (let i = 0; i < 4; i++) await commits.succeed(i)
-  assert.deepEqual(commits.groups, [['b1', 'c1', 'b2'], ['aaaaaaaa'], ['b3'], ['aaaaaaab']])
+  for (let i = 0; i < 3; i++) await commits.succeed(i)
+  assert.deepEqual(commits.groups, [
+    ['a1', 'b1', 'c1', 'd1'],
+    ['a2', 'd2', 'a3'],
+    ['a4', 'a5'],
+  ])
 })
 
 test('an Error as the result of a row rejects that row alone', async () => {
@@ -148,22 +152,8 @@ test('rows beyond maxWaiting, rows in flight included, are refused at once and n
   assert.deepEqual(commits.groups.flat(), ['a', 'b', 'c', 'e'])
 })
 
-test('rows beyond maxWeight are refused, lighter rows still fit, and answered rows make room', async () => {
-  const { commits, group } = make({ maxWeight: 10 })
-  watch({ six: group.submit('123456') })
-  await assert.rejects(group.submit('12345'), refusal(50302))
-  watch({ four: group.submit('1234') })
-  await assert.rejects(group.submit('1'), refusal(50302))
-  await turns()
-  await commits.succeed(0)
-  const settled = watch({ ten: group.submit('1234567890') })
-  await turns()
-  await commits.succeed(1)
-  assert.deepEqual(settled, ['ten: 1234567890'])
-})
-
 test('failed and refused rows make room too', async () => {
-  const { commits, group } = make({ maxWaiting: 2, maxWeight: 2 })
+  const { commits, group } = make({ maxWaiting: 2 })
   watch({ a: group.submit('a'), b: group.submit('b') })
   await turns()
   await commits.succeed(0, ['a', new Error('bad row')])
@@ -221,13 +211,4 @@ test('with two commits in flight each answers its own rows, and the second does 
   await commits.succeed(1)
   await commits.succeed(2)
   assert.deepEqual([second, third], [['b: b'], ['c: c']])
-})
-
-test('a row heavier than maxWeight is accepted if no other row waits', async () => {
-  const { commits, group } = make({ maxWeight: 3 })
-  const settled = watch({ heavy: group.submit('heavy') })
-  await assert.rejects(group.submit('x'), refusal(50302))
-  await turns()
-  await commits.succeed(0)
-  assert.deepEqual(settled, ['heavy: heavy'])
 })

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../src/domain/errors.ts'
 import { lazySignalOf } from '../src/domain/store.ts'
-import { GroupRead, LARGE, type Sizes } from '../src/sqlite/read/group-read.ts'
+import { GroupRead } from '../src/sqlite/read/group-read.ts'
 
-/** Reads the lengths of up to `max` texts at once, and records the keys that it reads. `large…` are large. */
-function make({ max = Number.POSITIVE_INFINITY, maxDelay = 60_000 } = {}) {
+/** Reads the lengths of texts, and records the keys that it reads. */
+function make() {
   const groups: string[][] = []
-  const read = (texts: readonly string[], sizes: Sizes) => {
+  const read = (texts: readonly string[]) => {
     if (texts[0]?.startsWith('bad')) throw new Error('no such text')
-    const some = texts.slice(0, max)
-    groups.push(some)
-    return some.map((text) => (sizes === 'small' && text.startsWith('large') ? LARGE : text.length))
+    groups.push([...texts])
+    return texts.map((text) => text.length)
   }
-  return { group: new GroupRead<string, number>(read, maxDelay), groups }
+  return { group: new GroupRead<string, number>(read, 60_000), groups }
 }
 
 test('reads of one turn of the event loop run together, and each caller gets its own value', async () => {
@@ -49,17 +48,21 @@ test('64 reads are answered within their turn', async () => {
   assert.ok(!isSameTurn)
 })
 
-test('values beyond the bound of a turn are read once in later turns, in order, together with new requests', async () => {
-  const { group, groups } = make({ max: 2 })
-  const first = ['a', 'bb', 'ccc', 'd', 'ee'].map((text) => group.get(text))
-  await first[0]
+test('reads beyond 512 are read once in later turns, in order, together with new requests', async () => {
+  const groups: string[][] = []
+  const read = (texts: readonly string[]) => {
+    groups.push([...texts])
+    // So long that the turn answers no further group.
+    for (const startedAt = performance.now(); groups.length === 1 && performance.now() - startedAt < 11; );
+    return texts.map((text) => text.length)
+  }
+  const group = new GroupRead<string, number>(read, 60_000)
+  const texts = Array.from({ length: 1000 }, (_, i) => 'x'.repeat(i))
+  const values = texts.map((text) => group.get(text))
+  await values[64]
   const late = group.get('late')
-  assert.deepEqual(await Promise.all([...first, late]), [1, 2, 3, 1, 2, 4])
-  assert.deepEqual(groups, [
-    ['a', 'bb'],
-    ['ccc', 'd'],
-    ['ee', 'late'],
-  ])
+  assert.deepEqual(await Promise.all([...values, late]), [...texts.keys(), 4])
+  assert.deepEqual(groups, [texts.slice(0, 64), texts.slice(64, 576), [...texts.slice(576), 'late']])
 })
 
 test('a turn whose first group took long answers no further group, so that other work comes in between', async () => {
@@ -76,60 +79,29 @@ test('a turn whose first group took long answers no further group, so that other
   while (done < 300) await new Promise(setImmediate)
 })
 
-test('small values do not wait for large ones, which are all read in the end', async () => {
-  const order: string[] = []
-  const read = (texts: readonly string[], sizes: Sizes) =>
-    sizes === 'small' ? texts.map((text) => (text.startsWith('large') ? LARGE : text)) : texts.slice(0, 2)
-  const group = new GroupRead<string, string>(read, 60_000)
-  const ask = (text: string) => group.get(text).then(() => order.push(text))
-  const large = Array.from({ length: 30 }, (_, i) => ask(`large ${i}`))
-  await large[1]
-  await ask('small')
-  assert.ok(order.length < 10, order.join())
-  await Promise.all(large)
-})
-
-test('after a part of large values, other work has as much time as that part took', async () => {
-  const slow = (texts: readonly string[], sizes: Sizes) => {
-    if (sizes === 'small') return texts.map((): typeof LARGE => LARGE)
-    const startedAt = performance.now()
-    while (performance.now() - startedAt < 20);
-    return texts.slice(0, 1)
-  }
-  const group = new GroupRead<string, string>(slow, 60_000)
-  const ends = await Promise.all(['a', 'b', 'c'].map((text) => group.get(text).then(() => performance.now())))
-  const [first = 0, second = 0, third = 0] = ends
-  // Timers count whole milliseconds.
-  assert.ok(second - first >= 38 && third - second >= 38, ends.join())
-})
-
 test('nothing is read for callers that have left', async () => {
-  const { group, groups } = make({ max: 2 })
+  const { group, groups } = make()
   const leaving = new AbortController()
   const wanted = ['aa', 'bb'].map((text) => group.get(text))
-  const abandoned = ['cc', 'large', 'ee'].map((text) => group.get(text, lazySignalOf(leaving.signal)))
+  const abandoned = ['cc', 'dd', 'ee'].map((text) => group.get(text, lazySignalOf(leaving.signal)))
   leaving.abort(new Error('the client no longer waits'))
   await Promise.all(wanted)
   for (const value of abandoned) await assert.rejects(value, /no longer waits/)
   assert.deepEqual(groups, [['aa', 'bb']])
 })
 
-test('a failed read rejects the callers that wait for a later turn too', async () => {
-  const { group } = make({ max: 2 })
-  const values = ['aa', 'bb', 'bad', 'cc'].map((text) => group.get(text))
-  const [first, second, ...late] = await Promise.allSettled(values)
-  assert.deepEqual([first?.status, second?.status], ['fulfilled', 'fulfilled'])
-  for (const { status } of late) assert.equal(status, 'rejected')
-  assert.equal(await group.get('good'), 4)
-})
-
 test('a read that has waited longer than maxDelay is refused and not run', async () => {
-  const { group, groups } = make({ max: 2, maxDelay: 0 })
-  const texts = ['aa', 'bb', 'cc', 'dd', 'large 1', 'large 2', 'gg', 'large 3']
-  const settled = await Promise.allSettled(texts.map((text) => group.get(text)))
+  const read: string[] = []
+  // All of them are asked for before the first turn ends, which reads 64 at a time for 10 ms.
+  const group = new GroupRead<string, string>((texts) => {
+    for (const startedAt = performance.now(); performance.now() - startedAt < 11; );
+    read.push(...texts)
+    return texts
+  }, 0)
+  const settled = await Promise.allSettled(Array.from({ length: 1000 }, (_, i) => group.get(`${i}`)))
   const errors = settled.filter((one) => one.status === 'rejected').map(({ reason }) => reason as unknown)
-  assert.ok(errors.length > 0, 'each turn reads two values')
+  assert.equal(errors.length, 1000 - 64 - 512)
   for (const error of errors) assert.ok(error instanceof AppError && error.number === 50302)
-  assert.ok(groups.flat().length >= settled.length - errors.length)
-  assert.equal(await group.get('later'), 5)
+  assert.equal(read.length, 64 + 512)
+  assert.equal(await group.get('later'), 'later')
 })

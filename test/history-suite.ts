@@ -68,13 +68,6 @@ export function historyTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(found, whole)
     }
   })
-
-  suite('large plants end a page of a history early', async (t) => {
-    const { store } = await open(t)
-    for (let i = 0; i < 10; i++) await replace(store, plant(1n, String(i).repeat(2 ** 20)))
-    const page = await logOf(store).history(1n, undefined, 100)
-    assert.ok(page.length >= 2 && page.length <= 4, `${page.length} entries of two mebibytes`)
-  })
 }
 
 /** The specification of following the log of changes, from an export on and beside writers. */

@@ -92,7 +92,7 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
   'reading CSV': rowsOf,
   'writing CSV': (text) => csvLine([text, text]),
   'decoding a cell': (text) => textOf(Buffer.from(text).toString('latin1')),
-  'words of PostgreSQL': ofPlant((plant) => tsvector(indexedWords(plant, sortKey(plant.name)).words)),
+  'words of PostgreSQL': ofPlant((plant) => tsvector(indexedWords(plant, sortKey(plant.name)))),
   'a search of PostgreSQL': (text) => wordQuery(words(text)),
   'texts for PostgreSQL': (text) => textArray([text]),
   Accept: (text) => preferredType(text, ['application/json', 'text/csv']),

@@ -27,18 +27,20 @@ async function withWriter(t: TestContext) {
     service,
     logs: () => ({ store: lengthOf('-wal'), index: lengthOf('-index-wal') }),
     async write() {
-      const name = `${'x'.repeat(100_000)} ${round++}`
-      const ids = Array.from({ length: 100 }, (_, i) => BigInt(i))
-      await service.store.importPlants(
-        ids.map((id) => ({ id, name, tag: undefined })),
-        'update',
-        TESTER,
-      )
+      const name = `${'x'.repeat(990)} ${round++}`
+      for (let from = 0; from < 8000; from += 1000) {
+        const ids = Array.from({ length: 1000 }, (_, i) => BigInt(from + i))
+        await service.store.importPlants(
+          ids.map((id) => ({ id, name, tag: undefined })),
+          'update',
+          TESTER,
+        )
+      }
     },
   }
 }
 
-/** The refusal of who has waited long for the search index, which takes 10 MB of text after each write. */
+/** The refusal of who has waited long for the search index, which takes 8 MB of text after each write. */
 const LATE_INDEX = '"error":50301,"message":"the search index is '
 
 /** Begins an export whose client stops reading after the first bytes. @returns undefined when it is refused */

@@ -33,7 +33,8 @@ function oldStore(path: string, count: number): void {
 
 function schemaOf(path: string): { migrations: unknown[]; tables: unknown[] } {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 10_000 })
-  const migrations = db.prepare('SELECT number, checksum FROM migrations ORDER BY number').all()
+  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get() === undefined
+  const migrations = isEmpty ? [] : db.prepare('SELECT number, checksum FROM migrations ORDER BY number').all()
   const tables = db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all()
   db.close()
   return { migrations: migrations.map((row) => ({ ...row })), tables: tables.map((row) => ({ ...row })) }
@@ -70,10 +71,10 @@ test('pending migrations are those that the store lacks, in order', () => {
 
 test('opening refuses a store with another or a newer schema', () => {
   const known: Migration[] = [1, 2].map((number) => ({ number, sql: '', checksum: `sum ${number}` }))
-  const changed = [{ number: 1, checksum: 'another sum' }]
+  const changed = [...known.slice(0, 1), { number: 2, checksum: 'another sum' }]
   assert.throws(
     () => pendingMigrations(known, changed),
-    operatorError(/schema 1 was created by a migration that differs/),
+    operatorError(/schema 2 was created by a migration that differs/),
   )
   const newer = [...known, { number: 3, checksum: 'sum 3' }]
   assert.throws(
@@ -96,6 +97,30 @@ test('migrating a store of any older version gives the schema of a new store', (
   const fresh = join(folder, 'new.db')
   oldStore(fresh, OURS.length)
   for (const schema of schemas) assert.deepEqual(schema, schemaOf(fresh))
+})
+
+test('migrating a store applies each later migration once, in order', (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  oldStore(path, OURS.length)
+  const [first, second] = [1, 2].map((i) => ({
+    number: OURS.length + i,
+    sql: i === 1 ? 'CREATE TABLE later (i INTEGER) STRICT' : 'INSERT INTO later VALUES (2)',
+    checksum: `later ${i}`,
+  }))
+  assert.ok(first && second)
+  const db = openWriter(path)
+  migrate(db, [...OURS, first])
+  for (let i = 0; i < 2; i++) migrate(db, [...OURS, first, second])
+  assert.throws(() => migrate(db), operatorError(/newer than this program's/))
+  assert.throws(() => migrate(db, [...OURS, second, first]), /schema 2 was created by a migration that differs/)
+  assert.deepEqual(
+    db
+      .prepare('SELECT i FROM later')
+      .all()
+      .map((row) => row['i']),
+    [2n],
+  )
+  db.close()
 })
 
 test('a failed migration leaves the store unchanged', (t) => {
@@ -149,7 +174,7 @@ test('a store that another process has open is not migrated', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   oldStore(path, OURS.length - 1)
   const older = new DatabaseSync(path)
-  older.exec('SELECT count(*) FROM plants')
+  older.exec('SELECT count(*) FROM sqlite_schema')
   const before = schemaOf(path)
   for (const command of [
     ['token', 'create', '--name', 'x'],

@@ -8,7 +8,6 @@ import { search } from '../src/postgres/read/search.ts'
 import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
 import { TESTER } from './support/actor.ts'
 import { cleanUp } from './support/clean-up.ts'
-import { createPlant } from './support/create-plant.ts'
 import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from './support/postgres.ts'
@@ -304,32 +303,6 @@ test('a search for a word reads little of plants with very many other words, and
       }
     }
   }
-})
-
-test('a search finds plants of very many words that an instance of an earlier version writes', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
-  const many = (letter: string) => Array.from({ length: 20_000 }, (_, i) => `${letter}${i}`).join(' ')
-  await store.importPlants(
-    [plant(1n, many('a')), plant(2n, many('b')), plant(3n, many('c')), plant(4n, 'd1')],
-    'add',
-    TESTER,
-  )
-  await query(url, "UPDATE plants SET words = '''*''' WHERE id = 1")
-  await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 2', [many('d'), "'*'"])
-  await query(url, 'UPDATE plants SET name = $1, words = $2 WHERE id = 3', ['e1', "'<e1'"])
-  await query(url, 'DELETE FROM plants WHERE id = 4')
-  const idsOf = async (text: string) =>
-    (await store.listPlants({ tags: [], words: words(text), order: 'id', after: undefined }, 9)).map(({ id }) => id)
-  assert.deepEqual(await idsOf('a19999'), [1n])
-  assert.deepEqual(await idsOf('b1'), [])
-  assert.deepEqual(await idsOf('d19999'), [2n])
-  assert.deepEqual(await idsOf('c1'), [])
-  assert.deepEqual(await idsOf('e1'), [3n])
-  await createPlant(store, plant(5n, many('b')), { mustBeNew: true })
-  await query(url, 'DELETE FROM plants WHERE id = 5')
-  assert.equal(await createPlant(store, plant(5n, many('f')), { mustBeNew: true }), 'created')
-  assert.deepEqual([await idsOf('b19'), await idsOf('f19')], [[], [5n]])
 })
 
 test('an import of many plants leaves the table with statistics, and its index of names to be counted alone', async (t) => {

@@ -37,7 +37,7 @@ suite('PostgreSQL: exports and dry runs', () => {
       assert.deepEqual([errorOf(answer), answer.headers['retry-after']], [50302, '1'])
       assert.equal(messageOf(answer), '3 exports and dry runs are already in progress; retry later')
     }
-    assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
+    assert.equal((await service.create({ id: 50_000, name: 'x' })).status, 200)
     for (const { socket } of [...open, dryRun]) socket.destroy()
     await untilIdle(service, 'export')
     await untilIdle(service, 'dryRun')

@@ -11,7 +11,7 @@ import { until } from './support/until.ts'
 
 /** More plants than the store writes before it adds up changes of the counts. */
 const PLANTS = 21_000
-const tagOf = (i: number): string | undefined => (i % 7 === 0 ? undefined : `${'long '.repeat(i % 50)}${i % 300}`)
+const tagOf = (i: number): string | undefined => (i % 7 === 0 ? undefined : `${'long '.repeat(i % 39)}${i % 300}`)
 
 async function assertCounted(store: PostgresStore, url: string): Promise<void> {
   const counted = await query<{ tag: string; plants: string }>(

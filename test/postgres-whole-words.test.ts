@@ -9,7 +9,7 @@ import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { expectedPlants } from './support/expected.ts'
 import { openStore } from './support/open-postgres.ts'
-import { newDatabase, query, WITHOUT_LOG } from './support/postgres.ts'
+import { newDatabase } from './support/postgres.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant } from './support/store-under-test.ts'
 
@@ -58,27 +58,4 @@ test('a search for a frequent word finds the longer words, whatever follows in t
       }
     }
   }
-})
-
-test('a migration marks the words of earlier versions of which only the beginning is ASCII', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
-  const names = ['rosaя alba', 'alba rosaя rosa1龍', 'яrosa', 'Rosa × é', 'rosa', '🌵 9я', `${'a'.repeat(70)}я`]
-  await importAll(
-    store,
-    names.map((name, i) => plant(BigInt(i), name, i % 2 === 0 ? 'bed龍' : undefined)),
-  )
-  await store.close()
-  const stored = () => query<{ words: string }>(url, 'SELECT words::text AS words FROM plants ORDER BY id')
-  const before = await stored()
-  assert.match(before[1]?.words ?? '', /'>rosa' '>rosa1'/)
-  await query(
-    url,
-    "UPDATE plants SET words = ts_delete(words, ARRAY(SELECT lexeme FROM unnest(words) WHERE lexeme LIKE '>%'))",
-  )
-  assert.ok((await stored()).every(({ words }) => !words.includes('>')))
-  await query(url, 'DELETE FROM plantstore_migrations WHERE number >= 7')
-  await query(url, `DROP TABLE wide_words; DROP INDEX id_reservations_by_key_time; ${WITHOUT_LOG}`)
-  await openStore(t, url)
-  assert.deepEqual(await stored(), before)
 })

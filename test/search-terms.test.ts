@@ -16,7 +16,7 @@ function indexOf(plant: Plant): DatabaseSync {
   const db = new DatabaseSync(':memory:')
   db.exec(readFileSync(new URL('../sql/sqlite-index.sql', import.meta.url), 'utf8'))
   db.exec('CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)')
-  db.prepare('INSERT INTO words (rowid, terms) VALUES (1, ?)').run(indexedTerms(plant).text)
+  db.prepare('INSERT INTO words (rowid, terms) VALUES (1, ?)').run(indexedTerms(plant))
   return db
 }
 

@@ -36,10 +36,8 @@ function make() {
   }
   const queue = new ShardGroups<bigint, bigint>(new KnownShards(new PoolShare(pool, 1)), commit, {
     maxWaiting: 6,
-    maxWeight: 100,
     maxGroup: 100,
     maxInFlight: 2,
-    weigh: () => 1,
     idOf: (id) => id,
   })
   const begun = (count: number) => until(() => groups.length === count, `there are ${groups.length} commits`)
@@ -78,7 +76,7 @@ test('a shard whose commit fails rejects its rows alone, and the bounds are free
   await begun(2)
   succeed(1)
   assert.deepEqual(valuesOf(await sent), [error, b1, error])
-  assert.deepEqual([queue.rows.used, queue.weight.used], [0, 0])
+  assert.equal(queue.rows.used, 0)
 })
 
 test('a server that hangs delays no other, and all share one bound', async () => {

@@ -37,7 +37,7 @@ test('SQLite: the log of changes has each change in commit order, with the previ
   ])
 })
 
-test('SQLite: creates of one commit share rows of the log of changes, bounded in ids and text', async (t) => {
+test('SQLite: creates of one commit share rows of the log of changes, bounded in ids', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path })
   await store.importPlants(
@@ -45,17 +45,12 @@ test('SQLite: creates of one commit share rows of the log of changes, bounded in
     'add',
     TESTER,
   )
-  await store.importPlants(
-    Array.from({ length: 5 }, (_, i) => plant(BigInt(i - 5), 'x'.repeat(100_000))),
-    'add',
-    TESTER,
-  )
   const rows = changesIn(path)
   assert.deepEqual(
     rows.map(({ ids }) => ids.length),
-    [1000, 1000, 500, 2, 2, 1],
+    [1000, 1000, 500],
   )
-  assert.equal(rows.at(-1)?.position, 2505n)
+  assert.equal(rows.at(-1)?.position, 2500n)
 })
 
 test('SQLite: a change that the log of changes refuses is not stored', async (t) => {

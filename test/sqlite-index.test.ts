@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type NewPlant, NO_EXPECTATION } from '../src/domain/plant.ts'
-import { matches, PAGE_TEXT, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../src/domain/plant-query.ts'
+import { matches, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../src/domain/plant-query.ts'
 import type { Store } from '../src/domain/store.ts'
 import { openReader } from '../src/sqlite/connection.ts'
 import { firstByName } from '../src/sqlite/lookup.ts'
@@ -79,7 +79,7 @@ test('SQLite: the next start finds and indexes plants that were not indexed when
 
 test('SQLite: a search finds plants of any script before they are indexed', async (t) => {
   const { store } = await openSqlite(t, { startFollower: () => IDLE })
-  const names = ['JASMINUM', 'jasmín', 'Ｊasmin', 'a\0jasmin', `${'x '.repeat(2000)}jasmin`, 'ﬁ jasmin', 'rosa', 'rosé']
+  const names = ['JASMINUM', 'jasmín', 'Ｊasmin', 'a\0jasmin', `${'x '.repeat(400)}jasmin`, 'ﬁ jasmin', 'rosa', 'rosé']
   const plants = names.map((name, i) => plant(BigInt(i), name, i === 6 ? 'Jasmine' : i === 7 ? 'jasmíne' : undefined))
   await importAll(store, [...plants, plant(100n, 'jas min', 'jas'), plant(101n, 'rosa')])
   assert.deepEqual(await listAll(store, { words: ['jasmin'] }), plants)
@@ -123,15 +123,15 @@ test('SQLite: the first plants by name are found among all that may match, whate
     let query: PlantQuery = { tags: [], words: ['rosa'], order, after: undefined }
     for (const limit of [1, 10, 99, 300, 100, 299, 3, 700, 1000, 99]) {
       const isFound = (found: NewPlant) => !unindexed.has(found.id) && matches(query, found)
-      const search = { query, limit: { plants: limit, text: PAGE_TEXT }, isFound }
+      const search = { query, limit, isFound }
       const some = limit % 3 === 0 ? ids : ids.toReversed()
       const task = firstByName(statements, search, () =>
         [some.slice(0, 1000), some.slice(1000)].map((part) => `[${part}]`),
       )
       let step = task.next()
       while (step.done !== true) step = task.next()
-      assert.deepEqual(step.value.plants, expectedPlants(rest, query, limit))
-      const last = step.value.plants.at(-1)
+      assert.deepEqual(step.value, expectedPlants(rest, query, limit))
+      const last = step.value.at(-1)
       query = { ...query, after: last && positionOf(order, last) }
     }
     assert.equal(query.after, undefined)

@@ -3,10 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readMigrations } from '../src/base/migrations.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
-import { APPLICATION_ID } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/indexed.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { TESTER } from './support/actor.ts'
@@ -137,60 +135,6 @@ test('the store keeps changes in the log of changes for the configured time', as
   age(6)
   await until(() => changesIn(path)[0]?.position !== 6n, 'the log of changes is trimmed only once')
   assert.equal(changesIn(path).length, 15)
-})
-
-/** Creates a store of a version with its indexes in the store: they have some plants, and a journal has the others. */
-function oldStore(path: string): void {
-  inFile(path, (db) => {
-    const [first, second] = readMigrations(new URL('../sql/sqlite/', import.meta.url))
-    assert.ok(first && second)
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${APPLICATION_ID};
-      CREATE TABLE migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT`)
-    for (const { number, checksum, sql } of [first, second]) {
-      db.prepare('INSERT INTO migrations VALUES (?, ?)').run(number, checksum)
-      db.exec(sql)
-    }
-    const statements = [
-      'INSERT INTO plants VALUES (?1, ?2, ?3)',
-      'INSERT INTO plant_names SELECT ?2, ?1 WHERE ?3 IS NOT NULL',
-      'INSERT INTO plant_tags SELECT ?3, ?1',
-      'INSERT INTO plant_words (rowid, words) SELECT ?1, lower(?2) WHERE ?3 IS NOT NULL',
-      'INSERT INTO plant_journal (ids) SELECT zeroblob(8) WHERE ?2 IS NOT NULL AND ?3 IS NOT NULL AND ?1 > 8000',
-    ].map((sql) => db.prepare(sql))
-    db.exec('BEGIN')
-    for (const { id, name, tag } of MANY) for (const statement of statements) statement.run(id, name, tag ?? null)
-    db.exec('COMMIT')
-  })
-}
-
-test('the store drops the indexes of an older version, and makes its own', async (t) => {
-  const path = join(tempFolder(t), 'plants.db')
-  oldStore(path)
-  const notices: string[] = []
-  const { store } = await openSqlite(t, { path, onNotice: (text) => notices.push(text) })
-  const changed = plant(MANY[10]?.id ?? 0n, 'Monstera changed')
-  await store.importPlants([changed, plant(20_000n, 'Monstera late')], 'update', TESTER)
-  const tables = () =>
-    inFile(path, (db) =>
-      db
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        .all()
-        .map((row) => row['name']),
-    )
-  assert.ok(!tables().some((name) => /^plant_|^tag_/.test(String(name))))
-  const ofIndexes = () => notices.filter((text) => text.includes('index'))
-  await until(() => ofIndexes().length >= 2, 'the index is not made again')
-  const texts = ofIndexes().map((text) => text.replace(/\(.*?\)/, '()'))
-  assert.deepEqual(texts.toSorted(), [
-    'rebuilding the search index (); searches of a large store wait meanwhile',
-    'the search index is complete',
-  ])
-  const found = await listAll(store, { words: ['mons'] })
-  assert.equal(found.length, MANY.length + 1)
-  assert.deepEqual(found[10], changed)
-  await store.close()
-  indexAll(path)
-  assertIndexMatches(path)
 })
 
 test('an import beside a service waits while the index has too much of it to take', async (t) => {

@@ -11,7 +11,7 @@ import { NDJSON } from './support/import.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
 import { Program, type Server, startServer, TOKEN } from './support/process.ts'
 
-const NAME = 'x'.repeat(1000)
+const NAME = 'x'.repeat(990)
 const HEADERS = { Authorization: `Bearer ${TOKEN}` }
 
 async function importRows({ address }: Server, file: Iterable<string>): Promise<{ added: number; refused: number }> {

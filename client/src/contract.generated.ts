@@ -335,7 +335,7 @@ export interface Health {
 }
 
 export interface ListPlantsQuery {
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
   /** Sorts by id or name, ascending, or descending with the minus. Names compare without case and accents, by the code points of their first 128 characters, then by id. */
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
@@ -366,31 +366,31 @@ export interface ExportPlantsQuery {
 }
 
 export interface GetHistoryQuery {
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
 }
 
 export interface ListChangesQuery {
   /** The position of the entry before the first one to answer; `now` for the end of the log. Without it, the answer begins with the oldest entry that is kept. */
   readonly after?: string | undefined
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
   /** Only entries whose `plant` or `before` has exactly this tag, or any of these if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
 }
 
 export interface ListTagsQuery {
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
 }
 
 export interface ListTokensQuery {
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
 }
 
 export interface ListWebhookDeliveriesQuery {
-  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. A page ends early after about 2 MiB of text. The limit may change between pages. */
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
 }
 

@@ -4,8 +4,6 @@ import { Bound, type BoundUse, Histogram } from './counts.ts'
 export interface GroupCommitOptions<Row> {
   /** Rows that may wait or be in flight at once. The queue refuses one more with 50302. */
   readonly maxWaiting: number
-  /** Sum of `weigh` over those rows, in the same unit; bounds memory where rows can be large. */
-  readonly maxWeight: number
   /**
    * Milliseconds. Once the rows ahead fill a group, the queue refuses a row with 50302 if its expected wait is longer
    * than this. By default it takes rows whatever their wait.
@@ -13,21 +11,19 @@ export interface GroupCommitOptions<Row> {
   readonly maxDelay?: number
   /** Rows in one commit. */
   readonly maxGroup: number
-  /** Sum of `weigh` over the rows in one commit, unless a single row is heavier. By default it has no limit. */
-  readonly maxGroupWeight?: number
+  /** Of them, rows of one actor. By default as many as fit. */
+  readonly maxOfActor?: number
   /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
   readonly stats?: CommitStats
-  /** The bounds of waiting rows, in place of the two above, where several queues share them. */
-  readonly bounds?: { readonly rows: Bound; readonly weight: Bound }
-  weigh(row: Row): number
+  /** The bound of waiting rows, in place of the one above, where several queues share it. */
+  readonly bound?: Bound
   /** Returns who sent the row. By default one actor sends all rows. */
   actorOf?(row: Row): string
 }
 
 interface PendingRow<Row, Result> {
   readonly row: Row
-  readonly weight: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -52,7 +48,6 @@ export class GroupCommit<Row, Result> {
   readonly #options: GroupCommitOptions<Row>
   /** Rows that wait or are in flight now. */
   readonly rows: Bound
-  readonly weight: Bound
   #queue: PendingRow<Row, Result>[] = []
   #inFlight = 0
   /** The later one of two times: the last end of a commit, and the last start while no commit was under way. */
@@ -69,8 +64,7 @@ export class GroupCommit<Row, Result> {
   ) {
     this.#commit = commit
     this.#options = options
-    this.rows = options.bounds?.rows ?? new Bound(options.maxWaiting)
-    this.weight = options.bounds?.weight ?? new Bound(options.maxWeight)
+    this.rows = options.bound ?? new Bound(options.maxWaiting)
   }
 
   /**
@@ -79,13 +73,11 @@ export class GroupCommit<Row, Result> {
    * @throws AppError 50302 when the queue is full, 50303 when it is closed; nothing is done
    */
   submit(row: Row): Promise<Result> {
-    const weight = this.#options.weigh(row)
-    const refusal = this.#refusal(weight)
+    const refusal = this.#refusal()
     if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       this.rows.used++
-      this.weight.used += weight
-      this.#queue.push({ row, weight, resolve, reject })
+      this.#queue.push({ row, resolve, reject })
       this.#schedule()
     })
   }
@@ -96,11 +88,10 @@ export class GroupCommit<Row, Result> {
     if (this.#inFlight + this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  #refusal(weight: number): AppError | undefined {
+  #refusal(): AppError | undefined {
     if (this.#closed) return new AppError(50303, 'the service is shutting down; send the request again')
-    const full = this.rows.hasRoom() && !this.#isSlow ? fullBy(this.weight, weight) : this.rows
-    if (full === undefined) return undefined
-    full.refused++
+    if (this.rows.hasRoom() && !this.#isSlow) return undefined
+    this.rows.refused++
     return queueFull()
   }
 
@@ -159,31 +150,22 @@ export class GroupCommit<Row, Result> {
   }
 
   /**
-   * Takes the rows of the next commit out of the queue. When there are too many for one commit, actors take turns with a
-   * row each. Whoever had no turn, or a row that is too heavy now, is first in the next commit. The rows of one actor keep
-   * their order.
+   * Takes the rows of the next commit out of the queue. When there are too many for one commit, or too many of one actor,
+   * actors take turns with a row each. Whoever had no turn is first in the next commit. The rows of one actor keep their order.
    */
   #takeGroup(): PendingRow<Row, Result>[] {
-    const { maxGroup, maxGroupWeight = Number.POSITIVE_INFINITY, actorOf = () => '' } = this.#options
-    if (this.#queue.length <= maxGroup && this.weight.used <= maxGroupWeight) return this.#queue.splice(0)
+    const { maxGroup, maxOfActor = maxGroup, actorOf = () => '' } = this.#options
+    if (this.#queue.length <= Math.min(maxGroup, maxOfActor)) return this.#queue.splice(0)
     const byActor = Map.groupBy(this.#queue, ({ row }) => actorOf(row))
     const lines = Array.from(byActor.values(), (rows) => ({ rows, taken: 0 }))
-    const heavy: typeof lines = []
     const group: PendingRow<Row, Result>[] = []
-    let weight = 0
     let turn = 0
     for (; turn < lines.length && group.length < maxGroup; turn++) {
       const line = lines[turn] as (typeof lines)[number]
-      const next = line.rows[line.taken] as PendingRow<Row, Result>
-      if (group.length > 0 && weight + next.weight > maxGroupWeight) {
-        heavy.push(line)
-      } else {
-        group.push(next)
-        weight += next.weight
-        if (++line.taken < line.rows.length) lines.push(line)
-      }
+      group.push(line.rows[line.taken] as PendingRow<Row, Result>)
+      if (++line.taken < Math.min(line.rows.length, maxOfActor)) lines.push(line)
     }
-    this.#queue = [...heavy, ...lines.slice(turn)].flatMap(({ rows, taken }) => rows.slice(taken))
+    this.#queue = [...new Set([...lines.slice(turn), ...lines])].flatMap(({ rows, taken }) => rows.slice(taken))
     return group
   }
 
@@ -196,42 +178,11 @@ export class GroupCommit<Row, Result> {
     this.#flush()
     group.forEach((waiting, i) => {
       this.rows.used--
-      this.weight.used -= waiting.weight
       answerOne(waiting, i)
     })
     if (this.#inFlight + this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
-
-/** Rejects a row that turns out to be more work than its queue has counted; nothing was done. */
-export class Underestimated extends Error {
-  /** In the unit in which the queue counts. */
-  readonly work: number
-
-  constructor(work: number) {
-    super(`a write needs ${work} units of work`)
-    this.work = work
-  }
-}
-
-/**
- * Submits a row, and again as the work that it is when it was underestimated: a few bytes patch, or delete, a plant of a
- * mebibyte, and only the commit reads it.
- */
-export async function submitAs<Result>(work: number, submit: (work: number) => Promise<Result>): Promise<Result> {
-  for (let counted = work; ; ) {
-    try {
-      return await submit(counted)
-    } catch (error) {
-      if (!(error instanceof Underestimated)) throw error
-      counted = error.work
-    }
-  }
-}
-
-/** A single row may be heavier than the bound, so an empty queue takes any row. */
-const fullBy = (bound: Bound, weight: number): Bound | undefined =>
-  bound.used > 0 && !bound.hasRoom(weight) ? bound : undefined
 
 const queueFull = (): AppError => new AppError(50302, 'too many requests are queued; nothing was done, retry later')
 
@@ -273,8 +224,6 @@ export async function countCommit<T>(stats: CommitStats, rows: number, commit: (
 /** Queues of writes of single plants. */
 interface Queue {
   readonly rows: BoundUse
-  /** UTF-16 units of their names and tags. */
-  readonly weight: BoundUse
 }
 
 export interface WriteStats {

@@ -25,6 +25,13 @@ export function readMigrations(directory: URL): Migration[] {
   })
 }
 
+/** No release has another first file. */
+const DEVELOPMENT =
+  'a development version made it; export its plants with that version, and import them into a new store'
+
+const differs = (number: number): string =>
+  `its schema ${number} was created by a migration that differs from this program's`
+
 /**
  * Returns the migrations of `known` that a store still lacks.
  *
@@ -36,9 +43,7 @@ export function pendingMigrations(known: readonly Migration[], applied: readonly
     if (same === undefined) {
       throw new OperatorError(`it has schema ${number}, newer than this program's ${known.length}; update the program`)
     }
-    if (same.checksum !== checksum) {
-      throw new OperatorError(`its schema ${number} was created by a migration that differs from this program's`)
-    }
+    if (same.checksum !== checksum) throw new OperatorError(number === 1 ? DEVELOPMENT : differs(number))
   }
   return known.slice(applied.length)
 }

@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  ALL_CHANGES,
-  type ChangeEntry,
-  type ChangeFilter,
-  type ChangeLog,
-  type ChangePage,
-  changeText,
-} from './changes.ts'
+import { ALL_CHANGES, type ChangeEntry, type ChangeFilter, type ChangeLog, type ChangePage } from './changes.ts'
 
-/** Bounds of a page, in entries and in UTF-16 units of their plants. The last entry may be larger. */
-export const TAIL_PAGE = { limit: 400, text: 2 ** 16 } as const
-/** UTF-16 units of the plants in the pages that are kept. Readers that lag by no more need no read of their own. */
-const KEPT_TEXT = 2 ** 19
-/** What an entry counts apart from its plants. */
-const ENTRY_TEXT = 256
+/** Entries of a page: 1.4 MB of JSON, if all of their plants are as large as can be. */
+export const TAIL_PAGE = 100
+/** Pages that are kept. Readers that lag by no more need no read of their own. */
+const KEPT_PAGES = 16
 /** Milliseconds between two reads at the end: more reads would cost more than they hasten. */
 const MIN_INTERVAL = 20
 /** The same after a read that found nothing, also where a filter left everything out: each read costs 0.3 ms. */
@@ -32,11 +23,7 @@ export interface TailPage<Content> {
   readonly isShared: boolean
 }
 
-type KeptPage<Content> = TailPage<Content> & {
-  readonly from: string
-  /** UTF-16 units. */
-  readonly text: number
-}
+type KeptPage<Content> = TailPage<Content> & { readonly from: string }
 
 /**
  * Reads the end of the log of changes once for all readers that are there: streams, or webhooks. It reads only while one
@@ -45,7 +32,6 @@ type KeptPage<Content> = TailPage<Content> & {
 export class ChangeTail<Content> {
   readonly #log: ChangeLog
   readonly #contentOf: (entries: readonly ChangeEntry[]) => Content
-  readonly #fits: (content: Content) => boolean
   /** The last pages without a gap, oldest first. */
   #pages: KeptPage<Content>[] = []
   /** The position after which the next read begins. */
@@ -55,18 +41,10 @@ export class ChangeTail<Content> {
   #waiting = new AbortController()
   #nextReadAt = 0
 
-  /**
-   * @param contentOf makes of entries what all readers share
-   * @param fits whether a reader may hold as much
-   */
-  constructor(
-    log: ChangeLog,
-    contentOf: (entries: readonly ChangeEntry[]) => Content,
-    fits: (content: Content) => boolean = () => true,
-  ) {
+  /** @param contentOf makes of entries what all readers share */
+  constructor(log: ChangeLog, contentOf: (entries: readonly ChangeEntry[]) => Content) {
     this.#log = log
     this.#contentOf = contentOf
-    this.#fits = fits
   }
 
   /** Selects at least what the readers want. The kept pages have only what the filter of their reads selected. */
@@ -95,8 +73,8 @@ export class ChangeTail<Content> {
     readAlone: (after: string | undefined) => Promise<ChangePage>,
   ): Promise<TailPage<Content>> {
     if (position === undefined || !isShared || position < (this.#pages[0]?.from ?? this.#position)) {
-      const { isEnd, ...page } = fitPage(await readAlone(position), this.#contentOf, this.#fits)
-      return { ...page, from: position, isShared: isEnd }
+      const { isEnd, next, entries } = await readAlone(position)
+      return { next, content: this.#contentOf(entries), from: position, isShared: isEnd }
     }
     const kept = this.#pages.find(({ from, next }) => from <= position && position < next)
     if (kept !== undefined) return kept
@@ -120,35 +98,16 @@ export class ChangeTail<Content> {
       // The page begins where the reads have had this filter: a reader that came meanwhile may want what they left out.
       if (filter !== this.#filter) [from, filter] = [this.#position, this.#filter]
       const readAt = performance.now()
-      const read = await this.#log.read({ ...TAIL_PAGE, ...filter, after: this.#position })
+      const read = await this.#log.read({ limit: TAIL_PAGE, ...filter, after: this.#position })
       if (filter !== this.#filter) continue
-      const { content, next, isEnd, entries } = fitPage(read, this.#contentOf, this.#fits)
+      const { next, isEnd, entries } = read
       this.#position = next
       if (isEnd) this.#nextReadAt = readAt + (entries.length === 0 ? IDLE_INTERVAL : MIN_INTERVAL)
       if (entries.length > 0 || signal.aborted || readAt > until) {
-        const text = entries.reduce((sum, entry) => sum + ENTRY_TEXT + changeText(entry), 0)
-        const page = { from, next, content, isShared: true, text }
-        this.#pages = text === 0 ? [] : [...this.#pages, page]
-        this.#trim()
+        const page = { from, next, content: this.#contentOf(entries), isShared: true }
+        this.#pages = entries.length === 0 ? [] : [...this.#pages, page].slice(-KEPT_PAGES)
         return page
       }
     }
   }
-
-  #trim(): void {
-    let kept = this.#pages.reduce((sum, { text }) => sum + text, 0)
-    for (; kept > KEPT_TEXT && this.#pages.length > 1; this.#pages.shift()) kept -= this.#pages[0]?.text ?? 0
-  }
-}
-
-/** Makes what is needed of a page. Halves the page until that fits, or until it has one entry. */
-function fitPage<Content>(
-  page: ChangePage,
-  contentOf: (entries: readonly ChangeEntry[]) => Content,
-  fits: (content: Content) => boolean,
-): ChangePage & { readonly content: Content } {
-  const content = contentOf(page.entries)
-  if (page.entries.length < 2 || fits(content)) return { ...page, content }
-  const entries = page.entries.slice(0, Math.ceil(page.entries.length / 2))
-  return fitPage({ entries, next: entries.at(-1)?.position ?? page.next, isEnd: false }, contentOf, fits)
 }

@@ -1,5 +1,5 @@
 import { AppError } from './errors.ts'
-import { hash64, type NewPlant, newPlantJson, textLength } from './plant.ts'
+import { hash64, type NewPlant, newPlantJson } from './plant.ts'
 
 export const CHANGE_TYPES = ['plant.created', 'plant.updated', 'plant.deleted'] as const
 /** A replace, an update and an import of another plant under the same id are all `plant.updated`. */
@@ -19,10 +19,6 @@ export interface ChangeEntry {
   /** The id of the actor (Actor.id). */
   readonly token: string
 }
-
-/** UTF-16 units of the plants of a change. */
-export const changeText = ({ plant, before }: Pick<ChangeEntry, 'plant' | 'before'>): number =>
-  (plant === undefined ? 0 : textLength(plant)) + (before === undefined ? 0 : textLength(before))
 
 /** The JSON text of an entry, in one line. Leaves out an absent plant. */
 export function entryJson({ position, type, time, plant, before, token }: ChangeEntry): string {
@@ -44,8 +40,6 @@ export interface ChangeRequest extends ChangeFilter {
   readonly after: string | undefined
   /** The number of entries after which the page ends. */
   readonly limit: number
-  /** UTF-16 units of names and tags after which the page ends; PAGE_TEXT by default. */
-  readonly text?: number | undefined
 }
 
 export interface ChangePage {
@@ -85,8 +79,7 @@ export interface ChangeLog {
   read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage>
 
   /**
-   * Returns at most `limit` entries of one plant, newest first. Stops early once the texts add up to PAGE_TEXT; one
-   * extra entry shows that there is another page. Returns no entries for an id that never had a plant.
+   * Returns at most `limit` entries of one plant, newest first. Returns no entries for an id that never had a plant.
    *
    * @param before the position before which to begin; undefined for the newest entry
    * @throws AppError 40003 when the position is malformed, 41001 when it is of another history

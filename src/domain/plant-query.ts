@@ -42,18 +42,6 @@ export interface PlantQuery extends PlantFilter {
   readonly after: Position | undefined
 }
 
-/**
- * UTF-16 code units of names and tags after which a page of a list ends, whatever its limit. Without this bound, a
- * thousand names of a mebibyte each would take all memory.
- */
-export const PAGE_TEXT = 2 * 2 ** 20
-
-/**
- * UTF-16 code units of a plant's distinct folded words up to which an engine treats it like any other. Few plants have
- * more, and one request can bring sixteen times as many: an engine indexes these so that they delay no other plants.
- */
-export const MAX_WORDS_TEXT = 2 ** 16
-
 export const isByName = (order: PlantOrder): boolean => order.endsWith('name')
 export const isDescending = (order: PlantOrder): boolean => order.startsWith('-')
 

@@ -269,18 +269,6 @@ export type PutOutcome = 'created' | 'updated' | 'unchanged' | 'exists' | 'confl
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)
 
-/** UTF-16 units of the texts of a change. They bound the waiting changes. */
-export function weightOf(change: PlantChange): number {
-  if (change.kind === 'delete') return 0
-  return textLength(change.kind === 'replace' ? change.plant : change.patch)
-}
-
-/**
- * UTF-16 units of the texts that an engine writes in one commit, unless a single plant has more. A mebibyte of words that
- * all differ takes PostgreSQL 0.2 s, for which the plants of others would wait.
- */
-export const MAX_COMMIT_TEXT = 262_144
-
 /** Whether two plants are equal apart from their ids. An absent plant equals only an absent one. */
 export const isEqual = (one: Plant | undefined, other: Plant | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && one.name === other.name && one.tag === other.tag)

@@ -83,8 +83,7 @@ export interface Store {
 
   /**
    * Returns at most `limit` plants of the query, in its order, from its position on, from one snapshot. It sees every
-   * write that was answered before the call. Stops early once the texts add up to PAGE_TEXT (src/domain/plant-query.ts); one
-   * extra plant shows that there is another page. Calls with the same query and limit may get the same array, which
+   * write that was answered before the call. Calls with the same query and limit may get the same array, which
    * never changes.
    *
    * @param caller ends the search early: the call rejects with the signal's reason, and frees what it holds within a

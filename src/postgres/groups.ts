@@ -16,9 +16,7 @@ export interface GroupOptions {
 }
 
 /** Maximum number of rows in one statement. */
-const MAX_GROUP = 1000
-/** Maximum number of UTF-16 units of names and tags that wait. */
-const MAX_WAITING_TEXT = 64 * 2 ** 20
+const MAX_GROUP = 250
 /** With one group at a time, this process and the database wait for each other, and make 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2
 
@@ -26,7 +24,7 @@ export interface GroupsOptions<Row> extends GroupCommitOptions<Row> {
   idOf(row: Row): bigint
 }
 
-export type Groups<Row, Result> = Pick<GroupCommit<Row, Result>, 'submit' | 'close' | 'rows' | 'weight'>
+export type Groups<Row, Result> = Pick<GroupCommit<Row, Result>, 'submit' | 'close' | 'rows'>
 
 export type MakeGroups = <Row, Result>(
   commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>,
@@ -51,23 +49,16 @@ export class TimedGroups<Row, Result> {
     work: GroupWork<Row, Result>,
     makeGroups: MakeGroups,
     { maxWaiting, maxDelay = Number.POSITIVE_INFINITY, timeout }: GroupOptions,
-    {
-      idOf,
-      weigh,
-      actorOf = () => '',
-      ...bounds
-    }: Pick<GroupsOptions<Row>, 'idOf' | 'weigh'> & Partial<GroupsOptions<Row>>,
+    { idOf, actorOf = () => '', ...bounds }: Pick<GroupsOptions<Row>, 'idOf'> & Partial<GroupsOptions<Row>>,
   ) {
     this.#timeout = timeout
     this.groups = makeGroups<Timed<Row>, Result>((rows) => inTime(rows, work), {
       maxWaiting,
       maxDelay,
-      maxWeight: MAX_WAITING_TEXT,
       maxGroup: MAX_GROUP,
       maxInFlight: GROUPS_IN_FLIGHT,
       ...bounds,
       idOf: ({ row }) => idOf(row),
-      weigh: ({ row }) => weigh(row),
       actorOf: ({ row }) => actorOf(row),
     })
   }

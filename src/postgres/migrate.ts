@@ -4,21 +4,13 @@ import { OperatorError } from '../base/operator-error.ts'
 import { isPassing, sqlState } from './errors.ts'
 import type { Run } from './pool/client.ts'
 import { budgetOf } from './pool/client.ts'
-import { type PoolShare, sessionOf } from './pool/pool-share.ts'
-import { plantsAt } from './read/long-reads.ts'
-import { MARKER_QUERY } from './search-terms.ts'
-import { insertColumns, writePlants } from './write/write-plants.ts'
+import type { PoolShare } from './pool/pool-share.ts'
 
 const DIRECTORY = new URL('../../sql/postgres/', import.meta.url)
 /** The key of the advisory lock of migrations: the bytes "PLNT" twice. */
 const LOCK = '5785235428497378900'
 /** Milliseconds for one migration: another process may hold the lock, and to build an index takes long. */
 const STATEMENT_TIMEOUT = 60 * 60_000
-/** Work of migrations that SQL cannot do, after their statements. */
-const STEPS: ReadonlyMap<number, (run: Run) => Promise<void>> = new Map([
-  [10, (run) => refold(run, FOLDED_ANEW)],
-  [13, (run) => refold(run, '×')],
-])
 const DUPLICATE_TABLE = '42P07'
 /** Milliseconds between two notices of a migration that takes long. */
 const NOTICE_INTERVAL = 10_000
@@ -36,8 +28,8 @@ export async function migrate(
   share: PoolShare,
   create: boolean,
   onNotice: (text: string) => void = () => {},
+  known = readMigrations(DIRECTORY),
 ): Promise<boolean> {
-  const known = readMigrations(DIRECTORY)
   const before = await applied(share.run)
   if (before.length === 0 && !create) throw new OperatorError('it does not exist')
   const tell = before.length === 0 ? () => {} : onNotice
@@ -79,7 +71,6 @@ async function apply(
     clearInterval(timer)
     timer = setInterval(report, NOTICE_INTERVAL)
     for (const text of statementsOf(next.sql)) await run({ text }).catch(explain)
-    await STEPS.get(number)?.(run)
   }
   await share.transaction('BEGIN', work, budgetOf(STATEMENT_TIMEOUT)).finally(() => clearInterval(timer))
   if (startedAt !== undefined) tell(`migrated ${what} in ${Math.ceil(performance.now() - startedAt)} ms`)
@@ -116,35 +107,6 @@ export function statementsOf(sql: string): string[] {
   }
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }
-
-/**
- * Folds all plants again that releases before a schema have folded by other rules, and writes their words and sort keys.
- * Call it in the transaction of that migration. A plant that another transaction writes meanwhile stays as it is.
- *
- * @param changed a regular expression for the texts that fold otherwise now
- */
-async function refold(run: Run, changed: string): Promise<void> {
-  // Sessions read no whole table otherwise (PLANNER_SETTINGS).
-  await run({ text: 'SET LOCAL enable_seqscan = on' })
-  const text = `DECLARE stale NO SCROLL CURSOR FOR
-    SELECT id, name, tag FROM plants WHERE words @@ $1::tsquery OR name ~ $2 OR tag ~ $2`
-  await run({ text, values: [MARKER_QUERY, changed] })
-  for await (const plants of plantsAt(run, 'stale')) {
-    // A sharded store can update only a single row in a transaction like this.
-    for (const plant of plants) {
-      const swap = { id: plant.id, before: plant, after: plant, changes: [] }
-      await writePlants(sessionOf(run), 'update', [swap], insertColumns)
-    }
-  }
-  await run({ text: 'CLOSE stale' })
-}
-
-/** A regular expression for the invisible characters, and for the blocks of pictographs and flags. */
-const FOLDED_ANEW = `[${[
-  '\\u00ad\\u061c\\u115f\\u1160\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufff8',
-  '\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff',
-  '\\u2600-\\u27bf\\U0001f000-\\U0001faff',
-].join('')}]`
 
 /** Milliseconds between two attempts to reach the database. */
 const INTERVAL = 250

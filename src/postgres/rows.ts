@@ -2,7 +2,7 @@ import type { NewPlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
 import type { Steps } from '../records/steps.ts'
 import type { Outcome, Row, Run } from './pool/client.ts'
-import { type IndexedWords, indexedWords } from './search-terms.ts'
+import { indexedWords } from './search-terms.ts'
 
 /** Runs the steps of a transaction. */
 export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
@@ -14,13 +14,14 @@ export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
   return step.value
 }
 
-export interface PlantRow extends NewPlant, IndexedWords {
+export interface PlantRow extends NewPlant {
   readonly key: string
+  readonly words: ReadonlySet<string>
 }
 
 export function rowOf({ id, name, tag }: NewPlant): PlantRow {
   const key = sortKey(name)
-  return { id, name, tag, key, ...indexedWords({ name, tag }, key) }
+  return { id, name, tag, key, words: indexedWords({ name, tag }, key) }
 }
 
 /** Encodes plants as one binary array for each column, which costs both sides a fraction of arrays as text. */

@@ -1,19 +1,11 @@
-import { type Plant, textLength } from '../domain/plant.ts'
-import { compareCodePoints, MAX_WORDS_TEXT, plantWords } from '../domain/plant-query.ts'
+import type { Plant } from '../domain/plant.ts'
+import { plantWords } from '../domain/plant-query.ts'
 
 /**
  * Maximum number of code points of a word in the index. PostgreSQL allows 2,046 bytes, but longer words only take
  * space.
  */
 const WORD_LENGTH = 64
-/**
- * Both replace the words of a plant that exceed MAX_WORDS_TEXT: such words are in the table wide_words, as the index of
- * words would take a second for a mebibyte. Earlier versions wrote only the first of them, and no words anywhere, so
- * every search reads those plants. No word contains them.
- */
-const MARKER = '*'
-const WIDE = '**'
-
 /** Truncates a word to the maximum of the index, for plants and for searches. */
 export function indexedWord(word: string): string {
   return word.length <= WORD_LENGTH ? word : Array.from(word).slice(0, WORD_LENGTH).join('')
@@ -45,8 +37,7 @@ export interface QueryOptions {
  * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
  * an empty text for no words.
  */
-export const wordQuery = (words: readonly string[]): string =>
-  words.length === 0 ? '' : `${prefixesQuery(words)} | ${MARKER_QUERY}`
+export const wordQuery = (words: readonly string[]): string => prefixesQuery(words)
 
 /** Returns a tsquery that finds every plant with all of these words in the index as prefixes of its words. */
 export const prefixesQuery = (words: readonly string[], options: QueryOptions = {}): string =>
@@ -78,28 +69,8 @@ export const lexemesOf = (word: string, { first = true }: QueryOptions = {}): st
 const anyOf = (lexemes: readonly string[], suffix = ''): string =>
   lexemes.map((lexeme) => `'${lexeme}'${suffix}`).join(' | ')
 
-/** A tsquery for the plants without any words in the database. Every search has to read them. */
-export const MARKER_QUERY = `('${MARKER}' & !'${WIDE}')`
-
-/** A tsquery for the plants whose words are in wide_words. */
-export const WIDE_QUERY = `'${WIDE}'`
-
-export interface IndexedWords {
-  readonly words: ReadonlySet<string>
-  /** Its rows in wide_words. */
-  readonly blocks: readonly WordBlock[]
-}
-
-/** Some words of a plant: those from `first` on and before `until`, in the order of code points. */
-export interface WordBlock {
-  readonly first: string
-  readonly until: string
-  /** The words, with a blank before each. */
-  readonly words: string
-}
-
-/** @param key the sort key of the plant */
-export function indexedWords(plant: Plant, key: string): IndexedWords {
+/** The words of a plant in the index. @param key the sort key of the plant */
+export function indexedWords(plant: Plant, key: string): ReadonlySet<string> {
   const [first, ...others] = plantWords(plant).map(indexedWord)
   const words = new Set(others)
   if (first !== undefined) words.add(key.startsWith(first) ? FIRST + first : first)
@@ -107,36 +78,5 @@ export function indexedWords(plant: Plant, key: string): IndexedWords {
     const [start] = MIXED_START.exec(word) ?? []
     if (start !== undefined) words.add(MIXED + start)
   }
-  let length = 0
-  for (const word of words) length += word.length
-  if (first === undefined || length <= MAX_WORDS_TEXT) return { words, blocks: [] }
-  return { words: new Set([MARKER, WIDE]), blocks: blocksOf(new Set([first, ...others])) }
+  return words
 }
-
-/** UTF-16 units after which a block ends. */
-const BLOCK_LENGTH = 4096
-/** No word contains it, and each is less. */
-const END = '\u{10ffff}'
-const SURROGATE = /[\ud800-\udfff]/
-
-function blocksOf(words: ReadonlySet<string>): WordBlock[] {
-  const all = [...words]
-  // Without surrogates, the order of JavaScript is that of code points, and takes a fraction of the time.
-  const sorted = all.some((word) => SURROGATE.test(word)) ? all.sort(compareCodePoints) : all.sort()
-  const blocks: { first: string; until: string; words: string }[] = []
-  for (const word of sorted) {
-    const last = blocks.at(-1)
-    if (last !== undefined && last.words.length < BLOCK_LENGTH) last.words += ` ${word}`
-    else {
-      if (last !== undefined) last.until = word
-      blocks.push({ first: word, until: END, words: ` ${word}` })
-    }
-  }
-  return blocks
-}
-
-/** UTF-16 units of lexemes for one unit of text, at most: folding makes 18 of U+FDFA, and MIXED repeats a beginning. */
-const MAX_GROWTH = 2 * 18
-
-/** Whether a plant may have rows in wide_words. */
-export const mayBeWide = (plant: Plant): boolean => textLength(plant) * MAX_GROWTH >= MAX_WORDS_TEXT

@@ -2,7 +2,7 @@ import type { TagCount } from '../domain/store.ts'
 import { sqlState } from './errors.ts'
 import { budgetOf, type Client, type Run, type Statement } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { storable, TAG_KEY } from './read/search-conditions.ts'
+import { storable } from './read/search-conditions.ts'
 
 /** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
 const TEXT_BATCH = 2 ** 20
@@ -147,7 +147,7 @@ const addCounts = (client: Client): Promise<void> =>
 const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
     sums AS (SELECT tag, sum(plants) AS plants FROM taken GROUP BY tag),
     added AS (UPDATE tag_counts SET plants = tag_counts.plants + sums.plants FROM sums
-      WHERE left(tag_counts.tag, 128) = left(sums.tag, 128) AND tag_counts.tag = sums.tag RETURNING sums.tag)
+      WHERE tag_counts.tag = sums.tag RETURNING sums.tag)
   INSERT INTO tag_counts SELECT tag, plants FROM sums
     WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)`
 
@@ -156,17 +156,15 @@ async function tags(run: Run, statement: Statement): Promise<TagCount[]> {
   return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
-/** The index holds the first 128 characters of a tag. The second condition distinguishes longer tags. */
-const isAfter = (after: string | undefined): string =>
-  after === undefined ? 'true' : `${TAG_KEY} >= left($2::text, 128) AND tag > $2`
+const isAfter = (after: string | undefined): string => (after === undefined ? 'true' : 'tag > $2')
 
 const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
-  WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY ${TAG_KEY}, tag ORDER BY ${TAG_KEY}, tag LIMIT $1`
+  WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY tag ORDER BY tag LIMIT $1`
 
 /** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
 const kept = (after: string | undefined): string => `WITH
     changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter(after)} GROUP BY tag),
-    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY ${TAG_KEY}
-      FETCH FIRST ($1::bigint + (SELECT count(*) FROM changed)) ROWS WITH TIES)
+    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY tag
+      LIMIT $1::bigint + (SELECT count(*) FROM changed))
   SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
     GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`

@@ -20,10 +20,8 @@ export class PostgresTokenStore implements TokenStore {
   readonly #finds = new GroupCommit<Buffer, Token | undefined>((hashes) => this.#findAll(hashes), {
     // HTTP bounds the number of requests, and each has at most one look-up.
     maxWaiting: Number.POSITIVE_INFINITY,
-    maxWeight: Number.POSITIVE_INFINITY,
     maxGroup: 1000,
     maxInFlight: 1,
-    weigh: () => 1,
   })
 
   constructor(share: PoolShare) {

@@ -38,8 +38,6 @@ export const LIMITS = {
   /** Streams of changes that are open at once. A hundred programs, of which one may run on ten machines. */
   maxStreams: 100,
   maxStreamsPerToken: 10,
-  /** PATCH requests that run at once. */
-  maxPatches: 16,
   /** Active tokens that clients may create. */
   // A hundred times what a large garden's apps and people need; GET /tokens lists them all in ten pages.
   maxTokens: 10_000,

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Plant, PlantPatch } from '../domain/plant.ts'
+import { MAX_NAME, MAX_TAG, type Plant } from '../domain/plant.ts'
 import type { SqliteFault } from './errors.ts'
 
 // What the engine knows of its search index without opening it: the file, what a write costs it, and its progress.
@@ -29,9 +29,9 @@ export const inodeOf = (path: string): number | undefined => statSync(path, { th
  * for its name, its tag and its rows.
  */
 export const PLANT_WORK = 32
-/** The work of a plant, or of the members of a patch. */
-export const indexWork = ({ name = '', tag }: Plant | PlantPatch): number =>
-  PLANT_WORK + Buffer.byteLength(name) + (tag == null ? 0 : Buffer.byteLength(tag))
+export const indexWork = ({ name, tag }: Plant): number =>
+  PLANT_WORK + Buffer.byteLength(name) + (tag === undefined ? 0 : Buffer.byteLength(tag))
+export const MAX_PLANT_WORK = PLANT_WORK + 4 * (MAX_NAME + MAX_TAG)
 /** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
 export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 

@@ -10,7 +10,7 @@ import {
   SORT_KEY_LENGTH,
 } from '../domain/plant-query.ts'
 import { SQL_WORK, UnreadyIndex } from './indexed.ts'
-import { type PageLimit, plantOf, ResultPage, type StatementCache } from './rows.ts'
+import { plantOf, type StatementCache } from './rows.ts'
 import { STEP, type Task, Turn } from './worker/cooperative.ts'
 
 /** Plants that may match, and undefined where a task can yield. */
@@ -21,11 +21,10 @@ const IDS_PER_STATEMENT = 500
 
 /**
  * Has SQLite exclude plants that can't match, so that most of them never reach JavaScript. It excludes by words only
- * short ASCII texts, which `lower` folds. An ASCII text has as many characters as bytes.
+ * ASCII texts, which `lower` folds. An ASCII text has as many characters as bytes.
  */
 const MAY_MATCH = `(?1 IS NULL OR tag IN (SELECT value FROM json_each(?1)))
-    AND (?2 IS NULL OR octet_length(name) > 1000 OR octet_length(tag) > 1000
-      OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
+    AND (?2 IS NULL OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
       OR instr(lower(name), ?2) > 0 OR instr(lower(tag), ?2) > 0)`
 
 /** The parameters of MAY_MATCH. */
@@ -74,20 +73,16 @@ export function* forEach(plants: Candidates, take: (plant: NewPlant) => boolean)
   const turn = new Turn()
   for (const plant of plants) {
     if (plant !== undefined && take(plant)) return
-    if (plant === undefined || turn.isOverAfter(plant)) yield
+    if (plant === undefined || turn.isOver) yield
   }
 }
 
 /** Returns the first of some plants that are found. */
-export function* firstOf(
-  plants: Candidates,
-  limit: PageLimit,
-  isFound: (plant: NewPlant) => boolean,
-): Task<ResultPage> {
-  const found = new ResultPage(limit)
+export function* firstOf(plants: Candidates, limit: number, isFound: (plant: NewPlant) => boolean): Task<NewPlant[]> {
+  const found: NewPlant[] = []
   yield* forEach(plants, (plant) => {
-    if (isFound(plant)) found.add(plant)
-    return found.isFull
+    if (isFound(plant)) found.push(plant)
+    return found.length >= limit
   })
   return found
 }
@@ -134,7 +129,7 @@ export interface KeyRange {
 
 export interface Search {
   readonly query: PlantQuery
-  readonly limit: PageLimit
+  readonly limit: number
   /** Whether a plant matches the query, and is not to be left out. */
   readonly isFound: (plant: NewPlant) => boolean
   /** A position that all plants must precede. */
@@ -155,7 +150,7 @@ export function* firstByName(
   { query: { order, after }, limit, isFound, end }: Search,
   lists: (range: () => KeyRange) => Iterable<string>,
   name = '',
-): Task<ResultPage> {
+): Task<NewPlant[]> {
   const compare = (a: Position, b: Position) => comparePositions(order, a, b)
   let first: Position[] = []
   let last = end
@@ -168,21 +163,19 @@ export function* firstByName(
       const position = positionOf(order, plant)
       const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
       if (isWanted && isFound(plant)) first.push(position)
-      if (first.length >= limit.plants * 2 + STEP) {
-        first = first.sort(compare).slice(0, limit.plants)
+      if (first.length >= limit * 2 + STEP) {
+        first = first.sort(compare).slice(0, limit)
         last = first.at(-1)
       }
-      if (turn.isOverAfter(plant)) yield
+      if (turn.isOver) yield
     }
     yield
   }
-  const found = new ResultPage(limit)
-  for (const { id } of first.sort(compare)) {
-    if (found.isFull) break
-    const plant = plantAt(statements, id)
-    if (plant !== undefined) found.add(plant)
-  }
-  return found
+  return plantsAt(statements, first.sort(compare).slice(0, limit))
+}
+
+function plantsAt(statements: StatementCache, positions: readonly Position[]): NewPlant[] {
+  return positions.flatMap(({ id }) => plantAt(statements, id) ?? [])
 }
 
 export function plantAt(statements: StatementCache, id: bigint): NewPlant | undefined {

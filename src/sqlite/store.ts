@@ -98,8 +98,8 @@ export class SqliteStore implements Store {
     this.#options = options
     this.#lock = lock
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead((ids, sizes) => this.#opened(this.#reader).plants(ids, sizes), maxDelay)
-    this.#pages = new GroupRead((pages, sizes) => this.#opened(this.#reader).pages(pages, sizes), maxDelay)
+    this.#lookups = new GroupRead((ids) => this.#opened(this.#reader).plants(ids), maxDelay)
+    this.#pages = new GroupRead((pages) => this.#opened(this.#reader).pages(pages), maxDelay)
     this.#writer =
       options.startWriter?.(path, fail) ??
       new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })

@@ -42,10 +42,6 @@ const BUSY_RATE = 1050
 const BUSY = 0.5
 /** Milliseconds between two looks at it. */
 const BUSY_INTERVAL = 100
-/** Bytes of bodies in memory, of all webhooks. */
-const MAX_BODIES = 8 * 2 ** 20
-/** Of them, those that each webhook always finds: more than most plants take. 6.4 MiB remain for the largest plant. */
-const FIRST_BODY = 16 * 2 ** 10
 
 export interface DelivererOptions {
   readonly changes: ChangeLog
@@ -89,7 +85,6 @@ export class Deliverer implements WebhookDelivery {
       tail: new ChangeTail(options.changes, (entries) => entries),
       read: (request, signal) => this.#read(request, signal),
       requests: new Share(MAX_REQUESTS, 1, pause()),
-      bodies: new Share(MAX_BODIES, FIRST_BODY),
       giveUp: options.giveUp,
       outcomes: this.outcomes,
     }

@@ -19,8 +19,6 @@ import type { StoredWebhook, WebhookSave } from '../domain/webhook-store.ts'
 import { type Message, type Outcome, Receiver, type ReceiverParts } from './receiver.ts'
 import type { Share, Taker } from './share.ts'
 
-/** UTF-16 units of names and tags in one page of events. */
-const PAGE_TEXT = 2 ** 19
 /** Events that are delivered, but not stored as such: a crash repeats them, and those under way. */
 const MAX_UNSAVED = 64
 const FIRST_WINDOW = 2
@@ -41,8 +39,6 @@ export interface DeliveryParts extends ReceiverParts {
   readonly read: (request: ChangeRequest, signal: AbortSignal) => Promise<ChangePage>
   /** Requests at once, of all webhooks. */
   readonly requests: Share
-  /** Bytes of bodies that are held, of all webhooks. */
-  readonly bodies: Share
   /** Milliseconds without a delivery, since the first failure. */
   readonly giveUp: number
   readonly outcomes: Record<WebhookOutcome, number>
@@ -53,10 +49,6 @@ interface Held extends Omit<HeldEvent, 'attempts' | 'due'> {
   attempts: number
   due: number
   isUnderWay: boolean
-  /** Bytes of the body; 0 where nobody read it yet. */
-  size: number
-  /** Of them, those that are taken from the share. */
-  taken: number
   /** Undefined while the event is only in the log. */
   message: (Message & Pick<ChangeEntry, 'type'>) | undefined
 }
@@ -134,7 +126,6 @@ export class Delivery implements Taker {
     clearTimeout(timer)
     end()
     this.#receiver.close()
-    for (const event of this.#held) this.#drop(event)
   }
 
   get hasAttempts(): boolean {
@@ -209,14 +200,9 @@ export class Delivery implements Taker {
   #start(event: Held): boolean {
     const { requests } = this.#parts
     if (!requests.take(this, 1)) return false
-    if (event.message === undefined && !this.#take(event)) {
-      requests.give(this, 1)
-      return false
-    }
     event.isUnderWay = true
     const sending = this.#attempt(event)
       .catch((error: unknown) => {
-        this.#drop(event)
         event.due = this.#now + PAUSE_AFTER_FAULT
         this.#failed(error)
       })
@@ -230,31 +216,15 @@ export class Delivery implements Taker {
     return true
   }
 
-  /** Takes the memory for a body. */
-  #take(event: Held): boolean {
-    if (event.taken === event.size) return true
-    if (!this.#parts.bodies.take(this, event.size - event.taken)) return false
-    event.taken = event.size
-    return true
-  }
-
-  /** Gives the memory of a body back. */
-  #drop(event: Held): void {
-    event.message = undefined
-    if (event.taken > 0) this.#parts.bodies.give(this, event.taken)
-    event.taken = 0
-  }
-
   async #attempt(event: Held): Promise<void> {
     const { signal } = this.#ending
     const message = event.message ?? (await this.#readAgain(event))
     if (signal.aborted) return
     if (message === undefined) return this.#remove(event)
-    // The first read after a restart finds the size.
-    if (!this.#take(event)) return
     event.message = message
     const outcome = await this.#receiver.send(message, this.#webhook.keys, signal)
-    this.#drop(event)
+    // An event that waits for a retry takes no memory for its body.
+    event.message = undefined
     // Nobody stores the progress of a webhook that has stopped.
     const next = signal.aborted ? undefined : this.#settle(event, outcome)
     const nextAttempt = next === undefined ? undefined : new Date(Date.now() + next - this.#now).toISOString()
@@ -289,7 +259,6 @@ export class Delivery implements Taker {
   }
 
   #remove(event: Held): void {
-    this.#drop(event)
     this.#held.splice(this.#held.indexOf(event), 1)
   }
 
@@ -313,9 +282,7 @@ export class Delivery implements Taker {
       after = page.next
       if (entry === undefined) continue
       if (plantIn(entry) !== event.plant) return undefined
-      const message = messageOf(entry, body)
-      event.size = Buffer.byteLength(message.body)
-      return message
+      return messageOf(entry, body)
     }
   }
 
@@ -347,7 +314,7 @@ export class Delivery implements Taker {
     const { types, tags } = this.#webhook
     const { tail, read } = this.#parts
     const page = await tail.pageAfter(this.#position, this.#isFollowing, (after) =>
-      read({ after, limit: Math.max(1, this.#room), text: PAGE_TEXT, types, tags }, this.#ending.signal),
+      read({ after, limit: Math.max(1, this.#room), types, tags }, this.#ending.signal),
     )
     if (this.#isEnding) return
     // The page may begin before the position, and have events for other webhooks.
@@ -368,16 +335,21 @@ export class Delivery implements Taker {
     let after = this.#position
     for (const entry of entries) {
       const message = messageOf(entry, this.#webhook.body)
-      const event = { after, plant: plantIn(entry), time: entry.time, attempts: 0, due: 0, ...UNREAD }
-      const held: Held = { ...event, size: Buffer.byteLength(message.body) }
-      if (this.#take(held)) held.message = message
-      this.#held.push(held)
+      this.#held.push({
+        after,
+        plant: plantIn(entry),
+        time: entry.time,
+        attempts: 0,
+        due: 0,
+        isUnderWay: false,
+        message,
+      })
       after = entry.position
     }
   }
 }
 
-const UNREAD = { isUnderWay: false, size: 0, taken: 0, message: undefined } as const
+const UNREAD = { isUnderWay: false, message: undefined } as const
 
 /** The id of the plant that an entry is about. */
 const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)

@@ -40,7 +40,7 @@ test('a store is moved to the workers with its plants and tokens, and distributi
   const opened = await openStore(t, url)
   assert.deepEqual(opened.shardState, { shards: 6, outOfReach: 0 })
   assert.deepEqual(await opened.listTags(undefined, 10), tags)
-  for (const table of ['plants', 'tokens', 'wide_words']) {
+  for (const table of ['plants', 'tokens']) {
     assert.deepEqual(await query(url, `SELECT pg_relation_size('${table}') AS bytes`), [{ bytes: '0' }])
   }
 })

@@ -102,7 +102,6 @@ suite('the configuration', () => {
       maxDryRunsPerToken: 2,
       maxStreams: 100,
       maxStreamsPerToken: 10,
-      maxPatches: 16,
       maxTokens: 10_000,
       maxEndedTokens: 10_000,
       changeQueue: 100,

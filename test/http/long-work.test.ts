@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { LAST_CHUNK, NDJSON, rowsFrom } from '../support/import.ts'
 import {
   boundOf,
+  MUCH,
   openImport,
   unreadExport,
   untilIdle,
@@ -45,7 +46,7 @@ suite('exports', () => {
     await until(async () => (await refused()) >= 248, 'the service does not refuse 248 exports')
     // An export needs two descriptors on SQLite, for file and log, and a session on PostgreSQL.
     assert.ok((await service.under.opened()) <= before + 2 * 3)
-    assert.equal((await service.create({ id: 5000, name: 'x' })).status, 200)
+    assert.equal((await service.create({ id: MUCH, name: 'x' })).status, 200)
     for (const { socket } of connections) socket.destroy()
     await untilIdle(service, 'export')
     await untilMomentEnds(service)
@@ -55,7 +56,7 @@ suite('exports', () => {
     const service = await withMuch(t, { exportTimeout: 300 })
     const connection = unreadExport(service)
     await untilIdle(service, 'export')
-    await service.create({ id: 5000, name: 'later' })
+    await service.create({ id: MUCH, name: 'later' })
     await untilMomentEnds(service)
     connection.socket.resume()
     const received = (await connection.untilClosed()).toString()

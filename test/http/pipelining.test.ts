@@ -22,13 +22,14 @@ const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'T
 suite('the requests of one connection', () => {
   test('are handled one at a time: each begins after the previous answer was passed to the socket', async (t) => {
     const service = await withService(t)
-    const plants = Array.from({ length: 400 }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(50_000), tag: undefined }))
-    await service.store.importPlants(plants, 'add', TESTER)
+    for (let from = 0; from < 16_000; from += 1000) {
+      await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
+    }
     const connection = new RawConnection(service.port)
     connection.socket.pause()
     connection.write(EXPORT.repeat(60))
     // A log that is empty holds no moment.
-    let id = 400
+    let id = 16_000
     const begins = async () =>
       (await service.create({ id: id++, name: 'x' })).status === 200 && service.under.keepsMoment()
     await until(begins, 'no export begins')

@@ -35,7 +35,7 @@ suite('a client below the least speed', () => {
     socket.resume()
     await untilIdle(service, 'export')
     assert.match(service.log, /the client read too little for 1 s; the least speed is 536870912 bytes per second/)
-    await service.create({ id: 5000, name: 'later' })
+    await service.create({ id: 50_000, name: 'later' })
     await untilMomentEnds(service)
     socket.destroy()
   })

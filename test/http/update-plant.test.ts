@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { patch } from '../support/exchanges.ts'
-import { boundOf } from '../support/long-work.ts'
-import { emptyService, errorOf, messageOf, withService } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 const MONSTERA = { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' }
 
@@ -33,21 +31,6 @@ suite('updating a plant', () => {
       }
     })
   }
-
-  test('is queued while many others are in progress, half of them of one token, and then succeeds', async (t) => {
-    const service = await withService(t, { maxPatches: 2 })
-    const other = await service.issueToken(['plants:read', 'plants:write'])
-    await service.create(MONSTERA)
-    const release = await service.under.lock()
-    const patches = Array.from({ length: 5 }, (_, i) => patch(service, 1, `{"tag":"${i}"}`))
-    await until(async () => (await boundOf(service, 'patch-queue')) === 4, 'four changes do not wait')
-    assert.equal(await boundOf(service, 'max-patches'), 1)
-    patches.push(patch(service, 1, '{"tag":"other"}', { authorization: `Bearer ${other.secret}` }))
-    await until(async () => (await boundOf(service, 'max-patches')) === 2, 'the change of another token waits')
-    await release()
-    for (const { status } of await Promise.all(patches)) assert.equal(status, 200)
-    assert.equal(await boundOf(service, 'max-patches'), 0)
-  })
 
   test('ignores unknown members, as a create does', async () => {
     const service = await emptyService()

@@ -1,5 +1,6 @@
 import { TESTER } from './actor.ts'
 import type { Scene } from './clean-up.ts'
+import { fullPlants } from './full-plants.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
 import { boundIn } from './scrape.ts'
@@ -7,13 +8,14 @@ import { SECRET, type Service, withService } from './service.ts'
 import { until } from './until.ts'
 
 /** Plants of a service of withMuch, with the ids from 0 on. */
-export const MUCH = 1500
+export const MUCH = 12_000
 
 /** A service with so many plants that an export exceeds the buffers of its connection. */
 export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
   const service = await withService(scene, flags)
-  const plants = Array.from({ length: MUCH }, (_, i) => ({ id: BigInt(i), name: 'x'.repeat(10_000), tag: undefined }))
-  await service.store.importPlants(plants, 'add', TESTER)
+  for (let from = 0; from < MUCH; from += 1000) {
+    await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
+  }
   return service
 }
 
@@ -43,7 +45,6 @@ const BOUNDS = {
   stream: 'max-streams',
   import: 'max-imports',
   dryRun: 'max-dry-runs',
-  patch: 'max-patches',
   change: 'changes',
 } as const
 

@@ -1,7 +1,6 @@
 import { Client as PgClient } from 'pg'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Run } from '../../src/postgres/pool/client.ts'
-import { sessionOf } from '../../src/postgres/pool/pool-share.ts'
 import { insertColumns, writePlants } from '../../src/postgres/write/write-plants.ts'
 import { TESTER } from './actor.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
@@ -48,6 +47,6 @@ export class OpenTransaction {
 
   async #swap(write: 'insert' | 'update', before: NewPlant | undefined, after: NewPlant): Promise<void> {
     const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id }] }
-    await writePlants(sessionOf(this.#run), write, [swap], insertColumns)
+    await writePlants(this.#run, write, [swap], insertColumns)
   }
 }

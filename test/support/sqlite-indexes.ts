@@ -90,11 +90,6 @@ export function assertIndexMatches(path: string): void {
       sorted([...plants].map(([id, { name }]) => [nameStart(sortKey(name)), id])),
     )
     assert.deepEqual(sorted(rows('SELECT tag, id FROM tags')), sorted(tagged))
-    const wide = rows('SELECT DISTINCT plant FROM wide_words').flat()
-    assert.deepEqual(
-      wide.filter((id) => !plants.has(id as bigint)),
-      [],
-    )
     assert.deepEqual(rows('SELECT tag, plants FROM tag_counts'), rows('SELECT tag, count(*) FROM tags GROUP BY tag'))
     assert.deepEqual(
       rows('SELECT rowid FROM words ORDER BY rowid').flat(),

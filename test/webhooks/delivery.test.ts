@@ -221,22 +221,3 @@ test('20 receivers that hang delay none of 80 others', async (t) => {
   const used = Number(/bound_used\{bound="[^"]*webhook-?requests"\} (\d+)/i.exec(body)?.[1])
   assert.ok(used > 0 && used <= 256, `${used} requests`)
 })
-
-test('bodies of all webhooks take at most 8 MiB, and leave room for the others', async (t) => {
-  const service = await withService(t, LOCAL)
-  const hanging = await startReceiver(t, { respond: () => {} })
-  const live = await startReceiver(t)
-  for (let i = 0; i < 10; i++) await createdWebhook(service, { url: hanging.url, concurrency: 32, tags: ['large'] })
-  await createdWebhook(service, { url: live.url, tags: ['small'] })
-  // With their frame, eight of them have 8 MiB but for a few kilobytes.
-  const large = { name: 'x'.repeat(2 ** 20 - 600), tag: 'large' }
-  for (let id = 1n; id <= 10n; id++) await service.store.importPlants([{ id, ...large }], 'add', CONFIGURED_TOKEN)
-  await until(() => hanging.received.length >= 6, 'nothing is sent')
-  const small = Array.from({ length: 20 }, (_, i) => ({ id: BigInt(100 + i), name: 'x'.repeat(12_000), tag: 'small' }))
-  await service.store.importPlants(small, 'add', CONFIGURED_TOKEN)
-  await untilReceived(live, 20)
-  const { body } = await service.send('GET', '/metrics')
-  const used = Number(/bound_used\{bound="[^"]*webhook-?bodies"\} (\d+)/i.exec(body)?.[1])
-  assert.ok(used > 0 && used <= 8 * 2 ** 20, `${used} bytes`)
-  assert.equal(hanging.received.length, 6, 'the large ones take what is beyond the first bodies')
-})

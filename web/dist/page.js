@@ -8132,8 +8132,6 @@ function AddView({ session: session2 }) {
 
 // src/domain/plant-query.ts
 var HYBRID = "×";
-var PAGE_TEXT = 2 * 2 ** 20;
-var MAX_WORDS_TEXT = 2 ** 16;
 function fold(text) {
   if (isAscii(text)) return text.toLowerCase();
   const cased = withoutMarks2(text).toLowerCase().toUpperCase().toLowerCase();

@@ -19,7 +19,7 @@ interface AdmissionParts {
 }
 
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids; `page` a short page by id. */
-type Work = 'search' | 'page' | 'export' | 'stream' | 'import' | 'dryRun' | 'patch' | 'change'
+type Work = 'search' | 'page' | 'export' | 'stream' | 'import' | 'dryRun' | 'change'
 
 /** Work at once, in all and per token. */
 type Places = readonly [inAll: number, perToken: number]
@@ -42,7 +42,7 @@ export class Admission {
       [waiting, waitingPerToken]: Places = NONE,
       shared?: QueueOptions['shared'],
     ) => new FairQueue({ noun, running, runningPerToken, waiting, waitingPerToken, shared })
-    const { maxPatches, maxWaiting, changeQueue, changeQueuePerToken } = config
+    const { maxWaiting, changeQueue, changeQueuePerToken } = config
     const searches: Places = [config.maxSearches, config.maxSearchesPerToken]
     const long = { noun: 'exports and dry runs', running: new Bound(maxLongWork) }
     this.#queues = {
@@ -53,8 +53,6 @@ export class Admission {
       dryRun: queue('dry runs', [config.maxDryRuns, config.maxDryRunsPerToken], NONE, long),
       import: queue('imports', [config.maxImports, config.maxImportsPerToken]),
       stream: queue('streams', [config.maxStreams, config.maxStreamsPerToken]),
-      // A patch of a few bytes may read and answer a plant of two mebibytes, and wait for the index to take them.
-      patch: queue('patches', [maxPatches, Math.ceil(maxPatches / 2)], [maxWaiting, maxWaiting]),
       // One at a time: each is a commit of its own, so a create waits for at most one of them.
       change: queue('changes of tokens and reservations of ids', [1, 1], [changeQueue, changeQueuePerToken]),
     }
@@ -64,7 +62,7 @@ export class Admission {
   }
 
   get bounds(): Readonly<Partial<Record<BoundName, Bound>>> {
-    const { search, export: exports, stream, import: imports, dryRun, patch, change } = this.#queues
+    const { search, export: exports, stream, import: imports, dryRun, change } = this.#queues
     return {
       maxSearches: search.running,
       searchQueue: search.waiting,
@@ -72,8 +70,6 @@ export class Admission {
       maxStreams: stream.running,
       maxImports: imports.running,
       maxDryRuns: dryRun.running,
-      maxPatches: patch.running,
-      patchQueue: patch.waiting,
       changes: change.running,
       changeQueue: change.waiting,
     }

@@ -12,6 +12,7 @@ import { CompressedFiles, Compressor, compressPieces, withCodedTag, withCoding }
 import { endAfterBody } from './end-after-body.ts'
 import type { AuditLog } from './records.ts'
 import { AuditTrail, RequestLog } from './records.ts'
+import { RowWriter } from './row-writer.ts'
 import type { SlowClients, Transfer } from './slow-clients.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -42,6 +43,7 @@ const TRANSPORT_SECURITY = ['Strict-Transport-Security', `max-age=${180 * 86_400
 export class Responder {
   readonly audit: AuditTrail
   readonly compressor: Compressor
+  readonly rows = new RowWriter()
   readonly #log: Logger
   readonly #requests: RequestLog
   readonly #state: ServiceState

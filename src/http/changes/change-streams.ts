@@ -20,9 +20,6 @@ const LIFETIME = 3_600_000
 /** The first line of each stream: milliseconds after which a client connects again. */
 const RETRY = 'retry: 2000\n'
 
-/** Bytes of events that a stream may hold, unless a single one is larger. A page may have more: U+0001 takes six as JSON. */
-const MAX_UNSENT = 2 ** 18
-
 const DATA = '\ndata: '
 /** An entry as an event (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 const entryEvent = (entry: ChangeEntry): string => `id: ${entry.position}${DATA}${entryJson(entry)}\n\n`
@@ -90,11 +87,7 @@ export class ChangeStreams {
   /** @param closing aborts when the service closes */
   constructor(log: ChangeLog, state: ServiceState, closing: AbortSignal) {
     this.#log = log
-    this.#tail = new ChangeTail(
-      log,
-      (entries) => new SharedEvents(entries),
-      ({ bytes }) => bytes.length <= MAX_UNSENT,
-    )
+    this.#tail = new ChangeTail(log, (entries) => new SharedEvents(entries))
     this.#closing = closing
     closing.addEventListener('abort', () => this.#tail.wake())
     this.#state = state
@@ -164,7 +157,7 @@ export class ChangeStreams {
     read: ReadPage,
     signal: AbortSignal,
   ): Promise<Part | undefined> {
-    const readAlone = (after: string | undefined) => read({ ...TAIL_PAGE, after, tags })
+    const readAlone = (after: string | undefined) => read({ limit: TAIL_PAGE, after, tags })
     const page = await abortable(this.#tail.pageAfter(position, wasEnd, readAlone), signal).catch((error: unknown) => {
       if (!signal.aborted) throw error
     })

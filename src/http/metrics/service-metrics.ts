@@ -95,7 +95,6 @@ function observeWrites(metrics: Metrics, { commits, queues: [creates, changes] }
   metrics.value('plantstore_creates_waiting', () => creates.rows.used + changes.rows.used)
   metrics.bounds({
     maxWaiting: () => fuller(creates.rows, changes.rows),
-    queuedText: () => fuller(creates.weight, changes.weight),
   })
 }
 
@@ -127,8 +126,8 @@ function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
   metrics.series('plantstore_webhook_attempts_total', () =>
     each('outcome', Object.entries(delivery.outcomes), (attempts) => attempts),
   )
-  const { requests, bodies } = delivery.bounds
-  metrics.bounds({ webhookRequests: () => requests, webhookBodies: () => bodies })
+  const { requests } = delivery.bounds
+  metrics.bounds({ webhookRequests: () => requests })
 }
 
 /** Milliseconds between a count of all plants and the next one, at the least: a count reads the whole table. */

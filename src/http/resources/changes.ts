@@ -8,7 +8,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { preferredType } from '../request/head.ts'
 import type { OperationParameters } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
-import { answerPage, linkTo, writePage, writeRows } from './lists.ts'
+import { answerPage, linkTo, writePage } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
 
@@ -33,9 +33,9 @@ export function changeHandlers({
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
     const { after, limit, tag: tags = [] } = query
     const read = async (signal: AbortSignal) => log.read({ after: await startOf(log, after), limit, tags }, signal)
-    return admission.during('search', exchange, read).then(({ entries, next }) => {
-      const { json, last } = writeRows(entries, limit, entryJson)
-      const link = `<${linkTo(PATH, query, { after: last?.position ?? next })}>; rel="next"`
+    return admission.during('search', exchange, read).then(async ({ entries, next }) => {
+      const json = await responder.rows.write(entries, entryJson)
+      const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
       responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
     })
   }
@@ -67,7 +67,14 @@ export function changeHandlers({
     async getHistory(exchange, { id, limit, cursor }) {
       const log = mustHaveLog(store)
       const found = await admission.during('search', exchange, (signal) => log.history(id, cursor, limit + 1, signal))
-      const page = writePage(`/plants/${id}/history`, found, { limit }, entryJson, ({ position }) => position)
+      const page = await writePage(
+        responder,
+        `/plants/${id}/history`,
+        found,
+        { limit },
+        entryJson,
+        ({ position }) => position,
+      )
       answerPage(responder, exchange, page)
     },
   }

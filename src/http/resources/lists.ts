@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
-import { filterOf, isShortPage, PAGE_TEXT, type Position, positionOf } from '../../domain/plant-query.ts'
-import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
+import { filterOf, isShortPage, type Position, positionOf } from '../../domain/plant-query.ts'
+import { lazySignalOf, type TagCount } from '../../domain/store.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
@@ -12,7 +12,9 @@ type ListParameters = OperationParameters['listPlants']
 
 export function plantListHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listPlants'> {
   const write = (found: readonly NewPlant[], query: ListParameters) =>
-    writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
+    writePage(responder, '/plants', found, query, newPlantJson, (last) =>
+      writePosition(query, positionOf(query.sort, last)),
+    )
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
   const written = new WeakMap<readonly NewPlant[], ReturnType<typeof write>>()
   const writeOnce: typeof write = (found, query) => {
@@ -28,17 +30,13 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
       const { limit, sort: order, cursor } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       const filter = filterOf(query.tag, query.q)
-      if (filter === undefined) return answerPage(responder, exchange, write([], query))
+      if (filter === undefined) return write([], query).then((page) => answerPage(responder, exchange, page))
       const wanted = { ...filter, order, after }
-      const isShort = isShortPage(wanted, limit + 1)
-      // Where reads share a few connections, a client with many short pages would hold up the searches of others.
-      const found =
-        isShort && store.pool === undefined
-          ? store.listPlants(wanted, limit + 1, exchange)
-          : admission.during(isShort ? 'page' : 'search', exchange, (signal) =>
-              store.listPlants(wanted, limit + 1, lazySignalOf(signal)),
-            )
-      return found.then((plants) => answerPage(responder, exchange, writeOnce(plants, query)))
+      const work = isShortPage(wanted, limit + 1) ? 'page' : 'search'
+      const found = admission.during(work, exchange, (signal) =>
+        store.listPlants(wanted, limit + 1, lazySignalOf(signal)),
+      )
+      return found.then(async (plants) => answerPage(responder, exchange, await writeOnce(plants, query)))
     },
   }
 }
@@ -61,90 +59,23 @@ function readPosition(query: ListParameters, cursor: string): Position {
   return { id: bytes.readBigInt64BE(), key: bytes.toString('utf8', 8) }
 }
 
-/**
- * A position in the list of tags: after this text, and after `skip` further tags. A tag may be longer than a cursor, so
- * the position after a long tag has only the beginning of the tag, and the number of tags with that beginning.
- */
-interface TagPosition {
-  readonly after: string | undefined
-  readonly skip: number
-}
-
+/** The name of the list of tags. */
 const LIST = '["tags"]'
-const START: TagPosition = { after: undefined, skip: 0 }
-/** Characters (code points) of a tag that a cursor holds. */
-const MAX_LENGTH = 200
 
 export function tagHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listTags'> {
   return {
     async listTags(exchange, { limit, cursor }) {
-      const position = cursor === undefined ? START : readTagPosition(cursor)
-      const found = await admission.during('search', exchange, (signal) =>
-        tagsAfter(store, position, limit + 1, signal),
-      )
-      const page = writePage('/tags', found, { limit }, tagJson, (last, rows) =>
-        writeTagPosition(positionAfter(rows, last, position)),
+      const after = cursor === undefined ? undefined : readCursor(LIST, cursor, 0).toString()
+      const found = await admission.during('search', exchange, (signal) => store.listTags(after, limit + 1, signal))
+      const page = await writePage(responder, '/tags', found, { limit }, tagJson, ({ tag }) =>
+        writeCursor(LIST, Buffer.from(tag)),
       )
       answerPage(responder, exchange, page)
     },
   }
 }
 
-/**
- * Reads at most `max` tags. Stops early once their texts add up to PAGE_TEXT; one extra tag shows that there is
- * another page. Reads in parts, because a tag may be as long as a body: the average length of a part gives the size of
- * the next one.
- */
-async function tagsAfter(
-  store: Store,
-  { after, skip }: TagPosition,
-  max: number,
-  signal: AbortSignal,
-): Promise<TagCount[]> {
-  const found: TagCount[] = []
-  let last = after
-  let skipped = 0
-  let text = 0
-  for (let size = Math.min(FIRST_PART, skip + max); ; ) {
-    const part = await store.listTags(last, size, signal)
-    const more = part.slice(Math.max(0, skip - skipped))
-    skipped += part.length - more.length
-    for (const one of more) {
-      found.push(one)
-      if (found.length === max || text >= PAGE_TEXT) return found
-      text += one.tag.length
-    }
-    if (part.length < size) return found
-    last = part.at(-1)?.tag
-    const average = part.reduce((sum, { tag }) => sum + tag.length, 0) / part.length
-    size = Math.max(1, Math.min(skip - skipped + max - found.length, Math.floor(PAGE_TEXT / (average + 1))))
-  }
-}
-
-/** Tags. */
-const FIRST_PART = 16
-
 const tagJson = ({ tag, plants }: TagCount): string => JSON.stringify({ tag, plants })
-
-/** @param rows of the page that begins at `from` and ends with `last` */
-function positionAfter(rows: readonly TagCount[], { tag: last }: TagCount, from: TagPosition): TagPosition {
-  const beginning = last.length <= MAX_LENGTH ? last : Array.from(last).slice(0, MAX_LENGTH).join('')
-  if (beginning === last) return { after: last, skip: 0 }
-  const alike = rows.filter(({ tag }) => tag.length > beginning.length && tag.startsWith(beginning)).length
-  return { after: beginning, skip: alike + (from.after === beginning ? from.skip : 0) }
-}
-
-function writeTagPosition({ after = '', skip }: TagPosition): string {
-  const bytes = Buffer.alloc(4 + Buffer.byteLength(after))
-  bytes.writeUInt32BE(skip)
-  bytes.write(after, 4)
-  return writeCursor(LIST, bytes)
-}
-
-function readTagPosition(cursor: string): TagPosition {
-  const bytes = readCursor(LIST, cursor, 4)
-  return { skip: bytes.readUInt32BE(), after: bytes.toString('utf8', 4) }
-}
 
 interface WrittenPage {
   /** The JSON text of its rows, in an array. */
@@ -174,40 +105,23 @@ export function linkTo(
 }
 
 /**
- * Writes a page of the rows that a store found for one more than the limit. A page may have fewer rows than the limit,
- * because it also ends once its JSON is longer than PAGE_TEXT.
+ * Writes a page of the rows that a store found for one more than the limit.
  *
  * @param path the path of the list
- * @param cursorAfter returns the cursor of the page after these rows
+ * @param cursorAfter returns the cursor of the page after this row
  */
-export function writePage<Row>(
+export async function writePage<Row>(
+  { rows }: Responder,
   path: string,
   found: readonly Row[],
   query: Query,
   toJson: (row: Row) => string,
-  cursorAfter: (last: Row, rows: readonly Row[]) => string,
-): WrittenPage {
-  const { json, rows, last } = writeRows(found, query.limit, toJson)
-  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last, rows) })}>; rel="next"`
-  return { json, link }
-}
-
-/** Writes rows up to the limit, or until their JSON is longer than PAGE_TEXT. `last` is the last of them if more follow. */
-export function writeRows<Row>(
-  found: readonly Row[],
-  limit: number,
-  toJson: (row: Row) => string,
-): { readonly json: string; readonly rows: readonly Row[]; readonly last: Row | undefined } {
-  const texts: string[] = []
-  let length = 0
-  for (const row of found) {
-    if (texts.length === limit || length > PAGE_TEXT) break
-    const text = toJson(row)
-    texts.push(text)
-    length += text.length
-  }
-  const rows = found.slice(0, texts.length)
-  return { json: `[${texts.join(',')}]`, rows, last: rows.length < found.length ? rows.at(-1) : undefined }
+  cursorAfter: (last: Row) => string,
+): Promise<WrittenPage> {
+  const { limit } = query
+  const last = found.length > limit ? found[limit - 1] : undefined
+  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last) })}>; rel="next"`
+  return { json: await rows.write(found.slice(0, limit), toJson), link }
 }
 
 export function answerPage(responder: Responder, exchange: Exchange, { json, link }: WrittenPage): void {

@@ -20,7 +20,7 @@ import type { HandlerParts, Handlers } from '../router.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
-export function plantHandlers({ store, responder, admission }: HandlerParts): PlantHandlers {
+export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers {
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
     if (at !== undefined && !isAt(at, plant)) {
@@ -43,16 +43,13 @@ export function plantHandlers({ store, responder, admission }: HandlerParts): Pl
     const id = String(idOf(change))
     const recorded: Change = { plant: id }
     exchange.change = recorded
-    const make = async () => {
-      if (change.kind === 'update') responder.mustHaveRoom()
-      const outcome = await store.changePlant(change, exchange.actor)
+    return store.changePlant(change, exchange.actor).then((outcome) => {
       recorded.outcome = outcome.result
       if (outcome.result === 'deleted') return responder.reply(exchange, 204, [])
       const path = pathOf(id)
       const [status, location] = outcome.result === 'created' ? [201, ['Location', path]] : [200, []]
       responder.reply(exchange, status, [...headersOf(outcome.plant, path), ...location], newPlantJson(outcome.plant))
-    }
-    return change.kind === 'update' ? admission.during('patch', exchange, make) : make()
+    })
   }
 
   return {

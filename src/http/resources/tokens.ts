@@ -93,7 +93,7 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
       const after = cursor === undefined ? undefined : readPosition(cursor)
       const read = () => tokens.listTokens({ after, limit: limit + 1 })
       const found = await admission.during('search', exchange, read)
-      answerPage(responder, exchange, writePage('/tokens', found, { limit }, tokenJson, writePosition))
+      answerPage(responder, exchange, await writePage(responder, '/tokens', found, { limit }, tokenJson, writePosition))
     },
 
     getOwnToken(exchange) {

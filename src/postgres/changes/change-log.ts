@@ -4,10 +4,8 @@ import {
   type ChangeLogUse,
   type ChangePage,
   type ChangeRequest,
-  changeText,
   isSelected,
 } from '../../domain/changes.ts'
-import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
@@ -87,23 +85,21 @@ export class PostgresChangeLog implements ChangeLog {
 
 /** Reads through the ticks, and makes one at their end. */
 async function readPage(run: Run, request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
-  const { limit, text: maxText = PAGE_TEXT, tags } = request
+  const { limit, tags } = request
   const until = performance.now() + READ_TIME
   const filter = tags.length === 0 ? null : textArray(tags)
   const entries: ChangeEntry[] = []
   let { after } = request
-  let text = 0
   let isFresh = false
   for (let maxRows = FIRST_ROWS; ; maxRows = Math.min(MAX_ROWS, 4 * maxRows)) {
     const changes = filter === null ? limit - entries.length : FILTERED
-    const enough = { rows: maxRows, changes, text: maxText - text }
+    const enough = { rows: maxRows, changes }
     const { head, rows, isAll } = await rowsAfter(run, after, enough, filter)
     for (const row of rows) {
       for (const entry of row.entries) {
         if (!isSelected(request, entry)) continue
         entries.push(entry)
-        text += changeText(entry)
-        if (entries.length === limit || text >= maxText) return { entries, next: entry.position, isEnd: false }
+        if (entries.length === limit) return { entries, next: entry.position, isEnd: false }
       }
     }
     const last = rows.at(-1)

@@ -1,4 +1,3 @@
-import { changeText } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { Outcome } from '../pool/client.ts'
 import { bigintArray, textArray, textsOf } from '../rows.ts'
@@ -20,32 +19,21 @@ export interface Swap {
   readonly changes: readonly LoggedChange[]
 }
 
-/**
- * Maximum number of UTF-16 units, and of changes, in one row of the log, unless those of a single plant are more. A reader
- * reads whole rows.
- */
-export const MAX_ROW_TEXT = 2 ** 18
-const MAX_ROW_CHANGES = 1000
-
-export const loggedText = ({ before, after }: LoggedChange): number => changeText({ before, plant: after })
+/** Changes in one row of the log, unless those of a single plant are more. A reader reads whole rows. */
+export const MAX_ROW_CHANGES = 1000
 
 /** Divides swaps so that each part makes one row of the log. Without a log, all are one part. */
 export function* logParts(swaps: readonly Swap[]): Iterable<readonly Swap[]> {
   let part: Swap[] = []
   let count = 0
-  let text = 0
   for (const swap of swaps) {
-    const { changes } = swap
-    const more = changes.reduce((sum, change) => sum + loggedText(change), 0)
-    if (part.length > 0 && (text + more > MAX_ROW_TEXT || count + changes.length > MAX_ROW_CHANGES)) {
+    if (part.length > 0 && count + swap.changes.length > MAX_ROW_CHANGES) {
       yield part
       part = []
       count = 0
-      text = 0
     }
     part.push(swap)
-    count += changes.length
-    text += more
+    count += swap.changes.length
   }
   if (part.length > 0) yield part
 }

@@ -1,15 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type ChangeEntry,
-  changeText,
-  otherHistory,
-  positionGone,
-  readPosition,
-  writePosition,
-} from '../../domain/changes.ts'
+import { type ChangeEntry, otherHistory, positionGone, readPosition, writePosition } from '../../domain/changes.ts'
 import { outOfReach } from '../../domain/errors.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
@@ -134,7 +126,7 @@ interface LogRow extends Tick {
 }
 
 /**
- * Returns rows of the log from a position on, in order, until they have enough rows, changes or text.
+ * Returns rows of the log from a position on, in order, until they have enough rows or changes.
  *
  * @param tags an array of tags, one of which a row must have to come with its entries; null for any row
  * @returns `isAll` when there are no more rows up to the tick of the head
@@ -143,12 +135,12 @@ interface LogRow extends Tick {
 export async function rowsAfter(
   run: Run,
   after: string | undefined,
-  enough: { readonly rows: number; readonly changes: number; readonly text: number },
+  enough: { readonly rows: number; readonly changes: number },
   tags: Buffer | null,
 ): Promise<{ head: Head; rows: LogRow[]; isAll: boolean }> {
   const given = after === undefined ? undefined : placeOf(after)
   const { number, element } = given?.place ?? endOf({ tick: 0n, mark: 0n })
-  const values = [tickIn(given), String(number), element + 1, enough.rows, enough.changes, enough.text, tags]
+  const values = [tickIn(given), String(number), element + 1, enough.rows, enough.changes, tags]
   const found = (await run({ name: 'changes-after', text: ROWS, values })).rows
   const head = headIn(found[0], given)
   const { place, oldest } = head
@@ -193,21 +185,20 @@ const ROWS = `WITH head AS MATERIALIZED (${HEAD}),
       CROSS JOIN LATERAL (SELECT * FROM change_ticks WHERE tick BETWEEN coalesce($1::bigint, base) AND up_to
         ORDER BY tick OFFSET 0) AS tick
       CROSS JOIN LATERAL (SELECT snapshot FROM change_ticks WHERE tick = tick.tick - 1 OFFSET 0) AS earlier
-      CROSS JOIN LATERAL (SELECT number, xid, cardinality(ids) AS changes, size
+      CROSS JOIN LATERAL (SELECT number, xid, cardinality(ids) AS changes
         FROM changes_between(earlier.snapshot, tick.snapshot)
         WHERE tick.tick > coalesce($1::bigint, base) OR number > $2::bigint OR number = $2 AND cardinality(ids) > $3
         ORDER BY number LIMIT $4) AS row
       LIMIT $4),
-    measured AS (SELECT *, count(*) OVER () AS total, sum(changes) OVER before AS changes_before,
-        sum(size) OVER before AS size_before FROM found
+    measured AS (SELECT *, count(*) OVER () AS total, sum(changes) OVER before AS changes_before FROM found
       WINDOW before AS (ORDER BY tick, number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
   SELECT head.*, total, taken.tick, taken.mark, taken.number, changes, round(extract(epoch FROM at) * 1000), entries.*
   FROM head
   LEFT JOIN (SELECT * FROM measured JOIN changes AS log USING (number, xid)
-    WHERE coalesce(changes_before, 0) < $5 AND coalesce(size_before, 0) < $6) AS taken ON true
+    WHERE coalesce(changes_before, 0) < $5) AS taken ON true
   LEFT JOIN LATERAL (SELECT array_to_json(ids::text[]), array_to_json(names), array_to_json(tags),
       array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens)
-    WHERE $7::text[] IS NULL OR tags && $7::text[] OR tags_before && $7::text[]) AS entries ON true
+    WHERE $6::text[] IS NULL OR tags && $6::text[] OR tags_before && $6::text[]) AS entries ON true
   ORDER BY taken.tick, taken.number`
 
 const plantOf = (id: bigint, name: string | null | undefined, tag: string | null | undefined): NewPlant | undefined =>
@@ -231,8 +222,8 @@ const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
 ]
 const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
 
-/** Rows in the first statement; the others have as many as their text allows. */
-const FIRST_ROWS = 4
+/** Rows in one statement. */
+const HISTORY_ROWS = 100
 
 /**
  * Returns the entries of one plant, newest first.
@@ -251,9 +242,8 @@ export async function plantHistory(
   const values = [String(id), String(before?.number ?? MAX_NUMBER), limit + 1]
   const { rows: keys } = await run({ name: 'history', text: HISTORY, values })
   const entries: ChangeEntry[] = []
-  let text = 0
-  for (let at = 0, size = FIRST_ROWS; at < keys.length; ) {
-    const some = [...keysOf(keys.slice(at, at + size)), String(id)]
+  for (let at = 0; at < keys.length; ) {
+    const some = [...keysOf(keys.slice(at, at + HISTORY_ROWS)), String(id)]
     const { rows } = await run({ name: 'history-entries', text: HISTORY_ENTRIES, values: some })
     if (rows.some(([tick]) => tick === null)) {
       await makeTick(run, signal)
@@ -265,12 +255,9 @@ export async function plantHistory(
       const [, , , , time, name, tag, nameBefore, tagBefore, token] = row
       const [plant, plantBefore] = [plantOf(id, name, tag), plantOf(id, nameBefore, tagBefore)]
       entries.push(entryOf(positionOf(history, place), Number(time), plant, plantBefore, token ?? ''))
-      // The one entry that is too much shows that there is another page.
-      if (entries.length === limit || text >= PAGE_TEXT) return entries
-      text += changeText({ plant, before: plantBefore })
+      if (entries.length === limit) return entries
     }
-    at += size
-    size = Math.max(1, Math.min(keys.length, Math.floor((at * PAGE_TEXT) / (text + 1))))
+    at += HISTORY_ROWS
   }
   return entries
 }

@@ -9,15 +9,6 @@ export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** Milliseconds that a cancelled statement may take to end. After that, the pool ends its connection. */
 const CANCEL_TIMEOUT = 900
 
-export interface Session {
-  readonly run: Run
-  /** Runs the statements of `work` in one transaction, and again after a conflict. A throw rolls it back. */
-  atomically<T>(work: (run: Run) => Promise<T>): Promise<T>
-}
-
-/** The session of a transaction that is under way. */
-export const sessionOf = (run: Run): Session => ({ run, atomically: (work) => work(run) })
-
 export interface ShareOptions {
   /** Clients that this work leaves to others when the server refuses more connections. */
   readonly reserved?: number
@@ -63,10 +54,6 @@ export class PoolShare {
 
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)
-  }
-
-  session(budget: Budget): Session {
-    return { run: this.within(budget), atomically: (work) => this.transaction('BEGIN', work, budget) }
   }
 
   /** Runs statements in one transaction; a throw rolls it back. Resolves after the commit. */

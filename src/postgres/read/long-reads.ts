@@ -1,16 +1,14 @@
-import { type NewPlant, textLength } from '../../domain/plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-query.ts'
 import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { ordering, storableTags, tagIsOneOf, withWide } from './search-conditions.ts'
+import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
-/** Plants in the largest and in the first chunk. Later chunks have about CHUNK_TEXT UTF-16 units. */
+/** Plants of one chunk. */
 const CHUNK = 1000
-const FIRST_CHUNK = 100
-const CHUNK_TEXT = 4 * 2 ** 20
 
 /** Takes note of a snapshot. Returns false if it is too late, so that a new snapshot must be taken. */
 export type OnSnapshot = (snapshot: string) => Promise<boolean>
@@ -37,15 +35,12 @@ export async function* exported(
   }
 }
 
-/** Yields the plants of a cursor, in chunks of about CHUNK_TEXT UTF-16 units. */
-export async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewPlant[], void, void> {
-  for (let size = FIRST_CHUNK; ; ) {
-    const { rows } = await run({ text: `FETCH ${size} FROM ${cursor}` })
+/** Yields the plants of a cursor, in chunks. */
+async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewPlant[], void, void> {
+  for (;;) {
+    const { rows } = await run({ text: `FETCH ${CHUNK} FROM ${cursor}` })
     if (rows.length === 0) return
-    const plants = rows.map(plantOf)
-    yield plants
-    const text = plants.reduce((sum, plant) => sum + textLength(plant), 0)
-    size = Math.max(1, Math.min(CHUNK, Math.floor((CHUNK_TEXT * plants.length) / (text + 1))))
+    yield rows.map(plantOf)
   }
 }
 
@@ -54,14 +49,10 @@ function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { tex
   const conditions: string[] = []
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
-  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
+  if (tags.length > 0) conditions.push(tagIsOneOf(storableTags(tags), parameter))
   if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const plants = `SELECT id, name, tag, sort_key FROM plants ${where}`
-  const tables: string[] = []
-  const all = withWide({ tags, words }, parameter, tables, plants)
-  const text = `SELECT id, name, tag FROM (${all}) AS found ORDER BY ${ordering(order)}`
-  return { text: tables.length === 0 ? text : `WITH ${tables.join(', ')} ${text}`, values }
+  return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }
 }
 
 /** Counts the plants, on a dedicated client. Leaves the transaction open; the end of the client ends it. */

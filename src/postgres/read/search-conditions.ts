@@ -12,19 +12,15 @@ import {
   indexedWord,
   lexemesOf,
   longerQuery,
-  MARKER_QUERY,
   otherNamesQuery,
   prefixesQuery,
   prefixQuery,
   type QueryOptions,
-  WIDE_QUERY,
   wholeQuery,
   wordQuery,
 } from '../search-terms.ts'
 import type { SearchStatistics } from './search-statistics.ts'
 
-/** Words of a query that wide plants are looked up by. Longer words are rarer. */
-const MAX_WIDE_WORDS = 4
 /** The number of plants with longer words from which a search looks up the prefix: it has to read them. */
 const MAX_LONGER_PLANTS = 500
 /** Maximum number of longer words. PostgreSQL compares each entry with those of all words. */
@@ -33,9 +29,6 @@ const MAX_LONGER = 8
 /** Adds a value to the parameters of a statement. Returns its name, such as `$3`. */
 export type Parameter = (value: unknown) => string
 
-/** The part of a tag that the index holds (sql/postgres/000001.sql). */
-export const TAG_KEY = 'left(tag, 128)'
-const tagKey = (tag: string): string => (tag.length <= 128 ? tag : Array.from(tag).slice(0, 128).join(''))
 /** The tags that a plant can have: PostgreSQL refuses U+0000. */
 export const storableTags = (tags: readonly string[]): string[] =>
   [...new Set(tags)].filter((tag) => !tag.includes('\0'))
@@ -49,16 +42,10 @@ export const ordering = (order: PlantOrder, table = ''): string =>
 
 const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
 
-/** Conditions for a tag. The index holds the first 128 characters, and the second condition compares the whole tag. */
-const tagIs = (tag: string, parameter: Parameter): string[] => [
-  `${TAG_KEY} = ${parameter(tagKey(tag))}`,
-  `tag = ${parameter(tag)}`,
-]
+const tagIs = (tag: string, parameter: Parameter): string => `tag = ${parameter(tag)}`
 
-export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string[] => [
-  `${TAG_KEY} = ANY (${parameter(tags.map(tagKey))}::text[])`,
-  `tag = ANY (${parameter(tags)}::text[])`,
-]
+export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string =>
+  `tag = ANY (${parameter(tags)}::text[])`
 
 export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
   const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
@@ -88,7 +75,7 @@ export function hasWords(
   if (others.length > 0) queries.push(parameter(prefixesQuery(others, options)))
   if (starts.length > 0) queries.push(parameter(otherNamesQuery(starts)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
-  return `words @@ ((${all}) || ${parameter(MARKER_QUERY)}::tsquery)`
+  return `words @@ (${all})`
 }
 
 /** Selects a tsquery for the words with a prefix: by each word if they are few, and else by the prefix. */
@@ -103,36 +90,6 @@ function wholeOrPrefix(word: string, parameter: Parameter, options: QueryOptions
         coalesce(string_agg(DISTINCT ' | ''' || lexeme || '''', ''), '') AS more
       FROM (SELECT id, words FROM plants WHERE words @@ ${longer}::tsquery LIMIT ${bound}) AS longer
         LEFT JOIN LATERAL unnest(words) ON ${starts.join(' OR ')}) AS found`
-}
-
-/**
- * Adds the plants of a query whose words are in wide_words, and perhaps other such plants, to a SELECT of its others.
- *
- * @param tables the statement's common table expressions, to which it adds its own
- * @param condition which of these plants to add, as a WHERE clause
- */
-export function withWide(
-  { tags, words, order, after }: Pick<PlantQuery, 'tags' | 'words'> & Partial<PlantQuery>,
-  parameter: Parameter,
-  tables: string[],
-  others: string,
-  condition = '',
-): string {
-  if (words.length === 0) return others
-  const asked = words.toSorted((a, b) => b.length - a.length).slice(0, MAX_WIDE_WORDS)
-  for (const [i, word] of asked.entries()) {
-    const { start, end } = rangeOf(word)
-    const until = parameter(end)
-    // A word with this beginning is in the block of the last word before `end`, or nowhere.
-    tables.push(`w${i} AS MATERIALIZED (SELECT plant FROM wide_words
-      WHERE first < ${until} AND until >= ${until} AND strpos(words, ${parameter(` ${start}`)}) > 0)`)
-  }
-  const ids = asked.map((_, i) => `SELECT plant FROM w${i}`).join(' INTERSECT ')
-  const conditions = [`id IN (${ids})`, `words @@ ${parameter(WIDE_QUERY)}::tsquery`]
-  if (tags.length > 0) conditions.push(...tagIsOneOf(storableTags(tags), parameter))
-  if (order !== undefined && after !== undefined) conditions.push(isAfter(order, after, parameter))
-  tables.push(`wide AS MATERIALIZED (SELECT id, name, tag, sort_key FROM plants ${where(conditions)})`)
-  return `${others} UNION ALL SELECT id, name, tag, sort_key FROM wide${condition}`
 }
 
 /** A condition for a sort key, as a range of the index of names. */
@@ -189,7 +146,7 @@ export class Sources {
     const { words } = this.query
     const conditions = this.#path(parameter)
     const hits = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
-    if (this.#tags.length > 1) hits.push(`tag = ANY (${parameter(this.#tags)}::text[])`)
+    if (this.#tags.length > 1) hits.push(tagIsOneOf(this.#tags, parameter))
     return `${select(conditions, hits)} ORDER BY ${ordering(this.query.order)}`
   }
 
@@ -207,7 +164,7 @@ export class Sources {
     const { words } = this.query
     const word = this.#firstWord
     const hits = this.#position(parameter)
-    if (words.length === 0) return select(tagIsOneOf(this.#tags, parameter), hits)
+    if (words.length === 0) return select([tagIsOneOf(this.#tags, parameter)], hits)
     const matching = (starts: readonly string[]) =>
       hasWords(words, this.#frequent, parameter, { first: word === undefined }, starts)
     // PostgreSQL unites the entries of both before it reads plants.
@@ -217,7 +174,7 @@ export class Sources {
         : `(${matching(within.starts)} OR ${matching([])} AND ${isIn(within.range, parameter)})`,
     ]
     // PostgreSQL intersects both indexes before it reads plants.
-    if (this.#tags.length > 0) conditions.push(...tagIsOneOf(this.#tags, parameter))
+    if (this.#tags.length > 0) conditions.push(tagIsOneOf(this.#tags, parameter))
     if (word !== undefined) hits.push(`NOT ${isIn(rangeOf(word), parameter)}`)
     return select(conditions, hits)
   }
@@ -257,7 +214,7 @@ export class Sources {
 
   #path(parameter: Parameter): string[] {
     const [tag] = this.#tags
-    const isTag = tag === undefined || this.#tags.length > 1 ? [] : tagIs(tag, parameter)
+    const isTag = tag === undefined || this.#tags.length > 1 ? [] : [tagIs(tag, parameter)]
     return [...isTag, ...this.#position(parameter)]
   }
 

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { NewPlant } from '../../domain/plant.ts'
-import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
+import type { PlantQuery } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
-import { ordering, type Sources, type Within, withWide } from './search-conditions.ts'
-
-/**
- * Bytes of text after which a page ends, with one extra plant. `octet_length` needs no read of the text. One UTF-16
- * unit takes at most three bytes of UTF-8, so such a page has at least PAGE_TEXT units.
- */
-export const PAGE_BYTES = 3 * PAGE_TEXT
+import { ordering, type Sources, type Within } from './search-conditions.ts'
 
 /** The result of one step of a search. Its only statement has one snapshot. */
 interface StepResult {
@@ -32,7 +26,7 @@ export async function walk(
   const full = parameter(page)
   const hit = `SELECT * FROM (${walked} LIMIT ${end}) AS walked WHERE hit ORDER BY ${ordering(order)} LIMIT ${full}`
   const tables = [`s0 AS MATERIALIZED (${hit})`]
-  const hits = withWide(sources.query, parameter, tables, 'SELECT id, name, tag, sort_key FROM s0')
+  const hits = 'SELECT id, name, tag, sort_key FROM s0'
   // Counts the plants after the bound only where the page is not full: to count all takes more than twice as long.
   const counts = `SELECT hits, CASE WHEN hits < ${full}
       THEN (SELECT count(*) FROM (${path} OFFSET ${end} LIMIT 1) AS further) END AS further
@@ -72,9 +66,6 @@ export async function set(
     tables.push(`s1 AS MATERIALIZED (${range} LIMIT ${parameter(page)})`)
     hits += ' UNION ALL SELECT id, name, tag, sort_key FROM s1'
   }
-  // The range may have found a wide plant too.
-  const condition = range === undefined ? '' : ' WHERE id NOT IN (SELECT id FROM s1)'
-  hits = withWide(sources.query, parameter, tables, hits, condition)
   const starts = "SELECT string_agg(start, '') FROM (SELECT DISTINCT left(sort_key, 1) AS start FROM s0) AS starts"
   const counts = `SELECT count, CASE WHEN count >= ${end} THEN (${starts}) END FROM (SELECT count(*) FROM s0) AS c`
   const { rows, counted } = await ask(run, sources.query, tables, hits, counts, values, page)
@@ -92,11 +83,8 @@ async function ask(
   page: number,
 ): Promise<{ rows: readonly NewPlant[]; counted: Row }> {
   const text = `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (${counts}) AS c
-    LEFT JOIN (SELECT id, name, tag, sort_key FROM (
-        SELECT *, sum(octet_length(name) + coalesce(octet_length(tag), 0))
-          OVER (ORDER BY ${ordering(order)} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes_before
-        FROM (SELECT * FROM (${hits}) AS hits ORDER BY ${ordering(order)} LIMIT $${values.length + 1}) AS page) AS measured
-      WHERE bytes_before IS NULL OR bytes_before < ${PAGE_BYTES}) AS p ON true ORDER BY ${ordering(order, 'p.')}`
+    LEFT JOIN (SELECT * FROM (${hits}) AS hits ORDER BY ${ordering(order)} LIMIT $${values.length + 1}) AS p
+      ON true ORDER BY ${ordering(order, 'p.')}`
   // The server keeps the plan of a statement with a name. Searches have some dozens of texts.
   const name = createHash('sha1').update(text).digest('hex')
   const { rows } = await run({ name, text, values: [...values, page] })

@@ -3,7 +3,7 @@ import { comparePositions, isByName, matches, type PlantQuery, positionOf } from
 import type { Budget, Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { Sources } from './search-conditions.ts'
-import { PAGE_BYTES, set, walk } from './search-statement.ts'
+import { set, walk } from './search-statement.ts'
 import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
 /** See Store.listPlants. */
@@ -17,7 +17,7 @@ export async function listPlants(
   const find = async (run: Run) => search(run, query, limit, await kept.current(run))
   const rows = await share.with(find, budget)
   const found = rows.filter((plant) => matches(query, plant))
-  if (found.length === rows.length || !isFull(rows, limit)) return found
+  if (found.length === rows.length || rows.length < limit) return found
   // The index added plants that do not match. Reads the page again, with plants in their place, from one snapshot.
   const refill = async (run: Run) => fill(run, query, limit, await kept.current(run))
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', refill, budget)
@@ -33,17 +33,9 @@ async function fill(run: Run, query: PlantQuery, limit: number, statistics: Sear
     const page = await search(run, { ...query, after }, size, statistics)
     found.push(...page.filter((plant) => matches(query, plant)))
     const last = page.at(-1)
-    if (last === undefined || isFull(found, limit) || !isFull(page, size)) return found.slice(0, limit)
+    if (last === undefined || found.length >= limit || page.length < size) return found.slice(0, limit)
     after = positionOf(query.order, last)
   }
-}
-
-/** Whether these plants fill a page, after which more may follow. */
-function isFull(plants: readonly NewPlant[], limit: number): boolean {
-  if (plants.length >= limit) return true
-  let bytes = 0
-  for (const { name, tag } of plants.slice(0, -1)) bytes += Buffer.byteLength(name) + Buffer.byteLength(tag ?? '')
-  return bytes >= PAGE_BYTES
 }
 
 /** Plants in the first walk, which counts words. By id plants lie together on disk, by name and by tag anywhere. */
@@ -74,14 +66,16 @@ export async function search(
   const some = isByName(query.order) ? Math.ceil(Math.sqrt(limit * plants)) : Infinity
   const { rows, isRight, starts } = await set(run, sources, plants <= MIN_BOUND.set ? MIN_BOUND.set : some, limit)
   if (isRight) return rows
-  const within = isFull(rows, limit) ? sources.within(rows, starts) : undefined
+  const within = rows.length >= limit ? sources.within(rows, starts) : undefined
   const names = within?.starts.reduce((sum, start) => sum + statistics.shareOf(start).first * statistics.plants, 0) ?? 0
   if (within !== undefined && names * COST.entry < Math.max(plants, MIN_BOUND.set) * COST.plant) {
     const page = await set(run, sources, Infinity, limit, within)
     const last = page.rows.at(-1)
     // Where plants of the first set are gone by now, the page may end behind those names.
     const isWhole =
-      last && isFull(page.rows, limit) && comparePositions(query.order, positionOf(query.order, last), within.last) <= 0
+      last &&
+      page.rows.length >= limit &&
+      comparePositions(query.order, positionOf(query.order, last), within.last) <= 0
     if (isWhole) return page.rows
   }
   return (await set(run, sources, Infinity, limit)).rows

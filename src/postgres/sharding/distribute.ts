@@ -71,7 +71,7 @@ class Distribution {
     if (await this.#isDistributed('plants', 'h:id')) onStep('plants: distributed already')
     else await this.#movePlants(workers)
     // Citus keeps the moved rows in the local part of each table on the coordinator, which no query reads.
-    for (const table of ['tokens', 'plants', 'wide_words']) {
+    for (const table of ['tokens', 'plants']) {
       await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
     }
     const [shards, servers] = await this.#row(PLACED)
@@ -125,13 +125,12 @@ class Distribution {
       )
     }, INTERVAL)
     try {
-      // The triggers count tags, and the log has changes, only of a table on one server (sql/postgres/000005.sql).
+      // The triggers count tags, and the log has changes, only of a table on one server (sql/postgres/000001.sql).
       await this.#long(
         NO_HISTORY,
         'DROP TABLE IF EXISTS tag_counts, tag_changes',
         'DROP FUNCTION IF EXISTS count_tags() CASCADE',
         `SELECT create_distributed_table('plants', 'id', shard_count := ${shards})`,
-        "SELECT create_distributed_table('wide_words', 'plant', colocate_with := 'plants')",
       )
     } finally {
       clearInterval(watch)

@@ -46,18 +46,13 @@ export class ShardGroups<Row, Result> implements Groups<Row, Result> {
     return this.#whole.rows
   }
 
-  get weight(): Bound {
-    return this.#whole.weight
-  }
-
   #groupsOn(node: string): GroupCommit<Row, Result> {
     const known = this.#nodes.get(node)
     if (known !== undefined) return known
     const { stats: _, ...options } = this.#options
-    const bounds = { rows: this.rows, weight: this.weight }
     const groups = new GroupCommit<Row, Result>((rows) => this.#commitParts(rows), {
       ...options,
-      bounds,
+      bound: this.rows,
       maxInFlight: 1,
     })
     this.#nodes.set(node, groups)

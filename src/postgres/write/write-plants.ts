@@ -10,25 +10,19 @@ import {
   writtenIn,
 } from '../changes/log-rows.ts'
 import type { Run, Statement } from '../pool/client.ts'
-import type { Session } from '../pool/pool-share.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { bigintArray, COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, textArray, textsOf } from '../rows.ts'
-import { mayBeWide } from '../search-terms.ts'
+import { bigintArray, COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, textsOf } from '../rows.ts'
 
 /** Inserts rows whose ids are free, without a log. Returns the ids of the inserted rows; the other ids exist. */
 export type Insert = (run: Run, rows: readonly PlantRow[]) => Promise<readonly bigint[]>
 
 /** Inserts the plants whose ids are free. @returns the present plants of all other ids */
-export async function putPlants(
-  session: Session,
-  swaps: readonly Swap[],
-  insert: Insert,
-): Promise<Map<bigint, NewPlant>> {
+export async function putPlants(run: Run, swaps: readonly Swap[], insert: Insert): Promise<Map<bigint, NewPlant>> {
   const there = new Map<bigint, NewPlant>()
   for (let rest = swaps; rest.length > 0; ) {
-    const created = new Set(await writePlants(session, 'insert', rest, insert))
+    const created = new Set(await writePlants(run, 'insert', rest, insert))
     rest = rest.filter(({ id }) => !created.has(id))
-    for (const plant of await selectPlants(session.run, rest)) there.set(plant.id, plant)
+    for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
     // A concurrent write deleted the plants of the remaining ids. Retry.
     rest = rest.filter(({ id }) => !there.has(id))
   }
@@ -36,7 +30,7 @@ export async function putPlants(
 }
 
 /** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
-export async function swapPlants(session: Session, swaps: readonly Swap[], insert: Insert): Promise<Set<bigint>> {
+export async function swapPlants(run: Run, swaps: readonly Swap[], insert: Insert): Promise<Set<bigint>> {
   const done = new Set<bigint>()
   const writes: Record<Write, Swap[]> = { insert: [], update: [], delete: [] }
   for (const swap of swaps) {
@@ -46,7 +40,7 @@ export async function swapPlants(session: Session, swaps: readonly Swap[], inser
     else writes[before === undefined ? 'insert' : after === undefined ? 'delete' : 'update'].push(swap)
   }
   for (const write of ['update', 'insert', 'delete'] as const) {
-    for (const id of await writePlants(session, write, writes[write], insert)) done.add(id)
+    for (const id of await writePlants(run, write, writes[write], insert)) done.add(id)
   }
   return done
 }
@@ -54,25 +48,13 @@ export async function swapPlants(session: Session, swaps: readonly Swap[], inser
 type Write = 'insert' | 'update' | 'delete'
 
 /** @returns the ids of the plants that it has written; the others were not as `before` */
-export async function writePlants(
-  session: Session,
-  write: Write,
-  swaps: readonly Swap[],
-  insert: Insert,
-): Promise<bigint[]> {
+export async function writePlants(run: Run, write: Write, swaps: readonly Swap[], insert: Insert): Promise<bigint[]> {
   const ids: bigint[] = []
   // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself.
   const inOrder = write === 'insert' ? swaps : swaps.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   for (const part of logParts(inOrder)) {
     const rows = part.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)]))
-    const isWide =
-      rows.some(({ blocks }) => blocks.length > 0) ||
-      part.some(({ before }) => before !== undefined && mayBeWide(before))
-    const work = (run: Run) => writePart(run, write, part, rows, insert)
-    const written = isWide
-      ? session.atomically(async (run) => replaceWideWords(run, await work(run), rows))
-      : work(session.run)
-    ids.push(...(await written))
+    ids.push(...(await writePart(run, write, part, rows, insert)))
   }
   return ids
 }
@@ -136,37 +118,3 @@ const ONCE_AND_LOG = {
   insert: `WITH done AS (${LOGGED.insert}), ${loggedCreates('$6')} ${RETURN_WRITTEN}`,
   update: `WITH done AS (${LOGGED.update}), ${logged([1, 2, 3, 6, 7, 8])} ${RETURN_WRITTEN}`,
 }
-
-/**
- * Replaces the rows of plants in wide_words. Call it in the transaction that has written the plants: it holds their
- * locks.
- *
- * @param ids the plants that the transaction has written
- * @param rows the plants that it wanted to write
- * @returns the ids
- */
-async function replaceWideWords(
-  run: Run,
-  ids: readonly bigint[],
-  rows: readonly PlantRow[],
-): Promise<readonly bigint[]> {
-  // An instance of an earlier version leaves the rows of a plant that it deletes.
-  await run({ name: 'remove-wide', text: DELETE_WIDE, values: [bigintArray(ids)] })
-  const written = new Set(ids)
-  const blocks = rows.flatMap((row) =>
-    written.has(row.id) ? row.blocks.map((block) => ({ id: row.id, ...block })) : [],
-  )
-  if (blocks.length === 0) return ids
-  const values = [
-    bigintArray(blocks.map(({ id }) => id)),
-    textArray(blocks.map(({ first }) => first)),
-    textArray(blocks.map(({ until }) => until)),
-    textArray(blocks.map(({ words }) => words)),
-  ]
-  await run({ name: 'insert-wide', text: INSERT_WIDE, values })
-  return ids
-}
-
-const DELETE_WIDE = 'DELETE FROM wide_words WHERE plant = ANY ($1::bigint[])'
-const INSERT_WIDE = `INSERT INTO wide_words (plant, first, until, words)
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[])`

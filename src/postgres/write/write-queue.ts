@@ -1,47 +1,37 @@
-import { newCommitStats, submitAs, type WriteStats } from '../../base/group-commit.ts'
+import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
 import type { AppError } from '../../domain/errors.ts'
-import {
-  type ChangeOutcome,
-  type CreateResult,
-  idOf,
-  MAX_COMMIT_TEXT,
-  type NewPlant,
-  type PlantChange,
-  textLength,
-  weightOf,
-} from '../../domain/plant.ts'
+import { type ChangeOutcome, type CreateResult, idOf, type NewPlant, type PlantChange } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
 import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
+
+/** Rows of one token in one statement. With more, 400 of its largest patches let others wait three times as long. */
+const MAX_OF_TOKEN = 32
 
 /** Groups concurrent writes of single plants into one statement. */
 export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
   readonly #creates: TimedGroups<CreateRow, CreateResult>
   readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
-  readonly #timeout: number
 
   constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
-    this.#timeout = options.timeout
     const create: GroupWork<CreateRow, CreateResult> = (rows, budget) =>
       alone(rows, (some) => writer.createPlants(some, budget))
     const change: GroupWork<ActorChange, ChangeOutcome> = (rows, budget) =>
       alone(rows, (some) => writer.changePlants(some, budget))
     this.#creates = new TimedGroups(create, makeGroups, options, {
-      maxGroupWeight: MAX_COMMIT_TEXT,
+      maxOfActor: MAX_OF_TOKEN,
       stats: this.commits.create,
       idOf: ({ plant }) => plant.id,
-      weigh: ({ plant }) => textLength(plant),
       actorOf: ({ token }) => token,
     })
     this.#changes = new TimedGroups(change, makeGroups, options, {
-      maxGroupWeight: MAX_COMMIT_TEXT,
+      maxOfActor: MAX_OF_TOKEN,
       stats: this.commits.change,
       // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
       idOf: (row) => idOf(row.change),
-      weigh: ({ text }) => text,
       actorOf: ({ token }) => token,
     })
   }
@@ -51,8 +41,7 @@ export class WriteQueue implements WriteStats {
   }
 
   change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
-    const deadline = performance.now() + this.#timeout
-    return submitAs(weightOf(change), (text) => this.#changes.submit({ change, token, text }, deadline))
+    return this.#changes.submit({ change, token })
   }
 
   get queues(): WriteStats['queues'] {

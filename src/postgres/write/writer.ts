@@ -1,4 +1,3 @@
-import { Underestimated } from '../../base/group-commit.ts'
 import { AppError, outOfReach } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
@@ -15,14 +14,13 @@ import {
   type NewPlant,
   type PlantChange,
   textLength,
-  weightOf,
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
-import { type LoggedChange, loggedText, MAX_ROW_TEXT, type Swap } from '../changes/log-rows.ts'
+import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
 import { WriteConflict } from '../errors.ts'
-import { type Budget, type Client, type Statement, timeLeft } from '../pool/client.ts'
-import { type PoolShare, type Session, sessionOf } from '../pool/pool-share.ts'
+import { type Budget, type Client, type Run, type Statement, timeLeft } from '../pool/client.ts'
+import type { PoolShare } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
 import { bigintArray, byId, textsOf } from '../rows.ts'
@@ -37,12 +35,7 @@ export interface CreateRow {
 export interface ActorChange {
   readonly change: PlantChange
   readonly token: string
-  /** UTF-16 units for which the queue has counted it. */
-  readonly text: number
 }
-
-/** UTF-16 units of a plant that a change need not be counted for. Most plants have fewer. */
-const SMALL_PLANT = 1024
 
 /** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */
 export class PostgresWriter {
@@ -84,7 +77,7 @@ export class PostgresWriter {
       const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
       swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
     }
-    const present = await putPlants(this.#share.session(budget), [...swaps.values()], this.#insert)
+    const present = await putPlants(this.#share.within(budget), [...swaps.values()], this.#insert)
     this.#wrote(swaps.values())
     return rows.map(({ plant, mustBeNew }) => {
       const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
@@ -100,20 +93,18 @@ export class PostgresWriter {
    */
   async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | Error)[]> {
     const results: (ChangeOutcome | Error)[] = []
-    const writes = changes.map(({ change, token, text }): Write<ChangeOutcome | Error> => {
+    const writes = changes.map(({ change, token }): Write<ChangeOutcome | Error> => {
       const id = idOf(change)
       const decide = (before: Plant) => {
-        const work = weightOf(change) + (before === undefined ? 0 : textLength(before))
-        if (work > text + SMALL_PLANT) return { result: new Underestimated(work), after: before }
         const result = orRefusal(() => decideChange(change, before))
         if (result instanceof AppError) return { result, after: before }
         return { result, after: result.result === 'deleted' ? undefined : result.plant }
       }
       return { id, token, decide }
     })
-    const session = this.#share.session(budget)
+    const run = this.#share.within(budget)
     let rest = [...writes.keys()]
-    while (rest.length > 0 && timeLeft(budget) > 0) rest = (await this.#round(session, writes, rest, results)).rest
+    while (rest.length > 0 && timeLeft(budget) > 0) rest = (await this.#round(run, writes, rest, results)).rest
     for (const i of rest) results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
     return results
   }
@@ -127,7 +118,7 @@ export class PostgresWriter {
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const results: ImportResult[] = []
       for (let indexes = [...writes.keys()]; indexes.length > 0; ) {
-        const { rest, hasConflict } = await this.#round(sessionOf(run), writes, indexes, results)
+        const { rest, hasConflict } = await this.#round(run, writes, indexes, results)
         if (hasConflict) throw new WriteConflict('a concurrent write changed one of the plants')
         indexes = rest
       }
@@ -137,14 +128,14 @@ export class PostgresWriter {
 
   /** Reads the plants of writes, decides the writes and makes them. @returns `rest`: those that another round decides */
   async #round<Result>(
-    session: Session,
+    run: Run,
     writes: readonly Write<Result>[],
     indexes: readonly number[],
     results: Result[],
   ): Promise<{ rest: number[]; hasConflict: boolean }> {
-    const present = byId(await selectPlants(session.run, plantsOf(writes, indexes)))
+    const present = byId(await selectPlants(run, plantsOf(writes, indexes)))
     const { swaps, later } = decideAll(writes, indexes, present, results, this.#isLogging())
-    const done = await swapPlants(session, swaps, this.#insert)
+    const done = await swapPlants(run, swaps, this.#insert)
     this.#wrote(swaps)
     const rest = indexes.filter((i) => later.has(i) || !done.has((writes[i] as Write<Result>).id))
     return { rest, hasConflict: done.size < swaps.length }
@@ -203,19 +194,22 @@ function decideAll<Result>(
   results: Result[],
   isLogging: boolean,
 ): { swaps: Swap[]; later: Set<number> } {
-  const swaps = new Map<bigint, { id: bigint; before: Plant; after: Plant; changes: LoggedChange[]; text: number }>()
+  const swaps = new Map<
+    bigint,
+    { id: bigint; before: Plant; after: Plant; changes: LoggedChange[]; isClosed: boolean }
+  >()
   const later = new Set<number>()
   for (const i of indexes) {
     const { id, token, decide } = writes[i] as Write<Result>
     const known = present.get(id)
-    const swap = swaps.get(id) ?? { id, before: known, after: known, changes: [], text: 0 }
+    const swap = swaps.get(id) ?? { id, before: known, after: known, changes: [], isClosed: false }
     swaps.set(id, swap)
     const before = swap.after
     const { result, after } = decide(before)
     // The lock of its row gives a change its place in the log, so a created plant has no other change before the commit.
     const isCreated = swap.before === undefined && before !== undefined && !isEqual(before, after)
-    if (isLogging && (isCreated || swap.text > MAX_ROW_TEXT)) {
-      swap.text = Number.POSITIVE_INFINITY
+    if (isLogging && (isCreated || swap.isClosed || swap.changes.length === MAX_ROW_CHANGES)) {
+      swap.isClosed = true
       later.add(i)
       continue
     }
@@ -223,9 +217,7 @@ function decideAll<Result>(
     if (isEqual(before, after)) continue
     swap.after = after
     if (!isLogging) continue
-    const change = { before, after, token }
-    swap.changes.push(change)
-    swap.text += loggedText(change)
+    swap.changes.push({ before, after, token })
   }
   return { swaps: [...swaps.values()], later }
 }

@@ -4,7 +4,6 @@ import {
   type ChangePage,
   type ChangeRequest,
   type ChangeType,
-  changeText,
   HISTORY_LENGTH,
   hasType,
   isAll,
@@ -15,7 +14,6 @@ import {
   writePosition,
 } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import { PAGE_TEXT } from '../../domain/plant-query.ts'
 import type { Row, StatementCache } from '../rows.ts'
 import { plantOf } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
@@ -23,9 +21,8 @@ import { Turn } from '../worker/cooperative.ts'
 import { unpack } from './change-reader.ts'
 import { bytesOf } from './change-writer.ts'
 
-/** Bounds of the entries that one read looks at, in entries and in UTF-16 units: about 0.2 s of work. */
+/** Entries that one read looks at: about 0.2 s of work. */
 const MAX_SEEN = 20_000
-const MAX_SEEN_TEXT = 8 * PAGE_TEXT
 /** Hexadecimal digits of a number in the log, and of the time of its row. */
 const NUMBER_LENGTH = 14
 const TIME_LENGTH = 4
@@ -76,9 +73,9 @@ export class ChangeFeed {
   }
 
   /** See ChangeLog.read. */
-  *read({ after, limit, text = PAGE_TEXT, ...filter }: ChangeRequest): Task<ChangePage> {
+  *read({ after, limit, ...filter }: ChangeRequest): Task<ChangePage> {
     const entries: ChangeEntry[] = []
-    const seen = { entries: 0, text: 0, selected: 0 }
+    let seen = 0
     const turn = new Turn()
     let last = this.#after(after)
     let next = after ?? this.#positionOf(last, 0)
@@ -87,31 +84,19 @@ export class ChangeFeed {
       const row = rowOf(raw)
       // The plants of such a row need no read.
       if (!hasType(filter, typeOf(row))) {
-        if (++seen.entries > MAX_SEEN) return { entries, next, isEnd: false }
+        if (++seen > MAX_SEEN) return { entries, next, isEnd: false }
         last = row.position
         next = this.#positionOf(last, row.at)
-        if (turn.isOverAfter(undefined)) yield
+        if (turn.isOver) yield
         continue
       }
       const wanted = isAll(filter) ? limit - entries.length + 1 : row.ids.length
       for (const entry of this.#entriesOf(row, last, wanted)) {
-        if (
-          entries.length === limit ||
-          seen.selected > text ||
-          seen.entries === MAX_SEEN ||
-          seen.text > MAX_SEEN_TEXT
-        ) {
-          return { entries, next, isEnd: false }
-        }
-        const length = changeText(entry)
-        seen.entries++
-        seen.text += length
-        if (isSelected(filter, entry)) {
-          entries.push(entry)
-          seen.selected += length
-        }
+        if (entries.length === limit || seen === MAX_SEEN) return { entries, next, isEnd: false }
+        seen++
+        if (isSelected(filter, entry)) entries.push(entry)
         next = entry.position
-        if (turn.isOverAfter(entry.plant ?? entry.before)) yield
+        if (turn.isOver) yield
       }
       last = row.position
     }
@@ -123,12 +108,7 @@ export class ChangeFeed {
     const blob = new Uint8Array(new BigInt64Array([id]).buffer)
     const until = before === undefined ? Number.MAX_SAFE_INTEGER : this.#numberOf(before, this.#begin())
     const entries: ChangeEntry[] = []
-    let text = 0
-    const add = (entry: ChangeEntry) => {
-      entries.push(entry)
-      text += changeText(entry)
-      return entries.length === limit || text > PAGE_TEXT
-    }
+    const add = (entry: ChangeEntry) => entries.push(entry) === limit
     let plant = this.#plantAt(id, blob, until)
     let created = this.#createdAfter(id, blob, until)
     const addCreate = () => {

@@ -1,9 +1,8 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../rows.ts'
 
-/** Bounds of a row of creates, in plants and in UTF-16 units. A reader of the log reads all its plants at once. */
+/** Plants of a row of creates. A reader of the log reads all its plants at once. */
 const MAX_IDS = 1000
-const MAX_TEXT = 2 ** 18
 /** Bytes of a row apart from its ids and texts, with its place in the index. */
 const ROW_BYTES = 80
 /** Bounds of the rows that one transaction trims, which takes up to 10 ms: SQLite reads each page that it frees. */
@@ -34,8 +33,6 @@ export class ChangeWriter {
   /** Ids of created plants without a row yet, by the ids of their actors. */
   readonly #created = new Map<string, bigint[]>()
   #count = 0
-  /** UTF-16 units in the names and tags of those plants. */
-  #text = 0
   #position = 0
   #bytes = 0
   /** The newest position before this transaction, for `plants.created`. */
@@ -58,14 +55,12 @@ export class ChangeWriter {
 
   /**
    * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
-   * harmless: each creates another plant. `text` are the UTF-16 units of its name and tag.
+   * harmless: each creates another plant.
    */
-  created(id: bigint, text: number, actor: string): void {
-    if (this.#count > 0 && this.#text + text > MAX_TEXT) this.#flush()
+  created(id: bigint, actor: string): void {
     const ids = this.#created.get(actor)
     if (ids === undefined) this.#created.set(actor, [id])
     else ids.push(id)
-    this.#text += text
     if (++this.#count === MAX_IDS) this.#flush()
   }
 
@@ -130,6 +125,5 @@ export class ChangeWriter {
   #discard(): void {
     this.#created.clear()
     this.#count = 0
-    this.#text = 0
   }
 }

@@ -183,10 +183,10 @@ const DIRECTORY = new URL('../../../sql/sqlite/', import.meta.url)
  *
  * @throws OperatorError when a newer program, or migrations other than this program's, made the schema
  */
-export function migrate(db: DatabaseSync): void {
+export function migrate(db: DatabaseSync, known = readMigrations(DIRECTORY)): void {
   transaction(db, () => {
     db.exec('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
-    for (const { number, sql, checksum } of pendingMigrations(readMigrations(DIRECTORY), appliedTo(db))) {
+    for (const { number, sql, checksum } of pendingMigrations(known, appliedTo(db))) {
       db.prepare('INSERT INTO migrations (number, checksum) VALUES (?, ?)').run(number, checksum)
       db.exec(sql)
     }

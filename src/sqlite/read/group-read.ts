@@ -1,16 +1,8 @@
 import { AppError } from '../../domain/errors.ts'
 import type { LazySignal } from '../../domain/store.ts'
 
-/** Stands for a large value, which a read of small ones leaves out. */
-export const LARGE = Symbol('large')
-
-export type Sizes = 'small' | 'any'
-
-/**
- * Returns the values in the order of the keys; of small ones, LARGE instead of each large one. It may stop early, so that
- * a turn of the event loop stays short.
- */
-type Read<Key, Value> = (keys: readonly Key[], sizes: Sizes) => readonly (Value | typeof LARGE)[]
+/** Returns the values in the order of the keys. */
+type Read<Key, Value> = (keys: readonly Key[]) => readonly Value[]
 
 interface PendingRead<Key, Value> {
   /** The time of the first turn that could read it; 0 before. */
@@ -23,6 +15,8 @@ interface PendingRead<Key, Value> {
 
 /** Reads that are answered together before their turn ends. */
 const GROUP_SIZE = 64
+/** Reads that are answered together at most, in about 10 ms. */
+const MAX_TOGETHER = 512
 /** Milliseconds from the first group of a turn, after which further reads wait for the next turn. */
 const GROUPS_TIME = 10
 
@@ -34,14 +28,12 @@ const GROUPS_TIME = 10
  * reads (docs/decisions/0006-hot-path.md). A group of GROUP_SIZE is answered within its turn: the memory of more
  * requests does not fit into the caches of a core (docs/decisions/0035-overload.md).
  *
- * What exceeds the bound of a turn waits for the next one. Large values wait in a queue of their own, and after each part
- * of them for as long as that part took, which leaves half of the time to all other work.
+ * What exceeds the bound of a turn waits for the next one.
  */
 export class GroupRead<Key, Value> {
   readonly #read: Read<Key, Value>
   readonly #maxDelay: number
   #asked: PendingRead<Key, Value>[] = []
-  #large: PendingRead<Key, Value>[] = []
   /** The time from which on this turn answers no further group; undefined while no end of a turn is scheduled. */
   #until: number | undefined
 
@@ -74,45 +66,26 @@ export class GroupRead<Key, Value> {
     if (this.#asked.length > 0) this.#scheduleEnd()
   }
 
-  /** Answers the waiting reads, or as many as one read takes, except for large values. */
+  /** Answers the first of the waiting reads. */
   #answer(until: number): void {
     const now = performance.now()
     if (now >= until) return
     const asked = this.#asked
     this.#asked = []
-    this.#asked = this.#answerFirst(asked, 'small', now)
+    const wanted = this.#wanted(asked, now)
+    this.#answerAll(wanted.slice(0, MAX_TOGETHER))
+    this.#asked.unshift(...wanted.slice(MAX_TOGETHER))
     this.#until = this.#asked.length > 0 ? 0 : Math.min(until, now + GROUPS_TIME)
   }
 
-  readonly #answerLarge = (): void => {
-    const startedAt = performance.now()
-    const large = this.#large
-    this.#large = []
-    this.#large = this.#answerFirst(large, 'any', startedAt)
-    // The answers are written in this turn, and their time counts too.
-    if (this.#large.length > 0) setImmediate(() => setTimeout(this.#answerLarge, performance.now() - startedAt))
-  }
-
-  /** Answers the first reads, and sets large values aside. @returns the rest */
-  #answerFirst(reads: readonly PendingRead<Key, Value>[], sizes: Sizes, now: number): PendingRead<Key, Value>[] {
-    const group = this.#wanted(reads, now)
-    if (group.length === 0) return group
-    let values: readonly (Value | typeof LARGE)[]
+  #answerAll(group: readonly PendingRead<Key, Value>[]): void {
+    if (group.length === 0) return
     try {
-      values = this.#read(
-        group.map(({ key }) => key),
-        sizes,
-      )
+      const values = this.#read(group.map(({ key }) => key))
+      for (const [i, value] of values.entries()) group[i]?.resolve(value)
     } catch (error) {
       for (const { reject } of group) reject(error)
-      return []
     }
-    for (let i = 0; i < values.length; i++) {
-      const [one, value] = [group[i] as PendingRead<Key, Value>, values[i] as Value | typeof LARGE]
-      if (value !== LARGE) one.resolve(value)
-      else if (this.#large.push(one) === 1) setImmediate(this.#answerLarge)
-    }
-    return group.slice(values.length)
   }
 
   /** Returns the reads whose callers still wait and that are not late. Rejects the others. */
@@ -127,4 +100,4 @@ export class GroupRead<Key, Value> {
   }
 }
 
-const tooManyReads = (): AppError => new AppError(50302, 'too many reads of large plants are queued; retry later')
+const tooManyReads = (): AppError => new AppError(50302, 'too many reads are queued; retry later')

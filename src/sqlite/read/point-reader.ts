@@ -1,39 +1,20 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { type NewPlant, textLength } from '../../domain/plant.ts'
-import { PAGE_TEXT, type PlantQuery } from '../../domain/plant-query.ts'
+import type { NewPlant } from '../../domain/plant.ts'
+import type { PlantQuery } from '../../domain/plant-query.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
 import { idsAfter } from '../lookup.ts'
 import type { Row } from '../rows.ts'
-import { plantOf, ResultPage, StatementCache } from '../rows.ts'
-import { LARGE, type Sizes } from './group-read.ts'
+import { plantOf, StatementCache } from '../rows.ts'
 
-/** Plants that one query reads. With more, each takes less time, but long ones take more memory. */
-const PART = 64
-/** Pages that the cache knows, and UTF-16 units of each that it holds: 2 MB together, or 4 beyond Latin-1. */
-const CACHED_PAGES = 256
-const CACHED_TEXT = 8192
-/** UTF-16 units after which one turn of the event loop reads no more plants: their answers take about 10 ms. */
-const TURN_TEXT = PAGE_TEXT
-/** UTF-16 units that take as long as the work of each answer apart from its text: about 20 µs. */
-const ANSWER_TEXT = 4096
-/** Maximum number of bytes of the name and of the tag of a small plant. A small page has fewer UTF-16 units. */
-const SMALL = 2 ** 16
-/** The same of the plants of a small page, so that a part of a large page takes no more than 512 KiB. */
-const SMALL_IN_PAGE = SMALL / 16
+/** Pages that the cache knows, and plants of each that it holds: 16 MB together, if all are as large as can be. */
+const CACHED_PAGES = 64
+const CACHED_PLANTS = 101
 
 export interface PlantPage {
   readonly query: PlantQuery
   readonly limit: number
 }
-
-const COLUMNS = 'id, name, tag'
-/**
- * The columns of a plant, with null for a longer name and 0 for a longer tag. SQLite takes the lengths from the header of
- * the row, and does not read long texts.
- */
-const columnsUpTo = (bytes: number): string =>
-  `id, iif(octet_length(name) > ${bytes}, NULL, name), iif(octet_length(tag) > ${bytes}, 0, tag)`
 
 /** Makes the short reads on the event loop: each takes less time than a message to another thread and back. */
 export class PointReader {
@@ -41,7 +22,6 @@ export class PointReader {
   readonly #onFatal: (error: Error) => void
   readonly #version: StatementSync
   readonly #plant: StatementSync
-  readonly #smallPlant: StatementSync
   readonly #statements: StatementCache
   readonly #cachedPages = new PageCache()
 
@@ -50,38 +30,30 @@ export class PointReader {
     const db = openReader(path)
     this.#db = db
     this.#onFatal = onFatal
-    const prepare = (columns: string) => {
-      const statement = db.prepare(`SELECT ${columns} FROM plants WHERE id = ?`)
-      statement.setReturnArrays(true)
-      return statement
-    }
     this.#version = db.prepare('PRAGMA data_version')
-    this.#plant = prepare(COLUMNS)
-    this.#smallPlant = prepare(columnsUpTo(SMALL))
+    this.#plant = db.prepare('SELECT id, name, tag FROM plants WHERE id = ?')
+    this.#plant.setReturnArrays(true)
     this.#statements = new StatementCache(db)
   }
 
-  /** Returns the plants with these ids, in their order, LARGE instead of large ones. Stops after TURN_TEXT. */
-  plants(ids: readonly bigint[], sizes: Sizes): (NewPlant | undefined | typeof LARGE)[] {
-    const statement = sizes === 'small' ? this.#smallPlant : this.#plant
+  /** Returns the plants with these ids, in their order. */
+  plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
-      const row = statement.get(id)
-      return row === undefined ? undefined : isWhole(row) ? plantOf(row) : LARGE
+      const row: Row | undefined = this.#plant.get(id)
+      return row && plantOf(row)
     }
-    return this.#together(() => upToTurnText(ids, textOf, read))
+    return this.#together(() => ids.map(read))
   }
 
   /**
-   * Returns pages of plants by id, in their order, LARGE instead of large ones. Stops after TURN_TEXT. Pass only pages
-   * that are an `isShortPage`. Cached pages are never stale: the version belongs to the snapshot of the transaction, and
-   * changes with every commit of another connection (https://sqlite.org/pragma.html#pragma_data_version).
+   * Returns pages of plants by id, in their order. Pass only pages that are an `isShortPage`.
+   * Cached pages are never stale: the version belongs to the snapshot of the transaction, and changes with every commit of
+   * another connection (https://sqlite.org/pragma.html#pragma_data_version).
    */
-  pages(pages: readonly PlantPage[], sizes: Sizes): (readonly NewPlant[] | typeof LARGE)[] {
+  pages(pages: readonly PlantPage[]): (readonly NewPlant[])[] {
     return this.#together(() => {
-      const lengthOf = (page: readonly NewPlant[] | typeof LARGE) => (page === LARGE ? SMALL : textOfPage(page))
-      if (sizes === 'any') return upToTurnText(pages, lengthOf, (page) => this.#page(page, COLUMNS, PAGE_TEXT))
       const version = this.#version.get()?.['data_version']
-      return upToTurnText(pages, lengthOf, (page) => this.#cachedPages.get(page, version, () => this.#smallPage(page)))
+      return pages.map((page) => this.#cachedPages.get(page, version, () => this.#page(page)))
     })
   }
 
@@ -94,25 +66,10 @@ export class PointReader {
     this.#db.close()
   }
 
-  #smallPage(page: PlantPage): readonly NewPlant[] | typeof LARGE {
-    const plants = this.#page(page, columnsUpTo(SMALL_IN_PAGE), SMALL)
-    return plants !== LARGE && textOfPage(plants) >= SMALL ? LARGE : plants
-  }
-
-  #page({ query: { order, after }, limit }: PlantPage, columns: string, text: number): NewPlant[] | typeof LARGE {
-    const found = new ResultPage({ plants: limit, text })
-    for (let last = after?.id; ; last = found.plants.at(-1)?.id) {
-      const count = Math.min(PART, limit - found.plants.length)
-      const { condition, direction, values } = idsAfter(last, order)
-      const sql = `SELECT ${columns} FROM plants WHERE ${condition} ORDER BY id ${direction} LIMIT ?`
-      const rows = this.#statements.all(sql, ...values, count)
-      for (const row of rows) {
-        if (!isWhole(row)) return LARGE
-        found.add(plantOf(row))
-        if (found.isFull) return found.plants
-      }
-      if (rows.length < count) return found.plants
-    }
+  #page({ query: { order, after }, limit }: PlantPage): NewPlant[] {
+    const { condition, direction, values } = idsAfter(after?.id, order)
+    const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id ${direction} LIMIT ?`
+    return this.#statements.all(sql, ...values, limit).map(plantOf)
   }
 
   /** Takes SQLite's locks once for several reads, as the locks cost four times as much as one read of a plant. */
@@ -136,31 +93,6 @@ export class PointReader {
   }
 }
 
-/** Whether a row has its texts; see `columnsUpTo`. Numbers are bigints. */
-const isWhole = (row: Row): boolean => row[1] !== null && typeof row[2] !== 'bigint'
-
-/** No text of a large plant is read before its size shows. */
-const textOf = (plant: NewPlant | undefined | typeof LARGE): number =>
-  plant === undefined || plant === LARGE ? 0 : textLength(plant)
-
-const textOfPage = (plants: readonly NewPlant[]): number => plants.reduce((sum, plant) => sum + textLength(plant), 0)
-
-function upToTurnText<Key, Value>(
-  keys: readonly Key[],
-  lengthOf: (value: Value) => number,
-  read: (key: Key) => Value,
-): Value[] {
-  const values: Value[] = []
-  let text = 0
-  for (const key of keys) {
-    const value = read(key)
-    values.push(value)
-    text += ANSWER_TEXT + lengthOf(value)
-    if (text >= TURN_TEXT) break
-  }
-  return values
-}
-
 /**
  * Caches pages that were read twice, until the next write of any connection. To cache every page slowed reads that do not
  * repeat by 25%, as the pages outlived the young generation of the heap. Callers share a cached page, and must not change
@@ -174,8 +106,8 @@ export class PageCache {
   get(
     { query: { order, after }, limit }: PlantPage,
     version: unknown,
-    read: () => readonly NewPlant[] | typeof LARGE,
-  ): readonly NewPlant[] | typeof LARGE {
+    read: () => readonly NewPlant[],
+  ): readonly NewPlant[] {
     const key = `${order} ${after?.id} ${limit}`
     const cached = this.#pages.get(key)
     if (cached !== undefined && cached.version === version) return cached.plants
@@ -183,7 +115,7 @@ export class PageCache {
     const isRepeated = this.#pages.has(key)
     // Cheaper than to track the least recently used page.
     if (this.#pages.size === CACHED_PAGES && !isRepeated) this.#pages.clear()
-    const isWorth = isRepeated && plants !== LARGE && textOfPage(plants) <= CACHED_TEXT
+    const isWorth = isRepeated && plants.length <= CACHED_PLANTS
     this.#pages.set(key, isWorth ? { version, plants } : undefined)
     return plants
   }

@@ -178,24 +178,19 @@ export class QueryClient {
     const { index, isServing } = this.#parts
     const startedAt = performance.now()
     let waited = 0
-    let end: (() => void) | undefined
-    try {
-      for (;;) {
-        try {
-          return await read(waited > PATIENCE)
-        } catch (error) {
-          if (!(error instanceof UnreadyIndex)) throw error
-          index.reportDamage(error)
-        }
-        if (this.#isClosed) throw shuttingDown()
-        waited = performance.now() - startedAt
-        if (waited > (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)) throw this.#beingBuilt()
-        index.ensureStarted()
-        end ??= index.beginSearch()
-        await abortable(index.changed(RETRY_INTERVAL), signal)
+    for (;;) {
+      try {
+        return await read(waited > PATIENCE)
+      } catch (error) {
+        if (!(error instanceof UnreadyIndex)) throw error
+        index.reportDamage(error)
       }
-    } finally {
-      end?.()
+      if (this.#isClosed) throw shuttingDown()
+      waited = performance.now() - startedAt
+      if (waited > (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)) throw this.#beingBuilt()
+      index.ensureStarted()
+      index.hurry()
+      await abortable(index.changed(RETRY_INTERVAL), signal)
     }
   }
 

@@ -1,17 +1,10 @@
 import type { ChangeEntry, ChangeLogUse, ChangeRequest } from '../../domain/changes.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
-import {
-  isByName,
-  PAGE_TEXT,
-  type PlantFilter,
-  type PlantOrder,
-  type PlantQuery,
-  positionOf,
-} from '../../domain/plant-query.ts'
+import { isByName, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { type ChangeColumns, columnsOfChanges } from '../change-log/change-columns.ts'
 import { UnreadyIndex } from '../indexed.ts'
-import { columnsOf, type PageLimit, type PlantColumns } from '../rows.ts'
+import { columnsOf, type PlantColumns } from '../rows.ts'
 import { IndexFault } from '../search-index/index-file.ts'
 import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import type { Task } from '../worker/cooperative.ts'
@@ -19,7 +12,8 @@ import type { Served } from '../worker/protocol.ts'
 import { SqliteDryRun } from './dry-run.ts'
 import { addTo, type Content, needsIndex, Snapshot, type Unindexed } from './snapshot.ts'
 
-const CHUNK: PageLimit = { plants: 1000, text: 2 ** 20 }
+/** Plants of one message of an export. */
+const CHUNK = 1000
 /** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
@@ -56,7 +50,7 @@ export class QueryReader implements Served {
   /** @param isLate whether this read has waited long for the index; likewise below */
   listPlants(query: PlantQuery, limit: number, isLate: boolean): Task<PlantColumns> {
     return this.#task(needsIndex(query, query.order), function* (snapshot) {
-      return columnsOf(yield* pageOf(snapshot, query, { plants: limit, text: PAGE_TEXT }, isLate))
+      return columnsOf(yield* pageOf(snapshot, query, limit, isLate))
     })
   }
 
@@ -217,7 +211,7 @@ export class QueryReader implements Served {
 const unindexedIn = (snapshot: Snapshot, isLate: boolean): Unindexed =>
   snapshot.unindexed(isLate ? MAX_LOOKED_UP_WORK : LOOKED_UP_WORK)
 
-function pageOf(snapshot: Snapshot, query: PlantQuery, limit: PageLimit, isLate: boolean): Task<NewPlant[]> {
+function pageOf(snapshot: Snapshot, query: PlantQuery, limit: number, isLate: boolean): Task<NewPlant[]> {
   if (!needsIndex(query, query.order)) return snapshot.scan(query, limit)
   try {
     return snapshot.list(query, limit, unindexedIn(snapshot, isLate))

@@ -17,7 +17,7 @@ import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
 import { candidates, firstOf, forEach, idsAfter, plantAt, scan, tagsOf } from '../lookup.ts'
-import { type PageLimit, ResultPage, StatementCache } from '../rows.ts'
+import { StatementCache } from '../rows.ts'
 import { type IndexState, IndexView } from '../search-index/index-file.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import type { Task } from '../worker/cooperative.ts'
@@ -131,23 +131,23 @@ export class Snapshot {
   }
 
   /** Returns a page of a query that needs the index, by the index and the plants that it lacks. */
-  *list(query: PlantQuery, limit: PageLimit, unindexed: Unindexed): Task<NewPlant[]> {
-    const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed) : new ResultPage(limit)
+  *list(query: PlantQuery, limit: number, unindexed: Unindexed): Task<NewPlant[]> {
+    const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed) : []
     // After the last plant of a full page, the index may have plants that precede some of the others.
-    const end = indexed.isFull ? indexed.plants.at(-1) : undefined
+    const end = indexed.length >= limit ? indexed.at(-1) : undefined
     const others = yield* this.#positions(query, end, unindexed)
-    if (others.length === 0) return indexed.plants
+    if (others.length === 0) return indexed
     const { order } = query
-    const known = new Map(indexed.plants.map((plant) => [plant.id, plant]))
-    const positions = indexed.plants.map((plant) => positionOf(order, plant)).concat(others)
-    const found = new ResultPage(limit)
+    const known = new Map(indexed.map((plant) => [plant.id, plant]))
+    const positions = indexed.map((plant) => positionOf(order, plant)).concat(others)
+    const found: NewPlant[] = []
     for (const { id } of positions.sort((a, b) => comparePositions(order, a, b))) {
-      if (found.isFull) break
+      if (found.length >= limit) break
       const plant = known.get(id) ?? plantAt(this.#statements, id)
-      if (plant !== undefined) found.add(plant)
+      if (plant !== undefined) found.push(plant)
       if (id === end?.id) break
     }
-    return found.plants
+    return found
   }
 
   /**
@@ -155,9 +155,8 @@ export class Snapshot {
    *
    * @throws UnreadyIndex when the page is not full after plants of `max` work for the index
    */
-  *scan(query: PlantQuery, limit: PageLimit, max?: number): Task<NewPlant[]> {
-    const found = yield* firstOf(scan(this.#statements, query, max), limit, (plant) => matches(query, plant))
-    return found.plants
+  *scan(query: PlantQuery, limit: number, max?: number): Task<NewPlant[]> {
+    return yield* firstOf(scan(this.#statements, query, max), limit, (plant) => matches(query, plant))
   }
 
   /** Returns the content of a query, without the index. */

@@ -67,7 +67,7 @@ export class IndexStatements extends StatementCache {
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
-const VERSION = `10, Unicode ${process.versions['unicode']}`
+const VERSION = `11, Unicode ${process.versions['unicode']}`
 
 /** The progress of the index. */
 export interface IndexState {

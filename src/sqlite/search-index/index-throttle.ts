@@ -7,19 +7,15 @@ import { monotonicTime } from '../indexed.ts'
  */
 const MAX_WORK = 2 ** 19
 const MAX_WORK_OF_ACTOR = MAX_WORK / 2
-/** Work that a search looks up: all that the index may be behind, and one further write that is not large. */
+/** Work that a search looks up: all that the index may be behind, and one further write. */
 export const LOOKED_UP_WORK = MAX_WORK + MAX_WORK_OF_ACTOR
 /** The work from which on the index does not wait for more. */
 const URGENT_WORK = MAX_WORK_OF_ACTOR / 2
 
 /** Milliseconds that a write waits. Clients give up later. */
 const MAX_WAIT = 20_000
-/** The pause after a large write: for as many times as long as the index was behind because of it, in milliseconds. */
-const REST_SHARE = 3
-const MAX_REST = MAX_WAIT / 2
-/** Bounds of the waiting writes of one actor. */
+/** Waiting writes of one actor. */
 const MAX_WAITING = 5000
-const MAX_WAITING_WORK = 32 * 2 ** 20
 
 /** What one actor wrote with one commit. */
 interface Write {
@@ -37,10 +33,9 @@ interface Waiting {
 /**
  * Bounds the work that the search index is behind, and charges it to the actors (src/domain/token.ts) whose writes cause it.
  * A write waits while the index has too much work of its own actor, so that no other actor waits for it. An actor whose
- * writes are all indexed may always begin one, however large.
+ * writes are all indexed may always begin one.
  *
- * It needs no rate of the index: every step of the index makes room. Searches wait for a large write, one that is more
- * than the share of an actor, so such writes have pauses between them.
+ * It needs no rate of the index: every step of the index makes room.
  */
 export class IndexThrottle {
   /** The work of each actor that has begun and is not indexed. */
@@ -48,13 +43,10 @@ export class IndexThrottle {
   readonly #waiting = new Map<string, Waiting[]>()
   /** Commits that the index may lack, oldest first. */
   #writes: Write[] = []
-  /** Searches that wait for the index. */
-  #searches = 0
-  #rest: NodeJS.Timeout | undefined
 
   /** Whether the index should take its next step at once. */
   get isUrgent(): boolean {
-    return this.#waiting.size + this.#searches > 0 || sum(this.#work.values()) >= URGENT_WORK
+    return this.#waiting.size > 0 || sum(this.#work.values()) >= URGENT_WORK
   }
 
   /**
@@ -80,13 +72,10 @@ export class IndexThrottle {
    * @param changes its changes in the log
    */
   wrote(actor: string, charged: number, work: number, changes: number): void {
-    if (changes === 0) {
-      this.#charge(actor, -charged)
-      this.#beginWaiting()
-      return
-    }
     this.#charge(actor, work - charged)
-    this.#writes.push({ at: monotonicTime(), actor, changes, work })
+    if (changes > 0) this.#writes.push({ at: monotonicTime(), actor, changes, work })
+    // A patch is charged as for the largest plant, and most of that is room for the writes behind it.
+    if (work < charged) this.#beginWaiting()
   }
 
   /**
@@ -111,7 +100,6 @@ export class IndexThrottle {
       done -= changes
       if (write.changes > 0) break
       this.#writes.shift()
-      if (work > MAX_WORK_OF_ACTOR) this.#restAfter(monotonicTime() - write.at)
     }
     this.#beginWaiting()
     return later
@@ -126,22 +114,7 @@ export class IndexThrottle {
     this.#writes = []
   }
 
-  /**
-   * Call it when a search has to wait for the index. Until its end, no large write begins: with one large write after
-   * the other, the index would always lack one.
-   *
-   * @returns a function to call at the end of the search
-   */
-  beginSearch(): () => void {
-    this.#searches++
-    return () => {
-      this.#searches--
-      this.#beginWaiting()
-    }
-  }
-
   #fits(actor: string, work: number): boolean {
-    if (work > MAX_WORK_OF_ACTOR && (this.#searches > 0 || this.#rest !== undefined)) return false
     const own = this.#work.get(actor)
     return own === undefined || own + work <= Math.min(MAX_WORK_OF_ACTOR, MAX_WORK / this.#work.size)
   }
@@ -154,9 +127,7 @@ export class IndexThrottle {
 
   #wait(actor: string, work: number, isPart: boolean): Promise<void> {
     const waiting = this.#waiting.get(actor) ?? []
-    const waitingWork = work + sum(waiting.map((one) => one.work))
-    const isFull = waiting.length >= MAX_WAITING || waitingWork > MAX_WAITING_WORK
-    if (isFull && !isPart) return Promise.reject(tooMuch())
+    if (waiting.length >= MAX_WAITING && !isPart) return Promise.reject(tooMuch())
     this.#waiting.set(actor, waiting)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const begin = () => {
@@ -173,18 +144,6 @@ export class IndexThrottle {
     }, MAX_WAIT)
     waiting.push(one)
     return promise
-  }
-
-  /** Keeps large writes waiting, so that most searches find none that the index lacks. */
-  #restAfter(time: number): void {
-    clearTimeout(this.#rest)
-    this.#rest = setTimeout(
-      () => {
-        this.#rest = undefined
-        this.#beginWaiting()
-      },
-      Math.min(MAX_REST, REST_SHARE * time),
-    ).unref()
   }
 
   #beginWaiting(): void {

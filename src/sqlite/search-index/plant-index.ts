@@ -1,12 +1,5 @@
 import type { NewPlant, Plant } from '../../domain/plant.ts'
-import {
-  compareCodePoints,
-  MAX_WORDS_TEXT,
-  type PlantFilter,
-  plantWords,
-  sortKey,
-  words,
-} from '../../domain/plant-query.ts'
+import { compareCodePoints, type PlantFilter, plantWords, sortKey, words } from '../../domain/plant-query.ts'
 import type { KeyRange } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
@@ -34,11 +27,7 @@ export class PlantIndex {
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     const inIdOrder = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     this.names.add(inIdOrder.filter(({ id }) => !named.has(id)).map(({ id, name }) => [sortKey(name), id]))
-    const terms = inIdOrder.map((plant): Entry => {
-      const { text, wide } = indexedTerms(plant)
-      if (wide.length > 0) this.#addWide(plant.id, wide)
-      return [text, plant.id]
-    })
+    const terms = inIdOrder.map((plant): Entry => [indexedTerms(plant), plant.id])
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     this.#statements.run(insert, jsonOf(terms))
@@ -60,18 +49,12 @@ export class PlantIndex {
       this.#statements.run(sql, ...values, idsOf(of)) === BigInt(of.length)
     let isThere = plants.every((plant) => named.has(plant.id) || this.names.remove(plant))
     this.#statements.run(`DELETE FROM words WHERE rowid IN ${LISTED}`, idsOf(plants))
-    this.#statements.run(`DELETE FROM wide_words WHERE plant IN ${LISTED}`, idsOf(plants))
     for (const [tag, tagged] of Map.groupBy(plants, (plant) => plant.tag)) {
       if (tag === undefined) continue
       isThere &&= isWhole(`DELETE FROM tags WHERE tag = ? AND id IN ${LISTED}`, tagged, tag)
       this.#count(tag, -tagged.length)
     }
     if (!isThere) throw new IndexFault('entries of plants are missing')
-  }
-
-  #addWide(id: bigint, terms: readonly string[]): void {
-    const insert = 'INSERT OR FAIL INTO wide_words (plant, term) SELECT ?, value FROM json_each(?) ORDER BY value'
-    this.#statements.run(insert, id, JSON.stringify(terms))
   }
 
   #count(tag: string, plants: number): void {
@@ -220,43 +203,22 @@ const PREFIX_LENGTH = 8
 const MAX_WORDS = 16
 const MAX_TAGS = 8
 const MAX_TAG_WORDS = 4
-/** The only term of wide plants in the full-text index. A word has no characters for private use. */
-const WIDE = '\ue000'
 /**
  * Precedes the first word of a name in the index, where the sort key begins with that word: a search by name reads
  * those plants in the index of names. No word contains it.
  */
 const FIRST = '\ue001'
-export const WIDE_EXPRESSION = `"${WIDE}"`
 /** Follows all words and names that begin with a word, once it is added to that. */
 export const AFTER_ALL = '\u{10ffff}'
 
-interface IndexedTerms {
-  /** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
-  readonly text: string
-  /** The words of a wide plant, folded and truncated, each once (sql/sqlite-index.sql). Others have none. */
-  readonly wide: readonly string[]
-}
-
-export function indexedTerms(plant: Plant): IndexedTerms {
+/** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
+export function indexedTerms(plant: Plant): string {
   const text = plant.tag === undefined ? plant.name : `${plant.name} ${plant.tag}`
-  if (text.length <= MAX_WORDS_TEXT && isPlain(text)) {
-    return { text: WORD_START.test(text) ? FIRST + text : text, wide: [] }
-  }
+  if (isPlain(text)) return WORD_START.test(text) ? FIRST + text : text
   const [first = '', ...others] = plantWords(plant).map(truncate)
   const isFirst = first !== '' && sortKey(plant.name).startsWith(first)
-  const terms = unique([isFirst ? FIRST + first : first, ...others])
-  const length = terms.reduce((sum, term) => sum + term.length, 0)
-  return length > MAX_WORDS_TEXT
-    ? { text: WIDE, wide: unique([first, ...others]) }
-    : { text: terms.join(' '), wide: [] }
+  return unique([isFirst ? FIRST + first : first, ...others]).join(' ')
 }
-
-/** Returns ranges of the words of a wide plant: it has one in each, if it has all asked words, and perhaps otherwise. */
-export const wideRanges = (asked: readonly string[]): [from: string, before: string][] =>
-  narrowest(asked)
-    .map(truncate)
-    .map((term) => [term, term + AFTER_ALL])
 
 /**
  * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
@@ -319,15 +281,6 @@ function term(word: string, hasNegative: (expression: string) => boolean, places
   const indexed = at(prefix, points.slice(0, PREFIX_LENGTH).join(''))
   return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : at(prefix, start)
 }
-
-/** Whether every plant that the index finds has all of these words, so that its text need not be read. */
-export const isExact = (asked: readonly string[], hasNegative: (expression: string) => boolean): boolean =>
-  asked.length <= MAX_WORDS &&
-  asked.every((word) => {
-    const points = Array.from(word)
-    if (points.length <= PREFIX_LENGTH) return true
-    return points.length < TERM_LENGTH && !hasNegative(either(prefix, points.slice(0, PREFIX_LENGTH).join('')))
-  })
 
 /** Longer words are rarer. */
 const narrowest = (asked: readonly string[]): string[] =>

@@ -109,12 +109,9 @@ export class SearchIndex {
     return this.#progress?.share ?? 0
   }
 
-  /** Call it when a search has to wait for the index (IndexThrottle.beginSearch). @returns a function for its end */
-  beginSearch(): () => void {
-    // A scan of all plants takes too long to hold writes back.
-    if (!this.#isFollowed || this.share < 1) return () => {}
+  /** Call it when a search has to wait for the index. */
+  hurry(): void {
     this.#wakeWithin(0)
-    return this.#throttle.beginSearch()
   }
 
   /** Begins the writes that wait, as the store closes. */

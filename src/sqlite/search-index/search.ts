@@ -1,31 +1,27 @@
-import { type NewPlant, textLength } from '../../domain/plant.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
   comparePositions,
   isByName,
   isDescending,
   isWord,
-  MAX_WORDS_TEXT,
   matches,
   type PlantFilter,
   type PlantQuery,
   positionOf,
 } from '../../domain/plant-query.ts'
 import { type Candidates, candidates, firstByName, firstOf, idsAfter, type KeyRange, type Search } from '../lookup.ts'
-import { type PageLimit, ResultPage, type StatementCache } from '../rows.ts'
+import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
 import {
   AFTER_ALL,
   idsByName,
-  isExact,
   matchExpression,
   nameStart,
   type Places,
   truncate,
   unique,
-  WIDE_EXPRESSION,
-  wideRanges,
   within,
 } from './plant-index.ts'
 
@@ -77,17 +73,17 @@ export class PlantSearch {
    *
    * @param unindexed plants to leave out, because the index may have an old state of them
    */
-  *find(query: PlantQuery, limit: PageLimit, unindexed: ReadonlySet<bigint>): Task<ResultPage> {
+  *find(query: PlantQuery, limit: number, unindexed: ReadonlySet<bigint>): Task<NewPlant[]> {
     // No plant has other words, and an expression must not contain other characters.
-    if (!query.words.every(isWord)) return new ResultPage(limit)
-    const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && this.#matches(query, plant)
+    if (!query.words.every(isWord)) return []
+    const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && matches(query, plant)
     const search = { query, limit, isFound }
     if (!isByName(query.order)) return yield* this.#byId(search)
     const isOneWord = query.words.length === 1 && query.tags.length === 0
     return yield* isOneWord ? this.#byNameInParts(search) : this.#byName(search)
   }
 
-  *#byId({ query, limit, isFound }: Search): Task<ResultPage> {
+  *#byId({ query, limit, isFound }: Search): Task<NewPlant[]> {
     const words = this.#ofWords(query)
     const sources = [
       ...(words === undefined ? [] : [this.#ids(words, query)]),
@@ -103,23 +99,19 @@ export class PlantSearch {
    * Finds the first plants by name with one word. Names that begin with it are adjacent in the index of names, and most
    * plants with the name of a genus have it there; the others are found as for several words.
    */
-  *#byNameInParts(search: Search): Task<ResultPage> {
+  *#byNameInParts(search: Search): Task<NewPlant[]> {
     const { query, limit } = search
     const range = yield* this.#walk(this.#namesFrom(query, truncate(query.words[0] ?? '')), search)
     const position = (plant: NewPlant) => ({ plant, ...positionOf(query.order, plant) })
-    const last = range.isFull ? range.plants.at(-1) : undefined
+    const last = range.length >= limit ? range.at(-1) : undefined
     const others = yield* this.#byName({ ...search, end: last && position(last) }, 'behind the first')
-    const plants = new Map([...range.plants, ...others.plants].map((plant) => [plant.id, plant]))
-    const found = new ResultPage(limit)
-    for (const { plant } of Array.from(plants.values(), position).sort((a, b) => comparePositions(query.order, a, b))) {
-      if (found.isFull) break
-      found.add(plant)
-    }
-    return found
+    const plants = new Map([...range, ...others].map((plant) => [plant.id, plant]))
+    const inOrder = Array.from(plants.values(), position).sort((a, b) => comparePositions(query.order, a, b))
+    return inOrder.slice(0, limit).map(({ plant }) => plant)
   }
 
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
-  #byName(search: Search, places?: Places): Task<ResultPage> {
+  #byName(search: Search, places?: Places): Task<NewPlant[]> {
     const { query } = search
     const words = this.#ofWords(query, places)
     const sources = [words === undefined ? [] : [words], unique(query.tags).map(ofTag)].filter(
@@ -132,23 +124,9 @@ export class PlantSearch {
   }
 
   /** Finds the first of these plants. @param ids in the order of the query */
-  #walk(ids: Iterable<bigint>, { query, limit, isFound }: Search): Task<ResultPage> {
+  #walk(ids: Iterable<bigint>, { query, limit, isFound }: Search): Task<NewPlant[]> {
     const plants = candidates(this.#statements, ids, query, { perStatement: WALKED, name: 'walk' })
     return firstOf(patient(plants), limit, isFound)
-  }
-
-  /**
-   * Whether an indexed plant matches the query. For a large text, it asks the index for the words: folding a mebibyte
-   * takes up to a second.
-   */
-  #matches(query: PlantQuery, plant: NewPlant): boolean {
-    if (query.words.length === 0 || textLength(plant) <= MAX_WORDS_TEXT) return matches(query, plant)
-    if (!matches({ ...query, words: [] }, plant)) return false
-    const ids = this.#ofWords({ words: query.words, tags: [] })
-    const { statements } = this.#index
-    const found =
-      ids && statements.get(`SELECT 1 FROM (${ids.sql(2)}) WHERE id = ?1 LIMIT 1`, plant.id, ...ids.values(ANY_KEYS))
-    return found !== undefined && (isExact(query.words, this.#hasNegative) || matches(query, plant))
   }
 
   /** Looks in the index for an id below 0 that matches an expression. Reads one row, as FTS5 finds them in order. */
@@ -158,22 +136,11 @@ export class PlantSearch {
 
   /** Returns a query for all plants that may match a filter by its words; undefined for a filter without words. */
   #ofWords(filter: PlantFilter, places?: Places): IdQuery | undefined {
-    const { statements } = this.#index
     const expression = matchExpression(filter, this.#hasNegative, places)
     if (expression === undefined) return undefined
-    const found = (first: number) => `SELECT rowid AS id FROM words WHERE words MATCH ?${first}`
-    // The union takes a tenth of the time of a search, which a store without wide plants need not spend.
-    if (statements.get('SELECT 1 FROM wide_words LIMIT 1') === undefined)
-      return { sql: found, values: (keys) => [within(expression, keys)] }
-    const ranges = wideRanges(filter.words)
-    // SQLite makes a join of EXISTS, without MATCH.
-    const hasWord = (first: number) =>
-      `(SELECT 1 FROM wide_words WHERE plant = words.rowid AND term >= ?${first} AND term < ?${first + 1} LIMIT 1) IS NOT NULL`
     return {
-      sql: (first) =>
-        `${found(first)} UNION ALL SELECT rowid FROM words
-          WHERE ${[`words MATCH '${WIDE_EXPRESSION}'`, ...ranges.map((_, i) => hasWord(first + 1 + 2 * i))].join(' AND ')}`,
-      values: (keys) => [within(expression, keys), ...ranges.flat()],
+      sql: (first) => `SELECT rowid AS id FROM words WHERE words MATCH ?${first}`,
+      values: (keys) => [within(expression, keys)],
     }
   }
 

@@ -1,5 +1,3 @@
-import { type NewPlant, textLength } from '../../domain/plant.ts'
-
 /** Work in steps. It yields after each step, and returns its result. */
 export type Task<T> = IteratorObject<undefined, T>
 
@@ -93,21 +91,15 @@ export class TaskRunner {
   }
 }
 
-/** Bounds of the plants that one step reads, in plants and in UTF-16 units. */
+/** Plants that one step reads. */
 export const STEP = 64
-const STEP_TEXT = 100_000
 
 /** Decides when a task yields to other tasks. */
 export class Turn {
   #seen = 0
-  #text = 0
 
-  /** @param plant the plant that the task has just read */
-  isOverAfter(plant: NewPlant | undefined): boolean {
-    this.#seen++
-    this.#text += plant === undefined ? 0 : textLength(plant)
-    const isOver = this.#seen >= STEP || this.#text >= STEP_TEXT
-    if (isOver) this.#seen = this.#text = 0
-    return isOver
+  /** Call it with each plant that the task reads. */
+  get isOver(): boolean {
+    return ++this.#seen % STEP === 0
   }
 }

@@ -4,8 +4,6 @@ import {
   GroupCommit,
   type GroupCommitOptions,
   newCommitStats,
-  submitAs,
-  Underestimated,
   type WriteStats,
 } from '../../base/group-commit.ts'
 import {
@@ -15,23 +13,18 @@ import {
   type ImportMode,
   type ImportResult,
   importResult,
-  MAX_COMMIT_TEXT,
   type NewPlant,
   type PlantChange,
-  textLength,
-  weightOf,
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isBusy, isFull } from '../errors.ts'
-import { indexWork } from '../indexed.ts'
+import { indexWork, MAX_PLANT_WORK } from '../indexed.ts'
 import { columnsOf, type Statement } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import { ThreadClient } from '../worker/client.ts'
 import { errorOf, type Remote } from '../worker/protocol.ts'
 import { type ChangeRequest, type ChangeResponse, type Put, type PutResponse, SqliteWriter } from './writer.ts'
 
-/** Maximum number of UTF-16 units of names and tags in one queue. */
-const MAX_WAITING_TEXT = 64 * 2 ** 20
 /**
  * With two groups in flight, a machine with two cores makes 8% more creates a second. A machine with one core makes 8%
  * fewer: the writer runs while the event loop waits, so two groups are only smaller ones.
@@ -58,20 +51,16 @@ export class WriteQueue implements WriteStats {
     this.#index = index
     const options = {
       ...bounds,
-      maxWeight: MAX_WAITING_TEXT,
-      maxGroupWeight: MAX_COMMIT_TEXT,
       maxInFlight: GROUPS_IN_FLIGHT,
     }
     this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
       ...options,
       stats: this.commits.create,
-      weigh: ({ plant }) => textLength(plant),
       actorOf: ({ actor }) => actor,
     })
     this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
       ...options,
       stats: this.commits.change,
-      weigh: ({ change }) => weightOf(change),
       actorOf: ({ actor }) => actor,
     })
   }
@@ -82,7 +71,7 @@ export class WriteQueue implements WriteStats {
   }
 
   change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
-    return submitAs(workOfChange(change), (work) => this.#submit(this.#changes, { change, actor, work }))
+    return this.#submit(this.#changes, { change, actor, work: workOfChange(change) })
   }
 
   async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
@@ -129,7 +118,7 @@ export class WriteQueue implements WriteStats {
     const responses = await this.#commit(requests, () => this.#writer.thread.changePlants(requests), workOfChanged)
     return responses.map((response) => {
       if ('failure' in response) return errorOf(response)
-      return response.result === 'underestimated' ? new Underestimated(response.work) : response
+      return response.result === 'deleted' ? { result: 'deleted' } : response
     })
   }
 
@@ -168,14 +157,15 @@ interface Charged {
 const workOfPut = (response: PutResponse, { work }: Charged): number =>
   response === 'created' || response === 'updated' ? work : 0
 
-/** The work that is known before the commit reads the plant. */
+/** Only the commit knows the work of an update or a delete, so it is charged as for the largest plant until then. */
 const workOfChange = (change: PlantChange): number =>
-  indexWork(change.kind === 'replace' ? change.plant : change.kind === 'update' ? change.patch : {})
+  change.kind === 'replace' ? indexWork(change.plant) : MAX_PLANT_WORK
 
 /** A patch of one member makes the index take the whole plant again. */
 const workOfChanged = (response: ChangeResponse, { work }: Charged): number => {
-  if ('failure' in response || response.result === 'underestimated') return 0
-  return response.result === 'deleted' ? work : indexWork(response.plant)
+  if ('failure' in response) return 0
+  if (response.result !== 'deleted') return indexWork(response.plant)
+  return 'work' in response ? response.work : work
 }
 
 const sum = (rows: readonly Charged[]): number => rows.reduce((all, { work }) => all + work, 0)

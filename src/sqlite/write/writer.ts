@@ -13,14 +13,12 @@ import {
   type PlantChange,
   type PutMode,
   type PutOutcome,
-  textLength,
 } from '../../domain/plant.ts'
 import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domain/token.ts'
 import { addReservation, reserveIds } from '../../records/ids.ts'
 import type { Steps } from '../../records/steps.ts'
 import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
 import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
-import { hasOldChanges, moveOldChanges } from '../change-log/old-changes.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
@@ -44,21 +42,11 @@ export interface Put {
 export interface ChangeRequest {
   readonly change: PlantChange
   readonly actor: string
-  /** The work of the search index for which its actor is charged. */
-  readonly work: number
 }
-
-/** The result of a change that the writer has not made, because its actor is charged for less work. */
-interface UnchargedChange {
-  readonly result: 'underestimated'
-  readonly work: number
-}
-
-/** The work of the index for which a change need not be charged. Most plants have less. */
-const SMALL_WORK = 4096
 
 export type PutResponse = PutOutcome | Refusal
-export type ChangeResponse = ChangeOutcome | UnchargedChange | Refusal
+/** A deleted plant comes with the work that it was for the search index. */
+export type ChangeResponse = ChangeOutcome | { readonly result: 'deleted'; readonly work: number } | Refusal
 
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
@@ -103,12 +91,8 @@ export class SqliteWriter implements Served {
     return this.#writePlants(() => requests.map((request) => orRefusal(() => this.#change(request))), areDeletes)
   }
 
-  /** Moves a part of the log of an older version, or else trims the log. @returns whether more may remain */
+  /** Trims the log. @returns whether more may remain */
   trimChanges(position: number, keep: Keep): boolean {
-    if (hasOldChanges(this.#statements)) {
-      this.#wal.transaction(() => moveOldChanges(this.#statements, keep))
-      return true
-    }
     return this.#wal.transaction(() => this.#changeLog.trim(position, keep), true)
   }
 
@@ -210,13 +194,14 @@ export class SqliteWriter implements Served {
     return outcome
   }
 
-  #change({ change, actor, work }: ChangeRequest): ChangeOutcome | UnchargedChange {
+  #change({ change, actor }: ChangeRequest): ChangeResponse {
     const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
-    const needed = indexWork(outcome.result === 'deleted' ? (present ?? {}) : outcome.plant)
-    if (needed > work + SMALL_WORK) return { result: 'underestimated', work: needed }
-    if (outcome.result === 'deleted') this.#delete(present, actor)
-    else if (!isEqual(present, outcome.plant))
+    if (outcome.result === 'deleted') {
+      this.#delete(present, actor)
+      return { ...outcome, work: present === undefined ? 0 : indexWork(present) }
+    }
+    if (!isEqual(present, outcome.plant))
       this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
     return outcome
   }
@@ -227,7 +212,7 @@ export class SqliteWriter implements Served {
   }
 
   #created(plant: NewPlant, actor: string): 'created' {
-    this.#changeLog.created(plant.id, textLength(plant), actor)
+    this.#changeLog.created(plant.id, actor)
     return 'created'
   }
 

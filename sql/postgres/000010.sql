@@ -1,3 +1,0 @@
--- Words and sort keys of a release before ignored no invisible characters, and did not have all pictographs and flags.
--- The program folds the plants with such characters again (src/postgres/refold.ts). It also moves the words of plants
--- that have too many to wide_words, which a release before left out.

@@ -1,1 +1,0 @@
--- The hybrid sign is the word `x`. The program folds the plants with it again (src/postgres/migrate.ts).
