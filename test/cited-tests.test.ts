@@ -35,6 +35,14 @@ suite('the tests that the reference cites', () => {
     }
   })
 
+  test('stand in at most 45 rows of limits, each with its number first', () => {
+    const rows = [...read('docs/reference/limits.md').matchAll(/^\| (?!---|Limit )(.*?) \|/gm)].map(
+      ([, first = '']) => first,
+    )
+    assert.ok(rows.length > 30 && rows.length <= 45, `${rows.length} rows`)
+    for (const first of rows) assert.match(first, /^(?:\d|off$)/)
+  })
+
   test('share no title with another test of their files', () => {
     for (const file of globSync('test/**/*.ts', { cwd: ROOT })) {
       const titles = titlesIn(read(file))
