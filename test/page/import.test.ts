@@ -304,57 +304,6 @@ suite('the page, for imports,', () => {
     }
   })
 
-  inBrowser(
-    `leaves out the rows of a sheet without ids that are stored already, at ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page, service } = opened
-      await empty(service)
-      const sheet = (rows: readonly string[]) => Buffer.from(['Plant;Place;Note', ...rows, ''].join('\n'))
-      const first = ['Abies;bed 1;a', 'Betula;;b', 'Betula;;c', ';bed 4;d', 'Wrong \0;bed 2;"e;f"']
-      await choose(page, 'wishes.csv', sheet(first))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByRole('button', { name: 'Import 3 plants' }).click()
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      const ids = (await service.plants()).map(({ id }) => id)
-      assert.equal(
-        await saved(opened, 'Save the refused rows to mend them'),
-        '\ufeffPlant,Place,Note,Reason\r\n,bed 4,d,The row has no name.\r\n' +
-          'Wrong \0,bed 2,e;f,"Name must not contain U+0000 or a lone surrogate, as ""Wrong \\u{0}"" does."\r\n',
-      )
-      const mended = [...first.slice(0, 3), 'Acer;bed 4;d', 'Right;bed 2;"e;f"', 'Abies;bed 2;']
-      await choose(page, 'wishes.csv', sheet(mended))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByLabel('Leave out the 3 rows whose name and tag are stored already').waitFor()
-      await page.getByRole('button', { name: 'Import 3 plants' }).waitFor()
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.getByRole('checkbox').uncheck()
-      await page.getByRole('button', { name: 'Import 6 plants' }).waitFor()
-      await page.getByRole('checkbox').check()
-      await page.getByRole('button', { name: 'Import 3 plants' }).click()
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      const figures = await page.locator('.figures li').allTextContents()
-      assert.deepEqual(figures, ['3 added', '0 unchanged', '3 left out', '0 refused'])
-      const plants = await service.plants()
-      const names = plants.map(({ name }) => name).toSorted()
-      assert.deepEqual(names, ['Abies', 'Abies', 'Acer', 'Betula', 'Betula', 'Right'])
-      const idOf = (name: string) => plants.findLast((each) => each.name === name)?.id
-      assert.deepEqual(await savedWithIds(opened), [
-        'id,Plant,Place,Note',
-        `${ids[0]},Abies,bed 1,a`,
-        `${ids[1]},Betula,,b`,
-        `${ids[2]},Betula,,c`,
-        `${idOf('Acer')},Acer,bed 4,d`,
-        `${idOf('Right')},Right,bed 2,e;f`,
-        `${idOf('Abies')},Abies,bed 2`,
-      ])
-      await choose(page, 'wishes.csv', sheet(first.slice(0, 3)))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByText('There is nothing to import.').waitFor()
-    },
-    { viewport: PHONE },
-  )
-
   inBrowser('saves all refused rows to mend them, also beyond what one report of the service lists', async (opened) => {
     const { page, service } = opened
     await empty(service)

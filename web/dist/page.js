@@ -5521,11 +5521,12 @@ var ImportJob = class {
     try {
       const outcome = await run.import(client, this.#decisions, note, ended3);
       this.step.value = { kind: "done", outcome };
-      if (this.assignsIds) await this.#keep(client, run);
     } catch (error) {
       const why = isAbort(error) ? say("import.stopped") : said(error);
       this.step.value = { kind: "broken", why, outcome: run.outcome };
+      return;
     }
+    if (this.assignsIds) await this.#keep(client, run);
   }
   stop() {
     this.#ending.abort();
@@ -5547,8 +5548,11 @@ var ImportJob = class {
   }
   /** Remembers which row has which id, and what an undo would take back. */
   async #keep(client, run) {
-    await remember2(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client));
-    this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client));
+    try {
+      await remember2(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client));
+      this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client));
+    } catch {
+    }
   }
   get #file() {
     return this.workbook === void 0 ? this.sheet.file.name : `${this.sheet.file.name}
@@ -6477,10 +6481,14 @@ function Conflicts({ conflicts }) {
 var MOST_TAGS2 = 20;
 function NextSteps({ job: job3, client }) {
   const plants2 = job3.imported.value;
+  const status = T2(null);
   const undone = useSignal(void 0);
   const isUndoing = useSignal(false);
   const fault = useSignal("");
   const conflicts = useSignal([]);
+  F2(() => {
+    if (undone.value !== void 0 && isFocusLost()) status.current?.focus();
+  }, [undone.value]);
   const tags = [...new Set(plants2.map(({ after }) => after.tag))];
   const isByTag = tags.length <= MOST_TAGS2 && tags.every((tag) => tag !== void 0);
   const query = queryFor({ q: "", tags: isByTag ? tags.filter((tag) => tag !== void 0) : [], sort: "-id" });
@@ -6509,7 +6517,7 @@ function NextSteps({ job: job3, client }) {
       ] }),
       plants2.length > 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing.value, onClick: () => isUndoing.value || void undo2(), children: isUndoing.value ? say("bulk.undoing") : say("import.undo") })
     ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: undone.value !== void 0 && say("bulk.undoneFor", { plants: plantsIn(undone.value) }) }),
+    /* @__PURE__ */ a4("p", { role: "status", ref: status, tabIndex: -1, children: undone.value !== void 0 && say("bulk.undoneFor", { plants: plantsIn(undone.value) }) }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
     job3.assignsIds && undone.value === void 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.nextTime", { become: say("import.become") }) })

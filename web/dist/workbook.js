@@ -289,8 +289,8 @@ function attributesOf(text) {
 }
 var ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 var MOST_ENTITY = 12;
-var decoded = (text) => text.includes("&") ? text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex, decimal, name) => {
-  const code = hex === void 0 ? Number(decimal) : Number.parseInt(hex, 16);
+var decoded = (text) => text.includes("&") ? text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex2, decimal, name) => {
+  const code = hex2 === void 0 ? Number(decimal) : Number.parseInt(hex2, 16);
   if (name !== void 0) return ENTITIES[name] ?? reference;
   return code > 1114111 ? reference : String.fromCodePoint(code);
 }) : text;
@@ -499,7 +499,8 @@ function letters(column) {
   return column < 26 ? last : letters(Math.floor(column / 26) - 1) + last;
 }
 var ENTITIES2 = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
-var escaped = (text) => text.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, "_x005F_").replaceAll(/[\x00-\x08\x0b-\x1f\ufffe\uffff]/g, (c) => `_x${c.charCodeAt(0).toString(16).padStart(4, "0")}_`).replaceAll(/[<>&"]/g, (c) => ENTITIES2[c] ?? c).toWellFormed();
+var escaped = (text) => text.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, "_x005F_").replaceAll(/[\p{Cc}\ufffe\uffff]/gu, (c) => c === "	" || c === "\n" ? c : `_x${hex(c)}_`).replaceAll(/[<>&"]/g, (c) => ENTITIES2[c] ?? c).toWellFormed();
+var hex = (c) => c.charCodeAt(0).toString(16).padStart(4, "0");
 async function zipped(parts, type) {
   const pieces = [];
   const directory = [];

@@ -139,11 +139,12 @@ export class ImportJob {
     try {
       const outcome = await run.import(client, this.#decisions, note, ended)
       this.step.value = { kind: 'done', outcome }
-      if (this.assignsIds) await this.#keep(client, run)
     } catch (error) {
       const why = isAbort(error) ? say('import.stopped') : said(error)
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
+      return
     }
+    if (this.assignsIds) await this.#keep(client, run)
   }
 
   stop(): void {
@@ -170,8 +171,12 @@ export class ImportJob {
 
   /** Remembers which row has which id, and what an undo would take back. */
   async #keep(client: PlantstoreClient, run: ImportRun): Promise<void> {
-    await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
-    this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client))
+    try {
+      await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
+      this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client))
+    } catch {
+      // The file is gone or was changed. The import itself is done.
+    }
   }
 
   get #file(): string {

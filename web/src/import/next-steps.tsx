@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
+import { isFocusLost } from '../focus.ts'
 import { add, clearChosen, labelOf, MOST_LABELS } from '../labels/chosen.ts'
 import { say } from '../language/language.ts'
 import { apply, type Conflict, reversed } from '../plants/bulk/apply.ts'
@@ -21,10 +23,15 @@ const MOST_TAGS = 20
 /** Leads on after an import: to its plants, to their labels, to the next import of the file, and back. */
 export function NextSteps({ job, client }: NextStepsProps): JSX.Element {
   const plants = job.imported.value
+  const status = useRef<HTMLParagraphElement>(null)
   const undone = useSignal<number | undefined>(undefined)
   const isUndoing = useSignal(false)
   const fault = useSignal('')
   const conflicts = useSignal<readonly Conflict[]>([])
+  // The pressed button is gone.
+  useLayoutEffect(() => {
+    if (undone.value !== undefined && isFocusLost()) status.current?.focus()
+  }, [undone.value])
   const tags = [...new Set(plants.map(({ after }) => after.tag))]
   const isByTag = tags.length <= MOST_TAGS && tags.every((tag) => tag !== undefined)
   const query = queryFor({ q: '', tags: isByTag ? tags.filter((tag) => tag !== undefined) : [], sort: '-id' })
@@ -67,7 +74,9 @@ export function NextSteps({ job, client }: NextStepsProps): JSX.Element {
           </button>
         )}
       </div>
-      <p role="status">{undone.value !== undefined && say('bulk.undoneFor', { plants: plantsIn(undone.value) })}</p>
+      <p role="status" ref={status} tabIndex={-1}>
+        {undone.value !== undefined && say('bulk.undoneFor', { plants: plantsIn(undone.value) })}
+      </p>
       <Fault text={fault.value} />
       <Conflicts conflicts={conflicts.value} />
       {job.assignsIds && undone.value === undefined && (

@@ -68,10 +68,11 @@ const ENTITIES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '
 const escaped = (text: string): string =>
   text
     .replaceAll(/_(?=x[0-9a-f]{4}_)/gi, '_x005F_')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids them, and programs read CR as LF.
-    .replaceAll(/[\x00-\x08\x0b-\x1f\ufffe\uffff]/g, (c) => `_x${c.charCodeAt(0).toString(16).padStart(4, '0')}_`)
+    .replaceAll(/[\p{Cc}\ufffe\uffff]/gu, (c) => (c === '\t' || c === '\n' ? c : `_x${hex(c)}_`))
     .replaceAll(/[<>&"]/g, (c) => ENTITIES[c] ?? c)
     .toWellFormed()
+
+const hex = (c: string): string => c.charCodeAt(0).toString(16).padStart(4, '0')
 
 /** Writes a ZIP archive of parts. */
 async function zipped(parts: readonly (readonly [name: string, content: string[]])[], type: string): Promise<Blob> {
