@@ -42,10 +42,11 @@ CREATE TABLE changes (
   kind TEXT NOT NULL CHECK (kind IN ('create', 'replace', 'update', 'delete')),
   -- Little-endian 64-bit integers. Creates share rows, so theirs may hold many ids; other rows hold one.
   ids BLOB NOT NULL,
-  -- The plant as it was before. A created plant has none, so its name is NULL. A plant as it was after a change is the one
-  -- before its next change, or else the one in the table plants.
+  -- The plant as it was before. A created plant has none, so its name is NULL.
   name TEXT,
   tag TEXT,
+  -- The name and the tag of each plant as it was after, in turn, as an array of JSON. NULL for a delete.
+  plants TEXT,
   -- The access token that asked for it, where that is known.
   token TEXT,
   -- Of a row of kind delete: plants.created of its plant.

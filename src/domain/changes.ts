@@ -20,6 +20,18 @@ export interface ChangeEntry {
   readonly token: string
 }
 
+/** Makes an entry of what a log has of a change. A plant that is absent before was created, one absent after deleted. */
+export function entryOf(
+  position: string,
+  time: number,
+  before: NewPlant | undefined,
+  plant: NewPlant | undefined,
+  token: string,
+): ChangeEntry {
+  const type = before === undefined ? 'plant.created' : plant === undefined ? 'plant.deleted' : 'plant.updated'
+  return { position, type, time, plant, before, token }
+}
+
 /** The JSON text of an entry, in one line. Leaves out an absent plant. */
 export function entryJson({ position, type, time, plant, before, token }: ChangeEntry): string {
   const after = plant === undefined ? '' : `,"plant":${newPlantJson(plant)}`
@@ -97,9 +109,6 @@ export function unionOf(filters: readonly ChangeFilter[]): ChangeFilter {
     parts.some((part) => part.length === 0) ? [] : [...new Set(parts.flat())]
   return { types: union(filters.map(({ types = [] }) => types)), tags: union(filters.map(({ tags }) => tags)) }
 }
-
-/** Whether a filter selects every entry. */
-export const isAll = ({ tags, types = [] }: ChangeFilter): boolean => tags.length + types.length === 0
 
 /** Whether a filter selects entries of a type. */
 export const hasType = ({ types = [] }: ChangeFilter, type: ChangeType): boolean =>

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ChangeEntry, otherHistory, positionGone, readPosition, writePosition } from '../../domain/changes.ts'
+import {
+  type ChangeEntry,
+  entryOf,
+  otherHistory,
+  positionGone,
+  readPosition,
+  writePosition,
+} from '../../domain/changes.ts'
 import { outOfReach } from '../../domain/errors.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, Run } from '../pool/client.ts'
@@ -172,7 +179,7 @@ function* entriesOf(
     const plant = plantOf(id, names[element], tags[element])
     const before = plantOf(id, namesBefore[element], tagsBefore[element])
     const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
-    yield entryOf(positionOf(history, { ...row, element }), time, plant, before, token)
+    yield entryOf(positionOf(history, { ...row, element }), time, before, plant, token)
   }
 }
 
@@ -203,17 +210,6 @@ const ROWS = `WITH head AS MATERIALIZED (${HEAD}),
 
 const plantOf = (id: bigint, name: string | null | undefined, tag: string | null | undefined): NewPlant | undefined =>
   name == null ? undefined : { id, name, tag: tag ?? undefined }
-
-function entryOf(
-  position: string,
-  time: number,
-  plant: NewPlant | undefined,
-  before: NewPlant | undefined,
-  token: string,
-): ChangeEntry {
-  const type = before === undefined ? 'plant.created' : plant === undefined ? 'plant.deleted' : 'plant.updated'
-  return { position, type, time, plant, before, token }
-}
 
 /** The values for unnest($1::bigint[], $2::xid8[]), which are keys of rows. */
 const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
@@ -254,7 +250,7 @@ export async function plantHistory(
       if (before !== undefined && place.number === before.number && place.element >= before.element) continue
       const [, , , , time, name, tag, nameBefore, tagBefore, token] = row
       const [plant, plantBefore] = [plantOf(id, name, tag), plantOf(id, nameBefore, tagBefore)]
-      entries.push(entryOf(positionOf(history, place), Number(time), plant, plantBefore, token ?? ''))
+      entries.push(entryOf(positionOf(history, place), Number(time), plantBefore, plant, token ?? ''))
       if (entries.length === limit) return entries
     }
     at += HISTORY_ROWS

@@ -4,9 +4,9 @@ import {
   type ChangePage,
   type ChangeRequest,
   type ChangeType,
+  entryOf,
   HISTORY_LENGTH,
   hasType,
-  isAll,
   isSelected,
   otherHistory,
   positionGone,
@@ -15,10 +15,9 @@ import {
 } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, StatementCache } from '../rows.ts'
-import { plantOf } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { Turn } from '../worker/cooperative.ts'
-import { unpack } from './change-reader.ts'
+import { plantBefore, plantsAfter, unpack } from './change-reader.ts'
 import { bytesOf } from './change-writer.ts'
 
 /** Entries that one read looks at: about 0.2 s of work. */
@@ -29,20 +28,7 @@ const TIME_LENGTH = 4
 /** More than the changes of one commit. The create of a plant is among so many after its `created`. */
 const MAX_COMMIT = 65_536
 
-const COLUMNS = 'position, at, kind, ids, name, tag, token, created'
-/** The next change of a plant, if it is no create. Without INDEXED BY, SQLite may read the log in its order. */
-const NEXT = `SELECT ?3, name, tag FROM changes INDEXED BY changes_of_plant
-  WHERE kind <> 'create' AND ids = ?1 AND position >= ?2 ORDER BY position LIMIT 1`
-/** The plants that one row has created, as they were then. It does not read a present plant, which may be larger. */
-const CREATED = `SELECT value, CASE WHEN next.position IS NULL THEN plants.name ELSE next.name END,
-    CASE WHEN next.position IS NULL THEN plants.tag ELSE next.tag END
-  FROM json_each(?1) AS ids
-  LEFT JOIN changes AS next ON next.position = (
-    SELECT position FROM changes INDEXED BY changes_of_plant
-    WHERE kind <> 'create' AND ids = substr(?2, 1 + 8 * key, 8) AND position > ?3 ORDER BY position LIMIT 1
-  )
-  LEFT JOIN plants ON next.position IS NULL AND plants.id = value`
-
+const COLUMNS = 'position, at, kind, ids, name, tag, plants, token, created'
 /** A row of the log of changes. */
 interface LogRow {
   /** The number of the last change of this row. */
@@ -50,8 +36,9 @@ interface LogRow {
   readonly at: number
   readonly kind: string
   readonly ids: BigInt64Array
-  readonly blob: Uint8Array
   readonly before: NewPlant | undefined
+  /** Names and tags of the plants after the change. */
+  readonly texts: unknown
   readonly token: string
   readonly created: number | undefined
 }
@@ -90,8 +77,7 @@ export class ChangeFeed {
         if (turn.isOver) yield
         continue
       }
-      const wanted = isAll(filter) ? limit - entries.length + 1 : row.ids.length
-      for (const entry of this.#entriesOf(row, last, wanted)) {
+      for (const entry of this.#entriesOf(row, last)) {
         if (entries.length === limit || seen === MAX_SEEN) return { entries, next, isEnd: false }
         seen++
         if (isSelected(filter, entry)) entries.push(entry)
@@ -109,10 +95,9 @@ export class ChangeFeed {
     const until = before === undefined ? Number.MAX_SAFE_INTEGER : this.#numberOf(before, this.#begin())
     const entries: ChangeEntry[] = []
     const add = (entry: ChangeEntry) => entries.push(entry) === limit
-    let plant = this.#plantAt(id, blob, until)
     let created = this.#createdAfter(id, blob, until)
     const addCreate = () => {
-      const create = plant && created !== undefined ? this.#create(plant, blob, created) : undefined
+      const create = created === undefined ? undefined : this.#create(id, blob, created)
       return create !== undefined && create.number < until && add(create.entry)
     }
     const sql = `SELECT ${COLUMNS} FROM changes INDEXED BY changes_of_plant
@@ -121,8 +106,7 @@ export class ChangeFeed {
       const row = rowOf(raw)
       const isDelete = row.kind === 'delete'
       if (isDelete && addCreate()) return entries
-      if (add(this.#entry(row, row.position, isDelete ? undefined : plant))) return entries
-      plant = row.before
+      if (add(this.#entry(row, row.position, plantsAfter(row.ids, row.texts)[0]))) return entries
       if (isDelete) created = row.created
     }
     addCreate()
@@ -131,13 +115,13 @@ export class ChangeFeed {
 
   /** See ChangeLog.usage. */
   usage(): ChangeLogUse {
-    const ends = 'SELECT position, bytes, at, length(ids), name, tag FROM changes ORDER BY position'
+    const ends = 'SELECT position, bytes, at, length(ids), name, tag, plants FROM changes ORDER BY position'
     const [first, last] = [this.#statements.get(`${ends} LIMIT 1`), this.#statements.get(`${ends} DESC LIMIT 1`)]
     if (first === undefined || last === undefined) return { entries: 0, bytes: 0, oldest: undefined }
     const ids = Number(first[3]) / 8
     return {
       entries: Number(last[0]) - Number(first[0]) + ids,
-      bytes: Number(last[1]) - Number(first[1]) + bytesOf(ids, first[4] as string | null, first[5] as string | null),
+      bytes: Number(last[1]) - Number(first[1]) + bytesOf(ids, textIn(first[4]), textIn(first[5]), textIn(first[6])),
       oldest: Number(first[2]),
     }
   }
@@ -182,34 +166,16 @@ export class ChangeFeed {
     return writePosition({ history: this.#history, place })
   }
 
-  /** Yields up to `max` entries of a row after a number. */
-  *#entriesOf(row: LogRow, after: number, max: number): Iterable<ChangeEntry> {
-    if (row.kind !== 'create') {
-      const plant = row.kind === 'delete' ? undefined : this.#plantAt(row.ids[0] ?? 0n, row.blob, row.position + 1)
-      yield this.#entry(row, row.position, plant)
-      return
-    }
+  /** Yields the entries of a row after a number. */
+  *#entriesOf(row: LogRow, after: number): Iterable<ChangeEntry> {
     const begin = row.position - row.ids.length
-    const skipped = Math.max(0, after - begin)
-    const ids = row.ids.subarray(skipped, skipped + max)
-    const plants = this.#statements.all(CREATED, `[${ids.join()}]`, row.blob.subarray(8 * skipped), row.position)
-    for (const [i, plant] of plants.entries()) {
-      // Only a program that does not keep the log can have removed the plant.
-      if (plant[1] !== null) yield this.#entry(row, begin + skipped + i + 1, plantOf(plant))
+    for (const [i, plant] of plantsAfter(row.ids, row.texts).entries()) {
+      if (begin + i >= after) yield this.#entry(row, begin + i + 1, plant)
     }
   }
 
   #entry(row: LogRow, number: number, plant: NewPlant | undefined): ChangeEntry {
-    const { at, before, token } = row
-    return { position: this.#positionOf(number, at), type: typeOf(row), time: at, plant, before, token }
-  }
-
-  /** The plant that has the id before a number: that before its next change, or else the stored plant. */
-  #plantAt(id: bigint, blob: Uint8Array, number: number): NewPlant | undefined {
-    const row =
-      this.#statements.get(NEXT, blob, number, id) ??
-      this.#statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-    return row && plantOf(row)
+    return entryOf(this.#positionOf(number, row.at), row.at, row.before, plant, row.token)
   }
 
   /** The `created` of the plant that has the id before a number: of its next delete, or of the stored plant. */
@@ -222,15 +188,15 @@ export class ChangeFeed {
   }
 
   /** Finds the create of a plant. @returns undefined when the log has it no more */
-  #create(plant: NewPlant, blob: Uint8Array, created: number): { number: number; entry: ChangeEntry } | undefined {
+  #create(id: bigint, blob: Uint8Array, created: number): { number: number; entry: ChangeEntry } | undefined {
     const sql = `SELECT ${COLUMNS} FROM changes
       WHERE position > ? AND position <= ? AND kind = 'create' AND instr(ids, ?) > 0 ORDER BY position`
     for (const raw of this.#statements.all(sql, created, created + MAX_COMMIT, blob)) {
       const row = rowOf(raw)
-      const i = row.ids.indexOf(plant.id)
+      const i = row.ids.indexOf(id)
       if (i === -1) continue
       const number = row.position - row.ids.length + i + 1
-      return { number, entry: this.#entry(row, number, plant) }
+      return { number, entry: this.#entry(row, number, plantsAfter(row.ids, row.texts)[i]) }
     }
     return undefined
   }
@@ -238,17 +204,15 @@ export class ChangeFeed {
 
 function rowOf(row: Row): LogRow {
   const ids = unpack(row[3])
-  const [id = 0n] = ids
-  const name = row[4] as string | null
   return {
     position: Number(row[0]),
     at: Number(row[1]),
     kind: row[2] as string,
     ids,
-    blob: row[3] as Uint8Array,
-    before: name === null ? undefined : plantOf({ 0: id, 1: name, 2: row[5] ?? null }),
-    token: (row[6] as string | null) ?? UNKNOWN_TOKEN,
-    created: numberOr(row[7]),
+    before: plantBefore(ids, row[4], row[5]),
+    texts: row[6],
+    token: textIn(row[7]) ?? UNKNOWN_TOKEN,
+    created: numberOr(row[8]),
   }
 }
 
@@ -257,6 +221,8 @@ const typeOf = ({ kind }: LogRow): ChangeType =>
 
 /** The token of rows of before the log had tokens. */
 const UNKNOWN_TOKEN = 'unknown'
+
+const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 const numberOr = (value: unknown): number | undefined => (typeof value === 'bigint' ? Number(value) : undefined)
 

@@ -1,13 +1,15 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, StatementCache } from '../rows.ts'
 
-/** A row of the log of changes (sql/sqlite/000008.sql). */
+/** A row of the log of changes (sql/sqlite/000001.sql). */
 export interface Change {
   /** The position of the last change of this row. */
   readonly position: number
   readonly ids: BigInt64Array
   /** The plant before the change; undefined for creates. */
   readonly before: NewPlant | undefined
+  /** The plants after it, one for each id; undefined for a deleted one. */
+  readonly plants: readonly (NewPlant | undefined)[]
 }
 
 /** Reads the log of changes. Call its methods inside a read transaction of the store. */
@@ -48,17 +50,8 @@ export class ChangeReader {
 
   /** The rows after a position, oldest first. */
   *after(position: number): Iterable<Change> {
-    const sql = 'SELECT position, ids, name, tag FROM changes WHERE position > ? ORDER BY position'
+    const sql = 'SELECT position, ids, name, tag, plants FROM changes WHERE position > ? ORDER BY position'
     for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
-  }
-
-  /** Returns the states at a position of those of the plants that changed after it; undefined for no plant. */
-  statesAt(position: number, ids: ReadonlyMap<bigint, unknown>): Map<bigint, NewPlant | undefined> {
-    const states = new Map<bigint, NewPlant | undefined>()
-    for (const change of this.after(position)) {
-      for (const id of change.ids) if (ids.has(id) && !states.has(id)) states.set(id, change.before)
-    }
-    return states
   }
 
   /** Returns the plants that changed after a position. A row of the result for each change takes five times as long. */
@@ -78,11 +71,22 @@ export class ChangeReader {
   }
 }
 
-function changeOf({ 0: position, 1: blob, 2: name, 3: tag }: Row): Change {
+function changeOf({ 0: position, 1: blob, 2: name, 3: tag, 4: plants }: Row): Change {
   const ids = unpack(blob)
-  const [id = 0n] = ids
-  const before = name === null ? undefined : { id, name: name as string, tag: (tag as string | null) ?? undefined }
-  return { position: Number(position), ids, before }
+  return { position: Number(position), ids, before: plantBefore(ids, name, tag), plants: plantsAfter(ids, plants) }
+}
+
+/** @param name null of a row of creates */
+export const plantBefore = (ids: BigInt64Array, name: unknown, tag: unknown): NewPlant | undefined =>
+  typeof name === 'string' ? { id: ids[0] ?? 0n, name, tag: typeof tag === 'string' ? tag : undefined } : undefined
+
+/** @param texts null of a row of a delete */
+export function plantsAfter(ids: BigInt64Array, texts: unknown): (NewPlant | undefined)[] {
+  const all: (string | null)[] = typeof texts === 'string' ? JSON.parse(texts) : []
+  return Array.from(ids, (id, i) => {
+    const name = all[2 * i]
+    return name == null ? undefined : { id, name, tag: all[2 * i + 1] ?? undefined }
+  })
 }
 
 /** The ids of a row. */

@@ -1,16 +1,16 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../rows.ts'
 
-/** Plants of a row of creates. A reader of the log reads all its plants at once. */
-const MAX_IDS = 1000
+/** Plants of a row of creates. A reader of the log reads all of them at once, for a page of ten too. */
+const MAX_CREATES = 250
 /** Bytes of a row apart from its ids and texts, with its place in the index. */
 const ROW_BYTES = 80
 /** Bounds of the rows that one transaction trims, which takes up to 10 ms: SQLite reads each page that it frees. */
 const MAX_TRIMMED = 500
 const MAX_TRIMMED_BYTES = 2 ** 20
 
-/** The kind of a change of a present plant. */
-export type ChangeKind = 'replace' | 'update' | 'delete'
+/** The kind of a row, by what was asked for. */
+type ChangeKind = 'create' | 'replace' | 'update' | 'delete'
 
 /** How long, and how large, the log of changes is kept. */
 export interface Keep {
@@ -24,14 +24,14 @@ export const bytesOf = (ids: number, ...texts: (string | null)[]): number =>
   texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), ROW_BYTES + 8 * ids)
 
 const NEWEST = 'SELECT position, bytes FROM changes ORDER BY position DESC LIMIT 1'
-const INSERT = `INSERT INTO changes (position, bytes, at, kind, ids, name, tag, token, created)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const INSERT = `INSERT INTO changes (position, bytes, at, kind, ids, name, tag, plants, token, created)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Appends to the log of changes (sql/sqlite/000008.sql), inside the transaction that changes the plants. */
+/** Appends to the log of changes (sql/sqlite/000001.sql), inside the transaction that changes the plants. */
 export class ChangeWriter {
   readonly #statements: StatementCache
-  /** Ids of created plants without a row yet, by the ids of their actors. */
-  readonly #created = new Map<string, bigint[]>()
+  /** Created plants without a row yet, by the ids of their actors. */
+  readonly #created = new Map<string, NewPlant[]>()
   #count = 0
   #position = 0
   #bytes = 0
@@ -57,17 +57,23 @@ export class ChangeWriter {
    * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
    * harmless: each creates another plant.
    */
-  created(id: bigint, actor: string): void {
-    const ids = this.#created.get(actor)
-    if (ids === undefined) this.#created.set(actor, [id])
-    else ids.push(id)
-    if (++this.#count === MAX_IDS) this.#flush()
+  created(plant: NewPlant, actor: string): void {
+    const plants = this.#created.get(actor)
+    if (plants === undefined) this.#created.set(actor, [plant])
+    else plants.push(plant)
+    if (++this.#count === MAX_CREATES) this.#flush()
   }
 
-  /** Adds a row. @param created `plants.created` of a deleted plant */
-  changed(kind: ChangeKind, before: NewPlant, actor: string, created: bigint | null = null): void {
+  /** Adds the row of a replace or an update. */
+  changed(kind: 'replace' | 'update', before: NewPlant, after: NewPlant, actor: string): void {
     this.#flush()
-    this.#add([before.id], Date.now(), kind, before, actor, created)
+    this.#add([before.id], Date.now(), kind, before, textsOf([after]), actor, null)
+  }
+
+  /** Adds the row of a delete. @param created `plants.created` of the plant */
+  deleted(before: NewPlant, actor: string, created: bigint | null): void {
+    this.#flush()
+    this.#add([before.id], Date.now(), 'delete', before, null, actor, created)
   }
 
   /** Ends a transaction before its commit. @throws the error of any row, so that no change is stored without its row */
@@ -98,24 +104,28 @@ export class ChangeWriter {
   #flush(): void {
     if (this.#count === 0) return
     const at = Date.now()
-    for (const [actor, ids] of this.#created) this.#add(ids, at, 'create', undefined, actor, null)
+    for (const [actor, plants] of this.#created) {
+      const ids = plants.map(({ id }) => id)
+      this.#add(ids, at, 'create', undefined, textsOf(plants), actor, null)
+    }
     this.#discard()
   }
 
   #add(
     ids: readonly bigint[],
     at: number,
-    kind: ChangeKind | 'create',
+    kind: ChangeKind,
     before: NewPlant | undefined,
+    plants: string | null,
     actor: string,
     created: bigint | null,
   ): void {
     const [name, tag] = [before?.name ?? null, before?.tag ?? null]
     const packed = new Uint8Array(new BigInt64Array(ids).buffer)
     this.#position += ids.length
-    this.#bytes += bytesOf(ids.length, name, tag)
+    this.#bytes += bytesOf(ids.length, name, tag, plants)
     try {
-      this.#statements.run(INSERT, this.#position, this.#bytes, at, kind, packed, name, tag, actor, created)
+      this.#statements.run(INSERT, this.#position, this.#bytes, at, kind, packed, name, tag, plants, actor, created)
     } catch (error) {
       this.#fault ??= error
       throw error
@@ -126,4 +136,11 @@ export class ChangeWriter {
     this.#created.clear()
     this.#count = 0
   }
+}
+
+/** The names and tags of plants, in turn. */
+function textsOf(plants: readonly NewPlant[]): string {
+  const texts: (string | null)[] = []
+  for (const { name, tag } of plants) texts.push(name, tag ?? null)
+  return JSON.stringify(texts)
 }

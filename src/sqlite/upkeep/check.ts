@@ -117,7 +117,8 @@ function checkChanges(statements: StatementCache): CheckedPart {
 // Only a row of creates has no state before the change.
 const FAULTS_OF_CHANGES = `SELECT position, kind, isWhole, last, ids FROM (
     SELECT position, kind, length(ids) % 8 = 0 AND length(ids) > 0
-        AND iif(kind = 'create', name IS NULL, length(ids) = 8 AND name IS NOT NULL) AS isWhole,
+        AND iif(kind = 'create', name IS NULL, length(ids) = 8 AND name IS NOT NULL)
+        AND iif(kind = 'delete', plants IS NULL, json_array_length(plants) = length(ids) / 4) AS isWhole,
       lag(position) OVER (ORDER BY position) AS last, length(ids) / 8 AS ids
     FROM changes
   ) WHERE NOT isWhole OR position <> last + ids ORDER BY position LIMIT ${MAX_NAMED}`

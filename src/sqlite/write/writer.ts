@@ -18,7 +18,7 @@ import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domai
 import { addReservation, reserveIds } from '../../records/ids.ts'
 import type { Steps } from '../../records/steps.ts'
 import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
-import { type ChangeKind, ChangeWriter, type Keep } from '../change-log/change-writer.ts'
+import { ChangeWriter, type Keep } from '../change-log/change-writer.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
@@ -212,25 +212,25 @@ export class SqliteWriter implements Served {
   }
 
   #created(plant: NewPlant, actor: string): 'created' {
-    this.#changeLog.created(plant.id, actor)
+    this.#changeLog.created(plant, actor)
     return 'created'
   }
 
-  #replace(plant: NewPlant, present: NewPlant | undefined, kind: ChangeKind, actor: string): void {
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: 'replace' | 'update', actor: string): void {
     const { id, name, tag } = plant
     if (present === undefined) {
       this.#insert(plant)
       this.#created(plant, actor)
     } else {
       this.#statements.run('UPDATE plants SET name = ?, tag = ? WHERE id = ?', name, tag ?? null, id)
-      this.#changeLog.changed(kind, present, actor)
+      this.#changeLog.changed(kind, present, plant, actor)
     }
   }
 
   #delete(plant: NewPlant | undefined, actor: string): void {
     if (plant === undefined) return
     const [created = null] = this.#statements.all('DELETE FROM plants WHERE id = ? RETURNING created', plant.id)
-    this.#changeLog.changed('delete', plant, actor, created?.[0] as bigint | null)
+    this.#changeLog.deleted(plant, actor, created?.[0] as bigint | null)
   }
 }
 
