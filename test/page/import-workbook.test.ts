@@ -92,6 +92,15 @@ suite('the page, for workbooks,', () => {
     )
   }
 
+  inBrowser('shows the file that was chosen last, also if an earlier one is larger', async ({ page }) => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => [`Rosa ${i}`, 'bed'])
+    await choose(page, 'many.xlsx', workbook({ Plants: rowsOf(rows) }))
+    await choose(page, 'few.csv', Buffer.from('id,name\n1,Fern\n'))
+    await page.getByRole('cell', { name: 'Fern' }).waitFor()
+    await page.getByText('Reading many').waitFor({ state: 'hidden' })
+    assert.equal(await page.getByRole('cell', { name: 'Rosa 0' }).count(), 0)
+  })
+
   inBrowser('says which workbooks it cannot read, and lives on', async ({ page }) => {
     const blanks = (size: number) => ({ Plants: `<sheetData/>${' '.repeat(size)}` })
     const locked = Buffer.concat([

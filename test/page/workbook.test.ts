@@ -7,7 +7,7 @@ import { partsOf, rowsOf, workbook, zip } from '../support/workbook.ts'
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
 
 const opened = (bytes: Buffer): Promise<readonly WorkbookSheet[] | WorkbookFault> =>
-  sheetsIn(new File([new Uint8Array(bytes)], 'plants.xlsx'))
+  sheetsIn(new File([new Uint8Array(bytes)], 'plants.xlsx'), new AbortController().signal)
 
 async function sheets(bytes: Buffer): Promise<readonly WorkbookSheet[]> {
   const found = await opened(bytes)
@@ -234,6 +234,14 @@ suite('the page refuses a workbook', () => {
       zip(partsOf({ Plants: '' }).slice(1)),
     ]
     for (const [i, bytes] of broken.entries()) assert.equal(await opened(bytes), 'unreadable', `file ${i}`)
+  })
+
+  test('at once when another file takes its place', async () => {
+    const ending = new AbortController()
+    const rows = Array.from({ length: 30_000 }, (_, i) => [`Rosa ${i}`, 'bed'])
+    const reading = sheetsIn(new File([new Uint8Array(workbook({ Plants: rowsOf(rows) }))], 'x.xlsx'), ending.signal)
+    ending.abort()
+    assert.equal(await reading, 'unreadable')
   })
 
   test('at each cut and each flipped byte without a message of a library', async () => {

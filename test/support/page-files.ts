@@ -40,7 +40,10 @@ export async function savedWithIds({ page }: Opened): Promise<readonly string[]>
     pressOn(page, page.getByRole('button', { name: 'Save the sheet with its new ids' })),
   ])
   assert.match(download.suggestedFilename(), /-with-ids\.xlsx$/)
-  const found = await sheetsIn(new File([readFileSync(await download.path())], 'saved.xlsx'))
+  const found = await sheetsIn(
+    new File([readFileSync(await download.path())], 'saved.xlsx'),
+    new AbortController().signal,
+  )
   assert.ok(typeof found !== 'string' && found[0] !== undefined)
   return (await found[0].csv.text()).split('\r\n').slice(0, -1)
 }

@@ -6764,12 +6764,15 @@ function ImportView({ session: session2 }) {
   const isOver = useSignal(false);
   const sheets = useSignal([]);
   const reading2 = useSignal(void 0);
+  const ending = T2(new AbortController());
   const open = async (file, chosen2) => {
     if (file === null || file === void 0 || refuse()) return;
     fault.value = "";
     reading2.value = file;
+    ending.current.abort();
+    ending.current = new AbortController();
     try {
-      const opened = await openFile(file, sheets.value, chosen2);
+      const opened = await openFile(file, sheets.value, ending.current.signal, chosen2);
       if (reading2.value !== file || refuse()) return;
       sheets.value = opened.sheets;
       replaceJob(opened.job);
@@ -6834,7 +6837,7 @@ function ImportView({ session: session2 }) {
         ]
       }
     ),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: reading2.value !== void 0 && say("import.reading", { file: named(reading2.value.name) }) }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: reading2.value !== void 0 && /* @__PURE__ */ a4(Sentence, { text: say("import.reading", { file: named(reading2.value.name) }) }) }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     current !== void 0 && sheets.value.length > 1 && /* @__PURE__ */ a4("div", { class: "field", children: [
       /* @__PURE__ */ a4("label", { for: "sheet", children: say("import.sheet") }),
@@ -6852,16 +6855,16 @@ function ImportView({ session: session2 }) {
     current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
   ] });
 }
-async function openFile(file, sheets, chosen2) {
-  if (await isWorkbook(file)) return openWorkbook(file);
+async function openFile(file, sheets, signal2, chosen2) {
+  if (await isWorkbook(file)) return openWorkbook(file, signal2);
   const ofWorkbook = sheets.find(({ csv }) => csv === file);
   const sheet2 = await openSheet(file, { ...chosen2, ...ofWorkbook === void 0 ? {} : AS_WRITTEN });
   const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
   return { job: new ImportJob(sheet2, mode, ofWorkbook), sheets: ofWorkbook === void 0 ? [] : sheets };
 }
-async function openWorkbook(file) {
+async function openWorkbook(file, signal2) {
   const { sheetsIn } = await import("./workbook.js");
-  const sheets = await sheetsIn(file);
+  const sheets = await sheetsIn(file, signal2);
   if (typeof sheets === "string") throw new PageError(say(FAULTS[sheets]));
   const [best] = sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows);
   if (best === void 0) throw new PageError(say("import.noCells"));

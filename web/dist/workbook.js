@@ -104,13 +104,18 @@ var DEFLATED = 8;
 var Archive = class _Archive {
   #file;
   #entries;
+  #signal;
   #left = MOST_UNPACKED;
-  constructor(file, entries) {
+  constructor(file, entries, signal) {
     this.#file = file;
     this.#entries = entries;
+    this.#signal = signal;
   }
-  /** @throws WorkbookError for a file that is no archive */
-  static async open(file) {
+  /**
+   * @param signal ends a read before its next piece
+   * @throws WorkbookError for a file that is no archive
+   */
+  static async open(file, signal) {
     const tailAt = Math.max(0, file.size - END_LENGTH - MOST_COMMENT - LOCATOR_LENGTH);
     const tail = await viewOf(file, tailAt, file.size);
     let at = tail.byteLength - END_LENGTH;
@@ -123,7 +128,7 @@ var Archive = class _Archive {
       if (end.getUint32(0, true) !== END_64) throw new WorkbookError("unreadable");
       [size, begin] = [longAt(end, 40), longAt(end, 48)];
     }
-    return new _Archive(file, entriesIn(await viewOf(file, begin, begin + size)));
+    return new _Archive(file, entriesIn(await viewOf(file, begin, begin + size)), signal);
   }
   has(path) {
     return this.#entries.has(keyOf(path));
@@ -151,6 +156,7 @@ var Archive = class _Archive {
     let slice = SLICE;
     try {
       for (; ; ) {
+        this.#signal.throwIfAborted();
         const { done, value } = await reader.read();
         if (done) break;
         left -= value.length;
@@ -564,10 +570,10 @@ var TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
 // web/src/import/workbook.ts
 var MOST_SHEETS = 1e3;
 var LOCKED = [..."EncryptedPackage"].join("\0");
-async function sheetsIn(file) {
+async function sheetsIn(file, signal) {
   try {
     if (await isLocked(file)) return "locked";
-    return await read(file, await Archive.open(file));
+    return await read(file, await Archive.open(file, signal));
   } catch (error) {
     return error instanceof WorkbookError ? error.fault : "unreadable";
   }

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { named } from '../named.ts'
 import { PageError, said } from '../said.ts'
-import { Fault } from '../sentence.tsx'
+import { Fault, Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
@@ -20,12 +20,15 @@ export function ImportView({ session }: ViewProps): JSX.Element {
   const sheets = useSignal<readonly WorkbookSheet[]>([])
   /** The file that is being read. Another one replaces it. */
   const reading = useSignal<File | undefined>(undefined)
+  const ending = useRef(new AbortController())
   const open = async (file: File | null | undefined, chosen?: Reading) => {
     if (file === null || file === undefined || refuse()) return
     fault.value = ''
     reading.value = file
+    ending.current.abort()
+    ending.current = new AbortController()
     try {
-      const opened = await openFile(file, sheets.value, chosen)
+      const opened = await openFile(file, sheets.value, ending.current.signal, chosen)
       if (reading.value !== file || refuse()) return
       sheets.value = opened.sheets
       replaceJob(opened.job)
@@ -88,7 +91,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
         </p>
       </section>
       <p role="status" class="note">
-        {reading.value !== undefined && say('import.reading', { file: named(reading.value.name) })}
+        {reading.value !== undefined && <Sentence text={say('import.reading', { file: named(reading.value.name) })} />}
       </p>
       <Fault text={fault.value} />
       {current !== undefined && sheets.value.length > 1 && (
@@ -122,8 +125,13 @@ interface OpenedFile {
 }
 
 /** @param sheets those of the workbook that is open */
-async function openFile(file: File, sheets: readonly WorkbookSheet[], chosen?: Reading): Promise<OpenedFile> {
-  if (await isWorkbook(file)) return openWorkbook(file)
+async function openFile(
+  file: File,
+  sheets: readonly WorkbookSheet[],
+  signal: AbortSignal,
+  chosen?: Reading,
+): Promise<OpenedFile> {
+  if (await isWorkbook(file)) return openWorkbook(file, signal)
   const ofWorkbook = sheets.find(({ csv }) => csv === file)
   const sheet = await openSheet(file, { ...chosen, ...(ofWorkbook === undefined ? {} : AS_WRITTEN) })
   const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
@@ -131,9 +139,9 @@ async function openFile(file: File, sheets: readonly WorkbookSheet[], chosen?: R
 }
 
 /** Opens the sheet that has most rows of several columns: the first one may say who made the workbook. */
-async function openWorkbook(file: File): Promise<OpenedFile> {
+async function openWorkbook(file: File, signal: AbortSignal): Promise<OpenedFile> {
   const { sheetsIn } = await import('./workbook.js')
-  const sheets = await sheetsIn(file)
+  const sheets = await sheetsIn(file, signal)
   if (typeof sheets === 'string') throw new PageError(say(FAULTS[sheets]))
   const [best] = sheets.toSorted((a, b) => b.wideRows - a.wideRows)
   if (best === undefined) throw new PageError(say('import.noCells'))

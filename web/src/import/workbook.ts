@@ -38,12 +38,13 @@ const LOCKED = [...'EncryptedPackage'].join('\0')
  * Reads the sheets of a workbook (.xlsx, ECMA-376) that have cells and are not hidden. Long numbers keep the digits that
  * the file has: a JavaScript number would round long ids. The page loads this module only for a workbook.
  *
+ * @param signal ends the read, with any result
  * @returns why there are none, for the page to say in its own words
  */
-export async function sheetsIn(file: File): Promise<readonly WorkbookSheet[] | WorkbookFault> {
+export async function sheetsIn(file: File, signal: AbortSignal): Promise<readonly WorkbookSheet[] | WorkbookFault> {
   try {
     if (await isLocked(file)) return 'locked'
-    return await read(file, await Archive.open(file))
+    return await read(file, await Archive.open(file, signal))
   } catch (error) {
     // Whatever fails here is a fault of the file: a broken archive, part or text.
     return error instanceof WorkbookError ? error.fault : 'unreadable'

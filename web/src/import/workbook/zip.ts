@@ -51,15 +51,20 @@ const DEFLATED = 8
 export class Archive {
   readonly #file: Blob
   readonly #entries: ReadonlyMap<string, Entry>
+  readonly #signal: AbortSignal
   #left = MOST_UNPACKED
 
-  private constructor(file: Blob, entries: ReadonlyMap<string, Entry>) {
+  private constructor(file: Blob, entries: ReadonlyMap<string, Entry>, signal: AbortSignal) {
     this.#file = file
     this.#entries = entries
+    this.#signal = signal
   }
 
-  /** @throws WorkbookError for a file that is no archive */
-  static async open(file: Blob): Promise<Archive> {
+  /**
+   * @param signal ends a read before its next piece
+   * @throws WorkbookError for a file that is no archive
+   */
+  static async open(file: Blob, signal: AbortSignal): Promise<Archive> {
     const tailAt = Math.max(0, file.size - END_LENGTH - MOST_COMMENT - LOCATOR_LENGTH)
     const tail = await viewOf(file, tailAt, file.size)
     let at = tail.byteLength - END_LENGTH
@@ -72,7 +77,7 @@ export class Archive {
       if (end.getUint32(0, true) !== END_64) throw new WorkbookError('unreadable')
       ;[size, begin] = [longAt(end, 40), longAt(end, 48)]
     }
-    return new Archive(file, entriesIn(await viewOf(file, begin, begin + size)))
+    return new Archive(file, entriesIn(await viewOf(file, begin, begin + size)), signal)
   }
 
   has(path: string): boolean {
@@ -103,6 +108,7 @@ export class Archive {
     let slice = SLICE
     try {
       for (;;) {
+        this.#signal.throwIfAborted()
         const { done, value } = await reader.read()
         if (done) break
         left -= value.length
