@@ -284,7 +284,7 @@ function take(text, events) {
   }
   return at;
 }
-var ATTRIBUTE = /([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gu;
+var ATTRIBUTE = /(?<![\w.-])([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gu;
 function attributesOf(text) {
   const found = /* @__PURE__ */ new Map();
   ATTRIBUTE.lastIndex = 0;
@@ -449,7 +449,7 @@ function columnIn(place) {
 function rangeIn(ref) {
   const [from = "", to] = ref.split(":");
   if (to === void 0) return void 0;
-  const [top, bottom] = [from, to].map((place) => rowIn(/\d+$/.exec(place)?.[0] ?? ""));
+  const [top, bottom] = [from, to].map((place) => rowIn(/(?<!\d)\d+$/.exec(place)?.[0] ?? ""));
   return top === void 0 || bottom === void 0 || bottom <= top ? void 0 : { top, bottom, left: columnIn(from) };
 }
 

@@ -185,6 +185,6 @@ function columnIn(place: string): number {
 function rangeIn(ref: string): Range | undefined {
   const [from = '', to] = ref.split(':')
   if (to === undefined) return undefined
-  const [top, bottom] = [from, to].map((place) => rowIn(/\d+$/.exec(place)?.[0] ?? ''))
+  const [top, bottom] = [from, to].map((place) => rowIn(/(?<!\d)\d+$/.exec(place)?.[0] ?? ''))
   return top === undefined || bottom === undefined || bottom <= top ? undefined : { top, bottom, left: columnIn(from) }
 }

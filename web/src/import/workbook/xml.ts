@@ -64,7 +64,7 @@ function take(text: string, events: XmlEvent[]): number {
   return at
 }
 
-const ATTRIBUTE = /([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gu
+const ATTRIBUTE = /(?<![\w.-])([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gu
 
 /** Attributes by their names without a prefix. */
 export function attributesOf(text: string): ReadonlyMap<string, string> {
