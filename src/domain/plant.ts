@@ -117,8 +117,8 @@ function textFault(
 const invalid = (...faults: (string | undefined)[]): AppError =>
   new AppError(40002, faults.filter((fault) => fault !== undefined).join('; '))
 
-/** UTF-16 units of the texts of a plant or of a patch, as a measure of its memory. */
-export const textLength = ({ name, tag }: Plant | PlantPatch): number => (name?.length ?? 0) + (tag?.length ?? 0)
+/** UTF-16 units of the texts of a plant, as a measure of the time that an index needs for them. */
+export const textLength = ({ name, tag }: Plant): number => name.length + (tag?.length ?? 0)
 
 /** The JSON text of a plant without its id. Leaves out an absent tag. */
 export function plantJson(plant: Plant): string {

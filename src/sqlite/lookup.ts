@@ -138,7 +138,7 @@ export interface Search {
 
 /**
  * Finds the first plants in an order by name among all plants that may match. Once the page is full, SQLite compares
- * names with the last name of the page, so that few further plants reach JavaScript. It keeps the positions of at most a
+ * names with the last name of the page, so that few further plants reach JavaScript. It keeps the plants of at most a
  * few pages.
  *
  * @param lists yields JSON arrays of the ids of all plants that may match, in any order; it may leave out plants whose
@@ -152,7 +152,7 @@ export function* firstByName(
   name = '',
 ): Task<NewPlant[]> {
   const compare = (a: Position, b: Position) => comparePositions(order, a, b)
-  let first: Position[] = []
+  let first: PlacedPlant[] = []
   let last = end
   const range = () => (isDescending(order) ? { from: last?.key, to: after?.key } : { from: after?.key, to: last?.key })
   const turn = new Turn()
@@ -162,7 +162,7 @@ export function* firstByName(
       const plant = plantOf(row)
       const position = positionOf(order, plant)
       const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)
-      if (isWanted && isFound(plant)) first.push(position)
+      if (isWanted && isFound(plant)) first.push({ plant, ...position })
       if (first.length >= limit * 2 + STEP) {
         first = first.sort(compare).slice(0, limit)
         last = first.at(-1)
@@ -171,12 +171,25 @@ export function* firstByName(
     }
     yield
   }
-  return plantsAt(statements, first.sort(compare).slice(0, limit))
+  return firstPlaced(first, order, limit)
 }
 
-function plantsAt(statements: StatementCache, positions: readonly Position[]): NewPlant[] {
-  return positions.flatMap(({ id }) => plantAt(statements, id) ?? [])
-}
+/** A plant with its position, which takes longer to find than to compare. */
+type PlacedPlant = Position & { readonly plant: NewPlant }
+
+const firstPlaced = (plants: PlacedPlant[], order: PlantOrder, limit: number): NewPlant[] =>
+  plants
+    .sort((a, b) => comparePositions(order, a, b))
+    .slice(0, limit)
+    .map(({ plant }) => plant)
+
+/** Returns the first plants in an order. */
+export const firstInOrder = (plants: readonly NewPlant[], order: PlantOrder, limit: number): NewPlant[] =>
+  firstPlaced(
+    plants.map((plant) => ({ plant, ...positionOf(order, plant) })),
+    order,
+    limit,
+  )
 
 export function plantAt(statements: StatementCache, id: bigint): NewPlant | undefined {
   const row = statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)

@@ -84,7 +84,7 @@ export class Deliverer implements WebhookDelivery {
       agent: `Plantstore/${options.version}`,
       tail: new ChangeTail(options.changes, (entries) => entries),
       read: (request, signal) => this.#read(request, signal),
-      requests: new Share(MAX_REQUESTS, 1, pause()),
+      requests: new Share(MAX_REQUESTS, pause()),
       giveUp: options.giveUp,
       outcomes: this.outcomes,
     }
@@ -117,7 +117,7 @@ export class Deliverer implements WebhookDelivery {
   async test({ id, url, keys }: Webhook, signal: AbortSignal): Promise<WebhookResult> {
     if (this.#tests.has(id)) throw new AppError(42901, 'a test of this webhook is under way; wait for its result')
     const { requests } = this.#parts
-    if (!requests.takeNow(TESTER, 1)) {
+    if (!requests.takeNow(TESTER)) {
       throw new AppError(50302, 'too many requests of webhooks are under way; test this one later')
     }
     this.#tests.add(id)
@@ -130,7 +130,7 @@ export class Deliverer implements WebhookDelivery {
       return { status, failure, durationMs, answer }
     } finally {
       receiver.close()
-      requests.give(TESTER, 1)
+      requests.give(TESTER)
       this.#tests.delete(id)
     }
   }

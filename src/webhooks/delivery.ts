@@ -199,7 +199,7 @@ export class Delivery implements Taker {
   /** Starts an attempt. Returns false, and `retry` is called later, when others have what it needs. */
   #start(event: Held): boolean {
     const { requests } = this.#parts
-    if (!requests.take(this, 1)) return false
+    if (!requests.take(this)) return false
     event.isUnderWay = true
     const sending = this.#attempt(event)
       .catch((error: unknown) => {
@@ -209,7 +209,7 @@ export class Delivery implements Taker {
       .finally(() => {
         event.isUnderWay = false
         this.#underWay.delete(sending)
-        requests.give(this, 1)
+        requests.give(this)
         this.retry()
       })
     this.#underWay.add(sending)

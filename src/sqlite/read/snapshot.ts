@@ -16,7 +16,7 @@ import { ChangeFeed } from '../change-log/change-feed.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
-import { candidates, firstOf, forEach, idsAfter, plantAt, scan, tagsOf } from '../lookup.ts'
+import { candidates, firstInOrder, firstOf, forEach, idsAfter, scan, tagsOf } from '../lookup.ts'
 import { StatementCache } from '../rows.ts'
 import { type IndexState, IndexView } from '../search-index/index-file.ts'
 import { PlantSearch } from '../search-index/search.ts'
@@ -135,19 +135,8 @@ export class Snapshot {
     const indexed = this.#index ? yield* this.#search.find(query, limit, unindexed) : []
     // After the last plant of a full page, the index may have plants that precede some of the others.
     const end = indexed.length >= limit ? indexed.at(-1) : undefined
-    const others = yield* this.#positions(query, end, unindexed)
-    if (others.length === 0) return indexed
-    const { order } = query
-    const known = new Map(indexed.map((plant) => [plant.id, plant]))
-    const positions = indexed.map((plant) => positionOf(order, plant)).concat(others)
-    const found: NewPlant[] = []
-    for (const { id } of positions.sort((a, b) => comparePositions(order, a, b))) {
-      if (found.length >= limit) break
-      const plant = known.get(id) ?? plantAt(this.#statements, id)
-      if (plant !== undefined) found.push(plant)
-      if (id === end?.id) break
-    }
-    return found
+    const others = yield* this.#unindexed(query, end, unindexed)
+    return others.length === 0 ? indexed : firstInOrder([...indexed, ...others], query.order, limit)
   }
 
   /**
@@ -220,12 +209,8 @@ export class Snapshot {
     return new Map(rows.map(({ 0: tag, 1: plants }) => [tag as string, Number(plants)]))
   }
 
-  /**
-   * Returns the positions of the plants that match the query, and not the plants, as these may be large.
-   *
-   * @param end the last plant of the page, if it is known
-   */
-  *#positions(query: PlantQuery, end: NewPlant | undefined, ids: Unindexed): Task<Position[]> {
+  /** Returns those of these plants that match the query. @param end the last plant of the page, if it is known */
+  *#unindexed(query: PlantQuery, end: NewPlant | undefined, ids: Unindexed): Task<NewPlant[]> {
     const { order, after } = query
     const last = end && positionOf(order, end)
     const isWanted = (position: Position) =>
@@ -233,12 +218,11 @@ export class Snapshot {
       (last === undefined || comparePositions(order, position, last) < 0)
     // In an order by id, the id alone gives the position.
     const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
-    const positions: Position[] = []
+    const found: NewPlant[] = []
     yield* forEach(candidates(this.#statements, wanted, query), (plant) => {
-      const position = positionOf(order, plant)
-      if (isWanted(position) && matches(query, plant)) positions.push(position)
+      if (isWanted(positionOf(order, plant)) && matches(query, plant)) found.push(plant)
       return false
     })
-    return positions
+    return found
   }
 }

@@ -1,7 +1,6 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
-  comparePositions,
   isByName,
   isDescending,
   isWord,
@@ -10,7 +9,16 @@ import {
   type PlantQuery,
   positionOf,
 } from '../../domain/plant-query.ts'
-import { type Candidates, candidates, firstByName, firstOf, idsAfter, type KeyRange, type Search } from '../lookup.ts'
+import {
+  type Candidates,
+  candidates,
+  firstByName,
+  firstInOrder,
+  firstOf,
+  idsAfter,
+  type KeyRange,
+  type Search,
+} from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
@@ -102,12 +110,11 @@ export class PlantSearch {
   *#byNameInParts(search: Search): Task<NewPlant[]> {
     const { query, limit } = search
     const range = yield* this.#walk(this.#namesFrom(query, truncate(query.words[0] ?? '')), search)
-    const position = (plant: NewPlant) => ({ plant, ...positionOf(query.order, plant) })
     const last = range.length >= limit ? range.at(-1) : undefined
-    const others = yield* this.#byName({ ...search, end: last && position(last) }, 'behind the first')
+    const end = last && positionOf(query.order, last)
+    const others = yield* this.#byName({ ...search, end }, 'behind the first')
     const plants = new Map([...range, ...others].map((plant) => [plant.id, plant]))
-    const inOrder = Array.from(plants.values(), position).sort((a, b) => comparePositions(query.order, a, b))
-    return inOrder.slice(0, limit).map(({ plant }) => plant)
+    return firstInOrder([...plants.values()], query.order, limit)
   }
 
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
