@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { statementsOf } from '../src/postgres/migrate.ts'
+import { statementsOf } from '../src/base/migrations.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { DEVELOPMENT_STORE } from './support/development-store.ts'
 import { openStore } from './support/open-postgres.ts'

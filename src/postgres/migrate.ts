@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AppliedMigration, type Migration, pendingMigrations, readMigrations } from '../base/migrations.ts'
+import {
+  type AppliedMigration,
+  type Migration,
+  pendingMigrations,
+  readMigrations,
+  statementsOf,
+} from '../base/migrations.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { isPassing, sqlState } from './errors.ts'
 import type { Run } from './pool/client.ts'
@@ -87,25 +93,6 @@ async function applied(run: Run): Promise<AppliedMigration[]> {
 function explain(error: unknown): never {
   if (sqlState(error) !== DUPLICATE_TABLE) throw error
   throw new OperatorError(`it contains tables of another program: ${error instanceof Error ? error.message : ''}`)
-}
-
-/**
- * Tokens of SQL. A `;` ends no statement inside a comment, a quoted text, a quoted identifier or a dollar-quoted text
- * (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
- */
-const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[^-/'"$;]+|[\s\S]/g
-
-/**
- * Splits an SQL file into statements, and leaves out comments. Citus refuses several changes of the schema in one
- * message.
- */
-export function statementsOf(sql: string): string[] {
-  const statements = ['']
-  for (const [token] of sql.matchAll(TOKEN)) {
-    if (token === ';') statements.push('')
-    else if (!/^(?:--|\/\*)/.test(token)) statements.push(`${statements.pop() ?? ''}${token}`)
-  }
-  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
 }
 
 /** Milliseconds between two attempts to reach the database. */

@@ -177,6 +177,10 @@ export const isSameFile = (one: Stats, other: Stats | undefined): boolean =>
 
 const DIRECTORY = new URL('../../../sql/sqlite/', import.meta.url)
 
+/** Gives an empty database the first migrations of this program. */
+export const makeSchema = (db: DatabaseSync, count: number): void =>
+  migrate(db, readMigrations(DIRECTORY).slice(0, count))
+
 /**
  * Applies the pending migrations in one transaction. Several processes may call it at once: each takes the write lock,
  * and then looks which migrations are pending.

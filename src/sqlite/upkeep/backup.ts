@@ -27,6 +27,7 @@ import {
   throughDraft,
   usageError,
 } from './copies.ts'
+import { foreignParts } from './own-schema.ts'
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024
@@ -177,6 +178,11 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
   onProgress?.({ doing: 'verifying', done: undefined })
   return inCopy(draft, (copy) => {
     schemaOf(copy)
+    const foreign = foreignParts(copy, MAX_NAMED)
+    if (foreign.length > 0)
+      throw new OperatorError(
+        `${source}: it is no backup by this program:\n${foreign.join('\n')}\nif its plants are yours, export them from it, and import them into a new store`,
+      )
     const [fault] = faultsIn(copy, 1)
     if (fault !== undefined) throw new OperatorError(`it is damaged: ${fault}`)
     const refused = refusedPlants(copy, MAX_NAMED)

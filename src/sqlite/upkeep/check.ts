@@ -13,6 +13,7 @@ import { StatementCache } from '../rows.ts'
 import { removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
 import { countsIn, faultsIn } from './copies.ts'
+import { foreignParts } from './own-schema.ts'
 
 /** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
@@ -56,7 +57,7 @@ function checkSchema(db: DatabaseSync): CheckedPart {
   try {
     const { applied, known } = schemaOf(db)
     const found = applied < known ? `schema ${applied}; the next start migrates it to ${known}` : `schema ${applied}`
-    return { part: 'schema', found, faults: [] }
+    return { part: 'schema', found, faults: foreignParts(db, MAX_NAMED) }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     return { part: 'schema', found: 'of another program', faults: [error.message] }
