@@ -30,6 +30,15 @@ export function sqliteFault(error: unknown): SqliteFault | undefined {
   return isUnbindable ? { errcode: MISMATCH, message } : undefined
 }
 
+/**
+ * The advice that follows a message of SQLite. It reports a page of its log that could not be read as a malformed file
+ * too, and a backup would then lose what was written after it.
+ */
+export const adviceOn = ({ errcode }: SqliteFault): string =>
+  (errcode & 0xff) === CORRUPT
+    ? '; a disk that fails to read looks the same, so look for its errors in the log of the system, and start again before you restore a backup'
+    : ''
+
 const codeOf = (error: unknown): number => sqliteFault(error)?.errcode ?? 0
 const primary = (error: unknown): number => codeOf(error) & 0xff
 
@@ -61,7 +70,7 @@ export const isFatal = (error: unknown): boolean => [IOERR, CORRUPT, NOTADB].inc
 
 /** Returns an AppError: 50304 for a full disk, 50001 for a fault of one row, and 50301 for all others. */
 export function errorOfFault(fault: SqliteFault): AppError {
-  const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}`)
+  const cause = new Error(`SQLite ${fault.errcode}: ${fault.message}${adviceOn(fault)}`)
   if (isFull(fault)) return noSpaceLeft(cause)
   return isRowFault(fault) ? refusedRecord(cause) : outOfReach(cause)
 }

@@ -66,6 +66,26 @@ test('a disk fault during recovery stops the start, and loses nothing', async (t
   assert.ok(isIntact(storePath))
 })
 
+test('a read of the log that fails is not taken for a damaged store, and loses nothing', async (t) => {
+  if (!hasStrace) return notTestedHere(t, 'a disk that fails to read, because strace is not there or not allowed')
+  const folder = tempFolder(t)
+  await (await startServer(t, folder)).program.kill()
+  const wal = join(folder, 'plants.db-wal')
+  const under = failing('pread64', 'error=EIO:when=200+', wal)
+  const { program, storePath, address } = await startServer(t, folder, [], { under })
+  const load = new Load(address, { clients: 8 })
+  await load.done
+  const { code, stderr } = await program.outcome
+  assert.equal(code, 1)
+  assert.match(stderr, /malformed; a disk that fails to read looks the same, so look for its errors/)
+  const start = ['serve', '--port', '0', '--store', `sqlite:${storePath}`]
+  const refused = await run(t, start, { under: failing('pread64', 'error=EIO:when=1+', wal) })
+  assert.match(refused.stderr, /^plantstore: store \S+: its disk fails to read [^\n]*\n$/)
+  await startServer(t, folder)
+  load.assertAllIn(storePath)
+  assert.ok(isIntact(storePath))
+})
+
 for (const [what, remove] of [
   ['removed', (path: string) => rmSync(path)],
   ['replaced by a copy', replaceByCopy],

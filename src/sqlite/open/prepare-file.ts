@@ -14,7 +14,7 @@ import { type AppliedMigration, pendingMigrations, readMigrations } from '../../
 import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
-import { hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
+import { adviceOn, hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
 import { transaction } from '../wal/transactions.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 
@@ -91,7 +91,9 @@ export function openingError(path: string, error: unknown): unknown {
   const fault = sqliteFault(reason)
   const refusal = (why: string) => new OperatorError(`store ${path}: ${why}`, { cause: error })
   if (hasNoRoomToOpen(reason)) return refusal('no space is left on its disk; free some')
-  if (fault !== undefined) return refusal(`${fault.message} (SQLite ${fault.errcode})`)
+  if (fault !== undefined) return refusal(`${fault.message} (SQLite ${fault.errcode})${adviceOn(fault)}`)
+  if (error instanceof Error && 'code' in error && error.code === 'EIO')
+    return refusal(`its disk fails to read (${error.message}); look for its errors in the log of the system`)
   return error instanceof AppError && reason instanceof Error ? refusal(reason.message) : error
 }
 

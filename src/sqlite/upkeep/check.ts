@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { counted } from '../../base/printable.ts'
 import type { CheckedPart, CheckOptions, CheckReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
-import { sqliteFault } from '../errors.ts'
+import { adviceOn, sqliteFault } from '../errors.ts'
 import { indexPath, inodeOf } from '../indexed.ts'
 import { preflight } from '../open/preflight.ts'
 import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file.ts'
@@ -72,7 +72,11 @@ function checkFile(db: DatabaseSync): CheckedPart {
   } catch (error) {
     const fault = sqliteFault(error)
     if (fault === undefined) throw error
-    return { part: 'file', found: 'unreadable', faults: [`${fault.message} (SQLite ${fault.errcode})`] }
+    return {
+      part: 'file',
+      found: 'unreadable',
+      faults: [`${fault.message} (SQLite ${fault.errcode})${adviceOn(fault)}`],
+    }
   }
 }
 
