@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'node:test'
+import { tempFolder } from '../support/files.ts'
 import { assertAccessible, assertFits, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty, importAll, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
@@ -100,6 +102,29 @@ suite('the page, for workbooks,', () => {
     await page.getByText('Reading many').waitFor({ state: 'hidden' })
     assert.equal(await page.getByRole('cell', { name: 'Rosa 0' }).count(), 0)
   })
+
+  inBrowser(
+    'says in its own words that it cannot load its reader, and that a file has changed meanwhile',
+    async ({ page, context, t }) => {
+      const file = workbook({ Plants: rowsOf([['Name'], ['Abies']]) })
+      await page.getByRole('link', { name: 'Import', exact: true }).click()
+      await page.getByLabel('Drop a spreadsheet here').waitFor()
+      await context.setOffline(true)
+      await choose(page, 'plants.xlsx', file)
+      await page.getByText('The service cannot be reached').waitFor()
+      await context.setOffline(false)
+      await choose(page, 'plants.xlsx', file)
+      await page.getByRole('cell', { name: 'Abies' }).waitFor()
+      const path = join(tempFolder(t), 'list.csv')
+      writeFileSync(path, 'id,name\n1,Fern\n')
+      await page.getByLabel('Drop a spreadsheet here').setInputFiles(path)
+      await page.getByRole('cell', { name: 'Fern' }).waitFor()
+      writeFileSync(path, 'id,name\n1,Fern\n2,Moss\n')
+      await page.getByRole('button', { name: 'Check the file' }).click()
+      await page.getByText('The file was changed or is gone. Choose it again.').waitFor()
+    },
+    { expected: /net::ERR_|Failed to load/ },
+  )
 
   inBrowser('says which workbooks it cannot read, and lives on', async ({ page }) => {
     const blanks = (size: number) => ({ Plants: `<sheetData/>${' '.repeat(size)}` })

@@ -88,6 +88,7 @@ var es_default = catalog({
   "signOut.lose": "Cerrar sesión de todos modos",
   "leaving.losses": "Perdería:",
   // Faults in the words of the page
+  "fault.fileChanged": "El archivo se ha modificado o ya no existe. Elíjalo de nuevo.",
   "fault.unreachable": "No se puede contactar con el servicio.",
   "fault.unknownToken": "El servicio no conoce este token, o fue revocado.",
   "fault.expired": "El token ha caducado.",

@@ -88,6 +88,7 @@ var nl_default = catalog({
   "signOut.lose": "Toch afmelden",
   "leaving.losses": "U zou dit verliezen:",
   // Faults in the words of the page
+  "fault.fileChanged": "Het bestand is gewijzigd of verdwenen. Kies het opnieuw.",
   "fault.unreachable": "De dienst is niet bereikbaar.",
   "fault.unknownToken": "De dienst kent dit token niet, of het is ingetrokken.",
   "fault.expired": "Het token is verlopen.",

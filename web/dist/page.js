@@ -883,6 +883,7 @@ var en = {
   "signOut.lose": "Sign out and lose it",
   "leaving.losses": "You would lose:",
   // Faults in the words of the page
+  "fault.fileChanged": "The file was changed or is gone. Choose it again.",
   "fault.unreachable": "The service cannot be reached.",
   "fault.unknownToken": "The service does not know this token, or it was revoked.",
   "fault.expired": "The token has expired.",
@@ -3734,6 +3735,7 @@ var PageError = class extends Error {
 function said(error) {
   if (error instanceof PlantstoreUnreachable) return say("fault.unreachable");
   if (error instanceof PlantstoreError || error instanceof AppError) return saidOf(error.number, error.message);
+  if (error instanceof DOMException && error.name === "NotReadableError") return say("fault.fileChanged");
   return error instanceof PageError ? error.message : foreign(sentence(error instanceof Error ? error.message : String(error)));
 }
 function saidOf(number3, message) {
@@ -4666,6 +4668,19 @@ function forSpreadsheets(pitfalls) {
   });
 }
 
+// web/src/import/load-workbook.ts
+var failures = 0;
+async function loadWorkbook() {
+  try {
+    if (failures === 0) return await import("./workbook.js");
+    const address = `./workbook.js#${failures}`;
+    return await import(address);
+  } catch {
+    failures += 1;
+    throw new PageError(say("fault.unreachable"));
+  }
+}
+
 // web/src/import/report.ts
 function reportOf(sheet2, outcome) {
   const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
@@ -4685,7 +4700,7 @@ function reportOf(sheet2, outcome) {
   return spreadsheet(rows);
 }
 async function sheetWithIds(sheet2, mapping, rows) {
-  const { workbookOf } = await import("./workbook.js");
+  const { workbookOf } = await loadWorkbook();
   const lines = [["id", ...namesIn(sheet2, mapping)]];
   for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet2.columns.length)]);
   return workbookOf(say("view.plants"), lines);
@@ -4979,8 +4994,12 @@ function letters(i5) {
 async function* rowsOf({ file, encoding, separator, isQuoted, header }) {
   const rows = rowsBy(separator, isQuoted);
   const isWanted2 = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
-  for await (const text of textsOf2(file, encoding)) {
-    for (const row of rows.divide(text)) if (isWanted2(row)) yield row;
+  try {
+    for await (const text of textsOf2(file, encoding)) {
+      for (const row of rows.divide(text)) if (isWanted2(row)) yield row;
+    }
+  } catch (error) {
+    throw error instanceof TypeError ? new PageError(say("fault.fileChanged")) : error;
   }
   for (const row of rows.end()) if (isWanted2(row)) yield row;
 }
@@ -6863,7 +6882,7 @@ async function openFile(file, sheets, signal2, chosen2) {
   return { job: new ImportJob(sheet2, mode, ofWorkbook), sheets: ofWorkbook === void 0 ? [] : sheets };
 }
 async function openWorkbook(file, signal2) {
-  const { sheetsIn } = await import("./workbook.js");
+  const { sheetsIn } = await loadWorkbook();
   const sheets = await sheetsIn(file, signal2);
   if (typeof sheets === "string") throw new PageError(say(FAULTS[sheets]));
   const [best] = sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows);

@@ -12,6 +12,7 @@ export class PageError extends Error {}
 export function said(error: unknown): string {
   if (error instanceof PlantstoreUnreachable) return say('fault.unreachable')
   if (error instanceof PlantstoreError || error instanceof AppError) return saidOf(error.number, error.message)
+  if (error instanceof DOMException && error.name === 'NotReadableError') return say('fault.fileChanged')
   return error instanceof PageError
     ? error.message
     : foreign(sentence(error instanceof Error ? error.message : String(error)))

@@ -9,6 +9,7 @@ import { Fault, Sentence } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
+import { loadWorkbook } from './load-workbook.ts'
 import { isWorkbook, openSheet, type Reading } from './sheet.ts'
 import type { WorkbookFault, WorkbookSheet } from './workbook.ts'
 
@@ -140,7 +141,7 @@ async function openFile(
 
 /** Opens the sheet that has most rows of several columns: the first one may say who made the workbook. */
 async function openWorkbook(file: File, signal: AbortSignal): Promise<OpenedFile> {
-  const { sheetsIn } = await import('./workbook.js')
+  const { sheetsIn } = await loadWorkbook()
   const sheets = await sheetsIn(file, signal)
   if (typeof sheets === 'string') throw new PageError(say(FAULTS[sheets]))
   const [best] = sheets.toSorted((a, b) => b.wideRows - a.wideRows)

@@ -2,6 +2,7 @@ import type { Cells, CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
 import { plain } from '../named.ts'
 import { spreadsheet } from '../spreadsheet.ts'
+import { loadWorkbook } from './load-workbook.ts'
 import type { Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 
@@ -30,7 +31,7 @@ export async function sheetWithIds(
   mapping: Mapping,
   rows: AsyncIterable<{ readonly row: CsvRow; readonly id: bigint }>,
 ): Promise<Blob> {
-  const { workbookOf } = await import('./workbook.js')
+  const { workbookOf } = await loadWorkbook()
   const lines: Cells[] = [['id', ...namesIn(sheet, mapping)]]
   for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet.columns.length)])
   return workbookOf(say('view.plants'), lines)

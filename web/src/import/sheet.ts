@@ -91,8 +91,13 @@ function letters(i: number): string {
 export async function* rowsOf({ file, encoding, separator, isQuoted, header }: Sheet): AsyncGenerator<CsvRow, void> {
   const rows = rowsBy(separator, isQuoted)
   const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
-  for await (const text of textsOf(file, encoding)) {
-    for (const row of rows.divide(text)) if (isWanted(row)) yield row
+  try {
+    for await (const text of textsOf(file, encoding)) {
+      for (const row of rows.divide(text)) if (isWanted(row)) yield row
+    }
+  } catch (error) {
+    // So browsers report a file that was changed or deleted since it was chosen.
+    throw error instanceof TypeError ? new PageError(say('fault.fileChanged')) : error
   }
   for (const row of rows.end()) if (isWanted(row)) yield row
 }

@@ -69,6 +69,7 @@ export default catalog({
   'leaving.losses': 'Verloren ginge:',
 
   // Faults in the words of the page
+  'fault.fileChanged': 'Die Datei wurde geändert oder ist weg. Wählen Sie sie noch einmal aus.',
   'fault.unreachable': 'Der Dienst ist nicht erreichbar.',
   'fault.unknownToken': 'Der Dienst kennt dieses Token nicht, oder es wurde gesperrt.',
   'fault.expired': 'Das Token ist abgelaufen.',

@@ -82,6 +82,7 @@ export const en = {
   'leaving.losses': 'You would lose:',
 
   // Faults in the words of the page
+  'fault.fileChanged': 'The file was changed or is gone. Choose it again.',
   'fault.unreachable': 'The service cannot be reached.',
   'fault.unknownToken': 'The service does not know this token, or it was revoked.',
   'fault.expired': 'The token has expired.',

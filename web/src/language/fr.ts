@@ -68,6 +68,7 @@ export default catalog({
   'leaving.losses': 'Vous perdriez\u00a0:',
 
   // Faults in the words of the page
+  'fault.fileChanged': 'Le fichier a été modifié ou n’existe plus. Choisissez-le de nouveau.',
   'fault.unreachable': 'Le service est injoignable.',
   'fault.unknownToken': 'Le service ne connaît pas ce jeton, ou il a été révoqué.',
   'fault.expired': 'Le jeton a expiré.',
