@@ -215,7 +215,7 @@ suite('the keys of an identity provider', () => {
   })
 
   for (const [fault, write] of [
-    ['names another issuer', '{"issuer":"http://127.0.0.1","jwks_uri":"http://127.0.0.1/jwks"}'],
+    ['names another issuer', '{"issuer":"http://127.0.0.1","jwks_uri":"URL/jwks"}'],
     ['names keys at an address that is not safe', '{"issuer":"URL","jwks_uri":"http://keys.example/"}'],
     ['names no keys', '{"issuer":"URL"}'],
     ['is no JSON', '<html>'],

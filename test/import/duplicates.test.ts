@@ -58,6 +58,19 @@ suite('the search for duplicates', () => {
     assert.equal(read.plants, 4)
   })
 
+  test('goes on to other names where more stored plants than rows have one name', async () => {
+    const finder = new DuplicateFinder(async function* () {
+      yield [plant(1, 'a'), plant(2, 'a'), plant(3, 'a'), plant(4, 'b')]
+    })
+    const { batch, results } = added(['a', 'b'])
+    await finder.add(batch, results)
+    const duplicateRows = [
+      { line: 1, id: 1n },
+      { line: 2, id: 4n },
+    ]
+    assert.deepEqual(await finder.end(), { duplicates: 2, duplicateRows })
+  })
+
   test('compares long texts as exactly as short ones', async () => {
     const long = 'x'.repeat(100_000)
     const finder = new DuplicateFinder(async function* () {
