@@ -1,5 +1,5 @@
 // `node scripts/check-clients.ts [NAME]`: generates a client from the contract with each of the well-known generators.
-// Checks that it has all operations, and the type of an id. Run it by hand: it installs the generators into a temporary
+// Checks that it has all operations, and the type of an id. A job of CI runs it: it installs the generators into a temporary
 // folder, takes minutes, and needs npm, Python, Go, Java and Maven. docs/guides/writing-clients.md has the results.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -69,6 +69,7 @@ export const GENERATORS: readonly ClientGenerator[] = [
   openapiGenerator('python', 'Python', /\bid: StrictInt = /),
   openapiGenerator('java', 'Java', /private Long id;/),
   openapiGenerator('go', 'Go', /Id int64 `json:"id"`/),
+  openapiGenerator('rust', 'Rust', /pub id: i64,/),
   {
     name: 'openapi-python-client 0.29.1',
     language: 'Python',
@@ -93,6 +94,17 @@ export const GENERATORS: readonly ClientGenerator[] = [
       ...['-generate', 'types,client', '-package', 'client', '-o', '{out}/client.go', '{spec}'],
     ],
     id: /^type Id = int64$/m,
+    leavesOut: [],
+  },
+  {
+    name: 'ogen 1.24.0',
+    language: 'Go',
+    install: [
+      ['go', 'mod', 'init', 'example.org/client'],
+      ['go', 'get', '-tool', 'github.com/ogen-go/ogen/cmd/ogen@v1.24.0'],
+    ],
+    generate: ['go', 'tool', 'ogen', '--target', '{out}', '--package', 'client', '{spec}'],
+    id: /^type ID int64$/m,
     leavesOut: [],
   },
 ]
