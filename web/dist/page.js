@@ -4887,17 +4887,19 @@ var LF2 = 10;
 function shareOf(candidate, sample) {
   let all = 0;
   let probable = 0;
-  for (const [word] of new TextDecoder(candidate.encoding).decode(sample).matchAll(WORD)) {
+  const text = new TextDecoder(candidate.encoding).decode(sample);
+  for (const { 0: word, index } of text.matchAll(WORD)) {
     const foreign2 = word.match(FOREIGN) ?? [];
     all += foreign2.length;
     if (foreign2.length === 0) continue;
-    if (!LETTER.test(word)) probable += SYMBOL.test(word) ? 1 : 0;
+    if (!LETTER.test(word)) probable += SYMBOL.test(word) && !(candidate.isLatin && isWithinWord(text, index)) ? 1 : 0;
     else if (isProbable(word, foreign2.length, candidate)) {
       probable += foreign2.filter((letter) => candidate.letters.test(letter)).length;
     }
   }
   return all === 0 ? 0 : probable / all;
 }
+var isWithinWord = (text, at2) => text[at2] !== "’" && [at2 - 1, at2 + 1].every((beside) => LETTER.test(text[beside] ?? ""));
 var WORD = /[\p{L}\p{M}]+|[^\0-\x7f]/gu;
 var FOREIGN = /[^\0-\x7f]/gu;
 var LETTER = /\p{L}/u;

@@ -66,17 +66,22 @@ const LF = 0x0a
 function shareOf(candidate: Candidate, sample: Uint8Array): number {
   let all = 0
   let probable = 0
-  for (const [word] of new TextDecoder(candidate.encoding).decode(sample).matchAll(WORD)) {
+  const text = new TextDecoder(candidate.encoding).decode(sample)
+  for (const { 0: word, index } of text.matchAll(WORD)) {
     const foreign = word.match(FOREIGN) ?? []
     all += foreign.length
     if (foreign.length === 0) continue
-    if (!LETTER.test(word)) probable += SYMBOL.test(word) ? 1 : 0
+    if (!LETTER.test(word)) probable += SYMBOL.test(word) && !(candidate.isLatin && isWithinWord(text, index)) ? 1 : 0
     else if (isProbable(word, foreign.length, candidate)) {
       probable += foreign.filter((letter) => candidate.letters.test(letter)).length
     }
   }
   return all === 0 ? 0 : probable / all
 }
+
+/** Whether a symbol other than an apostrophe is between two letters. */
+const isWithinWord = (text: string, at: number): boolean =>
+  text[at] !== '’' && [at - 1, at + 1].every((beside) => LETTER.test(text[beside] ?? ''))
 
 /** A word, or a symbol beyond ASCII. */
 const WORD = /[\p{L}\p{M}]+|[^\0-\x7f]/gu
