@@ -68,6 +68,19 @@ export function historyTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(found, whole)
     }
   })
+  suite('pages of the history of an id that several plants had give every entry once', async (t) => {
+    const { store } = await open(t)
+    for (let life = 0; life < 4; life++) {
+      await createPlant(store, plant(1n, `life ${life}`), lenient)
+      if (life % 2 === 0) await replace(store, plant(1n, `changed ${life}`))
+      await remove(store, 1n)
+    }
+    const whole = await logOf(store).history(1n, undefined, 1000)
+    assert.equal(whole.length, 10)
+    for (const [i, { position }] of whole.entries()) {
+      assert.deepEqual(await logOf(store).history(1n, position, 1000), whole.slice(i + 1))
+    }
+  })
 }
 
 /** The specification of following the log of changes, from an export on and beside writers. */

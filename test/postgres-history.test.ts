@@ -12,6 +12,7 @@ import { OpenTransaction } from './support/open-transaction.ts'
 import { newDatabase, query } from './support/postgres.ts'
 import { importAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 const lenient = { mustBeNew: false }
 const DAY = 24 * 60 * 60_000
@@ -206,4 +207,61 @@ test('PostgreSQL: changes of one plant that share a group each have an entry, al
   assert.deepEqual(of(1n), [created(one), updated(one, other), updated(other, one)])
   assert.deepEqual(of(9n), [created(brief[0]), deleted(brief[0]), created(brief[1]), deleted(brief[1])])
   assert.deepEqual((await logOf(store).history(9n, undefined, 10)).map(known), of(9n).toReversed())
+})
+
+test('PostgreSQL: a position of another past, which had the same tick with another mark, is refused', async (t) => {
+  const url = await newUrl(t)
+  const store = await openStore(t, url)
+  await createPlant(store, one, lenient)
+  const after = await logOf(store).end()
+  await createPlant(store, two, lenient)
+  assert.deepEqual((await readAll(logOf(store), { after })).map(known), [created(two)])
+  // Files that were restored below the database, and then changed in another way, have other marks.
+  await query(url, 'UPDATE change_ticks SET mark = mark + 1 WHERE tick > 0')
+  await assert.rejects(logOf(store).read({ ...FIRST, after }), refusal(41001))
+  await assert.rejects(logOf(store).history(1n, after, 10), refusal(41001))
+})
+
+test('PostgreSQL: two instances that begin a history at once begin one', async (t) => {
+  const url = await newUrl(t)
+  await (await openStore(t, url, { history: 'end' })).close()
+  await query(
+    url,
+    `CREATE TABLE begun (identity text);
+    CREATE FUNCTION note_begun() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO begun VALUES (new.identity); RETURN new; END';
+    CREATE TRIGGER begun AFTER INSERT ON change_history FOR EACH ROW EXECUTE FUNCTION note_begun()`,
+  )
+  const holding = await OpenTransaction.begin(t, url)
+  // Both may see that there is no history, and neither may begin one.
+  await holding.sql('LOCK TABLE change_history IN ROW EXCLUSIVE MODE')
+  const opening = Promise.all([1, 2].map(() => openStore(t, url, { history: 'keep' })))
+  const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'change_history'::regclass"
+  await until(async () => (await query(url, waiting)).length === 2, 'the instances wait for no lock')
+  await holding.sql('COMMIT')
+  const [first, second] = await opening
+  assert.ok(first && second)
+  assert.equal((await query(url, 'SELECT FROM begun')).length, 1)
+  await createPlant(first, one, lenient)
+  assert.deepEqual((await readAll(logOf(second))).map(known), [created(one)])
+})
+
+test('PostgreSQL: while one instance removes changes, no other one does', async (t) => {
+  const url = await newUrl(t)
+  const store = await openStore(t, url)
+  for (const each of [one, two]) {
+    await createPlant(store, each, lenient)
+    await logOf(store).end()
+  }
+  await age(url, '2 days')
+  await createPlant(store, three, lenient)
+  const retention = retentionOf(t, url, DAY, HUGE)
+  const entries = async () => (await readAll(logOf(store))).map(known)
+  const rows = async () => (await query<{ rows: string }>(url, 'SELECT count(*) AS rows FROM changes'))[0]?.rows
+  const other = await OpenTransaction.begin(t, url)
+  await other.sql('SELECT pg_advisory_xact_lock(5786085745363142989)')
+  await retention.run()
+  assert.deepEqual([await entries(), await rows()], [[created(one), created(two), created(three)], '3'])
+  await other.sql('COMMIT')
+  await retention.run()
+  assert.deepEqual([await entries(), await rows()], [[created(three)], '1'])
 })

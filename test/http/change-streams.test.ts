@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { ChangeLog } from '../../src/domain/changes.ts'
 import { ChangeStreams } from '../../src/http/changes/change-streams.ts'
 import { TESTER } from '../support/actor.ts'
 import { type EventStream, openStream } from '../support/event-stream.ts'
@@ -192,6 +194,65 @@ suite('a stream of changes', () => {
 })
 
 suite('streams of changes', () => {
+  test('never go back: one that joins the read of another, from an earlier position, gets no event twice', async (t) => {
+    const { store } = await withService(t)
+    const log = store.changes ?? assert.fail()
+    const write = (id: number) => store.importPlants([plant(BigInt(id))], 'update', TESTER)
+    const held = Promise.withResolvers<void>()
+    const hasRead = Promise.withResolvers<void>()
+    /** The first read at the end that finds something comes late. */
+    const late: ChangeLog = {
+      end: () => log.end(),
+      usage: () => log.usage(),
+      history: (...given) => log.history(...given),
+      async read(...given) {
+        const page = await log.read(...given)
+        if (page.entries.length > 0) {
+          hasRead.resolve()
+          await held.promise
+        }
+        return page
+      },
+    }
+    const ending = new AbortController()
+    t.after(() => ending.abort())
+    const streams = new ChangeStreams(late, { current: 'serving' }, ending.signal)
+    const after = await log.end()
+    const joined = Promise.withResolvers<void>()
+    const follow = async (count: number, onPiece: (ids: readonly string[]) => unknown) => {
+      const ids: string[] = []
+      for await (const piece of streams.events({ after, tags: [] }, (request) => log.read(request), ending.signal)) {
+        ids.push(
+          ...String(piece)
+            .matchAll(/^data: .*"id":(\d+)/gm)
+            .map(([, id]) => id ?? ''),
+        )
+        onPiece(ids)
+        if (ids.length >= count) return ids
+      }
+      return ids
+    }
+    const begun = Promise.withResolvers<void>()
+    const first = follow(3, () => begun.resolve())
+    await begun.promise
+    await turn()
+    await write(1)
+    await hasRead.promise
+    await write(2)
+    const second = follow(3, (ids) => ids.length === 2 && joined.resolve())
+    await joined.promise
+    await turn()
+    held.resolve()
+    await write(3)
+    assert.deepEqual(
+      [await first, await second],
+      [
+        ['1', '2', '3'],
+        ['1', '2', '3'],
+      ],
+    )
+  })
+
   test('are bounded: ten of a token, and a hundred of all', async (t) => {
     const service = await withService(t)
     const secrets = await Promise.all(

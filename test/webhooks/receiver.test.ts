@@ -212,6 +212,43 @@ suite('an attempt', () => {
     assert.equal((await sent).failure, 'stopped')
   })
 
+  test('that ends before its request began sends nothing', async (t) => {
+    const receiver = await startReceiver(t)
+    const found = Promise.withResolvers<readonly string[]>()
+    const policy = new AddressPolicy(readWebhookAllow('loopback'))
+    const url = receiver.url.replace('127.0.0.1', 'garden.example')
+    const from = new Receiver(url, { policy, resolve: () => found.promise, agent: 'Plantstore/test' })
+    t.after(() => from.close())
+    const named = (id: string) => ({ ...MESSAGE, id })
+    // One ends while the name is looked up, and one while it connects.
+    const ending = new AbortController()
+    const sent = from.send(named('looks up'), KEYS, ending.signal)
+    ending.abort(new Error('stopped'))
+    found.resolve(['127.0.0.1'])
+    assert.equal((await sent).failure, 'stopped')
+    assert.equal((await receiverOf(receiver.url).send(named('other'), KEYS, NEVER)).status, 204)
+    assert.equal(receiver.connections, 1, 'no connection is for the one that has ended')
+    assert.equal((await from.send(named('whole'), KEYS, NEVER)).status, 204)
+    const connecting = new AbortController()
+    const answered = Promise.withResolvers<void>()
+    receiver.respond = (response) => void answered.promise.then(() => response.writeHead(204).end())
+    const first = from.send(named('first'), KEYS, NEVER)
+    const second = from.send(named('connects'), KEYS, connecting.signal)
+    // The request is dispatched in a later microtask; a connection takes a turn of the event loop.
+    for (let i = 0; i < 20; i++) await Promise.resolve()
+    connecting.abort(new Error('stopped'))
+    assert.equal((await second).failure, 'stopped')
+    const last = from.send(named('last'), KEYS, NEVER)
+    await until(() => receiver.received.length >= 4, 'the last request does not come')
+    answered.resolve()
+    await Promise.all([first, last])
+    assert.deepEqual(receiver.received.map(({ headers }) => headers['webhook-id']).toSorted(), [
+      'first',
+      'last',
+      'whole',
+    ])
+  })
+
   test('ignores the proxies of the environment', async (t) => {
     const [proxy, receiver] = [await startReceiver(t), await startReceiver(t)]
     const before = { ...process.env }
