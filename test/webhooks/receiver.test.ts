@@ -245,6 +245,7 @@ suite('an attempt', () => {
     assert.deepEqual(receiver.received.map(({ headers }) => headers['webhook-id']).toSorted(), [
       'first',
       'last',
+      'other',
       'whole',
     ])
   })
