@@ -146,7 +146,7 @@ suite('the page, for a person who signs in,', () => {
         await tab.getByRole('button', { name: /^Dismiss: / }).click()
       }
       await page.goto(`${address}#token=`)
-      await page.waitForURL(`${address}#/plants`)
+      await page.waitForURL(`${address}#/`)
       assert.equal(await page.evaluate(STORED), SECRET)
       await other.close()
       const third = await context.newPage()
