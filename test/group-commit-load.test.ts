@@ -13,7 +13,7 @@ function make(options: Partial<GroupCommitOptions<string>>) {
     await end.promise
     return rows
   }
-  const limits = { maxWaiting: 100, maxWeight: 1000, maxGroup: 10, maxInFlight: 1, weigh: () => 1, ...options }
+  const limits = { maxWaiting: 100, maxGroup: 10, maxInFlight: 1, ...options }
   const group = new GroupCommit<string, string>(commit, limits)
   const finish = async (i: number, error?: Error) => {
     if (error === undefined) ends[i]?.resolve([])
@@ -41,6 +41,16 @@ test('rows beyond one group are refused while queued rows would take longer than
   await finish(2)
   assert.deepEqual(await Promise.all([second, third]), ['d', 'e'])
   assert.deepEqual([stats.rows.counts[0], stats.rows.counts[1], stats.rows.sum, stats.failures], [2, 1, 4, 0])
+})
+
+test('rows of one actor are refused by the commits that its own bound makes them take', async () => {
+  const { group, finish } = make({ maxGroup: 100, maxOfActor: 2, maxDelay: 0, actorOf: ([actor = '']) => actor })
+  const first = ['a1', 'a2', 'a3'].map((row) => group.submit(row))
+  await turns()
+  await assert.rejects(group.submit('a4'), isOverload)
+  await finish(0)
+  await finish(1)
+  assert.deepEqual(await Promise.all(first), ['a1', 'a2', 'a3'])
 })
 
 test('rows beyond one group are accepted while queued rows take less than maxDelay', async () => {

@@ -50,6 +50,8 @@ export class GroupCommit<Row, Result> {
   readonly rows: Bound
   #queue: PendingRow<Row, Result>[] = []
   #inFlight = 0
+  /** Actors whose rows waited for the last commit. */
+  #actors = 1
   /** The later one of two times: the last end of a commit, and the last start while no commit was under way. */
   #progressAt = 0
   #lastTook = 0
@@ -100,11 +102,12 @@ export class GroupCommit<Row, Result> {
    * commit, so that refusing it would make no other row faster.
    */
   get #isSlow(): boolean {
-    const { maxDelay, maxGroup } = this.#options
+    const { maxDelay, maxGroup, maxOfActor = maxGroup } = this.#options
     const waiting = this.rows.used
-    if (maxDelay === undefined || waiting < maxGroup) return false
+    const group = Math.min(maxGroup, maxOfActor * this.#actors)
+    if (maxDelay === undefined || waiting < group) return false
     const took = Math.max(this.#lastTook, this.#inFlight > 0 ? performance.now() - this.#progressAt : 0)
-    return (waiting / maxGroup) * took > maxDelay
+    return (waiting / group) * took > maxDelay
   }
 
   #schedule(): void {
@@ -158,6 +161,7 @@ export class GroupCommit<Row, Result> {
     if (this.#queue.length <= Math.min(maxGroup, maxOfActor)) return this.#queue.splice(0)
     const byActor = Map.groupBy(this.#queue, ({ row }) => actorOf(row))
     const lines = Array.from(byActor.values(), (rows) => ({ rows, taken: 0 }))
+    this.#actors = lines.length
     const group: PendingRow<Row, Result>[] = []
     let turn = 0
     for (; turn < lines.length && group.length < maxGroup; turn++) {

@@ -21,7 +21,8 @@ suite("the contract's schemas of plants", () => {
 
   test('fail if the rule does not enforce one of their keywords', () => {
     const changes: readonly [string, string][] = [
-      [NAME, NAME.replace('Name:\n', 'Name:\n      maxLength: 5\n')],
+      ['      maxLength: 1000\n', '      maxLength: 999\n'],
+      ['          maxLength: 200\n', ''],
       [NAME, NAME.replace('Name:\n', 'Name:\n      minLength: 1\n')],
       ['    NewPlant:\n      type: object\n', '    NewPlant:\n      type: object\n      additionalProperties: false\n'],
       [
@@ -38,8 +39,8 @@ suite("the contract's schemas of plants", () => {
     ]
     for (const [from, to] of changes) assert.throws(changed(from, to), /src\/domain\/plant\.ts enforces/, to)
     assert.throws(
-      changed(NAME, NAME.replace('Name:\n', 'Name:\n      maxLength: 5\n')),
-      /the body of createPlant .*"maxLength":5/,
+      changed('      maxLength: 1000\n', '      maxLength: 999\n'),
+      /the body of createPlant .*"maxLength":999/,
     )
   })
 

@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
+import { MAX_NAME, MAX_TAG } from '../../src/domain/plant.ts'
 import { type Document, resolve } from '../../src/http/request/operations.ts'
 
 const ID = { type: 'integer', format: 'int64' }
 /** No portable pattern excludes lone surrogates; the description of Name does. */
 const TEXT = { type: 'string', pattern: '^[^\\u0000]*$' }
-const PLANT = { id: ID, name: TEXT, tag: TEXT }
+const TAG = { ...TEXT, maxLength: MAX_TAG }
+const PLANT = { id: ID, name: { ...TEXT, maxLength: MAX_NAME }, tag: TAG }
 
 /** The rules of validatePlant and validatePatch as schemas, by the operation that takes such a body. */
 const ENFORCED: Readonly<Record<string, object>> = {
   createPlant: { type: 'object', required: ['id', 'name'], properties: PLANT },
   replacePlant: { type: 'object', required: ['name'], properties: PLANT },
-  updatePlant: { type: 'object', properties: { ...PLANT, tag: { ...TEXT, type: ['string', 'null'] } } },
+  updatePlant: { type: 'object', properties: { ...PLANT, tag: { ...TAG, type: ['string', 'null'] } } },
 }
 
 /** Keywords that only annotate (JSON Schema 2020-12, Validation, section 9). */
