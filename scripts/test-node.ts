@@ -59,9 +59,9 @@ function install(range: string, into: string): string {
 /** Runs the command of `npm test`. @returns the exit code */
 function runTests(node: string): number {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { test: string } }
-  const [program, ...rest] = scripts.test.split(' ')
-  if (program !== 'node') throw new Error('the test script of package.json does not start with "node"')
+  const [, args] = /^node bin\/node\.js (.*)$/.exec(scripts.test) ?? []
+  if (args === undefined) throw new Error('the test script of package.json does not start with "node bin/node.js"')
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim()
   console.log(`Testing on Node.js ${version}`)
-  return spawnSync(`"${node}" ${rest.join(' ')}`, { cwd: ROOT, stdio: 'inherit', shell: true }).status ?? 1
+  return spawnSync(`"${node}" ${args}`, { cwd: ROOT, stdio: 'inherit', shell: true }).status ?? 1
 }
