@@ -1527,18 +1527,30 @@ function a4(t5, e5, n4, u5, a6, i5) {
 }
 
 // web/src/dialog.tsx
+var FIELDS = "input:not(:disabled), select:not(:disabled), textarea:not(:disabled)";
+var BUTTONS = "button:not(:disabled), a[href]";
 function Dialog({ title, children, onCancel }) {
   const place2 = T2(null);
   const id = P2();
   F2(() => {
     const dialog = place2.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+    if (dialog === null) return;
+    dialog.showModal();
+    begin(dialog);
+    const observer = new MutationObserver(() => {
+      if (dialog.open && !isWithin(dialog)) begin(dialog);
+    });
+    observer.observe(dialog, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+    return () => {
+      observer.disconnect();
+      dialog.close();
+    };
   }, []);
   return /* @__PURE__ */ a4(
     "dialog",
     {
       ref: place2,
+      tabIndex: -1,
       "aria-labelledby": id,
       onKeyDown: (event) => event.stopPropagation(),
       onCancel: (event) => {
@@ -1552,6 +1564,15 @@ function Dialog({ title, children, onCancel }) {
     }
   );
 }
+function begin(dialog) {
+  const first = dialog.querySelector(FIELDS) ?? dialog.querySelector(BUTTONS);
+  const target = first ?? dialog;
+  target.focus();
+}
+var isWithin = (dialog) => {
+  const { activeElement: activeElement2 } = document;
+  return activeElement2 !== null && activeElement2 !== dialog && dialog.contains(activeElement2) && !activeElement2.matches(":disabled");
+};
 
 // web/src/language/say-with.ts
 function sayWith(key, ...[values]) {
@@ -2559,6 +2580,7 @@ function keepFocus() {
     if (!isFocusLost() || last === void 0 || last.isConnected) return;
     const gone = last;
     const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
+    if (record?.target instanceof Element && record.target.closest("dialog[open]") !== null) return;
     place(record)?.focus({ preventScroll: true });
   }).observe(document.body, { childList: true, subtree: true });
 }
@@ -7368,9 +7390,9 @@ function qrCodeOf(text) {
   for (let y6 = 0; y6 < code.size; y6++) {
     for (let x4 = 0; x4 < code.size; x4++) {
       if (!code.get(x4, y6)) continue;
-      const begin2 = x4;
+      const begin3 = x4;
       while (code.get(x4 + 1, y6)) x4++;
-      runs.push({ x: begin2, y: y6, length: x4 - begin2 + 1 });
+      runs.push({ x: begin3, y: y6, length: x4 - begin3 + 1 });
     }
   }
   return { size: code.size, runs };
@@ -7595,9 +7617,9 @@ function textString(text) {
 var pagesOf = ({ labels, sheet: sheet2, skip: skip2 }) => Math.ceil((labels.length + skip2) / labelsPerPage(sheet2));
 function labelsOfPage({ labels, sheet: sheet2, skip: skip2, addressOf: addressOf2 }, page, measure) {
   const perPage = labelsPerPage(sheet2);
-  const begin2 = page * perPage - skip2;
-  return labels.slice(Math.max(0, begin2), begin2 + perPage).map((label, i5) => {
-    const { x: x4, y: y6 } = placeOf(sheet2, Math.max(0, begin2) + skip2 + i5);
+  const begin3 = page * perPage - skip2;
+  return labels.slice(Math.max(0, begin3), begin3 + perPage).map((label, i5) => {
+    const { x: x4, y: y6 } = placeOf(sheet2, Math.max(0, begin3) + skip2 + i5);
     return { label, x: x4, y: y6, layout: layOut(label, sheet2, measure), code: qrCodeOf(addressOf2(label.id)) };
   });
 }
@@ -7764,13 +7786,13 @@ function Preview2({ job: job3 }) {
       written.value = void 0;
     }
   };
-  const begin2 = (what) => {
+  const begin3 = (what) => {
     if (what === "save") void save();
     else isPrinting.value = true;
   };
   const make = (what) => {
     if (isLoopback.value && !mayLeadHere.value) asked.value = what;
-    else begin2(what);
+    else begin3(what);
   };
   return /* @__PURE__ */ a4("section", { "aria-labelledby": "preview", children: [
     /* @__PURE__ */ a4("h2", { id: "preview", children: say("labels.preview") }),
@@ -7805,7 +7827,7 @@ function Preview2({ job: job3 }) {
           const what = asked.value;
           asked.value = void 0;
           mayLeadHere.value = true;
-          if (what !== void 0) begin2(what);
+          if (what !== void 0) begin3(what);
         }
       }
     ),
@@ -9552,7 +9574,7 @@ function kept2() {
   const [set2, found] = [localStorage.getItem(SET), localStorage.getItem(FOUND)];
   return set2 === null || found === null ? void 0 : Stocktake.read({ set: set2, found });
 }
-function begin(begun) {
+function begin2(begun) {
   isKept.value = keep4(FOUND, begun.foundText) && keep4(SET, begun.setText);
   stocktake.value = begun;
 }
@@ -9798,7 +9820,7 @@ function sentenceOf(kind, { tag, find, put }, count) {
 }
 
 // web/src/plants/bulk/selection-bar.tsx
-var BUTTONS = [
+var BUTTONS2 = [
   ["tag", "bulk.tag"],
   ["untag", "bulk.untag"],
   ["replace", "bulk.replace"],
@@ -9841,7 +9863,7 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
       ] })
     ] }),
     /* @__PURE__ */ a4("div", { class: "tools", children: [
-      mayWrite && BUTTONS.map(([kind, label]) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
+      mayWrite && BUTTONS2.map(([kind, label]) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
       mayWrite && count === 1 && /* @__PURE__ */ a4("button", { type: "button", onClick: copy, children: say("plants.another") }),
       /* @__PURE__ */ a4("button", { type: "button", onClick: print, children: say("bulk.print") }),
       count !== void 0 && /* @__PURE__ */ a4("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
@@ -11120,7 +11142,7 @@ function ChooseSet({ client }) {
           Date.now()
         );
         stocktake2.learn(plants2);
-        begin(stocktake2);
+        begin2(stocktake2);
       }
     } catch (error) {
       if (!isAbort(error)) fault.value = say("bulk.unread", { why: said(error) });

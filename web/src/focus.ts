@@ -16,6 +16,8 @@ export function keepFocus(): void {
     if (!isFocusLost() || last === undefined || last.isConnected) return
     const gone = last
     const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)))
+    // A dialog keeps the focus itself.
+    if (record?.target instanceof Element && record.target.closest('dialog[open]') !== null) return
     place(record)?.focus({ preventScroll: true })
   }).observe(document.body, { childList: true, subtree: true })
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import {
+  DESKTOP,
+  holdAnswers,
+  intercept,
+  type Opened,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+  untilFocused,
+} from '../support/page.ts'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+const dialogOf = (page: Page): Locator => page.getByRole('dialog')
+
+/** Creates three plants, selects them by keyboard, and opens a dialog for them. */
+async function asked({ page, service }: Opened, first: number, button: string): Promise<void> {
+  const ids = [first, first + 1, first + 2]
+  for (const id of ids) await service.create({ id, name: `Focus${first} ${id}`, tag: 'old' })
+  await page.getByLabel('Search plants').fill(`focus${first}`)
+  await until(
+    page,
+    `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+  )
+  await tabTo(page, rowOf(page, first))
+  await page.keyboard.press('Space')
+  for (const key of ['ArrowDown', 'ArrowDown', 'Shift+Space']) await page.keyboard.press(key)
+  await page.getByText('3 plants selected', { exact: true }).waitFor()
+  await pressOn(
+    page,
+    page.locator('.selection').getByRole('button', { name: button, exact: true }),
+    'Enter',
+    'Shift+Tab',
+  )
+}
+
+/** What each dialog for many plants has in focus when it asks, and the keys that do what it asks for. */
+const QUESTIONS = [
+  ['Set tag', 'Tag', ['new', 'Enter'], 'Set the tag new for 3 plants'],
+  ['Remove tag', 'Cancel', ['Tab', 'Enter'], 'Removed the tag of 3 plants'],
+  ['Replace text', 'Find', ['Focus', 'Tab', 'Place', 'Enter'], 'Replaced Focus with Place in 3 plants'],
+  ['Delete', 'Cancel', ['Tab', 'Enter'], 'Deleted 3 plants'],
+] as const
+
+suite('a dialog of the page keeps the focus', () => {
+  const inBrowser = pageTests()
+
+  for (const [viewport, start] of [
+    [DESKTOP, 1000],
+    [PHONE, 2000],
+  ] as const) {
+    for (const [i, [button, focused, keys, notice]] of QUESTIONS.entries()) {
+      inBrowser(
+        `of "${button}" for many plants, by keyboard alone, at ${viewport.width} pixels`,
+        async (opened) => {
+          const { page } = opened
+          await asked(opened, start + 10 * i, button)
+          await dialogOf(page).getByText('3 plants selected.').waitFor()
+          const field = dialogOf(page).getByLabel(focused, { exact: true })
+          await untilFocused(page, field.or(dialogOf(page).getByRole('button', { name: focused, exact: true })))
+          for (const key of keys) {
+            if (['Tab', 'Enter'].includes(key)) await page.keyboard.press(key)
+            else await page.keyboard.type(key)
+          }
+          await page.locator('.notice').getByText(notice).waitFor()
+          await dialogOf(page).waitFor({ state: 'detached' })
+        },
+        { viewport },
+      )
+    }
+  }
+
+  inBrowser('while it reads the plants, works, and lists what it left as it was', async (opened) => {
+    const { page, service } = opened
+    const read = await holdAnswers(page, '**/plants/export*', 'GET')
+    await page.getByLabel('Search plants').fill('nothing of the kind')
+    await asked(opened, 3000, 'Select all that match')
+    await page.getByText('All that match', { exact: true }).waitFor()
+    await pressOn(page, page.locator('.selection').getByRole('button', { name: 'Set tag' }), 'Enter', 'Shift+Tab')
+    await dialogOf(page).getByText('Reading the plants …').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
+    read()
+    await untilFocused(page, dialogOf(page).getByLabel('Tag', { exact: true }))
+    await page.keyboard.type('new')
+    await service.send('DELETE', '/plants/3001')
+    const work = await holdAnswers(page, '**/plants/import*', 'POST')
+    await page.keyboard.press('Enter')
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Stop' }))
+    work()
+    await dialogOf(page).getByText('1 plant stayed as it is:').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Close' }))
+    await page.keyboard.press('Enter')
+    await dialogOf(page).waitFor({ state: 'detached' })
+  })
+
+  inBrowser('where the plants could not be read, and are read at a second attempt', async (opened) => {
+    const { page } = opened
+    const fault = { status: 403, json: { error: 40301, message: 'no' } }
+    const answerAgain = await intercept(page, '**/plants/export*', (route) => route.fulfill(fault))
+    await asked(opened, 4000, 'Select all that match')
+    await pressOn(page, page.locator('.selection').getByRole('button', { name: 'Delete' }), 'Enter', 'Shift+Tab')
+    await dialogOf(page).getByText('The plants could not be read. Your token does not allow this.').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
+    await answerAgain()
+    await pressOn(page, dialogOf(page).getByRole('button', { name: 'Try again' }))
+    await dialogOf(page).getByText('3 plants selected.').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Cancel' }))
+  })
+
+  inBrowser('of copies of a plant, before and after they are added', async (opened) => {
+    const { page, service } = opened
+    await service.create({ id: 5000, name: 'Focus5000' })
+    await page.getByLabel('Search plants').fill('focus5000')
+    await tabTo(page, rowOf(page, 5000))
+    await page.keyboard.press('Space')
+    const another = page.getByRole('button', { name: 'Another one like this' })
+    await pressOn(page, another, 'Enter', 'Shift+Tab')
+    await untilFocused(page, dialogOf(page).getByLabel('How many'))
+    await page.keyboard.press('Enter')
+    await dialogOf(page).getByText('Added 1 plant').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Close' }))
+    assert.equal(await dialogOf(page).getByRole('button', { name: 'Print their labels' }).count(), 1)
+    await page.keyboard.press('Enter')
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await untilFocused(page, another)
+  })
+})
