@@ -12,7 +12,7 @@ function make() {
     groups.push([...texts])
     return texts.map((text) => text.length)
   }
-  return { group: new GroupRead<string, number>(read, 60_000), groups }
+  return { group: new GroupRead<string, number>(read, 60_000, 512), groups }
 }
 
 test('reads of one turn of the event loop run together, and each caller gets its own value', async () => {
@@ -56,7 +56,7 @@ test('reads beyond 512 are read once in later turns, in order, together with new
     for (const startedAt = performance.now(); groups.length === 1 && performance.now() - startedAt < 11; );
     return texts.map((text) => text.length)
   }
-  const group = new GroupRead<string, number>(read, 60_000)
+  const group = new GroupRead<string, number>(read, 60_000, 512)
   const texts = Array.from({ length: 1000 }, (_, i) => 'x'.repeat(i))
   const values = texts.map((text) => group.get(text))
   await values[64]
@@ -71,7 +71,7 @@ test('a turn whose first group took long answers no further group, so that other
     while (performance.now() - startedAt < 11);
     return texts
   }
-  const group = new GroupRead<string, string>(slow, 60_000)
+  const group = new GroupRead<string, string>(slow, 60_000, 512)
   let done = 0
   for (let i = 0; i < 300; i++) void group.get(`text ${i}`).then(() => done++)
   await new Promise(setImmediate)
@@ -93,11 +93,15 @@ test('nothing is read for callers that have left', async () => {
 test('a read that has waited longer than maxDelay is refused and not run', async () => {
   const read: string[] = []
   // All of them are asked for before the first turn ends, which reads 64 at a time for 10 ms.
-  const group = new GroupRead<string, string>((texts) => {
-    for (const startedAt = performance.now(); performance.now() - startedAt < 11; );
-    read.push(...texts)
-    return texts
-  }, 0)
+  const group = new GroupRead<string, string>(
+    (texts) => {
+      for (const startedAt = performance.now(); performance.now() - startedAt < 11; );
+      read.push(...texts)
+      return texts
+    },
+    0,
+    512,
+  )
   const settled = await Promise.allSettled(Array.from({ length: 1000 }, (_, i) => group.get(`${i}`)))
   const errors = settled.filter((one) => one.status === 'rejected').map(({ reason }) => reason as unknown)
   assert.equal(errors.length, 1000 - 64 - 512)

@@ -32,6 +32,10 @@ import { SqliteWebhookStore } from './webhook-store.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
 
+/** Reads of one turn of the event loop: 10 ms of plants, or of pages of 50 plants of the largest size. */
+const LOOKUPS_TOGETHER = 512
+const PAGES_TOGETHER = 64
+
 /** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
   readonly tokens: SqliteTokenStore
@@ -98,8 +102,8 @@ export class SqliteStore implements Store {
     this.#options = options
     this.#lock = lock
     this.#reader = new PointReader(path, fail)
-    this.#lookups = new GroupRead((ids) => this.#opened(this.#reader).plants(ids), maxDelay)
-    this.#pages = new GroupRead((pages) => this.#opened(this.#reader).pages(pages), maxDelay)
+    this.#lookups = new GroupRead((ids) => this.#opened(this.#reader).plants(ids), maxDelay, LOOKUPS_TOGETHER)
+    this.#pages = new GroupRead((pages) => this.#opened(this.#reader).pages(pages), maxDelay, PAGES_TOGETHER)
     this.#writer =
       options.startWriter?.(path, fail) ??
       new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })

@@ -15,8 +15,6 @@ interface PendingRead<Key, Value> {
 
 /** Reads that are answered together before their turn ends. */
 const GROUP_SIZE = 64
-/** Reads that are answered together at most, in about 10 ms. */
-const MAX_TOGETHER = 512
 /** Milliseconds from the first group of a turn, after which further reads wait for the next turn. */
 const GROUPS_TIME = 10
 
@@ -33,14 +31,19 @@ const GROUPS_TIME = 10
 export class GroupRead<Key, Value> {
   readonly #read: Read<Key, Value>
   readonly #maxDelay: number
+  readonly #maxTogether: number
   #asked: PendingRead<Key, Value>[] = []
   /** The time from which on this turn answers no further group; undefined while no end of a turn is scheduled. */
   #until: number | undefined
 
-  /** @param maxDelay milliseconds that a read may wait for a turn before it is refused with 50302 */
-  constructor(read: Read<Key, Value>, maxDelay: number) {
+  /**
+   * @param maxDelay milliseconds that a read may wait for a turn before it is refused with 50302
+   * @param maxTogether reads that are answered together at most, in about 10 ms
+   */
+  constructor(read: Read<Key, Value>, maxDelay: number, maxTogether: number) {
     this.#read = read
     this.#maxDelay = maxDelay
+    this.#maxTogether = maxTogether
   }
 
   /**
@@ -73,8 +76,8 @@ export class GroupRead<Key, Value> {
     const asked = this.#asked
     this.#asked = []
     const wanted = this.#wanted(asked, now)
-    this.#answerAll(wanted.slice(0, MAX_TOGETHER))
-    this.#asked.unshift(...wanted.slice(MAX_TOGETHER))
+    this.#answerAll(wanted.slice(0, this.#maxTogether))
+    this.#asked.unshift(...wanted.slice(this.#maxTogether))
     this.#until = this.#asked.length > 0 ? 0 : Math.min(until, now + GROUPS_TIME)
   }
 
