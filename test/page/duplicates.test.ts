@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAccessible, assertFits, openTools, PHONE, pageTests, pressOn, until } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  openTools,
+  PHONE,
+  pageTests,
+  pressOn,
+  until,
+  untilFocused,
+} from '../support/page.ts'
 
 suite('the page, for plants with the same name,', () => {
   const inBrowser = pageTests()
@@ -12,39 +22,109 @@ suite('the page, for plants with the same name,', () => {
     await page.getByText('No two plants have the same name.').waitFor()
   })
 
-  const first = 200
-  inBrowser(
-    `shows them side by side, keeps one and brings the others back, by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      const word = `Éch${PHONE.width}`
-      const names = [`${word}everia`, `${word.toUpperCase()}EVERIA`, `${word}everia`, `${word}inops`]
-      for (const [i, name] of names.entries()) await service.create({ id: first + i, name, tag: `bed ${i}` })
-      await page.reload()
-      await page.locator('[role=row][data-id]').first().waitFor()
-      await openTools(page)
-      await pressOn(page, page.getByRole('link', { name: 'Same names' }))
-      await page.getByText('Look again').waitFor()
-      const group = page.getByRole('group', { name: names[0] ?? '', exact: true })
-      assert.deepEqual(await group.locator('.count').allTextContents(), [first, first + 1, first + 2].map(String))
-      await assertAccessible(page)
-      await assertFits(page)
-      await pressOn(page, group.getByRole('radio').first(), 'ArrowDown')
-      // Somebody else changes one of them meanwhile.
-      await service.send('PATCH', `/plants/${first + 2}`, {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ tag: 'theirs' }),
-      })
-      await pressOn(page, group.getByRole('button', { name: `Keep ${first + 1}, delete 2 plants` }))
-      await group.getByText(`Kept ${first + 1}.`).waitFor()
-      await group.getByText('1 plant stayed as it is:').waitFor()
-      assert.equal((await service.send('GET', `/plants/${first}`)).status, 404)
-      assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-      await page.getByText('Undone for 1 plant.').waitFor()
-      assert.match((await service.send('GET', `/plants/${first}`)).body, /bed 0/)
-      await pressOn(page, page.getByRole('button', { name: 'Look again' }))
-      await until(page, `document.querySelectorAll('.duplicates input[type=radio]').length >= 3`)
-    },
-    { viewport: PHONE },
-  )
+  for (const [viewport, first] of [
+    [PHONE, 200],
+    [DESKTOP, 300],
+  ] as const) {
+    inBrowser(
+      `shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone, at ${viewport.width} pixels`,
+      async ({ page, service }) => {
+        const word = `Éch${first}`
+        const rows = [
+          [`${word}everia`, 'bed 1'],
+          [`${word.toUpperCase()}EVERIA`, 'bed 2'],
+          [`${word}everia`, 'bed 3'],
+          [`${word}inops`, 'bed 1'],
+          [`${word}inops`, 'bed 1'],
+          [`${word}inops`, 'bed 2'],
+        ] as const
+        for (const [i, [name, tag]] of rows.entries()) await service.create({ id: first + i, name, tag })
+        await page.reload()
+        await page.locator('[role=row][data-id]').first().waitFor()
+        await openTools(page)
+        await pressOn(page, page.getByRole('link', { name: 'Same names' }))
+        const twins = page.getByRole('region', { name: 'Same name and same tag' })
+        const others = page.getByRole('region', { name: 'Same name, different tags' })
+        const inops = twins.getByRole('group', { name: `${word}inops`, exact: true })
+        const everia = others.getByRole('group', { name: `${word}everia`, exact: true })
+        await inops.getByText('Choose the plant to keep.').waitFor()
+        assert.equal(await page.locator('.duplicates input:checked').count(), 0)
+        assert.deepEqual(
+          await everia.locator('.count').allTextContents(),
+          [0, 1, 2].map((i) => String(first + i)),
+        )
+        await assertAccessible(page)
+        await assertFits(page)
+
+        await pressOn(page, inops.getByRole('radio').first(), 'Space')
+        await pressOn(page, inops.getByRole('button', { name: `Keep ${first + 3}, delete 1 plant`, exact: true }))
+        await inops.getByText(`Kept ${first + 3}.`).waitFor()
+        await page.getByRole('button', { name: /^Dismiss/ }).click()
+        assert.equal((await service.send('GET', `/plants/${first + 4}`)).status, 404)
+        assert.equal((await service.send('GET', `/plants/${first + 5}`)).status, 200)
+
+        await pressOn(page, everia.getByRole('radio').first(), 'Space')
+        const across = everia.getByRole('button', { name: `Keep ${first}, delete 2 plants, also with other tags …` })
+        await pressOn(page, across)
+        const dialog = page.getByRole('dialog', { name: 'Delete plants with other tags?' })
+        await untilFocused(page, dialog.getByRole('button', { name: 'Cancel' }))
+        assert.deepEqual(await dialog.locator('li').allTextContents(), [`${first + 1} bed 2`, `${first + 2} bed 3`])
+        await assertAccessible(page)
+        await assertFits(page)
+        await page.keyboard.press('Enter')
+        await untilFocused(page, across)
+        assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
+        // Somebody else changes one of them meanwhile.
+        await service.send('PATCH', `/plants/${first + 2}`, {
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ tag: 'theirs' }),
+        })
+        await page.keyboard.press('Enter')
+        await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
+        await everia.getByText('1 plant stayed as it is:').waitFor()
+        assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
+        assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
+        await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+        await page.getByText('Undone for 1 plant.').waitFor()
+        assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
+        await pressOn(page, page.getByRole('button', { name: 'Look again' }))
+        await everia.getByText('Choose the plant to keep.').waitFor()
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('hides what is not the same, until another plant of the name comes', async ({ page, service, address }) => {
+    for (const id of [400, 401]) await service.create({ id, name: 'Hosta', tag: `bed ${id}` })
+    await page.goto(`${address}#/duplicates`)
+    const hosta = page.getByRole('group', { name: 'Hosta', exact: true })
+    await pressOn(page, hosta.getByRole('button', { name: 'Not the same' }))
+    await hosta.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByText('1 name is hidden, because you said that its plants are not the same.').waitFor()
+    assert.equal(await hosta.count(), 0)
+    await pressOn(page, page.getByRole('button', { name: 'Show all again' }))
+    await pressOn(page, hosta.getByRole('button', { name: 'Not the same' }))
+    await hosta.waitFor({ state: 'detached' })
+    await service.create({ id: 402, name: 'HOSTA' })
+    await pressOn(page, page.getByRole('button', { name: 'Look again' }))
+    await hosta.waitFor()
+  })
+
+  inBrowser('goes on beyond a hundred names, and fifty plants of one', async ({ page, service, address }) => {
+    const many = Array.from({ length: 260 }, (_, i) => ({ id: 1000 + i, name: `Many ${i >> 1}`, tag: `bed ${i}` }))
+    const same = Array.from({ length: 60 }, (_, i) => ({ id: 2000 + i, name: 'Lavandula', tag: 'tray' }))
+    const body = [...many, ...same].map((row) => JSON.stringify(row)).join('\n')
+    await service.send('POST', '/plants/import', { headers: { 'Content-Type': 'application/x-ndjson' }, body })
+    await page.goto(`${address}#/duplicates`)
+    const tray = page.getByRole('group', { name: 'Lavandula', exact: true })
+    await tray.getByRole('radio').first().check()
+    await tray.getByRole('button', { name: 'Keep 2000, delete 49 plants' }).waitFor()
+    await tray.getByRole('button', { name: '10 plants more' }).click()
+    await tray.getByRole('button', { name: 'Keep 2000, delete 59 plants' }).waitFor()
+    await until(page, `document.querySelectorAll('.duplicates').length === 100`)
+    await page.getByRole('button', { name: /^\d+ more names$/ }).click()
+    await page.getByRole('group', { name: 'Many 129', exact: true }).waitFor()
+    assert.equal(await page.getByRole('button', { name: /more names?$/ }).count(), 0)
+  })
 })

@@ -1311,13 +1311,26 @@ var en = {
   "duplicates.back": "Back to all plants",
   "duplicates.reading": "Reading … {plants} so far",
   "duplicates.none": "No two plants have the same name.",
-  "duplicates.first": "The first {most} names. Look again for others once you are done with these.",
   "duplicates.again": "Look again",
   "duplicates.done": "Kept {id} {name}, deleted {plants}",
   "duplicates.deleting": "Deleting …",
   "duplicates.keep": "Keep {id}, delete {plants}",
   "duplicates.kept": "Kept {id}.",
   "duplicates.more": "{plants} more",
+  "duplicates.cut": "The page compares the first {plants} that share a name. Look again for others once you are done with these.",
+  "duplicates.twins": "Same name and same tag",
+  "duplicates.others": "Same name, different tags",
+  "duplicates.choose": "Choose the plant to keep.",
+  "duplicates.keepAcross": "Keep {id}, delete {plants}, also with other tags …",
+  "duplicates.acrossTitle": "Delete plants with other tags?",
+  "duplicates.across": "{plants} of this name, without the tag of {id}. If tags are places, they stand elsewhere and may be plants of their own.",
+  "duplicates.notSame": "Not the same",
+  "duplicates.hidden": {
+    one: "{count} name is hidden, because you said that its plants are not the same.",
+    other: "{count} names are hidden, because you said that their plants are not the same."
+  },
+  "duplicates.show": "Show all again",
+  "duplicates.moreNames": { one: "{count} more name", other: "{count} more names" },
   // Many plants at once
   "bulk.tagTitle": "Set the tag",
   "bulk.untagTitle": "Remove the tag",
@@ -2266,7 +2279,7 @@ var PlantstoreClient = class {
     const headers = mustBeNew ? { ...JSON_TYPE, "If-None-Match": "*" } : JSON_TYPE;
     const call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal: signal2 };
     const plant = tag === void 0 ? { id, name } : { id, name, tag };
-    return this.#transport.send(call, async (response) => ({ plant, etag: etagOf(response) })).catch((error) => this.#unlessDone(error, id, signal2, (kept4) => isSame(kept4, plant)));
+    return this.#transport.send(call, async (response) => ({ plant, etag: etagOf(response) })).catch((error) => this.#unlessDone(error, id, signal2, (kept5) => isSame(kept5, plant)));
   }
   async getPlant(id, { signal: signal2 } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getPlant, id: exactId(id), signal: signal2 }, keptPlant);
@@ -2274,12 +2287,12 @@ var PlantstoreClient = class {
   /** Creates or replaces the plant under this id. */
   async replacePlant(id, { name, tag }, options3 = {}) {
     const call = writeCall(OPERATIONS.replacePlant, id, options3, JSON.stringify({ name, tag }));
-    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept4) => isSame(kept4, { name, tag })));
+    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept5) => isSame(kept5, { name, tag })));
   }
   /** Changes the members in the patch. A tag of null removes the tag. */
   async updatePlant(id, { name, tag }, options3 = {}) {
     const call = writeCall(OPERATIONS.updatePlant, id, options3, JSON.stringify({ name, tag }));
-    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept4) => isPatched(kept4, { name, tag })));
+    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept5) => isPatched(kept5, { name, tag })));
   }
   async deletePlant(id, options3 = {}) {
     try {
@@ -2462,9 +2475,9 @@ var PlantstoreClient = class {
    */
   async #unlessDone(error, id, signal2, isDone) {
     if (!(error instanceof PlantstoreError && error.number === 41201 && error.mayHaveSucceeded)) throw error;
-    const kept4 = await this.getPlant(id, { signal: signal2 });
-    if (!isDone(kept4.plant)) throw error;
-    return kept4;
+    const kept5 = await this.getPlant(id, { signal: signal2 });
+    if (!isDone(kept5.plant)) throw error;
+    return kept5;
   }
 };
 function writeCall(operation, id, options3, body) {
@@ -2626,8 +2639,8 @@ function tell(text, options3 = {}) {
   const { action, isError = false } = options3;
   last2 += 1;
   const older = notices.value;
-  const kept4 = older.filter((notice, i5) => i5 > older.length - MOST || isFailure(notice));
-  notices.value = [...kept4, { id: last2, text, isError, action }];
+  const kept5 = older.filter((notice, i5) => i5 > older.length - MOST || isFailure(notice));
+  notices.value = [...kept5, { id: last2, text, isError, action }];
 }
 var isFailure = ({ isError, action }) => isError && action !== void 0;
 var dismiss = (id) => {
@@ -3932,12 +3945,12 @@ var onSignOut = (forget) => {
   ended2.push(forget);
 };
 async function resume() {
-  const kept4 = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY) ?? []))];
+  const kept5 = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY) ?? []))];
   session.value = { kind: "signed-out", why: "" };
-  for (const token of kept4) {
+  for (const token of kept5) {
     if (session.value.kind === "signed-out") await check(token, () => void resume());
   }
-  const [, second] = kept4;
+  const [, second] = kept5;
   if (second !== void 0 && isSession(second)) tell(say("signIn.tabRefused"));
 }
 async function signIn(token, remember3) {
@@ -4501,17 +4514,17 @@ function guess(columns, rows, hasNames) {
 function guessByNames(columns, rows) {
   const keys = columns.map(folded);
   const placesOf = (meaning) => (NAMES_OF.get(meaning) ?? []).map((name2) => keys.indexOf(name2)).filter((at2) => at2 !== -1);
-  const placeOf2 = (meaning) => placesOf(meaning)[0];
+  const placeOf3 = (meaning) => placesOf(meaning)[0];
   const whole = placesOf("name").find((at2) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at2])));
-  const [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf2);
+  const [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf3);
   const hasParts = genus !== void 0 || species !== void 0;
   const parts = [beginsWith(rows, species, genus) ? void 0 : genus, species, subspecies];
-  const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf2("common")]).filter((at2) => at2 !== void 0);
-  const cultivar = placeOf2("cultivar");
+  const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf3("common")]).filter((at2) => at2 !== void 0);
+  const cultivar = placeOf3("cultivar");
   return {
     id: placesOf("id").find((at2) => keys[at2] === "id" || mayBeIds(rows, at2)),
     name: cultivar === void 0 || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
-    tag: placesOf("tag").find((at2) => !isConstant(rows, at2)) ?? placeOf2("tag")
+    tag: placesOf("tag").find((at2) => !isConstant(rows, at2)) ?? placeOf3("tag")
   };
 }
 var SEVERAL = 3;
@@ -4587,13 +4600,13 @@ async function remember2(file, columns, mapping, rows) {
   }
 }
 function recall(file, columns, rows, added) {
-  const kept4 = read().find((each) => each.file === plainName(file));
-  if (kept4 === void 0) return [];
-  const ids = idsIn(kept4.ids);
+  const kept5 = read().find((each) => each.file === plainName(file));
+  if (kept5 === void 0) return [];
+  const ids = idsIn(kept5.ids);
   const taken = new Set(rows.flatMap(({ id }) => id ?? []));
-  const at2 = kept4.column === void 0 ? -1 : columns.indexOf(kept4.column);
-  if (kept4.cells !== void 0 && at2 !== -1) {
-    const byCell = new Map(kept4.cells.map((cell, i5) => [cell, ids[i5]]));
+  const at2 = kept5.column === void 0 ? -1 : columns.indexOf(kept5.column);
+  if (kept5.cells !== void 0 && at2 !== -1) {
+    const byCell = new Map(kept5.cells.map((cell, i5) => [cell, ids[i5]]));
     return [...added.values()].flatMap(({ cells, ...candidate }) => {
       const id = byCell.get(cells[at2] ?? "");
       return id === void 0 || taken.has(id) ? [] : [{ candidate, id, isNamed: true }];
@@ -5910,8 +5923,8 @@ function RawPreview({ sheet: sheet2 }) {
   ] }) });
 }
 function Preview({ sheet: sheet2, mapping }) {
-  const kept4 = [mapping.id, mapping.tag, ...mapping.name];
-  const left2 = sheet2.columns.filter((_4, i5) => !kept4.includes(i5));
+  const kept5 = [mapping.id, mapping.tag, ...mapping.name];
+  const left2 = sheet2.columns.filter((_4, i5) => !kept5.includes(i5));
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstPlants"), children: /* @__PURE__ */ a4("table", { children: [
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
@@ -6001,11 +6014,11 @@ var isChosen = (id) => chosen.value.some((label) => label.id === id);
 var labelOf = ({ id, name, tag }) => ({ id, name, tag });
 function add(labels) {
   const renewed2 = new Map(labels.map((label) => [label.id, label]));
-  const kept4 = chosen.value.map((label) => renewed2.get(label.id) ?? label);
-  const known2 = new Set(kept4.map(({ id }) => id));
+  const kept5 = chosen.value.map((label) => renewed2.get(label.id) ?? label);
+  const known2 = new Set(kept5.map(({ id }) => id));
   const added = labels.filter(({ id }) => !known2.has(id));
-  const room = MOST_LABELS - kept4.length;
-  chosen.value = [...kept4, ...added.slice(0, room)];
+  const room = MOST_LABELS - kept5.length;
+  chosen.value = [...kept5, ...added.slice(0, room)];
   return Math.max(0, added.length - room);
 }
 function remove(id) {
@@ -6121,13 +6134,13 @@ function change(part) {
   localStorage.setItem(KEY4, JSON.stringify(options2.value));
 }
 function remembered() {
-  const kept4 = parsed(localStorage.getItem(KEY4) ?? "{}");
-  const own = Object.entries(recordIn(kept4["own"])).filter(([, value]) => typeof value === "number");
+  const kept5 = parsed(localStorage.getItem(KEY4) ?? "{}");
+  const own = Object.entries(recordIn(kept5["own"])).filter(([, value]) => typeof value === "number");
   return {
-    kind: KINDS2.find((kind) => kind === kept4["kind"]) ?? "l7160",
-    length: typeof kept4["length"] === "number" ? kept4["length"] : 29,
+    kind: KINDS2.find((kind) => kind === kept5["kind"]) ?? "l7160",
+    length: typeof kept5["length"] === "number" ? kept5["length"] : 29,
     own: { ...L7160, ...Object.fromEntries(own) },
-    base: typeof kept4["base"] === "string" ? kept4["base"] : ""
+    base: typeof kept5["base"] === "string" ? kept5["base"] : ""
   };
 }
 function parsed(text) {
@@ -8184,6 +8197,37 @@ function AddView({ session: session2 }) {
   ] });
 }
 
+// web/src/plants/not-same.ts
+var KEY7 = "plantstore-not-same";
+var MOST9 = 1e3;
+var isNotSame = (value) => typeof value === "object" && value !== null && "key" in value && typeof value.key === "string" && "ids" in value && Array.isArray(value.ids) && value.ids.every((id) => typeof id === "string");
+var hidden = y3(kept2());
+var idsOf = O(() => new Map(hidden.value.map(({ key, ids }) => [key, new Set(ids)])));
+function isHidden({ key, plants: plants2 }) {
+  const ids = idsOf.value.get(key);
+  return ids !== void 0 && plants2.every(({ id }) => ids.has(String(id)));
+}
+function hide({ key, plants: plants2 }) {
+  const others = hidden.value.filter((each) => each.key !== key);
+  keep3([...others, { key, ids: plants2.map(({ id }) => String(id)) }].slice(-MOST9));
+}
+var showAll = () => keep3([]);
+function kept2() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY7) ?? "[]");
+    return Array.isArray(found) ? found.filter(isNotSame).slice(-MOST9) : [];
+  } catch {
+    return [];
+  }
+}
+function keep3(next) {
+  hidden.value = next;
+  try {
+    localStorage.setItem(KEY7, JSON.stringify(next));
+  } catch {
+  }
+}
+
 // src/domain/plant-query.ts
 var HYBRID = "×";
 function fold(text) {
@@ -8207,6 +8251,162 @@ var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
 var BEYOND_ASCII = /[\u0080-\uffff]/;
 var isAscii = (text) => !BEYOND_ASCII.test(text);
 var withoutMarks2 = (text) => text.replaceAll(MARKS, "").normalize("NFKD").replaceAll(MARKS, "");
+
+// web/src/plants/same-names.ts
+var MOST_COMPARED2 = 5e4;
+async function readSameNames(client, onRead, signal2) {
+  const twins = [];
+  const others = [];
+  let [count, compared] = [0, 0];
+  let key;
+  let plants2 = [];
+  const end2 = () => {
+    const [first] = plants2;
+    if (key === void 0 || first === void 0 || plants2.length < 2) return;
+    compared += plants2.length;
+    const places = new Set(plants2.map(placeOf2));
+    const group = { key, name: first.name, plants: plants2.toSorted(byPlace) };
+    if (places.size < plants2.length) twins.push(group);
+    else others.push(group);
+  };
+  for await (const plant of client.exportPlants({ sort: "name" }, { signal: signal2 })) {
+    count += 1;
+    if (count % 1e3 === 0) onRead(count);
+    const folded4 = fold(plant.name);
+    if (folded4 !== key) {
+      end2();
+      key = folded4;
+      plants2 = [];
+    }
+    if (compared + plants2.length >= MOST_COMPARED2) return { twins, others, isCut: true };
+    plants2.push(plant);
+  }
+  end2();
+  return { twins, others, isCut: false };
+}
+var hasSameTag = (one, other) => one.tag === other.tag;
+var placeOf2 = ({ tag }) => tag === void 0 ? "" : `.${tag}`;
+var byPlace = (a6, b4) => placeOf2(a6) < placeOf2(b4) ? -1 : placeOf2(a6) > placeOf2(b4) ? 1 : 0;
+
+// web/src/plants/duplicates.tsx
+var PAGE = 50;
+function Duplicates({ client, list: list2, group, mayWrite }) {
+  const kept5 = useSignal(void 0);
+  const most = useSignal(PAGE);
+  const asked = useSignal(void 0);
+  const isWorking = useSignal(false);
+  const isDone = useSignal(false);
+  const fault = useSignal("");
+  const conflicts = useSignal([]);
+  const name = P2();
+  const run = async (keep7, plants2) => {
+    if (isWorking.value) return;
+    isWorking.value = true;
+    fault.value = "";
+    const changes = plants2.map((before) => ({ before, after: void 0 }));
+    const outcome = await apply(client, changes, () => {
+    }, new AbortController().signal);
+    if (outcome.done.length > 0) {
+      const deleted = plantsIn(outcome.done.length);
+      const text = say("duplicates.done", { id: String(keep7.id), name: named(group.name), plants: deleted });
+      keepDone(client, list2, text, outcome.done);
+    }
+    conflicts.value = outcome.conflicts;
+    fault.value = outcome.left.length > 0 ? say("bulk.left", { plants: plantsIn(outcome.left.length), why: outcome.fault }) : "";
+    isDone.value = outcome.left.length === 0;
+    isWorking.value = false;
+  };
+  const shown6 = group.plants.slice(0, most.value);
+  const left2 = group.plants.length - shown6.length;
+  return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
+    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { children: group.name }) }),
+    shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          type: "radio",
+          disabled: !mayWrite,
+          name,
+          checked: plant.id === kept5.value?.id,
+          onChange: () => {
+            kept5.value = plant;
+          }
+        }
+      ),
+      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) }),
+      " ",
+      /* @__PURE__ */ a4("bdi", { children: plant.name }),
+      " ",
+      /* @__PURE__ */ a4("bdi", { class: "note", children: plant.tag })
+    ] }, String(plant.id))),
+    left2 > 0 && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          most.value += PAGE;
+        },
+        children: say("duplicates.more", { plants: plantsIn(left2) })
+      }
+    ),
+    !isDone.value && /* @__PURE__ */ a4("p", { class: "fields", children: [
+      mayWrite && /* @__PURE__ */ a4(
+        Keep,
+        {
+          kept: kept5.value,
+          shown: shown6,
+          isWorking: isWorking.value,
+          onDelete: (keep7, plants2) => {
+            if (plants2.every((plant) => hasSameTag(plant, keep7))) void run(keep7, plants2);
+            else asked.value = plants2;
+          }
+        }
+      ),
+      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => hide(group), children: say("duplicates.notSame") })
+    ] }),
+    /* @__PURE__ */ a4("p", { role: "status", children: isDone.value && kept5.value !== void 0 && say("duplicates.kept", { id: String(kept5.value.id) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
+    asked.value !== void 0 && kept5.value !== void 0 && /* @__PURE__ */ a4(
+      AcrossTags,
+      {
+        kept: kept5.value,
+        plants: asked.value,
+        onAnswer: (isYes) => {
+          const plants2 = asked.value;
+          asked.value = void 0;
+          if (isYes && kept5.value !== void 0 && plants2 !== void 0) void run(kept5.value, plants2);
+        }
+      }
+    )
+  ] });
+}
+function Keep({ kept: kept5, shown: shown6, isWorking, onDelete }) {
+  if (kept5 === void 0) return /* @__PURE__ */ a4("span", { class: "note", children: say("duplicates.choose") });
+  const others = shown6.filter(({ id: id2 }) => id2 !== kept5.id);
+  const twins = others.filter((plant) => hasSameTag(plant, kept5));
+  const button = (plants2, text) => /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWorking, onClick: () => onDelete(kept5, plants2), children: isWorking ? say("duplicates.deleting") : text });
+  const id = String(kept5.id);
+  return /* @__PURE__ */ a4($, { children: [
+    twins.length > 0 && button(twins, say("duplicates.keep", { id, plants: plantsIn(twins.length) })),
+    twins.length < others.length && button(others, say("duplicates.keepAcross", { id, plants: plantsIn(others.length) }))
+  ] });
+}
+function AcrossTags({ kept: kept5, plants: plants2, onAnswer }) {
+  const far = plants2.filter((plant) => !hasSameTag(plant, kept5));
+  return /* @__PURE__ */ a4(Dialog, { title: say("duplicates.acrossTitle"), onCancel: () => onAnswer(false), children: [
+    /* @__PURE__ */ a4("p", { children: say("duplicates.across", { id: String(kept5.id), plants: plantsIn(far.length) }) }),
+    /* @__PURE__ */ a4("ul", { class: "samples", children: far.map(({ id, tag }) => /* @__PURE__ */ a4("li", { children: [
+      String(id),
+      " ",
+      /* @__PURE__ */ a4("bdi", { children: tag === void 0 ? say("plants.noTag") : tag === "" ? say("plants.emptyTag") : tag })
+    ] }, String(id))) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAnswer(false), children: say("plants.cancel") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => onAnswer(true), children: say("bulk.deletePlants", { plants: plantsIn(plants2.length) }) })
+    ] })
+  ] });
+}
 
 // web/src/plants/grid-keys.ts
 var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
@@ -8245,7 +8445,7 @@ function focusEditor(id) {
 var rowOf = (id) => document.querySelector(`[role=row][data-id="${id}"]`);
 
 // web/src/plants/plant-list.ts
-var PAGE = 100;
+var PAGE2 = 100;
 var MOST_REFRESHED = 1e3;
 var GATHER = 500;
 var shown4;
@@ -8331,7 +8531,7 @@ var PlantList = class {
     const isIdle = this.state.value === "more" || this.state.value === "whole";
     if (this.#filter === void 0 || first === void 0 || !isIdle || count > MOST_REFRESHED) return;
     const listing = this.#client.listPlants(
-      { ...wantedBy(this.#filter), limit: Math.max(PAGE, count) },
+      { ...wantedBy(this.#filter), limit: Math.max(PAGE2, count) },
       { signal: ended3 }
     );
     this.#reads += 1;
@@ -8406,7 +8606,7 @@ var PlantList = class {
     this.#filter = filter;
     this.#isBehind = false;
     this.#next = void 0;
-    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal });
+    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE2 }, { signal: this.#ending.signal });
     return this.#load("searching");
   }
   async #load(state) {
@@ -8445,31 +8645,27 @@ var PlantList = class {
 };
 
 // web/src/plants/duplicates-view.tsx
-var MOST_GROUPS = 100;
-var MOST_PLANTS = 50;
+var PAGE3 = 100;
+var NONE2 = { twins: [], others: [], isCut: false };
 function DuplicatesView({ session: { client, may } }) {
-  const groups = useSignal([]);
+  const found = useSignal(NONE2);
   const read2 = useSignal(0);
-  const isFull = useSignal(false);
+  const most = useSignal(PAGE3);
   const fault = useSignal("");
   const tries = useSignal(0);
   const list2 = w2(() => new PlantList(client), [client]);
   A2(() => {
     const ending = new AbortController();
     const search = async () => {
-      groups.value = [];
+      found.value = NONE2;
       read2.value = 0;
-      isFull.value = false;
+      most.value = PAGE3;
       fault.value = "";
       try {
         const onRead = (count) => {
           read2.value = count;
         };
-        for await (const group of groupsOf(client, onRead, ending.signal)) {
-          groups.value = [...groups.value, group];
-          isFull.value = groups.value.length === MOST_GROUPS;
-          if (isFull.value) break;
-        }
+        found.value = await readSameNames(client, onRead, ending.signal);
       } catch (error) {
         if (isAbort(error) || ending.signal.aborted) return;
         fault.value = say("labels.notAll", { why: said(error) });
@@ -8482,6 +8678,19 @@ function DuplicatesView({ session: { client, may } }) {
   const again = () => {
     tries.value += 1;
   };
+  const { isCut } = found.value;
+  const all = [...found.value.twins, ...found.value.others];
+  const shown6 = all.filter((group) => !isHidden(group)).slice(0, most.value);
+  const left2 = all.filter((group) => !isHidden(group)).length - shown6.length;
+  const hidden2 = all.length - shown6.length - left2;
+  const section = (title, groups) => {
+    const here = groups.filter((group) => shown6.includes(group));
+    if (here.length === 0) return null;
+    return /* @__PURE__ */ a4("section", { "aria-label": say(title), children: [
+      /* @__PURE__ */ a4("h2", { children: say(title) }),
+      here.map((group) => /* @__PURE__ */ a4(Duplicates, { client, list: list2, group, mayWrite: may("plants:write") }, group.key))
+    ] });
+  };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("duplicates.title") }),
     /* @__PURE__ */ a4("p", { class: "note", children: [
@@ -8491,93 +8700,28 @@ function DuplicatesView({ session: { client, may } }) {
     ] }),
     /* @__PURE__ */ a4("p", { role: "status", children: [
       read2.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read2.value) }),
-      read2.value === void 0 && groups.value.length === 0 && fault.value === "" && say("duplicates.none"),
-      isFull.value && say("duplicates.first", { most: MOST_GROUPS })
+      read2.value === void 0 && all.length === 0 && fault.value === "" && say("duplicates.none"),
+      isCut && say("duplicates.cut", { plants: plantsIn(MOST_COMPARED2) })
     ] }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value }),
-    groups.value.map((group) => /* @__PURE__ */ a4(
-      Duplicates,
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: again }),
+    section("duplicates.twins", found.value.twins),
+    section("duplicates.others", found.value.others),
+    left2 > 0 && /* @__PURE__ */ a4(
+      "button",
       {
-        client,
-        list: list2,
-        group,
-        mayWrite: may("plants:write")
-      },
-      String(group.plants[0]?.id)
-    )),
-    read2.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
-  ] });
-}
-async function* groupsOf(client, onRead, signal2) {
-  let count = 0;
-  let key;
-  let plants2 = [];
-  const group = () => ({ name: plants2[0]?.name ?? "", plants: plants2 });
-  for await (const plant of client.exportPlants({ sort: "name" }, { signal: signal2 })) {
-    count += 1;
-    if (count % 1e3 === 0) onRead(count);
-    const folded4 = fold(plant.name);
-    if (folded4 === key) {
-      plants2.push(plant);
-      continue;
-    }
-    if (plants2.length > 1) yield group();
-    key = folded4;
-    plants2 = [plant];
-  }
-  if (plants2.length > 1) yield group();
-}
-function Duplicates({ client, list: list2, group, mayWrite }) {
-  const kept4 = useSignal(group.plants[0]);
-  const isWorking = useSignal(false);
-  const isDone = useSignal(false);
-  const fault = useSignal("");
-  const conflicts = useSignal([]);
-  const name = T2(`keep-${group.plants[0]?.id}`);
-  const others = group.plants.filter(({ id }) => id !== kept4.value?.id);
-  const run = async () => {
-    if (isWorking.value) return;
-    isWorking.value = true;
-    fault.value = "";
-    const changes = others.map((before) => ({ before, after: void 0 }));
-    const outcome = await apply(client, changes, () => {
-    }, new AbortController().signal);
-    if (outcome.done.length > 0) {
-      const plants2 = plantsIn(outcome.done.length);
-      const text = say("duplicates.done", { id: String(kept4.value?.id), name: named(group.name), plants: plants2 });
-      keepDone(client, list2, text, outcome.done);
-    }
-    conflicts.value = outcome.conflicts;
-    fault.value = outcome.left.length > 0 ? say("bulk.left", { plants: plantsIn(outcome.left.length), why: outcome.fault }) : "";
-    isDone.value = outcome.left.length === 0;
-    isWorking.value = false;
-  };
-  const shown6 = group.plants.slice(0, MOST_PLANTS);
-  return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
-    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { children: group.name }) }),
-    shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
-      /* @__PURE__ */ a4(
-        "input",
-        {
-          type: "radio",
-          name: name.current,
-          checked: plant.id === kept4.value?.id,
-          onChange: () => {
-            kept4.value = plant;
-          }
-        }
-      ),
-      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) }),
+        type: "button",
+        onClick: () => {
+          most.value += PAGE3;
+        },
+        children: say("duplicates.moreNames", { count: left2 })
+      }
+    ),
+    hidden2 > 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
+      say("duplicates.hidden", { count: hidden2 }),
       " ",
-      /* @__PURE__ */ a4("bdi", { children: plant.name }),
-      " ",
-      /* @__PURE__ */ a4("bdi", { class: "note", children: plant.tag })
-    ] }, String(plant.id))),
-    group.plants.length > shown6.length && /* @__PURE__ */ a4("p", { class: "note", children: say("duplicates.more", { plants: plantsIn(group.plants.length - shown6.length) }) }),
-    mayWrite && !isDone.value && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWorking.value, onClick: () => void run(), children: isWorking.value ? say("duplicates.deleting") : say("duplicates.keep", { id: String(kept4.value?.id), plants: plantsIn(others.length) }) }),
-    /* @__PURE__ */ a4("p", { role: "status", children: isDone.value && say("duplicates.kept", { id: String(kept4.value?.id) }) }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value }),
-    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value })
+      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: showAll, children: say("duplicates.show") })
+    ] }),
+    read2.value === void 0 && fault.value === "" && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
   ] });
 }
 
@@ -8800,7 +8944,7 @@ askBeforeLosing(
   },
   { isKept: true }
 );
-function keep3(id, next) {
+function keep4(id, next) {
   const { [String(id)]: _before, ...others } = typed2.value;
   typed2.value = next.name === "" && next.tag === "" ? others : { ...others, [String(id)]: next };
 }
@@ -8820,7 +8964,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
       const { plant } = await client.createPlant({ id, name, ...tag === "" ? {} : { tag } });
       const now = typed2.value[String(id)];
       if (now !== void 0 && now !== sent) putDraft({ base: plant, ...now });
-      keep3(id, NOTHING3);
+      keep4(id, NOTHING3);
       tell(say("plants.added", { id, name: named(name) }));
       onEntered();
     } catch (error) {
@@ -8852,7 +8996,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               dir: "auto",
               autocomplete: "off",
               value: name,
-              onInput: (event) => keep3(id, { name: event.currentTarget.value, tag }),
+              onInput: (event) => keep4(id, { name: event.currentTarget.value, tag }),
               "aria-describedby": "plant-name-fault"
             }
           ),
@@ -8867,7 +9011,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
               dir: "auto",
               autocomplete: "off",
               value: tag,
-              onInput: (event) => keep3(id, { name, tag: event.currentTarget.value }),
+              onInput: (event) => keep4(id, { name, tag: event.currentTarget.value }),
               "aria-describedby": "plant-tag-fault"
             }
           ),
@@ -8881,7 +9025,7 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
 }
 
 // web/src/plants/history.tsx
-var PAGE2 = 20;
+var PAGE4 = 20;
 var DONE = {
   "plant.created": "history.created",
   "plant.updated": "history.updated",
@@ -8893,7 +9037,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
   const fault = useSignal("");
   const isKept2 = useSignal(true);
   const ending = T2(new AbortController());
-  const listing = w2(() => client.history(id, { limit: PAGE2 }, { signal: ending.current.signal }), [client, id]);
+  const listing = w2(() => client.history(id, { limit: PAGE4 }, { signal: ending.current.signal }), [client, id]);
   const read2 = async (at2) => {
     fault.value = "";
     try {
@@ -8973,7 +9117,7 @@ async function bringBack(client, { id, name, tag }) {
 }
 
 // web/src/plants/live.ts
-var MOST9 = 200;
+var MOST10 = 200;
 var PAUSE4 = 1e4;
 function follow(client, list2, name) {
   const channel = new BroadcastChannel(`plantstore-changes-${name}`);
@@ -9030,7 +9174,7 @@ async function readStream(client, list2, channel, signal2) {
           count = 0;
         }
         count += 1;
-        if (count > MOST9) break;
+        if (count > MOST10) break;
         channel.postMessage([entry]);
         list2.follow([entry]);
       }
@@ -9406,7 +9550,7 @@ function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
 }
 
 // web/src/stocktake/stocktake.ts
-var MOST_PLANTS2 = 1e5;
+var MOST_PLANTS = 1e5;
 var MOST_EXTRA = 1e3;
 var MOST_TAGS3 = 20;
 var Stocktake = class _Stocktake {
@@ -9537,7 +9681,7 @@ var Stocktake = class _Stocktake {
       const { wanted: wanted2, begun, steps } = recordIn2(set2);
       if (typeof steps !== "string" || typeof begun !== "number" || !isWanted(wanted2)) return void 0;
       let before = 0n;
-      const ids = steps.split(" ").slice(0, MOST_PLANTS2).map((step) => {
+      const ids = steps.split(" ").slice(0, MOST_PLANTS).map((step) => {
         before += BigInt(step);
         return before;
       });
@@ -9568,14 +9712,14 @@ var isWanted = (value) => typeof value === "object" && value !== null && "q" in 
 // web/src/stocktake/kept-stocktake.ts
 var SET = "plantstore-stocktake";
 var FOUND = "plantstore-stocktake-found";
-var stocktake = y3(kept2());
+var stocktake = y3(kept3());
 var isKept = y3(true);
-function kept2() {
+function kept3() {
   const [set2, found] = [localStorage.getItem(SET), localStorage.getItem(FOUND)];
   return set2 === null || found === null ? void 0 : Stocktake.read({ set: set2, found });
 }
 function begin2(begun) {
-  isKept.value = keep4(FOUND, begun.foundText) && keep4(SET, begun.setText);
+  isKept.value = keep5(FOUND, begun.foundText) && keep5(SET, begun.setText);
   stocktake.value = begun;
 }
 function end() {
@@ -9584,9 +9728,9 @@ function end() {
   localStorage.removeItem(FOUND);
 }
 x2(() => {
-  if (stocktake.value !== void 0 && isKept.value) isKept.value = keep4(FOUND, stocktake.value.foundText);
+  if (stocktake.value !== void 0 && isKept.value) isKept.value = keep5(FOUND, stocktake.value.foundText);
 });
-function keep4(key, text) {
+function keep5(key, text) {
   try {
     localStorage.setItem(key, text);
     return true;
@@ -9597,7 +9741,7 @@ function keep4(key, text) {
 }
 addEventListener("storage", ({ key, newValue }) => {
   if (key === FOUND && newValue !== null) stocktake.value?.takeFound(newValue);
-  else if (key === SET || key === null) stocktake.value = kept2();
+  else if (key === SET || key === null) stocktake.value = kept3();
 });
 onSignOut(end);
 var loss = () => {
@@ -9899,13 +10043,13 @@ function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
 function ExportPlants({ client, filter }) {
   const read2 = useSignal(void 0);
   const fault = useSignal("");
-  const pitfalls = useSignal(NONE2);
+  const pitfalls = useSignal(NONE3);
   const ending = T2(new AbortController());
   const run = async (format) => {
     ending.current = new AbortController();
     const { signal: signal2 } = ending.current;
     fault.value = "";
-    pitfalls.value = NONE2;
+    pitfalls.value = NONE3;
     read2.value = 0;
     try {
       const stream = await client.exportFile({ ...wantedBy(filter), format }, { signal: signal2 });
@@ -9918,7 +10062,7 @@ function ExportPlants({ client, filter }) {
         }),
         { signal: signal2 }
       );
-      const found = { ...NONE2 };
+      const found = { ...NONE3 };
       const file = format === "csv" ? counted.pipeThrough(forSpreadsheets(found)) : counted;
       saveFile(await new Response(file).blob(), `${say("export.file")}.${format}`);
       pitfalls.value = found;
@@ -9947,7 +10091,7 @@ function ExportPlants({ client, filter }) {
     ] })
   ] });
 }
-var NONE2 = { formulas: 0, longIds: 0 };
+var NONE3 = { formulas: 0, longIds: 0 };
 function Warning({ formulas, longIds }) {
   return /* @__PURE__ */ a4($, { children: [
     formulas > 0 && say("export.formulas", { count: formulas }),
@@ -9957,7 +10101,7 @@ function Warning({ formulas, longIds }) {
 }
 
 // web/src/plants/matches.tsx
-var PAGE3 = 1e3;
+var PAGE5 = 1e3;
 var PAUSE5 = 400;
 var LF3 = 10;
 function Matches({ client, list: list2, filter }) {
@@ -9975,7 +10119,7 @@ function Matches({ client, list: list2, filter }) {
     if (isWhole) return () => ending.current.abort();
     const count2 = async () => {
       try {
-        const { items, next } = await client.listPlants({ ...wantedBy(filter), limit: PAGE3 }, { signal: signal2 }).page();
+        const { items, next } = await client.listPlants({ ...wantedBy(filter), limit: PAGE5 }, { signal: signal2 }).page();
         found.value = next === void 0 ? items.length : "many";
       } catch {
       }
@@ -10012,7 +10156,7 @@ function Matches({ client, list: list2, filter }) {
     /* @__PURE__ */ a4("span", { role: "status", children: [
       list2.state.value === "failed" && shown6 > 0 && !list2.shows(filter) && say("plants.stale"),
       counting.value !== void 0 && say("matches.counting", { plants: plantsIn(counting.value) }),
-      counting.value === void 0 && count === "many" && say("matches.moreThan", { plants: plantsIn(PAGE3) }),
+      counting.value === void 0 && count === "many" && say("matches.moreThan", { plants: plantsIn(PAGE5) }),
       counting.value === void 0 && typeof count === "number" && count > 0 && plantsIn(count)
     ] }),
     count === "many" && counting.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => void countAll(), children: say("matches.count") }),
@@ -10172,34 +10316,34 @@ function Rows2({
 }
 
 // web/src/plants/saved-searches.ts
-var KEY7 = "plantstore-searches";
-var MOST10 = 100;
+var KEY8 = "plantstore-searches";
+var MOST11 = 100;
 var LONGEST_NAME = 100;
 var LONGEST_QUERY = 2e3;
 var isSearch = (value) => typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "query" in value && typeof value.query === "string";
-var savedSearches = y3(kept3());
-function kept3() {
+var savedSearches = y3(kept4());
+function kept4() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY7) ?? "[]");
-    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST10) : [];
+    const found = JSON.parse(localStorage.getItem(KEY8) ?? "[]");
+    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST11) : [];
   } catch {
     return [];
   }
 }
 addEventListener("storage", ({ key }) => {
-  if (key === KEY7 || key === null) savedSearches.value = kept3();
+  if (key === KEY8 || key === null) savedSearches.value = kept4();
 });
-var saveSearch = (name, filter) => keep5([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]);
-var renameSearch = ({ name, query }, next) => keep5([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]);
-var deleteSearch = ({ name }) => keep5(without(name));
+var saveSearch = (name, filter) => keep6([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]);
+var renameSearch = ({ name, query }, next) => keep6([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]);
+var deleteSearch = ({ name }) => keep6(without(name));
 var filterOf = ({ query }) => filterIn(new URLSearchParams(query));
 var without = (name) => savedSearches.value.filter((each) => each.name !== name.trim());
-function keep5(searches) {
-  if (searches.length > MOST10) return "full";
+function keep6(searches) {
+  if (searches.length > MOST11) return "full";
   if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return "too-long";
   const sorted = searches.toSorted((a6, b4) => a6.name.localeCompare(b4.name));
   try {
-    localStorage.setItem(KEY7, JSON.stringify(sorted));
+    localStorage.setItem(KEY8, JSON.stringify(sorted));
   } catch {
     return "no-room";
   }
@@ -10445,7 +10589,7 @@ var Selection = class {
 };
 
 // web/src/plants/tag-filter.tsx
-var PAGE4 = 1e3;
+var PAGE6 = 1e3;
 var MOST_SHOWN5 = 200;
 function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
   const tags = useSignal([]);
@@ -10463,7 +10607,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     const turn = reading2.current;
     fault.value = "";
     try {
-      const page = await client.listTags({ limit: PAGE4 }).page(at2);
+      const page = await client.listTags({ limit: PAGE6 }).page(at2);
       if (turn !== reading2.current) return;
       tags.value = at2 === void 0 ? page.items : [...tags.value, ...page.items];
       next.value = page.next;
@@ -10540,7 +10684,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         list: list2,
         kind: "rename-tag",
         from: renamed.value,
-        targets: { kind: "matching", filter: { q: "", tags: [renamed.value], sort: "id" }, without: NONE3 },
+        targets: { kind: "matching", filter: { q: "", tags: [renamed.value], sort: "id" }, without: NONE4 },
         onClose: (input) => {
           const from = renamed.value;
           renamed.value = void 0;
@@ -10570,7 +10714,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     ))
   ] });
 }
-var NONE3 = /* @__PURE__ */ new Set();
+var NONE4 = /* @__PURE__ */ new Set();
 var shownTag = (tag) => tag === "" ? say("plants.emptyTag") : tag;
 
 // web/src/plants/unfinished.tsx
@@ -11070,7 +11214,7 @@ var AT_ONCE3 = 4;
 async function readSet(client, wanted2, onRead, signal2) {
   const found = [];
   for await (const plant of plantsOf(client, wanted2, signal2)) {
-    if (found.length === MOST_PLANTS2) return void 0;
+    if (found.length === MOST_PLANTS) return void 0;
     found.push(plant);
     if (found.length % STEP === 0) onRead(found.length);
   }
@@ -11133,7 +11277,7 @@ function ChooseSet({ client }) {
     };
     try {
       const plants2 = await readSet(client, wanted2, onRead, signal2);
-      if (plants2 === void 0) fault.value = say("stocktake.tooMany", { plants: plantsIn(MOST_PLANTS2) });
+      if (plants2 === void 0) fault.value = say("stocktake.tooMany", { plants: plantsIn(MOST_PLANTS) });
       else if (plants2.length === 0) fault.value = say("plants.noMatch");
       else {
         const stocktake2 = new Stocktake(
@@ -11177,7 +11321,7 @@ function ChooseSet({ client }) {
 // web/src/stocktake/plants-found.tsx
 var KINDS4 = ["missing", "there", "extra"];
 var TITLES2 = { missing: "stocktake.missing", there: "stocktake.there", extra: "stocktake.extra" };
-var NONE4 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" };
+var NONE5 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" };
 var STEP2 = 200;
 function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isReading }) {
   const kind = useSignal("missing");
@@ -11190,12 +11334,12 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
     there: stocktake2.thereCount.value,
     extra: stocktake2.extra.value.length
   };
-  const ids = idsOf(stocktake2, kind.value);
+  const ids = idsOf2(stocktake2, kind.value);
   const words3 = words2(sought.value).join(" ");
   const found = words3 === "" ? ids : ids.filter((id) => textOf2(id, stocktake2.plant(id)).includes(words3));
   const exportAll = () => {
     const rows = KINDS4.flatMap(
-      (each) => idsOf(stocktake2, each).map((id) => {
+      (each) => idsOf2(stocktake2, each).map((id) => {
         const plant = stocktake2.plant(id);
         return [String(id), plant?.name, plant?.tag, say(TITLES2[each])];
       })
@@ -11273,7 +11417,7 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
     pitfalls.value !== void 0 && /* @__PURE__ */ a4("p", { role: "status", class: "note", children: /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
     /* @__PURE__ */ a4("ul", { class: "stock", children: found.slice(0, most.value).map((id) => /* @__PURE__ */ a4(Row, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
     /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
-      ids.length === 0 && say(NONE4[kind.value]),
+      ids.length === 0 && say(NONE5[kind.value]),
       ids.length > 0 && found.length === 0 && say("stocktake.noMatch"),
       isReading && ` ${say("stocktake.reading")}`
     ] }),
@@ -11349,7 +11493,7 @@ function Row({ id, kind, stocktake: stocktake2 }) {
     texts
   ] }) });
 }
-function idsOf(stocktake2, kind) {
+function idsOf2(stocktake2, kind) {
   return kind === "extra" ? stocktake2.extra.value : stocktake2.ofSet(kind === "there");
 }
 var textOf2 = (id, plant) => words2(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");

@@ -519,13 +519,28 @@ export default catalog({
   'duplicates.back': 'Zurück zu allen Pflanzen',
   'duplicates.reading': 'Wird gelesen … bisher {plants}',
   'duplicates.none': 'Keine zwei Pflanzen haben den gleichen Namen.',
-  'duplicates.first': 'Die ersten {most} Namen. Suchen Sie noch einmal, wenn Sie mit diesen fertig sind.',
   'duplicates.again': 'Noch einmal suchen',
   'duplicates.done': '{id} {name} behalten, {plants} gelöscht',
   'duplicates.deleting': 'Wird gelöscht …',
   'duplicates.keep': '{id} behalten, {plants} löschen',
   'duplicates.kept': '{id} behalten.',
   'duplicates.more': '{plants} mehr',
+  'duplicates.cut':
+    'Die Seite vergleicht die ersten {plants} mit gemeinsamem Namen. Suchen Sie erneut, wenn Sie mit diesen fertig sind.',
+  'duplicates.twins': 'Gleicher Name und gleiches Schlagwort',
+  'duplicates.others': 'Gleicher Name, verschiedene Schlagwörter',
+  'duplicates.choose': 'Wählen Sie die Pflanze, die bleibt.',
+  'duplicates.keepAcross': '{id} behalten, {plants} löschen, auch mit anderen Schlagwörtern …',
+  'duplicates.acrossTitle': 'Pflanzen mit anderen Schlagwörtern löschen?',
+  'duplicates.across':
+    '{plants} dieses Namens: ohne das Schlagwort von {id}. Wenn Schlagwörter Orte sind, stehen sie woanders und sind vielleicht eigene Pflanzen.',
+  'duplicates.notSame': 'Nicht dieselbe',
+  'duplicates.hidden': {
+    one: '{count} Name ist ausgeblendet, weil Sie seine Pflanzen für verschieden erklärt haben.',
+    other: '{count} Namen sind ausgeblendet, weil Sie ihre Pflanzen für verschieden erklärt haben.',
+  },
+  'duplicates.show': 'Alle wieder zeigen',
+  'duplicates.moreNames': { one: '{count} weiterer Name', other: '{count} weitere Namen' },
 
   // Many plants at once
   'bulk.tagTitle': 'Schlagwort setzen',

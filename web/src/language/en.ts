@@ -517,13 +517,28 @@ export const en = {
   'duplicates.back': 'Back to all plants',
   'duplicates.reading': 'Reading … {plants} so far',
   'duplicates.none': 'No two plants have the same name.',
-  'duplicates.first': 'The first {most} names. Look again for others once you are done with these.',
   'duplicates.again': 'Look again',
   'duplicates.done': 'Kept {id} {name}, deleted {plants}',
   'duplicates.deleting': 'Deleting …',
   'duplicates.keep': 'Keep {id}, delete {plants}',
   'duplicates.kept': 'Kept {id}.',
   'duplicates.more': '{plants} more',
+  'duplicates.cut':
+    'The page compares the first {plants} that share a name. Look again for others once you are done with these.',
+  'duplicates.twins': 'Same name and same tag',
+  'duplicates.others': 'Same name, different tags',
+  'duplicates.choose': 'Choose the plant to keep.',
+  'duplicates.keepAcross': 'Keep {id}, delete {plants}, also with other tags …',
+  'duplicates.acrossTitle': 'Delete plants with other tags?',
+  'duplicates.across':
+    '{plants} of this name, without the tag of {id}. If tags are places, they stand elsewhere and may be plants of their own.',
+  'duplicates.notSame': 'Not the same',
+  'duplicates.hidden': {
+    one: '{count} name is hidden, because you said that its plants are not the same.',
+    other: '{count} names are hidden, because you said that their plants are not the same.',
+  },
+  'duplicates.show': 'Show all again',
+  'duplicates.moreNames': { one: '{count} more name', other: '{count} more names' },
 
   // Many plants at once
   'bulk.tagTitle': 'Set the tag',

@@ -511,13 +511,28 @@ export default catalog({
   'duplicates.back': 'Volver a todas las plantas',
   'duplicates.reading': 'Leyendo … {plants} hasta ahora',
   'duplicates.none': 'No hay dos plantas con el mismo nombre.',
-  'duplicates.first': 'Los primeros {most} nombres. Busque de nuevo cuando termine con estos.',
   'duplicates.again': 'Buscar de nuevo',
   'duplicates.done': '{id} {name} conservada; borrado de {plants}',
   'duplicates.deleting': 'Borrando …',
   'duplicates.keep': 'Conservar {id}, borrar {plants}',
   'duplicates.kept': '{id} conservada.',
   'duplicates.more': '{plants} más',
+  'duplicates.cut':
+    'La página compara las primeras {plants} que comparten un nombre. Busque de nuevo cuando haya terminado con estas.',
+  'duplicates.twins': 'Mismo nombre y misma palabra clave',
+  'duplicates.others': 'Mismo nombre, palabras clave distintas',
+  'duplicates.choose': 'Elija la planta que se queda.',
+  'duplicates.keepAcross': 'Conservar {id}, eliminar {plants}, también con otras palabras clave …',
+  'duplicates.acrossTitle': '¿Eliminar plantas con otras palabras clave?',
+  'duplicates.across':
+    '{plants} de este nombre sin la palabra clave de {id}. Si las palabras clave son lugares, están en otro sitio y quizá son otras plantas.',
+  'duplicates.notSame': 'No es la misma',
+  'duplicates.hidden': {
+    one: '{count} nombre está oculto, porque usted dijo que sus plantas no son la misma.',
+    other: '{count} nombres están ocultos, porque usted dijo que sus plantas no son la misma.',
+  },
+  'duplicates.show': 'Mostrar todos de nuevo',
+  'duplicates.moreNames': { one: '{count} nombre más', other: '{count} nombres más' },
 
   // Many plants at once
   'bulk.tagTitle': 'Poner la palabra clave',

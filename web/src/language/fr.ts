@@ -515,13 +515,28 @@ export default catalog({
   'duplicates.back': 'Retour à toutes les plantes',
   'duplicates.reading': 'Lecture … {plants} jusqu’ici',
   'duplicates.none': 'Aucune plante n’a le même nom qu’une autre.',
-  'duplicates.first': 'Les {most} premiers noms. Cherchez de nouveau quand vous en aurez fini avec ceux-ci.',
   'duplicates.again': 'Chercher de nouveau',
   'duplicates.done': '{id} {name} gardée\u00a0; suppression de {plants}',
   'duplicates.deleting': 'Suppression …',
   'duplicates.keep': 'Garder {id}, supprimer {plants}',
   'duplicates.kept': '{id} gardée.',
   'duplicates.more': '{plants} de plus',
+  'duplicates.cut':
+    'La page compare les {plants} qui partagent un nom en premier. Cherchez de nouveau quand vous aurez fini avec celles-ci.',
+  'duplicates.twins': 'Même nom et même mot-clé',
+  'duplicates.others': 'Même nom, mots-clés différents',
+  'duplicates.choose': 'Choisissez la plante à garder.',
+  'duplicates.keepAcross': 'Garder {id}, supprimer {plants}, même avec d’autres mots-clés …',
+  'duplicates.acrossTitle': 'Supprimer des plantes avec d’autres mots-clés\u00a0?',
+  'duplicates.across':
+    '{plants} de ce nom sans le mot-clé de {id}. Si les mots-clés sont des lieux, elles sont ailleurs et sont peut-être des plantes à part.',
+  'duplicates.notSame': 'Pas la même',
+  'duplicates.hidden': {
+    one: '{count} nom est masqué, car vous avez dit que ses plantes ne sont pas les mêmes.',
+    other: '{count} noms sont masqués, car vous avez dit que leurs plantes ne sont pas les mêmes.',
+  },
+  'duplicates.show': 'Tout afficher de nouveau',
+  'duplicates.moreNames': { one: '{count} autre nom', other: '{count} autres noms' },
 
   // Many plants at once
   'bulk.tagTitle': 'Définir le mot-clé',

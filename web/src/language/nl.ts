@@ -508,13 +508,28 @@ export default catalog({
   'duplicates.back': 'Terug naar alle planten',
   'duplicates.reading': 'Lezen … {plants} tot nu toe',
   'duplicates.none': 'Geen twee planten hebben dezelfde naam.',
-  'duplicates.first': 'De eerste {most} namen. Zoek opnieuw als u met deze klaar bent.',
   'duplicates.again': 'Opnieuw zoeken',
   'duplicates.done': '{id} {name} gehouden, {plants} verwijderd',
   'duplicates.deleting': 'Wordt verwijderd …',
   'duplicates.keep': '{id} houden, {plants} verwijderen',
   'duplicates.kept': '{id} gehouden.',
   'duplicates.more': 'nog {plants}',
+  'duplicates.cut':
+    'De pagina vergelijkt de eerste {plants} met een gedeelde naam. Zoek opnieuw als u met deze klaar bent.',
+  'duplicates.twins': 'Zelfde naam en zelfde trefwoord',
+  'duplicates.others': 'Zelfde naam, verschillende trefwoorden',
+  'duplicates.choose': 'Kies de plant die blijft.',
+  'duplicates.keepAcross': '{id} behouden, {plants} verwijderen, ook met andere trefwoorden …',
+  'duplicates.acrossTitle': 'Planten met andere trefwoorden verwijderen?',
+  'duplicates.across':
+    '{plants} met deze naam, zonder het trefwoord van {id}. Als trefwoorden plaatsen zijn, staan ze ergens anders en zijn het misschien eigen planten.',
+  'duplicates.notSame': 'Niet dezelfde',
+  'duplicates.hidden': {
+    one: '{count} naam is verborgen, omdat u zei dat de planten niet dezelfde zijn.',
+    other: '{count} namen zijn verborgen, omdat u zei dat hun planten niet dezelfde zijn.',
+  },
+  'duplicates.show': 'Alles weer tonen',
+  'duplicates.moreNames': { one: 'nog {count} naam', other: 'nog {count} namen' },
 
   // Many plants at once
   'bulk.tagTitle': 'Trefwoord instellen',

@@ -1,53 +1,42 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { fold } from '../../../src/domain/plant-query.ts'
+import { useEffect, useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
-import { named } from '../named.ts'
+import type { PlainKey } from '../language/texts.ts'
 import { linkTo } from '../route.ts'
 import { isAbort, said } from '../said.ts'
 import { Fault } from '../sentence.tsx'
 import type { ViewProps } from '../views.ts'
-import { apply, type Change, type Conflict } from './bulk/apply.ts'
-import { Conflicts, keepDone, plantsIn } from './bulk/done.tsx'
+import { plantsIn } from './bulk/done.tsx'
+import { Duplicates } from './duplicates.tsx'
+import { isHidden, showAll } from './not-same.ts'
 import { PlantList } from './plant-list.ts'
+import { MOST_COMPARED, readSameNames, type SameName, type SameNames } from './same-names.ts'
 
-/** Plants with one name, apart from case and accents. */
-interface Group {
-  readonly name: string
-  readonly plants: readonly StoredPlant[]
-}
-
-/** The most groups that the view lists at once. */
-const MOST_GROUPS = 100
-/** The most plants of a group that the view shows. */
-const MOST_PLANTS = 50
+/** The names that the view lists at once. */
+const PAGE = 100
+const NONE: SameNames = { twins: [], others: [], isCut: false }
 
 /** Shows plants with the same name side by side, for a person who keeps one of them. */
 export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Element {
-  const groups = useSignal<readonly Group[]>([])
+  const found = useSignal(NONE)
   const read = useSignal<number | undefined>(0)
-  const isFull = useSignal(false)
+  const most = useSignal(PAGE)
   const fault = useSignal('')
   const tries = useSignal(0)
   const list = useMemo(() => new PlantList(client), [client])
   useEffect(() => {
     const ending = new AbortController()
     const search = async () => {
-      groups.value = []
+      found.value = NONE
       read.value = 0
-      isFull.value = false
+      most.value = PAGE
       fault.value = ''
       try {
         const onRead = (count: number) => {
           read.value = count
         }
-        for await (const group of groupsOf(client, onRead, ending.signal)) {
-          groups.value = [...groups.value, group]
-          isFull.value = groups.value.length === MOST_GROUPS
-          if (isFull.value) break
-        }
+        found.value = await readSameNames(client, onRead, ending.signal)
       } catch (error) {
         if (isAbort(error) || ending.signal.aborted) return
         fault.value = say('labels.notAll', { why: said(error) })
@@ -60,6 +49,23 @@ export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Ele
   const again = () => {
     tries.value += 1
   }
+  const { isCut } = found.value
+  const all = [...found.value.twins, ...found.value.others]
+  const shown = all.filter((group) => !isHidden(group)).slice(0, most.value)
+  const left = all.filter((group) => !isHidden(group)).length - shown.length
+  const hidden = all.length - shown.length - left
+  const section = (title: PlainKey, groups: readonly SameName[]) => {
+    const here = groups.filter((group) => shown.includes(group))
+    if (here.length === 0) return null
+    return (
+      <section aria-label={say(title)}>
+        <h2>{say(title)}</h2>
+        {here.map((group) => (
+          <Duplicates key={group.key} client={client} list={list} group={group} mayWrite={may('plants:write')} />
+        ))}
+      </section>
+    )
+  }
   return (
     <>
       <h1>{say('duplicates.title')}</h1>
@@ -68,117 +74,35 @@ export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Ele
       </p>
       <p role="status">
         {read.value !== undefined && say('duplicates.reading', { plants: plantsIn(read.value) })}
-        {read.value === undefined && groups.value.length === 0 && fault.value === '' && say('duplicates.none')}
-        {isFull.value && say('duplicates.first', { most: MOST_GROUPS })}
+        {read.value === undefined && all.length === 0 && fault.value === '' && say('duplicates.none')}
+        {isCut && say('duplicates.cut', { plants: plantsIn(MOST_COMPARED) })}
       </p>
-      <Fault text={fault.value} />
-      {groups.value.map((group) => (
-        <Duplicates
-          key={String(group.plants[0]?.id)}
-          client={client}
-          list={list}
-          group={group}
-          mayWrite={may('plants:write')}
-        />
-      ))}
-      {read.value === undefined && (
+      <Fault text={fault.value} onRetry={again} />
+      {section('duplicates.twins', found.value.twins)}
+      {section('duplicates.others', found.value.others)}
+      {left > 0 && (
+        <button
+          type="button"
+          onClick={() => {
+            most.value += PAGE
+          }}
+        >
+          {say('duplicates.moreNames', { count: left })}
+        </button>
+      )}
+      {hidden > 0 && (
+        <p class="note">
+          {say('duplicates.hidden', { count: hidden })}{' '}
+          <button type="button" class="quiet" onClick={showAll}>
+            {say('duplicates.show')}
+          </button>
+        </p>
+      )}
+      {read.value === undefined && fault.value === '' && (
         <button type="button" onClick={again}>
           {say('duplicates.again')}
         </button>
       )}
     </>
-  )
-}
-
-/** Yields the groups in the order of names, which brings equal names together. Takes the memory of one group. */
-async function* groupsOf(
-  client: PlantstoreClient,
-  onRead: (count: number) => void,
-  signal: AbortSignal,
-): AsyncGenerator<Group, void, undefined> {
-  let count = 0
-  let key: string | undefined
-  let plants: StoredPlant[] = []
-  const group = (): Group => ({ name: plants[0]?.name ?? '', plants })
-  for await (const plant of client.exportPlants({ sort: 'name' }, { signal })) {
-    count += 1
-    if (count % 1000 === 0) onRead(count)
-    const folded = fold(plant.name)
-    if (folded === key) {
-      plants.push(plant)
-      continue
-    }
-    if (plants.length > 1) yield group()
-    key = folded
-    plants = [plant]
-  }
-  if (plants.length > 1) yield group()
-}
-
-interface DuplicatesProps {
-  readonly client: PlantstoreClient
-  readonly list: PlantList
-  readonly group: Group
-  readonly mayWrite: boolean
-}
-
-function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): JSX.Element {
-  const kept = useSignal(group.plants[0])
-  const isWorking = useSignal(false)
-  const isDone = useSignal(false)
-  const fault = useSignal('')
-  const conflicts = useSignal<readonly Conflict[]>([])
-  const name = useRef(`keep-${group.plants[0]?.id}`)
-  const others = group.plants.filter(({ id }) => id !== kept.value?.id)
-  const run = async () => {
-    if (isWorking.value) return
-    isWorking.value = true
-    fault.value = ''
-    const changes = others.map((before): Change => ({ before, after: undefined }))
-    const outcome = await apply(client, changes, () => {}, new AbortController().signal)
-    if (outcome.done.length > 0) {
-      const plants = plantsIn(outcome.done.length)
-      const text = say('duplicates.done', { id: String(kept.value?.id), name: named(group.name), plants })
-      keepDone(client, list, text, outcome.done)
-    }
-    conflicts.value = outcome.conflicts
-    fault.value =
-      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
-    isDone.value = outcome.left.length === 0
-    isWorking.value = false
-  }
-  const shown = group.plants.slice(0, MOST_PLANTS)
-  return (
-    <fieldset class="duplicates" disabled={isDone.value}>
-      <legend>
-        <bdi>{group.name}</bdi>
-      </legend>
-      {shown.map((plant) => (
-        <label key={String(plant.id)} class="check">
-          <input
-            type="radio"
-            name={name.current}
-            checked={plant.id === kept.value?.id}
-            onChange={() => {
-              kept.value = plant
-            }}
-          />
-          <span class="count">{String(plant.id)}</span> <bdi>{plant.name}</bdi> <bdi class="note">{plant.tag}</bdi>
-        </label>
-      ))}
-      {group.plants.length > shown.length && (
-        <p class="note">{say('duplicates.more', { plants: plantsIn(group.plants.length - shown.length) })}</p>
-      )}
-      {mayWrite && !isDone.value && (
-        <button type="button" aria-disabled={isWorking.value} onClick={() => void run()}>
-          {isWorking.value
-            ? say('duplicates.deleting')
-            : say('duplicates.keep', { id: String(kept.value?.id), plants: plantsIn(others.length) })}
-        </button>
-      )}
-      <p role="status">{isDone.value && say('duplicates.kept', { id: String(kept.value?.id) })}</p>
-      <Fault text={fault.value} />
-      <Conflicts conflicts={conflicts.value} />
-    </fieldset>
   )
 }
