@@ -2616,7 +2616,8 @@ var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMEN
 // web/src/sentence.tsx
 function Sentence({ text }) {
   return /* @__PURE__ */ a4("span", { children: dividedByMarks(text).map(({ text: part, kind }, i5) => {
-    if (kind === "name") return /* @__PURE__ */ a4("bdi", { children: part }, i5);
+    if (kind === "name")
+      return /* @__PURE__ */ a4("bdi", { translate: false, children: part }, i5);
     return kind === "english" ? /* @__PURE__ */ a4("span", { lang: "en", children: part }, i5) : part;
   }) });
 }
@@ -4119,8 +4120,11 @@ function LinkDialog({ own }) {
   const stay = () => {
     offered.value = void 0;
   };
-  return /* @__PURE__ */ a4(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a4("bdi", { children: nameOf(offer2.own) }) }), onCancel: stay, children: [
-    /* @__PURE__ */ a4("p", { children: sayWith("link.text", { own: /* @__PURE__ */ a4("bdi", { children: nameOf(own) }), name: /* @__PURE__ */ a4("bdi", { children: nameOf(offer2.own) }) }) }),
+  return /* @__PURE__ */ a4(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(offer2.own) }) }), onCancel: stay, children: [
+    /* @__PURE__ */ a4("p", { children: sayWith("link.text", {
+      own: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(own) }),
+      name: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(offer2.own) })
+    }) }),
     /* @__PURE__ */ a4(Losses, {}),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
       /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
@@ -5645,7 +5649,7 @@ function ImportProgress() {
   if (current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done")) return null;
   if (current.isSeen.value && step.kind === "done") return null;
   return /* @__PURE__ */ a4("section", { class: "running", "aria-label": say("view.import"), children: [
-    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { children: current.sheet.file.name }) }),
+    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { translate: false, children: current.sheet.file.name }) }),
     step.kind === "importing" && /* @__PURE__ */ a4($, { children: [
       say("import.progress", { done: step.done, plants: say("plants.count", { count: current.count }) }),
       " ",
@@ -5914,11 +5918,11 @@ function RawPreview({ sheet: sheet2 }) {
   return /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstRows"), children: /* @__PURE__ */ a4("table", { children: [
     /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
       /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
-      sheet2.columns.map((column, i5) => /* @__PURE__ */ a4("th", { scope: "col", dir: "auto", children: column }, i5))
+      sheet2.columns.map((column, i5) => /* @__PURE__ */ a4("th", { scope: "col", dir: "auto", translate: false, children: column }, i5))
     ] }) }),
     /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => /* @__PURE__ */ a4("tr", { children: [
       /* @__PURE__ */ a4("td", { children: row.number }),
-      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a4("td", { dir: "auto", children: row.cells[i5] }, i5))
+      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: row.cells[i5] }, i5))
     ] }, row.number)) })
   ] }) });
 }
@@ -5939,13 +5943,13 @@ function Preview({ sheet: sheet2, mapping }) {
           /* @__PURE__ */ a4("td", { children: row.number }),
           typeof plant === "string" ? /* @__PURE__ */ a4("td", { colSpan: 3, children: /* @__PURE__ */ a4(Sentence, { text: plant }) }) : /* @__PURE__ */ a4($, { children: [
             /* @__PURE__ */ a4("td", { children: plant.id === void 0 ? /* @__PURE__ */ a4("em", { children: say("import.nextFree") }) : String(plant.id) }),
-            /* @__PURE__ */ a4("td", { dir: "auto", children: plant.name }),
-            /* @__PURE__ */ a4("td", { dir: "auto", children: plant.tag })
+            /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: plant.name }),
+            /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: plant.tag })
           ] })
         ] }, row.number);
       }) })
     ] }) }),
-    left2.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a4("bdi", { children: listOf(left2) }) }) })
+    left2.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a4("bdi", { translate: false, children: listOf(left2) }) }) })
   ] });
 }
 
@@ -6511,7 +6515,7 @@ function DoneActions({ client, list: list2 }) {
   return /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
     /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
     /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: text }) }),
+      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text }) }),
       changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
       /* @__PURE__ */ a4(Conflicts, { conflicts })
     ] }, key)) }) })
@@ -6525,7 +6529,7 @@ function Conflicts({ conflicts }) {
     /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
       String(plant.id),
       " ",
-      /* @__PURE__ */ a4("bdi", { children: plant.name }),
+      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
       ". ",
       /* @__PURE__ */ a4(Sentence, { text: why })
     ] }, String(plant.id))) }),
@@ -6744,7 +6748,7 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
   const isBusy = kind === "checking" || kind === "importing";
   const obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { children: sheet2.file.name }) }),
+    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: sheet2.file.name }) }),
     /* @__PURE__ */ a4(
       Columns,
       {
@@ -7013,7 +7017,7 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       )
     ] }),
-    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a4("bdi", { children: tags.join(", ") }) }) }),
+    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a4("bdi", { translate: false, children: tags.join(", ") }) }) }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     /* @__PURE__ */ a4(
       Fault,
@@ -7033,9 +7037,9 @@ function ChoosePlants({ client, id, tags, text }) {
           onChange: (event) => choose(plant, event.currentTarget.checked)
         }
       ),
-      /* @__PURE__ */ a4("bdi", { children: plant.name.slice(0, 200) }),
+      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name.slice(0, 200) }),
       " ",
-      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) })
+      /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(plant.id) })
     ] }) }, String(plant.id))) }),
     /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
       found.value.length === 0 && say("plants.noMatch"),
@@ -7816,7 +7820,7 @@ function Preview2({ job: job3 }) {
     ] }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     /* @__PURE__ */ a4("p", { class: "note", children: say("labels.realSize") }),
-    /* @__PURE__ */ a4("div", { class: "preview", children: /* @__PURE__ */ a4(
+    /* @__PURE__ */ a4("div", { class: "preview", translate: false, children: /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
@@ -7844,7 +7848,7 @@ function Preview2({ job: job3 }) {
         }
       }
     ),
-    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(
+    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", translate: false, children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
@@ -7969,9 +7973,9 @@ function Chosen() {
       /* @__PURE__ */ a4("details", { children: [
         /* @__PURE__ */ a4("summary", { children: say("labels.show") }),
         /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN4).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("bdi", { children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
+          /* @__PURE__ */ a4("bdi", { translate: false, children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
           " ",
-          /* @__PURE__ */ a4("span", { class: "count", children: String(id) }),
+          /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(id) }),
           /* @__PURE__ */ a4(
             "button",
             {
@@ -8319,7 +8323,7 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
   const shown6 = group.plants.slice(0, most.value);
   const left2 = group.plants.length - shown6.length;
   return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
-    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { children: group.name }) }),
+    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: group.name }) }),
     shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
       /* @__PURE__ */ a4(
         "input",
@@ -8333,11 +8337,11 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
           }
         }
       ),
-      /* @__PURE__ */ a4("span", { class: "count", children: String(plant.id) }),
+      /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(plant.id) }),
       " ",
-      /* @__PURE__ */ a4("bdi", { children: plant.name }),
+      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
       " ",
-      /* @__PURE__ */ a4("bdi", { class: "note", children: plant.tag })
+      /* @__PURE__ */ a4("bdi", { translate: false, class: "note", children: plant.tag })
     ] }, String(plant.id))),
     left2 > 0 && /* @__PURE__ */ a4(
       "button",
@@ -8399,7 +8403,7 @@ function AcrossTags({ kept: kept5, plants: plants2, onAnswer }) {
     /* @__PURE__ */ a4("ul", { class: "samples", children: far.map(({ id, tag }) => /* @__PURE__ */ a4("li", { children: [
       String(id),
       " ",
-      /* @__PURE__ */ a4("bdi", { children: tag === void 0 ? say("plants.noTag") : tag === "" ? say("plants.emptyTag") : tag })
+      /* @__PURE__ */ a4("bdi", { translate: false, children: tag === void 0 ? say("plants.noTag") : tag === "" ? say("plants.emptyTag") : tag })
     ] }, String(id))) }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
       /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAnswer(false), children: say("plants.cancel") }),
@@ -8772,7 +8776,7 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
     go("labels");
   };
   return /* @__PURE__ */ a4(Dialog, { title: say("copies.title", { id: plant.id }), onCancel: onClose, children: [
-    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { children: plant.name }) }),
+    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }) }),
     added.value === void 0 ? /* @__PURE__ */ a4(
       "form",
       {
@@ -9074,7 +9078,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
         " ",
         /* @__PURE__ */ a4("time", { dateTime: at2, children: timeOf(at2, "medium") }),
         " ",
-        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { children: actorOf(token) }) }) })
+        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: false, children: actorOf(token) }) }) })
       ] }),
       before !== void 0 && /* @__PURE__ */ a4(State, { plant: before, isOld: plant !== void 0 }),
       plant !== void 0 && /* @__PURE__ */ a4(State, { plant, isOld: false }),
@@ -9095,10 +9099,10 @@ function History({ client, id, state, mayWrite, onRestored }) {
 }
 function State({ plant, isOld }) {
   const texts = /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("bdi", { children: plant.name }),
+    /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
     plant.tag !== void 0 && /* @__PURE__ */ a4($, { children: [
       ", ",
-      /* @__PURE__ */ a4("bdi", { children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
+      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
     ] })
   ] });
   return /* @__PURE__ */ a4("p", { class: "state", children: isOld ? /* @__PURE__ */ a4("del", { children: texts }) : texts });
@@ -9263,7 +9267,7 @@ function Member({ title, text, before }) {
   const Mark = text === before ? "span" : "mark";
   return /* @__PURE__ */ a4("div", { children: [
     /* @__PURE__ */ a4("dt", { children: title }),
-    /* @__PURE__ */ a4("dd", { dir: "auto", children: text === void 0 ? /* @__PURE__ */ a4("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a4(Mark, { children: text }) })
+    /* @__PURE__ */ a4("dd", { dir: "auto", translate: text === void 0, children: text === void 0 ? /* @__PURE__ */ a4("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a4(Mark, { children: text }) })
   ] });
 }
 
@@ -9287,7 +9291,7 @@ function RowEditor({ draft, changes }) {
     event.stopPropagation();
   };
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: id }),
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: false, children: id }),
     /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", onKeyDown, children: [
       /* @__PURE__ */ a4(
         TextField,
@@ -9402,9 +9406,9 @@ function PlantRow(props) {
             onClick: (event) => onSelect(plant, event.shiftKey)
           }
         ) }) }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", children: onSelect === void 0 ? id : /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", children: plant.name }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", dir: "auto", children: plant.tag }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: false, children: onSelect === void 0 ? id : /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", translate: false, children: plant.name }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", dir: "auto", translate: false, children: plant.tag }),
         /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a4($, { children: [
           /* @__PURE__ */ a4(
             "button",
@@ -9874,7 +9878,7 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
       /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }) })
     ] }),
     now.kind === "over" && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("p", { role: "status", children: sentenceOf(kind, input.value, now.changed) }),
+      /* @__PURE__ */ a4("p", { role: "status", children: /* @__PURE__ */ a4(Sentence, { text: sentenceOf(kind, input.value, now.changed) }) }),
       /* @__PURE__ */ a4(Conflicts, { conflicts: now.outcome.conflicts }),
       now.outcome.left.length > 0 && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("bulk.left", {
         plants: plantsIn(now.outcome.left.length),
@@ -9910,7 +9914,10 @@ function Question({ client, kind, from, count, input, onInput }) {
     id === "bulk-tag" && /* @__PURE__ */ a4(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
   ] });
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", { count, tag: /* @__PURE__ */ a4("bdi", { children: from === "" ? say("plants.emptyTag") : from }) }) }),
+    /* @__PURE__ */ a4("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", {
+      count,
+      tag: /* @__PURE__ */ a4("bdi", { translate: false, children: from === "" ? say("plants.emptyTag") : from })
+    }) }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
       needsTag && field("bulk-tag", say(kind === "tag" ? "plants.tag" : "bulk.newTag"), input.tag, (tag2) => ({ tag: tag2 })),
       kind === "replace" && /* @__PURE__ */ a4($, { children: [
@@ -9930,7 +9937,7 @@ function Question({ client, kind, from, count, input, onInput }) {
       ] })
     ] }),
     /* @__PURE__ */ a4(TagSuggestions, { id: "bulk-tags", tags }),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a4("bdi", { children: tag }), plants: plantsIn(other.plants) }) })
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a4("bdi", { translate: false, children: tag }), plants: plantsIn(other.plants) }) })
   ] });
 }
 function Preview3({ kind, plants: plants2, changes, isReady: isReady2 }) {
@@ -9938,10 +9945,10 @@ function Preview3({ kind, plants: plants2, changes, isReady: isReady2 }) {
   const same = plants2.length - changes.length;
   return /* @__PURE__ */ a4("div", { role: "status", children: [
     (kind === "replace" || kind === "delete") && /* @__PURE__ */ a4("ul", { class: "samples", children: [
-      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a4("li", { children: after === void 0 ? /* @__PURE__ */ a4("bdi", { children: before?.name }) : /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("del", { children: /* @__PURE__ */ a4("bdi", { children: before?.name }) }),
+      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a4("li", { children: after === void 0 ? /* @__PURE__ */ a4("bdi", { translate: false, children: before?.name }) : /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("del", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: before?.name }) }),
         " ",
-        /* @__PURE__ */ a4("ins", { children: /* @__PURE__ */ a4("bdi", { children: after.name }) })
+        /* @__PURE__ */ a4("ins", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: after.name }) })
       ] }) }, String(before?.id))),
       changes.length > SHOWN3 && /* @__PURE__ */ a4("li", { class: "note", children: say("bulk.andMore", { plants: plantsIn(changes.length - SHOWN3) }) })
     ] }),
@@ -9953,11 +9960,11 @@ function sentenceOf(kind, { tag, find, put }, count) {
   switch (kind) {
     case "tag":
     case "rename-tag":
-      return say("bulk.tagged", { tag: tag.trim(), plants: plants2 });
+      return say("bulk.tagged", { tag: named(tag.trim()), plants: plants2 });
     case "untag":
       return say("bulk.untagged", { plants: plants2 });
     case "replace":
-      return put === "" ? say("bulk.replacedByNothing", { find, plants: plants2 }) : say("bulk.replaced", { find, put, plants: plants2 });
+      return put === "" ? say("bulk.replacedByNothing", { find: named(find), plants: plants2 }) : say("bulk.replaced", { find: named(find), put: named(put), plants: plants2 });
     case "delete":
       return say("bulk.deleted", { plants: plants2 });
   }
@@ -10387,7 +10394,7 @@ function SavedSearches({ filter, onChoose }) {
                 panel.current.querySelector("summary")?.focus();
               }
             },
-            children: /* @__PURE__ */ a4("bdi", { children: search.name })
+            children: /* @__PURE__ */ a4("bdi", { translate: false, children: search.name })
           }
         ),
         /* @__PURE__ */ a4(
@@ -10650,7 +10657,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
                     onChange: (event) => toggle(tag, event.currentTarget.checked)
                   }
                 ),
-                /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
+                /* @__PURE__ */ a4("bdi", { translate: false, children: shownTag(tag) }),
                 " ",
                 /* @__PURE__ */ a4("span", { class: "count", children: [
                   /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: numberOf(plants2) }),
@@ -10705,7 +10712,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
         "aria-label": say("tags.removeFilter", { tag: shownTag(tag) }),
         onClick: () => toggle(tag, false),
         children: [
-          /* @__PURE__ */ a4("bdi", { children: shownTag(tag) }),
+          /* @__PURE__ */ a4("bdi", { translate: false, children: shownTag(tag) }),
           " ",
           /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "×" })
         ]
@@ -11162,7 +11169,7 @@ function Foreign({ code, onAccept }) {
     return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
       /* @__PURE__ */ a4("p", { children: sayWith("scan.elsewhere", {
         id: String(code.id),
-        address: /* @__PURE__ */ a4("bdi", { class: "foreign", children: code.origin.slice(0, SHOWN4) })
+        address: /* @__PURE__ */ a4("bdi", { translate: false, class: "foreign", children: code.origin.slice(0, SHOWN4) })
       }) }),
       /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.origin), children: say("scan.accept") })
     ] });
@@ -11176,7 +11183,7 @@ function Foreign({ code, onAccept }) {
   return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
     /* @__PURE__ */ a4("p", { children: say("scan.foreign") }),
     /* @__PURE__ */ a4("p", { class: "foreign", children: [
-      /* @__PURE__ */ a4("bdi", { children: code.text.slice(0, SHOWN4) }),
+      /* @__PURE__ */ a4("bdi", { translate: false, children: code.text.slice(0, SHOWN4) }),
       code.text.length > SHOWN4 && " …"
     ] })
   ] });
@@ -11461,11 +11468,11 @@ function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isR
 function Row({ id, kind, stocktake: stocktake2 }) {
   const plant = stocktake2.plant(id);
   const texts = /* @__PURE__ */ a4("span", { class: "texts", children: [
-    plant === null ? /* @__PURE__ */ a4("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a4("bdi", { children: plant?.name.slice(0, 200) ?? " " }),
+    plant === null ? /* @__PURE__ */ a4("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a4("bdi", { translate: false, children: plant?.name.slice(0, 200) ?? " " }),
     /* @__PURE__ */ a4("span", { class: "note", children: [
       String(id),
       " ",
-      /* @__PURE__ */ a4("bdi", { children: plant?.tag })
+      /* @__PURE__ */ a4("bdi", { translate: false, children: plant?.tag })
     ] })
   ] });
   return /* @__PURE__ */ a4("li", { children: kind === "extra" ? /* @__PURE__ */ a4($, { children: [
@@ -11680,7 +11687,7 @@ function Secret({ token: { id, name, secret, replaced } }) {
     said2.value = isCopied ? say("tokens.isCopied", { what }) : say("tokens.cannotCopy");
   };
   return /* @__PURE__ */ a4("div", { class: "secret", children: [
-    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a4("bdi", { children: name }) }) }),
+    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: name }) }) }),
     /* @__PURE__ */ a4(
       "input",
       {
@@ -11855,17 +11862,24 @@ function NewTokenForm({ client, own, onMade }) {
 
 // web/src/tokens/revoke-dialog.tsx
 function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
-  return /* @__PURE__ */ a4(Dialog, { title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a4("bdi", { children: token.name }) }), onCancel: onClose, children: [
-    /* @__PURE__ */ a4("p", { children: [
-      say("tokens.revokeText"),
-      " ",
-      isOwn && say("tokens.revokeOwn")
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => void onRevoke(token), children: say("tokens.revokeIt") })
-    ] })
-  ] });
+  return /* @__PURE__ */ a4(
+    Dialog,
+    {
+      title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: token.name }) }),
+      onCancel: onClose,
+      children: [
+        /* @__PURE__ */ a4("p", { children: [
+          say("tokens.revokeText"),
+          " ",
+          isOwn && say("tokens.revokeOwn")
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "fields", children: [
+          /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
+          /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => void onRevoke(token), children: say("tokens.revokeIt") })
+        ] })
+      ]
+    }
+  );
 }
 
 // web/src/tokens/rotate-dialog.tsx
@@ -11878,31 +11892,38 @@ var OVERLAPS = [
 function RotateDialog({ token, isOwn, onRotate, onClose }) {
   const overlap = useSignal(86400);
   const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn);
-  return /* @__PURE__ */ a4(Dialog, { title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a4("bdi", { children: token.name }) }), onCancel: onClose, children: [
-    /* @__PURE__ */ a4("p", { children: [
-      say("tokens.rotateText"),
-      " ",
-      isOwn && say("tokens.rotateOwn")
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { for: "overlap", children: say("tokens.overlap") }),
-      /* @__PURE__ */ a4(
-        "select",
-        {
-          id: "overlap",
-          value: overlap.value,
-          onChange: (event) => {
-            overlap.value = Number(event.currentTarget.value);
-          },
-          children: overlaps.map(([seconds, text]) => /* @__PURE__ */ a4("option", { value: seconds, children: say(text) }, seconds))
-        }
-      )
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void onRotate(token, overlap.value), children: say("tokens.makeNew") })
-    ] })
-  ] });
+  return /* @__PURE__ */ a4(
+    Dialog,
+    {
+      title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: token.name }) }),
+      onCancel: onClose,
+      children: [
+        /* @__PURE__ */ a4("p", { children: [
+          say("tokens.rotateText"),
+          " ",
+          isOwn && say("tokens.rotateOwn")
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "overlap", children: say("tokens.overlap") }),
+          /* @__PURE__ */ a4(
+            "select",
+            {
+              id: "overlap",
+              value: overlap.value,
+              onChange: (event) => {
+                overlap.value = Number(event.currentTarget.value);
+              },
+              children: overlaps.map(([seconds, text]) => /* @__PURE__ */ a4("option", { value: seconds, children: say(text) }, seconds))
+            }
+          )
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "fields", children: [
+          /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
+          /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void onRotate(token, overlap.value), children: say("tokens.makeNew") })
+        ] })
+      ]
+    }
+  );
 }
 
 // web/src/tokens/tokens-view.tsx
@@ -12027,7 +12048,7 @@ function TokenItem({ token, why, isOwn, onAsk }) {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
   return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("strong", { dir: "auto", children: name }),
+      /* @__PURE__ */ a4("strong", { dir: "auto", translate: false, children: name }),
       " ",
       isOwn && /* @__PURE__ */ a4("span", { class: "note", children: say("tokens.isOwn") }),
       why !== void 0 && /* @__PURE__ */ a4("div", { children: why }),
@@ -12114,7 +12135,7 @@ function WebhookItem({ client, webhook, onTested }) {
   };
   return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("strong", { dir: "auto", children: description ?? url }),
+      /* @__PURE__ */ a4("strong", { dir: "auto", translate: false, children: description ?? url }),
       /* @__PURE__ */ a4("div", { class: "note", children: sayWith("webhooks.to", { id: /* @__PURE__ */ a4("code", { children: id }), url }) }),
       /* @__PURE__ */ a4("div", { class: "note", children: reason === void 0 ? say("webhooks.state", { state: say(STATES[state]), ...present }) : say("webhooks.stateWhy", { state: say(STATES[state]), reason: say(REASONS[reason]), ...present }) })
     ] }),
@@ -12234,7 +12255,7 @@ function SignedIn(current) {
         /* @__PURE__ */ a4("span", { children: [
           /* @__PURE__ */ a4("span", { class: "as", children: say("signIn.as") }),
           " ",
-          /* @__PURE__ */ a4("bdi", { children: nameOf(current.own) })
+          /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(current.own) })
         ] }),
         /* @__PURE__ */ a4(SignOut, { title: say("signOut.submit"), isQuiet: true })
       ] }),
@@ -12263,6 +12284,60 @@ function NoView({ view, first }) {
   ] });
 }
 
+// web/src/translation.ts
+var replacements = /* @__PURE__ */ new WeakMap();
+var isRendering = false;
+function surviveTranslation() {
+  n.debounceRendering = (render) => queueMicrotask(() => {
+    isRendering = true;
+    try {
+      render();
+    } finally {
+      isRendering = false;
+    }
+  });
+  const changes = new MutationObserver((records) => {
+    for (const { target } of records) if (target instanceof Text) putBack(target);
+  });
+  new MutationObserver((records) => {
+    const fonts = new Set(records.flatMap(({ addedNodes }) => [...addedNodes].filter(isFont)));
+    if (fonts.size === 0) return;
+    for (const record of records) {
+      for (const text of record.removedNodes) {
+        if (!(text instanceof Text) || text.parentNode !== null) continue;
+        const beside = [...record.addedNodes, record.previousSibling, record.nextSibling];
+        const font = beside.find((node) => isFont(node) && fonts.delete(node));
+        if (font === void 0) continue;
+        standIn(text, font);
+        changes.observe(text, { characterData: true });
+      }
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+}
+var isFont = (node) => node instanceof HTMLElement && node.localName === "font";
+function standIn(text, font) {
+  replacements.set(text, font);
+  Object.defineProperties(text, {
+    parentNode: {
+      configurable: true,
+      get() {
+        if (!isRendering) return null;
+        putBack(text);
+        return text.parentNode;
+      }
+    },
+    nextSibling: { configurable: true, get: () => isRendering ? font.nextSibling : null }
+  });
+}
+function putBack(text) {
+  const font = replacements.get(text);
+  if (font === void 0) return;
+  replacements.delete(text);
+  Reflect.deleteProperty(text, "parentNode");
+  Reflect.deleteProperty(text, "nextSibling");
+  if (font.parentNode !== null && text.parentNode === null) font.replaceWith(text);
+}
+
 // web/src/main.tsx
 onSignOut(clearNotices);
 addEventListener("hashchange", () => {
@@ -12272,6 +12347,7 @@ addEventListener("hashchange", () => {
 addEventListener("click", writeAddress, { capture: true });
 keepFocus();
 followNetwork();
+surviveTranslation();
 arrive(() => void resume());
 void startLanguage().catch(() => {
 }).then(() => {

@@ -82,7 +82,7 @@ function SignedIn(current: Session): JSX.Element {
         </nav>
         <p class="who">
           <span>
-            <span class="as">{say('signIn.as')}</span> <bdi>{nameOf(current.own)}</bdi>
+            <span class="as">{say('signIn.as')}</span> <bdi translate={false}>{nameOf(current.own)}</bdi>
           </span>
           <SignOut title={say('signOut.submit')} isQuiet />
         </p>

@@ -15,8 +15,13 @@ export function LinkDialog({ own }: Session): JSX.Element | null {
     offered.value = undefined
   }
   return (
-    <Dialog title={sayWith('link.title', { name: <bdi>{nameOf(offer.own)}</bdi> })} onCancel={stay}>
-      <p>{sayWith('link.text', { own: <bdi>{nameOf(own)}</bdi>, name: <bdi>{nameOf(offer.own)}</bdi> })}</p>
+    <Dialog title={sayWith('link.title', { name: <bdi translate={false}>{nameOf(offer.own)}</bdi> })} onCancel={stay}>
+      <p>
+        {sayWith('link.text', {
+          own: <bdi translate={false}>{nameOf(own)}</bdi>,
+          name: <bdi translate={false}>{nameOf(offer.own)}</bdi>,
+        })}
+      </p>
       <Losses />
       <div class="fields">
         <button type="button" onClick={stay}>

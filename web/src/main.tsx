@@ -7,6 +7,7 @@ import { clearNotices } from './notices.tsx'
 import { takeAnswer } from './provider.ts'
 import { followAddress, writeAddress } from './route.ts'
 import { followLink, onSignOut, resume, signInWith, takeFromAddress } from './session.ts'
+import { surviveTranslation } from './translation.ts'
 
 onSignOut(clearNotices)
 addEventListener('hashchange', () => {
@@ -16,6 +17,7 @@ addEventListener('hashchange', () => {
 addEventListener('click', writeAddress, { capture: true })
 keepFocus()
 followNetwork()
+surviveTranslation()
 arrive(() => void resume())
 // Without the texts of its language, the page is in English.
 void startLanguage()

@@ -8,7 +8,12 @@ export function Sentence({ text }: { readonly text: string }): JSX.Element {
   return (
     <span>
       {dividedByMarks(text).map(({ text: part, kind }, i) => {
-        if (kind === 'name') return <bdi key={i}>{part}</bdi>
+        if (kind === 'name')
+          return (
+            <bdi translate={false} key={i}>
+              {part}
+            </bdi>
+          )
         return kind === 'english' ? (
           <span key={i} lang="en">
             {part}

@@ -194,7 +194,7 @@ function RawPreview({ sheet }: { readonly sheet: Sheet }): JSX.Element {
           <tr>
             <th scope="col">{say('import.row')}</th>
             {sheet.columns.map((column, i) => (
-              <th key={i} scope="col" dir="auto">
+              <th key={i} scope="col" dir="auto" translate={false}>
                 {column}
               </th>
             ))}
@@ -205,7 +205,7 @@ function RawPreview({ sheet }: { readonly sheet: Sheet }): JSX.Element {
             <tr key={row.number}>
               <td>{row.number}</td>
               {sheet.columns.map((_, i) => (
-                <td key={i} dir="auto">
+                <td key={i} dir="auto" translate={false}>
                   {row.cells[i]}
                 </td>
               ))}
@@ -245,8 +245,12 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
                   ) : (
                     <>
                       <td>{plant.id === undefined ? <em>{say('import.nextFree')}</em> : String(plant.id)}</td>
-                      <td dir="auto">{plant.name}</td>
-                      <td dir="auto">{plant.tag}</td>
+                      <td dir="auto" translate={false}>
+                        {plant.name}
+                      </td>
+                      <td dir="auto" translate={false}>
+                        {plant.tag}
+                      </td>
                     </>
                   )}
                 </tr>
@@ -256,7 +260,9 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
         </table>
       </section>
       {left.length > 0 && (
-        <p class="note">{sayWith('import.notKept', { count: left.length, columns: <bdi>{listOf(left)}</bdi> })}</p>
+        <p class="note">
+          {sayWith('import.notKept', { count: left.length, columns: <bdi translate={false}>{listOf(left)}</bdi> })}
+        </p>
       )}
     </>
   )

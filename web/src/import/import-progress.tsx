@@ -12,7 +12,7 @@ export function ImportProgress(): JSX.Element | null {
   return (
     <section class="running" aria-label={say('view.import')}>
       <a href={linkTo('import')}>
-        <bdi>{current.sheet.file.name}</bdi>
+        <bdi translate={false}>{current.sheet.file.name}</bdi>
       </a>
       {step.kind === 'importing' && (
         <>

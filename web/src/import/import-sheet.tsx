@@ -44,7 +44,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
   return (
     <>
       <h2>
-        <bdi>{sheet.file.name}</bdi>
+        <bdi translate={false}>{sheet.file.name}</bdi>
       </h2>
       <Columns
         sheet={sheet}

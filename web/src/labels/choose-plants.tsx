@@ -95,7 +95,9 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
         />
       </div>
       {tags.length > 0 && (
-        <p class="note">{sayWith('labels.onlyTags', { count: tags.length, tags: <bdi>{tags.join(', ')}</bdi> })}</p>
+        <p class="note">
+          {sayWith('labels.onlyTags', { count: tags.length, tags: <bdi translate={false}>{tags.join(', ')}</bdi> })}
+        </p>
       )}
       <Fault text={fault.value} />
       <Fault
@@ -113,7 +115,10 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
                 checked={chosen.value.length > 0 && isChosen(plant.id)}
                 onChange={(event) => choose(plant, event.currentTarget.checked)}
               />
-              <bdi>{plant.name.slice(0, 200)}</bdi> <span class="count">{String(plant.id)}</span>
+              <bdi translate={false}>{plant.name.slice(0, 200)}</bdi>{' '}
+              <span class="count" translate={false}>
+                {String(plant.id)}
+              </span>
             </label>
           </li>
         ))}

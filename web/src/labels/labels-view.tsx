@@ -56,8 +56,10 @@ function Chosen(): JSX.Element {
             <ul class="found">
               {labels.slice(0, MOST_SHOWN).map(({ id, name }) => (
                 <li key={String(id)}>
-                  <bdi>{name === '' ? say('labels.toCome') : name.slice(0, 200)}</bdi>{' '}
-                  <span class="count">{String(id)}</span>
+                  <bdi translate={false}>{name === '' ? say('labels.toCome') : name.slice(0, 200)}</bdi>{' '}
+                  <span class="count" translate={false}>
+                    {String(id)}
+                  </span>
                   <button
                     type="button"
                     class="quiet"

@@ -78,7 +78,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       </div>
       <Fault text={fault.value} />
       <p class="note">{say('labels.realSize')}</p>
-      <div class="preview">
+      <div class="preview" translate={false}>
         <SheetPage
           sheet={job.sheet}
           labels={labels}
@@ -109,7 +109,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         />
       )}
       {isPrinting.value && (
-        <div class="printed">
+        <div class="printed" translate={false}>
           {Array.from({ length: pages }, (_, i) => (
             <SheetPage
               key={i}

@@ -88,7 +88,9 @@ function Member({ title, text, before }: MemberProps): JSX.Element {
   return (
     <div>
       <dt>{title}</dt>
-      <dd dir="auto">{text === undefined ? <em>{say('plants.noTag')}</em> : <Mark>{text}</Mark>}</dd>
+      <dd dir="auto" translate={text === undefined}>
+        {text === undefined ? <em>{say('plants.noTag')}</em> : <Mark>{text}</Mark>}
+      </dd>
     </div>
   )
 }

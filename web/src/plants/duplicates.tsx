@@ -54,7 +54,7 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
   return (
     <fieldset class="duplicates" disabled={isDone.value}>
       <legend>
-        <bdi>{group.name}</bdi>
+        <bdi translate={false}>{group.name}</bdi>
       </legend>
       {shown.map((plant) => (
         <label key={String(plant.id)} class="check">
@@ -67,7 +67,13 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
               kept.value = plant
             }}
           />
-          <span class="count">{String(plant.id)}</span> <bdi>{plant.name}</bdi> <bdi class="note">{plant.tag}</bdi>
+          <span class="count" translate={false}>
+            {String(plant.id)}
+          </span>{' '}
+          <bdi translate={false}>{plant.name}</bdi>{' '}
+          <bdi translate={false} class="note">
+            {plant.tag}
+          </bdi>
         </label>
       ))}
       {left > 0 && (
@@ -161,7 +167,9 @@ function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
         {far.map(({ id, tag }) => (
           <li key={String(id)}>
             {String(id)}{' '}
-            <bdi>{tag === undefined ? say('plants.noTag') : tag === '' ? say('plants.emptyTag') : tag}</bdi>
+            <bdi translate={false}>
+              {tag === undefined ? say('plants.noTag') : tag === '' ? say('plants.emptyTag') : tag}
+            </bdi>
           </li>
         ))}
       </ul>

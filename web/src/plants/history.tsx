@@ -70,7 +70,9 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
           <li key={position}>
             <p>
               {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
-              <span class="note">{sayWith('history.by', { token: <bdi>{actorOf(token)}</bdi> })}</span>
+              <span class="note">
+                {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+              </span>
             </p>
             {before !== undefined && <State plant={before} isOld={plant !== undefined} />}
             {plant !== undefined && <State plant={plant} isOld={false} />}
@@ -101,10 +103,10 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
 function State({ plant, isOld }: { readonly plant: StoredPlant; readonly isOld: boolean }): JSX.Element {
   const texts = (
     <>
-      <bdi>{plant.name}</bdi>
+      <bdi translate={false}>{plant.name}</bdi>
       {plant.tag !== undefined && (
         <>
-          , <bdi>{plant.tag === '' ? say('plants.emptyTag') : plant.tag}</bdi>
+          , <bdi translate={false}>{plant.tag === '' ? say('plants.emptyTag') : plant.tag}</bdi>
         </>
       )}
     </>

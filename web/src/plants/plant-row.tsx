@@ -79,7 +79,7 @@ export function PlantRow(props: RowProps): JSX.Element {
               </label>
             </span>
           )}
-          <span role="gridcell" class="id">
+          <span role="gridcell" class="id" translate={false}>
             {onSelect === undefined ? (
               id
             ) : (
@@ -88,10 +88,10 @@ export function PlantRow(props: RowProps): JSX.Element {
               </a>
             )}
           </span>
-          <span role="gridcell" class="name" dir="auto">
+          <span role="gridcell" class="name" dir="auto" translate={false}>
             {plant.name}
           </span>
-          <span role="gridcell" class="tag" dir="auto">
+          <span role="gridcell" class="tag" dir="auto" translate={false}>
             {plant.tag}
           </span>
           <span role="gridcell" class="actions">

@@ -34,7 +34,7 @@ export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
   }
   return (
     <>
-      <span role="gridcell" class="id">
+      <span role="gridcell" class="id" translate={false}>
         {id}
       </span>
       <span role="gridcell" class="name" onKeyDown={onKeyDown}>

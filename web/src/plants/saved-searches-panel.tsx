@@ -61,7 +61,7 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
                       }
                     }}
                   >
-                    <bdi>{search.name}</bdi>
+                    <bdi translate={false}>{search.name}</bdi>
                   </button>
                   <button
                     type="button"

@@ -77,7 +77,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
                     checked={chosen.includes(tag)}
                     onChange={(event) => toggle(tag, event.currentTarget.checked)}
                   />
-                  <bdi>{shownTag(tag)}</bdi>{' '}
+                  <bdi translate={false}>{shownTag(tag)}</bdi>{' '}
                   <span class="count">
                     <span aria-hidden="true">{numberOf(plants)}</span>
                     <span class="hidden">{say('plants.count', { count: plants })}</span>
@@ -136,7 +136,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
           aria-label={say('tags.removeFilter', { tag: shownTag(tag) })}
           onClick={() => toggle(tag, false)}
         >
-          <bdi>{shownTag(tag)}</bdi> <span aria-hidden="true">×</span>
+          <bdi translate={false}>{shownTag(tag)}</bdi> <span aria-hidden="true">×</span>
         </button>
       ))}
     </div>

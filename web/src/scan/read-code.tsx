@@ -95,7 +95,11 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
         <p>
           {sayWith('scan.elsewhere', {
             id: String(code.id),
-            address: <bdi class="foreign">{code.origin.slice(0, SHOWN)}</bdi>,
+            address: (
+              <bdi translate={false} class="foreign">
+                {code.origin.slice(0, SHOWN)}
+              </bdi>
+            ),
           })}
         </p>
         <button type="button" onClick={() => onAccept(code.id, code.origin)}>
@@ -118,7 +122,7 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
     <div role="alert" class="foreign-code">
       <p>{say('scan.foreign')}</p>
       <p class="foreign">
-        <bdi>{code.text.slice(0, SHOWN)}</bdi>
+        <bdi translate={false}>{code.text.slice(0, SHOWN)}</bdi>
         {code.text.length > SHOWN && ' …'}
       </p>
     </div>

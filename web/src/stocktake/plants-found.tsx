@@ -185,10 +185,10 @@ function Row({ id, kind, stocktake }: RowProps): JSX.Element {
       {plant === null ? (
         <span class="note">{say(kind === 'extra' ? 'stocktake.newPlant' : 'stocktake.deleted')}</span>
       ) : (
-        <bdi>{plant?.name.slice(0, 200) ?? ' '}</bdi>
+        <bdi translate={false}>{plant?.name.slice(0, 200) ?? ' '}</bdi>
       )}
       <span class="note">
-        {String(id)} <bdi>{plant?.tag}</bdi>
+        {String(id)} <bdi translate={false}>{plant?.tag}</bdi>
       </span>
     </span>
   )

@@ -14,7 +14,10 @@ interface RevokeProps {
 /** Asks before a token is revoked, because nothing restores a revoked token. */
 export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
   return (
-    <Dialog title={sayWith('tokens.revokeTitle', { name: <bdi>{token.name}</bdi> })} onCancel={onClose}>
+    <Dialog
+      title={sayWith('tokens.revokeTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
+      onCancel={onClose}
+    >
       <p>
         {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')}
       </p>

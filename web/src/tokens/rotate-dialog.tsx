@@ -26,7 +26,10 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
   // The end of the own token signs the person out, and the page forgets the new secret with the session.
   const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn)
   return (
-    <Dialog title={sayWith('tokens.rotateTitle', { name: <bdi>{token.name}</bdi> })} onCancel={onClose}>
+    <Dialog
+      title={sayWith('tokens.rotateTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
+      onCancel={onClose}
+    >
       <p>
         {say('tokens.rotateText')} {isOwn && say('tokens.rotateOwn')}
       </p>

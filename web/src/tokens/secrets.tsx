@@ -36,7 +36,7 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
   }
   return (
     <div class="secret">
-      <label for={`secret-${id}`}>{sayWith('tokens.secretOf', { name: <bdi>{name}</bdi> })}</label>
+      <label for={`secret-${id}`}>{sayWith('tokens.secretOf', { name: <bdi translate={false}>{name}</bdi> })}</label>
       <input
         id={`secret-${id}`}
         ref={field}

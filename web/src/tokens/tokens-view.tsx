@@ -170,7 +170,10 @@ function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
   return (
     <li tabIndex={-1}>
       <div>
-        <strong dir="auto">{name}</strong> {isOwn && <span class="note">{say('tokens.isOwn')}</span>}
+        <strong dir="auto" translate={false}>
+          {name}
+        </strong>{' '}
+        {isOwn && <span class="note">{say('tokens.isOwn')}</span>}
         {why !== undefined && <div>{why}</div>}
         <div class="note">{sayWith('tokens.scopes', { id: <code>{id}</code>, scopes: scopes.join(', ') })}</div>
         <div class="note">

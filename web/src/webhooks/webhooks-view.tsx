@@ -97,7 +97,9 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
   return (
     <li tabIndex={-1}>
       <div>
-        <strong dir="auto">{description ?? url}</strong>
+        <strong dir="auto" translate={false}>
+          {description ?? url}
+        </strong>
         <div class="note">{sayWith('webhooks.to', { id: <code>{id}</code>, url })}</div>
         <div class="note">
           {reason === undefined

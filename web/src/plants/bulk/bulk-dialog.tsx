@@ -5,6 +5,7 @@ import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index
 import { Dialog } from '../../dialog.tsx'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
+import { named } from '../../named.ts'
 import { isAbort, said } from '../../said.ts'
 import { Fault, Sentence } from '../../sentence.tsx'
 import { isSame } from '../drafts.ts'
@@ -142,7 +143,9 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
       )}
       {now.kind === 'over' && (
         <>
-          <p role="status">{sentenceOf(kind, input.value, now.changed)}</p>
+          <p role="status">
+            <Sentence text={sentenceOf(kind, input.value, now.changed)} />
+          </p>
           <Conflicts conflicts={now.outcome.conflicts} />
           {now.outcome.left.length > 0 && (
             <p role="alert">
@@ -210,7 +213,10 @@ function Question({ client, kind, from, count, input, onInput }: QuestionProps):
       <p>
         {from === undefined
           ? say('bulk.count', { count })
-          : sayWith('bulk.haveTag', { count, tag: <bdi>{from === '' ? say('plants.emptyTag') : from}</bdi> })}
+          : sayWith('bulk.haveTag', {
+              count,
+              tag: <bdi translate={false}>{from === '' ? say('plants.emptyTag') : from}</bdi>,
+            })}
       </p>
       <div class="fields">
         {needsTag &&
@@ -232,7 +238,8 @@ function Question({ client, kind, from, count, input, onInput }: QuestionProps):
       </div>
       <TagSuggestions id="bulk-tags" tags={tags} />
       <p role="status" class="note">
-        {other !== undefined && sayWith('bulk.merges', { tag: <bdi>{tag}</bdi>, plants: plantsIn(other.plants) })}
+        {other !== undefined &&
+          sayWith('bulk.merges', { tag: <bdi translate={false}>{tag}</bdi>, plants: plantsIn(other.plants) })}
       </p>
     </>
   )
@@ -256,14 +263,14 @@ function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element 
           {changes.slice(0, SHOWN).map(({ before, after }) => (
             <li key={String(before?.id)}>
               {after === undefined ? (
-                <bdi>{before?.name}</bdi>
+                <bdi translate={false}>{before?.name}</bdi>
               ) : (
                 <>
                   <del>
-                    <bdi>{before?.name}</bdi>
+                    <bdi translate={false}>{before?.name}</bdi>
                   </del>{' '}
                   <ins>
-                    <bdi>{after.name}</bdi>
+                    <bdi translate={false}>{after.name}</bdi>
                   </ins>
                 </>
               )}
@@ -285,11 +292,13 @@ function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: nu
   switch (kind) {
     case 'tag':
     case 'rename-tag':
-      return say('bulk.tagged', { tag: tag.trim(), plants })
+      return say('bulk.tagged', { tag: named(tag.trim()), plants })
     case 'untag':
       return say('bulk.untagged', { plants })
     case 'replace':
-      return put === '' ? say('bulk.replacedByNothing', { find, plants }) : say('bulk.replaced', { find, put, plants })
+      return put === ''
+        ? say('bulk.replacedByNothing', { find: named(find), plants })
+        : say('bulk.replaced', { find: named(find), put: named(put), plants })
     case 'delete':
       return say('bulk.deleted', { plants })
   }

@@ -69,7 +69,7 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
   return (
     <Dialog title={say('copies.title', { id: plant.id })} onCancel={onClose}>
       <p>
-        <bdi>{plant.name}</bdi>
+        <bdi translate={false}>{plant.name}</bdi>
       </p>
       {added.value === undefined ? (
         <form

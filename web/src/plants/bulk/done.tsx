@@ -81,7 +81,7 @@ export function DoneActions({ client, list }: DoneProps): JSX.Element | null {
           {actions.value.map(({ key, text, changes, isUndoing, conflicts }) => (
             <li key={key}>
               <p>
-                <bdi>{text}</bdi>
+                <Sentence text={text} />
               </p>
               {changes.length > 0 ? (
                 <button type="button" aria-disabled={isUndoing} onClick={() => void undo(client, list, key)}>
@@ -111,7 +111,7 @@ export function Conflicts({ conflicts }: { readonly conflicts: readonly Conflict
       <ul class="conflicts">
         {conflicts.slice(0, MOST_SHOWN).map(({ plant, why }) => (
           <li key={String(plant.id)}>
-            {String(plant.id)} <bdi>{plant.name}</bdi>. <Sentence text={why} />
+            {String(plant.id)} <bdi translate={false}>{plant.name}</bdi>. <Sentence text={why} />
           </li>
         ))}
       </ul>

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { BrowserContext } from 'playwright-core'
+import { PHONE, pageTests } from '../support/page.ts'
+import { plantSome, tour } from '../support/page-languages.ts'
+import { SECRET, withService } from '../support/service.ts'
+
+/**
+ * Does what the translation of Chromium does to a page: puts `<font>` elements in the place of texts, also of those that
+ * appear later, and leaves out what says that it is not to be translated.
+ *
+ * @param word makes the translation of `text`
+ */
+const translator = (word: string): string => `(() => {
+  const KEPT = 'font, [translate=no], script, style, noscript, textarea, option, svg'
+  const translate = () => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const texts = []
+    while (walker.nextNode()) texts.push(walker.currentNode)
+    for (const node of texts) {
+      if (node.data.trim() === '' || node.parentElement.closest(KEPT) !== null) continue
+      const [outer, inner] = [document.createElement('font'), document.createElement('font')]
+      const text = node.data
+      inner.textContent = ${word}
+      outer.append(inner)
+      node.replaceWith(outer)
+    }
+  }
+  let timer
+  addEventListener('DOMContentLoaded', () => {
+    new MutationObserver(() => {
+      clearTimeout(timer)
+      timer = setTimeout(translate)
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })
+  })
+})()`
+
+/** What no two runs have in common: secrets, ids of tokens, times, ports. */
+const VARYING = /ps_\w+|tok_\w+|\d+:\d\d(:\d\d)?|127\.0\.0\.1:\d+/g
+
+/** The texts at each stop of a tour, with names in Greek letters where the browser would translate them. */
+async function texts(context: BrowserContext, address: string): Promise<readonly string[]> {
+  const page = await context.newPage()
+  await page.goto(`${address}#token=${SECRET}`)
+  await page.getByRole('search').waitFor()
+  const found: string[] = []
+  await tour(page, address, async (what) => {
+    // A translation comes a moment later; texts that are still on their way do as well.
+    let [before, now] = ['', await page.locator('body').innerText()]
+    while (before !== now) {
+      await page.evaluate('new Promise((done) => setTimeout(done, 50))')
+      ;[before, now] = [now, await page.locator('body').innerText()]
+    }
+    const open = await page.evaluate<readonly string[]>(`(() => {
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+      const found = []
+      while (walker.nextNode()) {
+        const { data, parentElement } = walker.currentNode
+        const isKept = parentElement.closest('[translate=no], textarea, option, noscript') !== null
+        if (/[Ρρ]όδον|[Ἄἄ]βρωτον|θάμνος|πόα|κλείς/.test(data) && !isKept) found.push(parentElement.outerHTML)
+      }
+      return found
+    })()`)
+    assert.deepEqual(open, [], what)
+    found.push(`${what}: ${now.replaceAll(VARYING, '')}`)
+  })
+  await page.close()
+  return found
+}
+
+suite('the page, under the translation of a browser,', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'says in every view what it says without one, and leaves names and tags alone',
+    async (opened) => {
+      const { context, service, address, t } = opened
+      await plantSome(service)
+      const plain = await texts(context, address)
+      const other = await withService(t, {})
+      await plantSome(other)
+      await context.addInitScript(translator('text'))
+      const translated = await texts(context, `http://127.0.0.1:${other.port}/`)
+      assert.equal(translated.length, plain.length)
+      for (const [i, text] of plain.entries()) assert.equal(translated[i], text)
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser(
+    'counts what is selected, and keeps the order of its texts',
+    async ({ page, context, address, service }) => {
+      for (const id of [701, 702, 703]) await service.create({ id, name: `Translated ${id}`, tag: 'bed' })
+      await context.addInitScript(translator('text.toUpperCase()'))
+      await page.goto(`${address}#/plants?q=translated`)
+      await page.reload()
+      for (const [i, id] of [701, 702, 703].entries()) {
+        await page.getByLabel(`Select ${id}`, { exact: true }).click()
+        await page
+          .locator('.selection')
+          .getByText(i === 0 ? '1 PLANT SELECTED' : `${i + 1} PLANTS SELECTED`, { exact: true })
+          .waitFor()
+      }
+      await page.locator('.selection').getByText('DELETE', { exact: true }).click()
+      await page.getByRole('dialog').getByText('DELETE 3 PLANTS', { exact: true }).waitFor()
+      assert.deepEqual(await page.getByRole('dialog').locator('li').allTextContents(), [
+        'Translated 701',
+        'Translated 702',
+        'Translated 703',
+      ])
+      await page.keyboard.press('Escape')
+      await page.getByLabel('Select 702', { exact: true }).click()
+      await page.locator('.selection').getByText('2 PLANTS SELECTED', { exact: true }).waitFor()
+      assert.equal(await page.locator('[role=row][data-id="701"] .id').getAttribute('translate'), 'no')
+      assert.equal(await page.locator('[role=row][data-id="701"] .name').innerText(), 'Translated 701')
+      assert.equal(await page.locator('[role=row][data-id="701"] .tag').innerText(), 'bed')
+    },
+  )
+})
