@@ -271,7 +271,7 @@ test('a start without a terminal leaves a line about the first token in the audi
   const [line] = linesIn(program.stderr)
   assert.deepEqual(
     [line?.['operation'], line?.['createdName'], line?.['token']],
-    ['createToken', 'first', 'command:serve'],
+    ['createToken', 'operator', 'command:serve'],
   )
   assert.ok(!program.stderr.includes(readFileSync(join(folder, 'plants.db.first-token'), 'utf8').trim()))
 })

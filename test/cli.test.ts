@@ -101,7 +101,7 @@ test('plantstore serve --help lists each setting once, below the heading of its 
     )
   }
   assert.deepEqual(flagsBelow.get('Store')?.[0], 'store')
-  assert.deepEqual(flagsBelow.get('Backups'), ['backup-every', 'backup-keep', 'backup-folder'])
+  assert.deepEqual(flagsBelow.get('Backups'), ['backup-every', 'backup-keep', 'backup-folder', 'backup-hook'])
   assert.deepEqual(flagsBelow.get('Options'), ['config', 'print-config'])
   const grouped = [...flagsBelow].flatMap(([heading, flags]) => (heading === 'Options' ? [] : flags))
   assert.deepEqual(

@@ -329,6 +329,8 @@ test('each block of the documentation is run, or has a reason in its page', () =
     unrun.map(({ page, line }) => `${page}:${line}`),
     [],
   )
-  const left = blocks.filter(({ page, notRun }) => notRun !== undefined && page !== 'docs/guides/installing.md')
+  // Checks of packages run the lines of one of them as far as it goes, and hold the manifests of the other.
+  const elsewhere = ['docs/guides/installing.md', 'docs/guides/kubernetes.md']
+  const left = blocks.filter(({ page, notRun }) => notRun !== undefined && !elsewhere.includes(page))
   assert.ok(left.length <= MOST_NOT_RUN, left.map(({ text }) => text).join('\n'))
 })
