@@ -1,4 +1,4 @@
-import { type CryptoKey, createLocalJWKSet, type JWK, type JWSHeaderParameters } from 'jose'
+import { type CryptoKey, createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose'
 import { AppError } from '../domain/errors.ts'
 import { isTrustworthy } from '../settings/identity-provider.ts'
 
@@ -14,6 +14,8 @@ const PAUSE_WITHOUT_KEYS = 5000
 const SPREADING = 60_000
 /** Milliseconds for each answer of the provider. */
 const TIMEOUT = 5000
+/** Keys that are tried for a token that names none: each costs a verification. Providers have two while they rotate. */
+const MAX_TRIED = 4
 /** Bytes of an answer of the provider; a key has about 500. */
 const MAX_ANSWER = 256 * 1024
 
@@ -47,26 +49,27 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns the key that the header of a token names; undefined for an unknown one.
+   * Returns the key that the header of a token names, or the keys that fit a header that names none; none for an
+   * unknown key.
    *
    * @param issuedAt seconds since 1970, when the token was signed, by its own account
    * @throws AppError 50301 when the provider has to be asked first, and does not answer
    */
-  async find(header: JWSHeaderParameters, issuedAt: unknown): Promise<CryptoKey | undefined> {
+  async find(header: JWSHeaderParameters, issuedAt: unknown): Promise<readonly CryptoKey[]> {
     const keys = await this.#usable()
-    const key = await keyIn(keys, header)
+    const found = await keysIn(keys, header)
     // A key of this id that does not fit has another algorithm, or a fault.
-    if (key !== undefined || (header.kid !== undefined && keys.ids.has(header.kid))) return key
+    if (found.length > 0 || (header.kid !== undefined && keys.ids.has(header.kid))) return found
     await this.#seek()
     const latest = await this.#usable()
-    if (latest !== keys) return keyIn(latest, header)
+    if (latest !== keys) return keysIn(latest, header)
     // Otherwise anybody would get 503 with an invented key, for as long as it is sent: keys this young are the latest.
-    if (since(latest.fetchedAt) < PAUSE) return undefined
+    if (since(latest.fetchedAt) < PAUSE) return []
     // The provider is away, and may have signed the token with a key that is newer than these.
     if (typeof issuedAt === 'number' && issuedAt * 1000 > keys.fetchedAt - SPREADING) {
       throw noKeys(this.#soughtAt + PAUSE)
     }
-    return undefined
+    return []
   }
 
   async #usable(): Promise<Keys> {
@@ -130,9 +133,17 @@ export class IssuerKeys {
 /** Milliseconds. A clock that was set back makes no time last for ever. */
 const since = (time = Number.NEGATIVE_INFINITY): number => Math.abs(Date.now() - time)
 
-/** Undefined also for a key that is malformed, and for a token that names no key, from a provider with several ones. */
-const keyIn = ({ find }: Keys, header: JWSHeaderParameters): Promise<CryptoKey | undefined> =>
-  find(header).catch(() => undefined)
+/** None also where the only key that fits is malformed. */
+async function keysIn({ find }: Keys, header: JWSHeaderParameters): Promise<readonly CryptoKey[]> {
+  try {
+    return [await find(header)]
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys) || header.kid !== undefined) return []
+    const keys: CryptoKey[] = []
+    for await (const key of error) if (keys.push(key) === MAX_TRIED) break
+    return keys
+  }
+}
 
 /** @param next milliseconds since 1970, when the provider may be asked again */
 function noKeys(next: number): AppError {

@@ -1,8 +1,8 @@
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { type CryptoKey, errors, type JWTPayload, jwtVerify } from 'jose'
 import { AppError } from '../domain/errors.ts'
 import { type IssuedToken, plainTokenName, SCOPES, type Scope, type TokenIssuer } from '../domain/token.ts'
 import { readJsonBody } from '../json/body.ts'
-import type { IdentityProvider } from '../settings/identity-provider.ts'
+import { CLIENT_PREFIX, type IdentityProvider } from '../settings/identity-provider.ts'
 import { IssuerKeys } from './issuer-keys.ts'
 
 /** The signatures that the service verifies (RFC 8725 section 3.1): all are made with a private key. */
@@ -27,9 +27,16 @@ export interface JwtIssuerOptions extends IdentityProvider {
 export class JwtIssuer implements TokenIssuer {
   readonly #options: JwtIssuerOptions
   readonly #keys: IssuerKeys
+  readonly #audiences: string[]
+  readonly #clients: readonly string[]
 
   constructor(options: JwtIssuerOptions) {
     this.#options = options
+    const names = options.oidcAudience ?? []
+    this.#audiences = names.filter((name) => !name.startsWith(CLIENT_PREFIX))
+    this.#clients = names
+      .filter((name) => name.startsWith(CLIENT_PREFIX))
+      .map((name) => name.slice(CLIENT_PREFIX.length))
     this.#keys = new IssuerKeys(options.oidcIssuer, options.onOutage)
   }
 
@@ -39,23 +46,45 @@ export class JwtIssuer implements TokenIssuer {
     setImmediate(parsed)
     const [header, claims] = partsOf(jwt)
     this.#checkHeader(header, claims)
-    const key = await this.#keys.find(header, claims['iat'])
-    if (key === undefined) throw bad('is signed by no key of the identity provider')
+    const keys = await this.#keys.find(header, claims['iat'])
+    if (keys.length === 0) throw bad('is signed by no key of the identity provider')
     const leave = await enter()
     try {
-      const { payload } = await jwtVerify(jwt, key, {
-        algorithms: ALGORITHMS,
-        issuer: this.#options.oidcIssuer,
-        audience: [...(this.#options.oidcAudience ?? [])],
-        requiredClaims: ['sub', 'exp', 'iat'],
-        clockTolerance: LEEWAY,
-      })
-      return this.#read(payload)
+      return this.#read(await this.#verified(jwt, keys, claims))
     } catch (error) {
       throw refusalOf(error)
     } finally {
       leave()
     }
+  }
+
+  /** Tries each key. @throws the error of `jose` for the last one, or for another fault than the signature */
+  async #verified(jwt: string, [key, ...others]: readonly CryptoKey[], claims: Members): Promise<JWTPayload> {
+    if (key === undefined) throw bad('is signed by no key of the identity provider')
+    const isOfClient = this.#isOfClient(claims)
+    try {
+      const { payload } = await jwtVerify(jwt, key, {
+        algorithms: ALGORITHMS,
+        issuer: this.#options.oidcIssuer,
+        ...(isOfClient ? {} : { audience: this.#audiences }),
+        requiredClaims: ['sub', 'exp', 'iat'],
+        clockTolerance: LEEWAY,
+      })
+      return payload
+    } catch (error) {
+      if (others.length > 0 && error instanceof errors.JWSSignatureVerificationFailed) {
+        return this.#verified(jwt, others, claims)
+      }
+      throw error
+    }
+  }
+
+  /**
+   * Whether a token that names no audience is an access token of a client that stands for one: Amazon Cognito has no
+   * `aud` in them, and `token_use` tells them from ID tokens.
+   */
+  #isOfClient({ aud, client_id: client, token_use: use }: Members): boolean {
+    return aud === undefined && (use === undefined || use === 'access') && this.#clients.some((name) => name === client)
   }
 
   #checkHeader({ alg, typ, kid, crit }: Members, claims: Members): void {

@@ -10,7 +10,7 @@ export const IDENTITY_PROVIDER = {
   ),
   oidcAudience: optional(
     kind('TEXTS', audiences),
-    'names of this service at the identity provider, 1 to 5 with commas between; a token must have one of them in aud',
+    'names of this service at the identity provider, 1 to 5 with commas between; a token must have one of them in aud. client_id:TEXT stands for access tokens without aud whose client_id is TEXT, as those of Amazon Cognito',
   ),
   oidcScopeClaim: setting(
     text('CLAIM'),
@@ -37,6 +37,9 @@ export const IDENTITY_PROVIDER = {
   oidcClientId: optional(text('ID'), 'the public client at the identity provider as which the page signs people in'),
 }
 
+/** The start of an audience that names a client instead. */
+export const CLIENT_PREFIX = 'client_id:'
+
 export type IdentityProvider = ValuesOf<typeof IDENTITY_PROVIDER>
 
 /** Whether what is fetched from there is what its owner sent: https, or a loopback address. */
@@ -55,7 +58,8 @@ function issuer(given: string): string {
 
 function audiences(given: string): readonly string[] {
   const names = given.split(',').map((name) => name.trim())
-  if (names.includes('') || names.length > 5) throw new Error(`"${given}" is not 1 to 5 texts with commas between`)
+  if (names.includes('') || names.includes(CLIENT_PREFIX) || names.length > 5)
+    throw new Error(`"${given}" is not 1 to 5 texts with commas between`)
   return names
 }
 

@@ -118,9 +118,10 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
   oidcAudience: {
     right: {
       plants: ['plants'],
+      'client_id:4fbl': ['client_id:4fbl'],
       'a, https://plants.example ,c,d,e': ['a', 'https://plants.example', 'c', 'd', 'e'],
     },
-    wrong: ['', ',', 'a,', 'a,b,c,d,e,f'],
+    wrong: ['', ',', 'a,', 'a,b,c,d,e,f', 'client_id:', 'a,client_id:'],
   },
   oidcScopeClaim: texts('scp', 'realm_access.roles'),
   oidcScopeMap: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { suite, type TestContext, test } from 'node:test'
-import { exportJWK } from 'jose'
+import { type CryptoKey, exportJWK, generateKeyPair } from 'jose'
 import { Issuer } from '../support/issuer.ts'
 import { type Answer, errorOf, SECRET, type Service, withService } from '../support/service.ts'
 import { as } from '../support/tokens.ts'
@@ -79,6 +79,26 @@ suite('the keys of an identity provider', () => {
     assert.equal(errorOf(await self(service, `${signed}.${signature}`)), 40102)
     assert.equal((await self(service, await issuer.sign())).status, 200)
     assert.equal(issuer.asked.keys, 1)
+  })
+
+  test('are tried one by one, at most four, for a token that names none of several that fit', async (t) => {
+    const issuer = await Issuer.start(t)
+    const pairs = await Promise.all(Array.from({ length: 5 }, () => generateKeyPair('ES256', { extractable: true })))
+    const keys = await Promise.all(
+      pairs.map(async ({ publicKey }) => ({ ...(await exportJWK(publicKey)), alg: 'ES256' })),
+    )
+    issuer.instead = ({ url }, response) => {
+      if (url !== '/jwks') return false
+      response.end(JSON.stringify({ keys }))
+      return true
+    }
+    const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
+    const statusOf = async (pair: { readonly privateKey: CryptoKey } | undefined, claims = {}) =>
+      (await self(service, await issuer.sign(claims, { kid: undefined }, pair?.privateKey))).status
+    for (const i of [0, 1, 3]) assert.equal(await statusOf(pairs[i]), 200, `key ${i}`)
+    assert.equal(await statusOf(pairs[4]), 401, 'a fifth is not tried')
+    assert.equal(await statusOf(await generateKeyPair('ES256')), 401)
+    assert.equal(await statusOf(pairs[1], { aud: 'strange' }), 401, 'a fault of a claim ends the search')
   })
 
   test('are fetched once for 10 minutes, and then in the background', async (t) => {

@@ -108,6 +108,31 @@ suite('a service with an identity provider', () => {
     assert.equal(answer.status, 401)
   })
 
+  test('takes access tokens without an audience of the clients that it is told, and of no others', async (t) => {
+    const settings = { oidcTokenType: 'any', oidcAudience: 'urn:plants,client_id:4fbl' }
+    const { issuer, service } = await withIssuer(t, settings)
+    const cognito = { aud: undefined, client_id: '4fbl', token_use: 'access' }
+    const statusOf = async (claims: Readonly<Record<string, unknown>>) =>
+      (await self(service, await issuer.sign({ ...cognito, ...claims }, { typ: undefined }))).status
+    assert.equal(await statusOf({}), 200)
+    assert.equal(await statusOf({ token_use: undefined }), 200)
+    assert.equal(await statusOf({ aud: 'urn:plants', client_id: 'another' }), 200, 'an audience stands for itself')
+    const refused = [
+      { token_use: 'id' },
+      { client_id: 'another' },
+      { client_id: undefined },
+      { client_id: ['4fbl'] },
+      { aud: 'another' },
+      { aud: [] },
+      { aud: 'client_id:4fbl' },
+      { nonce: 'x' },
+    ]
+    for (const claims of refused) assert.equal(await statusOf(claims), 401, JSON.stringify(claims))
+    const other = await withIssuer(t, { oidcTokenType: 'any' })
+    const jwt = await other.issuer.sign({ ...cognito, client_id: 'urn:plants' }, { typ: undefined })
+    assert.equal((await self(other.service, jwt)).status, 401, 'a name for aud is none of a client')
+  })
+
   test('takes tokens of the type JWT or none if it is told to, but no ID token', async (t) => {
     const { issuer, service } = await withIssuer(t, { oidcTokenType: 'any' })
     for (const typ of ['at+jwt', 'JWT', undefined]) {
