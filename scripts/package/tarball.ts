@@ -14,7 +14,7 @@ export function tarball(out: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-tarball-'))
   try {
     const tree = writeTree(folder)
-    const path = join(out, `${basename(tree)}.tar.gz`)
+    const path = join(out, `${basename(tree)}-linux-${process.arch}.tar.gz`)
     // Fixed owner and order, so that the same files give the same archive.
     const flags = ['--owner=0', '--group=0', '--sort=name']
     execFileSync('tar', ['-czf', path, '-C', folder, ...flags, basename(tree)], { stdio: 'inherit' })
@@ -24,10 +24,15 @@ export function tarball(out: string): string {
   }
 }
 
-/** Writes the content of the archive into a folder. @returns the path of its root, `plantstore-VERSION-linux-ARCH` */
+/**
+ * Writes the content of the archive into a folder. Its root has another name than the executable file, so that
+ * unpacking the archive beside that file does not replace it.
+ *
+ * @returns the path of its root, `plantstore-VERSION`
+ */
 function writeTree(folder: string): string {
   if (process.platform !== 'linux') throw new Error('only Linux can make the archive for systemd')
-  const tree = join(folder, `plantstore-${manifest().version}-linux-${process.arch}`)
+  const tree = join(folder, `plantstore-${manifest().version}`)
   mkdirSync(join(tree, 'runtime'), { recursive: true })
   writeProgram(tree)
   cpSync(process.execPath, join(tree, 'runtime/node'), { dereference: true })
