@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import packed from '@sparticuz/chromium'
+import packed, { inflate } from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
 import type { Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
@@ -26,7 +26,8 @@ export async function withBrowser(scene: Scene, flags: readonly string[] = []): 
   const browser = await chromium.launch({
     executablePath: join(folder, 'chromium'),
     args,
-    env: { ...process.env, FONTCONFIG_FILE: fonts },
+    // The libraries from npm: plain Debian and Ubuntu lack those of NSS.
+    env: { ...process.env, FONTCONFIG_FILE: fonts, LD_LIBRARY_PATH: join(folder, 'al2023/lib') },
   })
   scene.after(() => browser.close())
   return browser
@@ -52,7 +53,8 @@ async function unpack(folder: string): Promise<string> {
   const before = tmpdir()
   process.env['TMPDIR'] = folder
   try {
-    await packed.executablePath(join(import.meta.dirname, '../../node_modules/@sparticuz/chromium/bin'))
+    const bin = join(import.meta.dirname, '../../node_modules/@sparticuz/chromium/bin')
+    await Promise.all([packed.executablePath(bin), inflate(join(bin, 'al2023.tar.br'))])
     return folder
   } finally {
     process.env['TMPDIR'] = before

@@ -1,3 +1,4 @@
+// Longer than 400 lines because it has each way in which a receiver, its certificate or its name can fail one attempt.
 import assert from 'node:assert/strict'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
