@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './repository.ts'
 
@@ -36,6 +36,8 @@ export class MinimalRoot {
     try {
       run('debootstrap', '--variant=minbase', 'trixie', path)
       install(`node-linux-${process.arch}@${NODE}`, join(path, 'usr/local'))
+      // What the installer of Debian and each container writes, and debootstrap does not.
+      writeFileSync(join(path, 'etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n')
       const npm = 'usr/local/lib/node_modules/npm'
       install(`npm@${NPM}`, join(path, npm))
       for (const name of ['npm', 'npx']) symlinkSync(`/${npm}/bin/${name}-cli.js`, join(path, 'usr/local/bin', name))
