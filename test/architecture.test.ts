@@ -104,6 +104,29 @@ suite('the folders of src', () => {
   })
 })
 
+suite('the comments of the code and of its SQL', () => {
+  const all = globSync('{src,sql,web/src,client/src,scripts,test,bench,packaging}/**/*.{ts,tsx,sql}', { cwd: ROOT })
+  const known = all.map((file) => file.replaceAll('\\', '/'))
+
+  test('name only files that exist', () => {
+    let named = 0
+    const stale: string[] = []
+    for (const file of known.filter((each) => !each.startsWith('test/') && !each.includes('generated'))) {
+      const comments = readFileSync(new URL(file, ROOT), 'utf8').match(COMMENT) ?? []
+      for (const [name] of comments.flatMap((comment) => [...comment.matchAll(/[\w./-]*\w\.(?:tsx?|sql)\b/g)])) {
+        named++
+        const ending = `/${name.replace(/^(?:\.{1,2}\/)+/, '')}`
+        if (!known.some((each) => `/${each}`.endsWith(ending))) stale.push(`${file} names ${name}`)
+      }
+    }
+    assert.deepEqual(stale, [])
+    assert.ok(named > 20, 'the names are found')
+  })
+})
+
+/** A comment of TypeScript or of SQL, with the code before it on its line left out. */
+const COMMENT = /(?:^|\s)(?:\/\/|--)\s.*|\/\*[\s\S]*?\*\//gm
+
 function parentsOf(file: string): readonly string[] {
   const parent = dirname(file)
   return parent === '.' ? [] : [parent, ...parentsOf(parent)]

@@ -1,7 +1,7 @@
 -- Every text is compared by its bytes (collation "C"): exact, and the same whatever locale the database has. No table
 -- refers to another, and every row is found by its own id, so that the tables can be spread over several servers.
 
--- Every plant. What searching and sorting need is folded by the program (src/domain/fold.ts) and kept beside the plant.
+-- Every plant. What searching and sorting need is folded by the program (src/domain/plant-query.ts) and kept beside the plant.
 CREATE TABLE plants (
   id bigint PRIMARY KEY,
   name text COLLATE "C" NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE plants (
 CREATE INDEX plants_by_name ON plants (sort_key, id);
 CREATE INDEX plants_by_tag ON plants (tag, id) WHERE tag IS NOT NULL;
 CREATE INDEX plants_by_tag_and_name ON plants (tag, sort_key, id) WHERE tag IS NOT NULL;
--- The limit, in kB, is above what the program lets come together (src/postgres/word-index.ts).
+-- The limit, in kB, is above what the program lets come together (src/postgres/table-upkeep.ts).
 CREATE INDEX plants_by_word ON plants USING gin (words) WITH (gin_pending_list_limit = 16384);
 
 -- Access tokens. Only the SHA-256 of a secret is kept. Times are milliseconds since 1970-01-01T00:00Z.

@@ -18,7 +18,7 @@ export interface AppliedMigration {
   readonly checksum: string
 }
 
-/** The numbered SQL files of one engine (`sql/<engine>/000001.sql`, …), in order. */
+/** The numbered SQL files of one engine (`sql/<engine>/`), in order. */
 export function readMigrations(directory: URL): Migration[] {
   const names = assetsIn(directory).filter((name) => /^\d{6}\.sql$/.test(name))
   return names.sort().map((name, i) => {

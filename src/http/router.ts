@@ -30,7 +30,7 @@ export class Router {
 
   constructor({ maxParamLength, notFound }: RouterOptions) {
     this.#notFound = notFound
-    // query-string.ts reads the query, so the library need not.
+    // ParameterReader of request/head.ts reads the query, so the library need not.
     this.#paths = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
   }
 

@@ -129,7 +129,7 @@ async function vacuum(client: Client, imported: number): Promise<boolean> {
 }
 
 /**
- * Adds the rows of tag_changes to tag_counts. Triggers append the changes (sql/postgres/000005.sql). Readers sum both
+ * Adds the rows of tag_changes to tag_counts. Triggers append the changes (sql/postgres/000001.sql). Readers sum both
  * tables, so their counts are always current.
  */
 const addCounts = (client: Client): Promise<void> =>

@@ -22,7 +22,7 @@ const FILTERED = 20_000
 /** Commits of one instance in one tick. */
 const MAX_COMMITS = 1000
 
-/** The log of changes (sql/postgres/000011.sql) of a store that is not distributed. */
+/** The log of changes (sql/postgres/000001.sql) of a store that is not distributed. */
 export class PostgresChangeLog implements ChangeLog {
   readonly #share: PoolShare
   #commits = 0

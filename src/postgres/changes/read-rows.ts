@@ -12,7 +12,7 @@ import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
-/** A tick (sql/postgres/000011.sql). */
+/** A tick (sql/postgres/000001.sql). */
 interface Tick {
   readonly tick: bigint
   readonly mark: bigint
