@@ -43,7 +43,7 @@ export class MinimalRoot {
       for (const name of ['npm', 'npx']) symlinkSync(`/${npm}/bin/${name}-cli.js`, join(path, 'usr/local/bin', name))
       return new MinimalRoot(path, npmEnvironment(path))
     } catch (error) {
-      rmSync(path, { recursive: true, force: true })
+      removeRoot(path)
       throw error
     }
   }
@@ -64,8 +64,14 @@ export class MinimalRoot {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true })
+    removeRoot(this.path)
   }
+}
+
+/** Leaves other file systems alone: a debootstrap that was killed leaves /proc of this machine mounted in the root. */
+function removeRoot(path: string): void {
+  spawnSync('umount', [join(path, 'proc')])
+  run('rm', '-rf', '--one-file-system', path)
 }
 
 /** The mounts end with their namespace. */
