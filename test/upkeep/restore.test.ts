@@ -151,6 +151,10 @@ test('restore refuses a file that is not an intact store, and leaves the present
       made('long.db', sql(`UPDATE plants SET name = printf('%1001d', 0), tag = printf('%201d', 0) WHERE id = 7`)),
       /long\.db: it has plants .*:\nplant 7: name must have at most 1000 characters; tag must have at most 200 characters$/,
     ],
+    [
+      made('zero.db', sql(`UPDATE plants SET name = 'a' || char(0) || printf('%1001d', 0) WHERE id = 7`)),
+      /zero\.db: it has plants .*:\nplant 7: name must /,
+    ],
     [made('garbled.db', garbled), /it is damaged|malformed/],
     [
       made('used.db', (file) => writeFileSync(`${file}-wal`, 'commits')),

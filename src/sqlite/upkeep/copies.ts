@@ -80,8 +80,10 @@ export function faultsIn(db: DatabaseSync, max: number): string[] {
 
 /** Names the first plants that break the rule for plants (src/domain/plant.ts): older programs took longer texts. */
 export function refusedPlants(db: DatabaseSync, max: number): string[] {
-  const long = 'SELECT id, name, tag FROM plants WHERE length(name) > ? OR length(tag) > ? ORDER BY id LIMIT ?'
-  const plants = new StatementCache(db).all(long, MAX_NAME, MAX_TAG, max).map(plantOf)
+  // length() counts up to the first U+0000 (https://sqlite.org/lang_corefunc.html#length).
+  const wrong = `SELECT id, name, tag FROM plants WHERE length(name) > ? OR length(tag) > ?
+    OR instr(name, char(0)) > 0 OR instr(tag, char(0)) > 0 ORDER BY id LIMIT ?`
+  const plants = new StatementCache(db).all(wrong, MAX_NAME, MAX_TAG, max).map(plantOf)
   return plants.map((plant) => `plant ${plant.id}: ${faultOf(plant)?.message}`)
 }
 
