@@ -5,7 +5,8 @@ const FEW = 100
 
 /**
  * Writes the JSON arrays of answers. Long ones are written one after the other, each in short turns of the event loop:
- * eight pages of a thousand plants of the largest size would hold it for 0.3 s.
+ * eight pages of a thousand plants of the largest size would hold it for 0.3 s. Callers write in the place that admitted
+ * the read, so that answers of one token do not fill the line of all others.
  */
 export class RowWriter {
   #last: Promise<void> = Promise.resolve()

@@ -32,9 +32,11 @@ export function changeHandlers({
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
     const { after, limit, tag: tags = [] } = query
-    const read = async (signal: AbortSignal) => log.read({ after: await startOf(log, after), limit, tags }, signal)
-    return admission.during('search', exchange, read).then(async ({ entries, next }) => {
-      const json = await responder.rows.write(entries, entryJson)
+    const write = async (signal: AbortSignal) => {
+      const { entries, next } = await log.read({ after: await startOf(log, after), limit, tags }, signal)
+      return { json: await responder.rows.write(entries, entryJson), next }
+    }
+    return admission.during('search', exchange, write).then(({ json, next }) => {
       const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
       responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
     })
@@ -66,15 +68,11 @@ export function changeHandlers({
 
     async getHistory(exchange, { id, limit, cursor }) {
       const log = mustHaveLog(store)
-      const found = await admission.during('search', exchange, (signal) => log.history(id, cursor, limit + 1, signal))
-      const page = await writePage(
-        responder,
-        `/plants/${id}/history`,
-        found,
-        { limit },
-        entryJson,
-        ({ position }) => position,
-      )
+      const path = `/plants/${id}/history`
+      const page = await admission.during('search', exchange, async (signal) => {
+        const found = await log.history(id, cursor, limit + 1, signal)
+        return writePage(responder, path, found, { limit }, entryJson, ({ position }) => position)
+      })
       answerPage(responder, exchange, page)
     },
   }

@@ -40,13 +40,13 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
       const wanted = { ...filter, order, after }
       const isShort = isShortPage(wanted, limit + 1)
       // Where reads share a few connections, a client with many short pages would hold up the searches of others.
-      const found =
+      const page =
         isShort && limit <= FEW && store.pool === undefined
-          ? store.listPlants(wanted, limit + 1, exchange)
-          : admission.during(isShort ? 'page' : 'search', exchange, (signal) =>
-              store.listPlants(wanted, limit + 1, lazySignalOf(signal)),
+          ? store.listPlants(wanted, limit + 1, exchange).then((plants) => writeOnce(plants, query))
+          : admission.during(isShort ? 'page' : 'search', exchange, async (signal) =>
+              writeOnce(await store.listPlants(wanted, limit + 1, lazySignalOf(signal)), query),
             )
-      return found.then(async (plants) => answerPage(responder, exchange, await writeOnce(plants, query)))
+      return page.then((written) => answerPage(responder, exchange, written))
     },
   }
 }
@@ -76,10 +76,11 @@ export function tagHandlers({ store, responder, admission }: HandlerParts): Pick
   return {
     async listTags(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readCursor(LIST, cursor, 0).toString()
-      const found = await admission.during('search', exchange, (signal) => store.listTags(after, limit + 1, signal))
-      const page = await writePage(responder, '/tags', found, { limit }, tagJson, ({ tag }) =>
-        writeCursor(LIST, Buffer.from(tag)),
-      )
+      const cursorOf = ({ tag }: TagCount): string => writeCursor(LIST, Buffer.from(tag))
+      const page = await admission.during('search', exchange, async (signal) => {
+        const found = await store.listTags(after, limit + 1, signal)
+        return writePage(responder, '/tags', found, { limit }, tagJson, cursorOf)
+      })
       answerPage(responder, exchange, page)
     },
   }

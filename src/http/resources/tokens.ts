@@ -91,9 +91,11 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
 
     async listTokens(exchange, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(cursor)
-      const read = () => tokens.listTokens({ after, limit: limit + 1 })
-      const found = await admission.during('search', exchange, read)
-      answerPage(responder, exchange, await writePage(responder, '/tokens', found, { limit }, tokenJson, writePosition))
+      const page = await admission.during('search', exchange, async () => {
+        const found = await tokens.listTokens({ after, limit: limit + 1 })
+        return writePage(responder, '/tokens', found, { limit }, tokenJson, writePosition)
+      })
+      answerPage(responder, exchange, page)
     },
 
     getOwnToken(exchange) {
