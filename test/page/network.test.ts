@@ -205,6 +205,9 @@ suite('the page with a slow network, or none', () => {
     async (opened) => {
       const { page, service } = opened
       const id = 540 + PHONE.width
+      // A stream of changes that begins again, as the clock jumps, would read the table before the person does.
+      const none = { status: 404, json: { error: 40401, message: 'the log of changes is switched off' } }
+      await page.route('**/changes?*', (route) => route.fulfill(none))
       await withPlant(opened, id, `Tilia ${id}`)
       await service.create({ id: id + 1, name: `Ulmus ${id}` })
       const fault = { status: 500, json: { error: 50001, message: 'unexpected' } }
