@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { Issuer } from '../support/issuer.ts'
-import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, pressOn } from '../support/page.ts'
+import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, pressOn, untilFocused } from '../support/page.ts'
 import { SECRET } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -19,12 +19,17 @@ suite('the page, for a person of an identity provider,', () => {
   /** Signs in at the provider, which asks for the name only once in a browser. */
   async function signIn(page: Page, { isKnown = false } = {}): Promise<void> {
     await button(page).click()
+    // The provider's pages focus these, and Chromium complains if the person is sooner.
     if (!isKnown) {
-      await page.locator('input[name=login]').fill('anna')
+      const name = page.locator('input[name=login]')
+      await untilFocused(page, name)
+      await name.fill('anna')
       await page.locator('input[name=password]').fill('any')
       await page.locator('button[type=submit]').click()
     }
-    await page.getByRole('button', { name: 'Continue' }).click()
+    const goOn = page.getByRole('button', { name: 'Continue' })
+    await untilFocused(page, goOn)
+    await goOn.click()
     await page.getByText('Signed in as anna').waitFor()
   }
 
