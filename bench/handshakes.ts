@@ -9,7 +9,7 @@ import { Running, SHIPPED, TOKEN } from './contender.ts'
 /** Connections that begin a handshake and never finish it, from as many addresses as a service may have clients. */
 const FLOOD = 10_000
 const ADDRESSES = 100
-/** The most milliseconds that they may hold a request of somebody else. */
+/** The most milliseconds that they may hold a request of another client. */
 const MOST = 100
 
 /** Which bytes of its first message a client of the flood sends. */

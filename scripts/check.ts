@@ -21,6 +21,7 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'types', args: ['node_modules/typescript/bin/tsc'] },
   { name: 'types of the pages', args: ['node_modules/typescript/bin/tsc', '-p', 'web/tsconfig.json'] },
+  { name: 'types of the worker', args: ['node_modules/typescript/bin/tsc', '-p', 'web/worker/tsconfig.json'] },
   { name: 'types of the client', args: ['node_modules/typescript/bin/tsc', '-p', 'client/tsconfig.json'] },
   { name: 'generated files', args: ['scripts/generate.ts', '--check'], remedy: 'npm run generate' },
   { name: 'links', args: ['scripts/check-links.ts'] },

@@ -1,7 +1,7 @@
 import { ERRORS } from '../src/domain/errors.ts'
 import { METHODS, type OperationObject, resolve } from '../src/http/request/operations.ts'
 import { readSource } from './contract-source.ts'
-import { arrayOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'
+import { arrayOf, mapOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'
 
 const HEAD =
   '// Longer than 400 lines because it has every record of the contract.\n' +
@@ -67,10 +67,12 @@ function memberOf(name: string, isRequired: boolean, type: string, description =
 }
 
 function typeOf(document: Source, schema: Schema): string {
-  const { type, format, enum: choices, items } = schema
+  const { type, format, enum: choices, items, additionalProperties: others } = schema
   if (format === 'int64') return 'bigint'
   if (choices !== undefined) return oneOf(choices)
-  if (Array.isArray(type)) return type.join(' | ')
+  const map = typeof others === 'object' ? mapOf(itemOf(document, others)) : undefined
+  if (Array.isArray(type)) return type.map((one) => (one === 'object' ? map : one) ?? one).join(' | ')
+  if (map !== undefined) return map
   if (type === 'integer') return 'number'
   return type === 'array' ? arrayOf(itemOf(document, items ?? {})) : String(type)
 }

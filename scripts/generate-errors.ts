@@ -1,11 +1,5 @@
 import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
-import {
-  type Document,
-  type OperationObject,
-  type ResponseObject,
-  readContract,
-  resolve,
-} from '../src/http/request/operations.ts'
+import { type Document, type OperationObject, readContract } from '../src/http/request/operations.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Errors
@@ -42,12 +36,10 @@ export function errorsPage(): string {
 function operationsByError(document: Document): Map<number, Set<string>> {
   const users = new Map<number, Set<string>>()
   for (const item of Object.values(document.paths)) {
-    for (const { operationId, responses } of Object.values(item) as OperationObject[]) {
-      for (const response of Object.values(responses)) {
-        for (const number of resolve<ResponseObject>(document, response)['x-errors'] ?? []) {
-          if (!(number in ERRORS)) throw new Error(`openapi.yaml: ${operationId} names the unknown error ${number}`)
-          users.set(number, (users.get(number) ?? new Set()).add(operationId ?? ''))
-        }
+    for (const { operationId, 'x-errors': numbers } of Object.values(item) as OperationObject[]) {
+      for (const number of numbers) {
+        if (!(number in ERRORS)) throw new Error(`openapi.yaml: ${operationId} names the unknown error ${number}`)
+        users.set(number, (users.get(number) ?? new Set()).add(operationId ?? ''))
       }
     }
   }

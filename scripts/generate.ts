@@ -2,9 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundledClient } from './build-client.ts'
-import { codesProgram, codesScript, pageFile, pageScript, pageStyles } from './build-page.ts'
+import { codesProgram, codesScript, pageFile, pagePicture, pageScript, pageStyles, workerScript } from './build-page.ts'
 import { generatedContract } from './contract-source.ts'
 import { clientTypes } from './generate-client.ts'
+import { clientsGuide } from './generate-clients.ts'
 import { commandsPage } from './generate-commands.ts'
 import { configurationPage } from './generate-configuration.ts'
 import { dashboard } from './generate-dashboard.ts'
@@ -22,6 +23,7 @@ const FILES: Readonly<Record<string, () => string | Buffer | Promise<string>>> =
   'web/dist/page.js': pageScript('main.tsx'),
   'web/dist/page.css': pageStyles('styles.css'),
   'web/dist/workbook.js': pageScript('import/workbook.ts'),
+  'web/dist/label-printer.js': pageScript('labels/label-printer.ts'),
   'web/dist/de.js': pageScript('language/de.ts'),
   'web/dist/fr.js': pageScript('language/fr.ts'),
   'web/dist/es.js': pageScript('language/es.ts'),
@@ -30,10 +32,16 @@ const FILES: Readonly<Record<string, () => string | Buffer | Promise<string>>> =
   'web/dist/zxing_reader.wasm': codesProgram,
   'web/dist/index.html': pageFile('index.html'),
   'web/dist/icon.svg': pageFile('icon.svg'),
+  'web/dist/icon-192.png': pagePicture('icon-192.png'),
+  'web/dist/icon-512.png': pagePicture('icon-512.png'),
+  'web/dist/app.webmanifest': pageFile('app.webmanifest'),
+  'web/dist/worker.js': workerScript('worker.ts'),
+  'web/dist/leave.js': workerScript('leave.ts'),
   'web/dist-docs/page.js': pageScript('docs/main.tsx'),
   'web/dist-docs/page.css': pageStyles('docs/docs.css'),
   'web/dist-docs/index.html': pageFile('docs/index.html'),
   'web/dist-docs/icon.svg': pageFile('icon.svg'),
+  'docs/guides/writing-clients.md': clientsGuide,
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
   'docs/reference/errors.md': page(errorsPage),

@@ -10,33 +10,53 @@ const NPM = '10'
 const CA_FILE = '/etc/npm-ca.pem'
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** What keeps this machine from making such a root; undefined where nothing does. */
-export function minimalRootNeeds(): string | undefined {
-  if (process.platform !== 'linux') return 'Linux'
-  if (process.getuid?.() !== 0) return 'root'
-  return spawnSync('debootstrap', ['--version']).status === 0 ? undefined : 'debootstrap'
+interface System {
+  readonly suite: string
+  readonly mirror: string
+  /** The script of debootstrap. One that is older than the suite has no script of that name. */
+  readonly script: string
 }
 
-/** The root of a Debian 13 as its base packages leave it, with Node.js and npm, and nothing else of this machine. */
+const UBUNTU = process.arch === 'x64' ? 'archive.ubuntu.com/ubuntu' : 'ports.ubuntu.com/ubuntu-ports'
+
+export const SYSTEMS = {
+  'Debian 13': { suite: 'trixie', mirror: 'http://deb.debian.org/debian', script: 'sid' },
+  'Ubuntu 24.04': { suite: 'noble', mirror: `http://${UBUNTU}`, script: 'gutsy' },
+} as const satisfies Readonly<Record<string, System>>
+export type SystemName = keyof typeof SYSTEMS
+
+/** What keeps this machine from making the root of a system; undefined where nothing does. */
+export function minimalRootNeeds(name: SystemName): string | undefined {
+  const { suite, mirror } = SYSTEMS[name]
+  if (process.platform !== 'linux') return 'Linux'
+  if (process.getuid?.() !== 0) return 'root'
+  if (spawnSync('debootstrap', ['--version']).status !== 0) return 'debootstrap'
+  const release = `${mirror}/dists/${suite}/Release`
+  return spawnSync('wget', ['-q', '--spider', '--tries=2', '--timeout=20', release]).status === 0 ? undefined : mirror
+}
+
+/** The root of a system as its base packages leave it, with Node.js and npm, and nothing else of this machine. */
 export class MinimalRoot {
   readonly path: string
-  readonly #environment: readonly string[]
+  /** The variables by which npm reaches its registry. */
+  readonly environment: readonly string[]
 
   private constructor(path: string, environment: readonly string[]) {
     this.path = path
-    this.#environment = environment
+    this.environment = environment
   }
 
-  /** Downloads 100 MB. */
-  static create(): MinimalRoot {
+  /** Downloads 100 MB. debootstrap warns where this machine lacks the keys of the system, and goes on without them. */
+  static create(name: SystemName): MinimalRoot {
+    const { suite, mirror, script } = SYSTEMS[name]
     // debootstrap makes devices, which file systems in memory forbid.
     const path = mkdtempSync('/var/tmp/plantstore-root-')
     // Other users than root have to enter it, too.
     chmodSync(path, 0o755)
     try {
-      run('debootstrap', '--variant=minbase', 'trixie', path)
+      run('debootstrap', '--variant=minbase', suite, path, mirror, script)
       install(`node-linux-${process.arch}@${NODE}`, join(path, 'usr/local'))
-      // What the installer of Debian and each container writes, and debootstrap does not.
+      // What the installer of each system and each container writes, and debootstrap does not.
       writeFileSync(join(path, 'etc/hosts'), '127.0.0.1 localhost\n::1 localhost\n')
       const npm = 'usr/local/lib/node_modules/npm'
       install(`npm@${NPM}`, join(path, npm))
@@ -59,7 +79,7 @@ export class MinimalRoot {
   /** Returns the command that runs a script in a folder of the root, with no variables but these and those for npm. */
   command(folder: string, script: string, environment: Readonly<Record<string, string>> = {}): readonly string[] {
     const given = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-    const variables = [`PATH=${PATH}`, 'HOME=/root', ...this.#environment, ...given]
+    const variables = [`PATH=${PATH}`, 'HOME=/root', ...this.environment, ...given]
     return ['unshare', '-m', 'sh', '-e', '-c', ENTER, 'sh', this.path, folder, script, ...variables]
   }
 

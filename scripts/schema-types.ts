@@ -8,6 +8,7 @@ export interface Schema {
   readonly items?: Schema & { readonly $ref?: string }
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | (Schema & { readonly $ref?: string })
 }
 
 /** A parameter of OpenAPI. */
@@ -21,6 +22,9 @@ export interface ParameterObject {
 
 /** The type of an array of items of a type. */
 export const arrayOf = (item: string): string => `readonly ${item.includes(' | ') ? `(${item})` : item}[]`
+
+/** The type of an object whose members have any names and values of a type. */
+export const mapOf = (value: string): string => `Readonly<Record<string, ${value}>>`
 
 /** The type of a string that has one of these values. */
 export const oneOf = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' | ')

@@ -1,12 +1,18 @@
-// `npm run test:minimal`: runs the second command of the README, `npm ci && npm test`, on a Debian that has nothing but
-// Node.js and npm (scripts/minimal-root.ts).
+// `npm run test:minimal [-- SYSTEM]`: runs the second command of the README, `npm ci && npm test`, on a Debian or on the
+// named system, which has nothing but Node.js and npm (scripts/minimal-root.ts).
 import { spawnSync } from 'node:child_process'
-import { MinimalRoot, minimalRootNeeds } from './minimal-root.ts'
+import { MinimalRoot, minimalRootNeeds, SYSTEMS, type SystemName } from './minimal-root.ts'
 
-const needed = minimalRootNeeds()
-if (needed === undefined) process.exitCode = testIn(MinimalRoot.create())
-else {
-  console.error(`test:minimal: NOT TESTED HERE: the tests on a plain Debian, which need ${needed}`)
+const asked = process.argv[2] ?? 'Debian'
+const names = Object.keys(SYSTEMS) as SystemName[]
+const name = names.find((each) => each.startsWith(asked))
+const needed = name && minimalRootNeeds(name)
+if (name === undefined) fail(`test:minimal: ${asked} is none of ${names.join(', ')}`)
+else if (needed !== undefined) fail(`test:minimal: NOT TESTED HERE: the tests on a plain ${name}, which need ${needed}`)
+else process.exitCode = testIn(MinimalRoot.create(name))
+
+function fail(message: string): void {
+  console.error(message)
   process.exitCode = 1
 }
 

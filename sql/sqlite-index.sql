@@ -43,6 +43,7 @@ CREATE TABLE name_starts (
   start TEXT NOT NULL
 ) STRICT;
 
+-- The tag of each plant; U+0000, which no tag has, for a plant without one.
 CREATE TABLE tags (
   tag TEXT NOT NULL,
   id INTEGER NOT NULL,

@@ -22,6 +22,8 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     )
     await assert.rejects(store.listPlants(SLOW, 10, lazySignalOf(signal)), REASON)
     await assert.rejects(store.listTags(undefined, 10, signal), REASON)
+    await assert.rejects(store.countMatches(EVERYTHING, 10, signal), REASON)
+    await assert.rejects(store.countMatches(SLOW, 10, signal), REASON)
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)
     const dryRun = await store.startDryRun('add')
     await assert.rejects(Array.fromAsync(dryRun.storedPlants(signal)), REASON)

@@ -4,18 +4,22 @@ import { dirname, join, normalize } from 'node:path/posix'
 import { suite, test } from 'node:test'
 
 const ROOT = new URL('../', import.meta.url)
-const files = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'))
+const filesOf = (pattern: string) => globSync(pattern, { cwd: ROOT }).map((file) => file.replaceAll('\\', '/'))
+const files = filesOf('{src,client/src}/**/*.ts')
+const pageFiles = filesOf('web/src/**/*.{ts,tsx}')
 
-/** The imports of each file, as paths from the root of the project. */
+/** The imports of each file, as paths from the root of the project. The page names as .js what it loads later. */
 const imports = new Map(
-  files.map((file) => {
+  [...files, ...pageFiles].map((file) => {
     const text = readFileSync(new URL(file, ROOT), 'utf8')
-    const found = text.matchAll(/(?:\bfrom|\bimport\(|^import|new URL\()\s*'(\.[^']*\.ts)'/gm)
-    return [file, [...found].map(([, specifier = '']) => normalize(join(dirname(file), specifier)))]
+    const found = text.matchAll(/(?:\bfrom|\bimport\(|^import|new URL\()\s*'(\.[^']*\.(?:tsx?|js))'/gm)
+    const named = [...found].map(([, specifier = '']) => specifier.replace(/\.js$/, '.ts'))
+    return [file, named.map((specifier) => normalize(join(dirname(file), specifier)))]
   }),
 )
 
-const moduleOf = (file: string): string => /^src\/(\w+)\//.exec(file)?.[1] ?? assert.fail(`${file} is in no module`)
+const moduleOf = (file: string): string =>
+  /^(?:src\/)?(\w+)\//.exec(file)?.[1] ?? assert.fail(`${file} is in no module`)
 
 /** Imports point inwards: the domain knows only itself, technologies know the domain, commands know all. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -29,44 +33,103 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['webhooks', 'settings', 'base', 'domain'],
   sqlite: ['sqlite', 'records', 'base', 'domain'],
   postgres: ['postgres', 'records', 'settings', 'base', 'domain'],
+  citus: ['citus', 'postgres', 'settings', 'base', 'domain'],
   oidc: ['oidc', 'json', 'settings', 'domain'],
-  cli: ['cli', 'http', 'import', 'json', 'sqlite', 'postgres', 'oidc', 'webhooks', 'settings', 'base', 'domain'],
+  mcp: ['mcp', 'http', 'domain'],
+  client: ['client'],
+  cli: [
+    'cli',
+    'client',
+    'http',
+    'import',
+    'json',
+    'sqlite',
+    'postgres',
+    'citus',
+    'oidc',
+    'mcp',
+    'webhooks',
+    'settings',
+    'base',
+    'domain',
+  ],
 }
 
 suite('every import in src', () => {
   test('names an existing file', () => {
     assert.ok(files.length > 30)
-    for (const [file, targets] of imports) {
-      for (const target of targets) assert.ok(imports.has(target), `${file} imports ${target}`)
+    for (const file of files) {
+      for (const target of imports.get(file) ?? []) assert.ok(imports.has(target), `${file} imports ${target}`)
     }
     assert.ok(imports.get('src/http/app.ts')?.includes('src/domain/errors.ts'), 'the pattern finds imports')
   })
 
   test('points inwards', () => {
-    for (const [file, targets] of imports) {
+    for (const file of files) {
       const module = moduleOf(file)
       const allowed = MAY_IMPORT[module] ?? assert.fail(`${file} is in a module that has no place yet`)
-      for (const target of targets) assert.ok(allowed.includes(moduleOf(target)), `${file} imports ${target}`)
+      for (const target of imports.get(file) ?? [])
+        assert.ok(allowed.includes(moduleOf(target)), `${file} imports ${target}`)
     }
   })
 
   test('reaches an engine only through cli/open-store.ts', () => {
-    const outside = files.filter((file) => !['sqlite', 'postgres'].includes(moduleOf(file)))
-    for (const engine of ['sqlite', 'postgres']) {
+    const engines = ['sqlite', 'postgres', 'citus']
+    const outside = files.filter((file) => !engines.includes(moduleOf(file)))
+    for (const engine of engines) {
       const users = outside.filter((file) => imports.get(file)?.some((target) => moduleOf(target) === engine))
       assert.deepEqual(users, ['src/cli/open-store.ts'])
     }
   })
 
   test('is part of no circle, nor is an import of types', () => {
-    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
-      (imports.get(from) ?? []).some((next) => {
-        if (next === to) return true
-        if (seen.has(next)) return false
-        seen.add(next)
-        return reaches(next, to, seen)
-      })
     for (const file of files) assert.equal(reaches(file, file), false, `${file} is part of a circle`)
+  })
+})
+
+function reaches(from: string, to: string, seen = new Set<string>()): boolean {
+  return (imports.get(from) ?? []).some((next) => {
+    if (next === to) return true
+    if (seen.has(next)) return false
+    seen.add(next)
+    return reaches(next, to, seen)
+  })
+}
+
+/** The floors of the page, the lowest first. What is on one floor knows only what is below, and itself. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['language'],
+  ['page'],
+  ['codes', 'session'],
+  ['offline'],
+  ['plants', 'scan'],
+  ['actions', 'docs', 'duplicates', 'import', 'labels', 'stocktake', 'table', 'tokens', 'webhooks'],
+  ['views.tsx'],
+  ['header.tsx'],
+  ['app.tsx'],
+  ['main.tsx'],
+]
+
+suite('every import in web/src', () => {
+  const placeOf = (file: string): string => childOf('web/src', file).slice('web/src/'.length)
+  const floorOf = (place: string): number => FLOORS.findIndex((floor) => floor.includes(place))
+
+  test('points down: views, which open each other by address, know nothing of each other', () => {
+    assert.ok(pageFiles.length > 30)
+    for (const file of pageFiles) {
+      const place = placeOf(file)
+      assert.notEqual(floorOf(place), -1, `${file} is in a folder that has no floor yet`)
+      for (const target of (imports.get(file) ?? []).filter((each) => each.startsWith('web/src/'))) {
+        assert.ok(imports.has(target), `${file} imports ${target}`)
+        const isBelow = floorOf(placeOf(target)) < floorOf(place)
+        assert.ok(placeOf(target) === place || isBelow, `${file} imports ${target}`)
+      }
+    }
+    assert.ok(imports.get('web/src/scan/reader.ts')?.includes('web/src/scan/zxing.ts'), 'the pattern finds imports')
+  })
+
+  test('is part of no circle, nor is an import of types', () => {
+    for (const file of pageFiles) assert.equal(reaches(file, file), false, `${file} is part of a circle`)
   })
 })
 
@@ -78,7 +141,7 @@ const childOf = (folder: string, file: string): string => file.slice(0, `${file}
  * named by its address, which is no import.
  */
 function circlesIn(folder: string): readonly string[] {
-  const below = files.filter((file) => file.startsWith(`${folder}/`))
+  const below = [...imports.keys()].filter((file) => file.startsWith(`${folder}/`))
   const uses = new Map<string, Set<string>>()
   for (const file of below) {
     const from = childOf(folder, file)
@@ -95,13 +158,49 @@ function circlesIn(folder: string): readonly string[] {
 
 const THREAD_ENTRIES = ['src/sqlite/thread.ts']
 
-suite('the folders of src', () => {
-  const folders = new Set(files.flatMap((file) => parentsOf(file)))
+suite('the folders of src and of web/src', () => {
+  const folders = new Set([...imports.keys()].flatMap((file) => parentsOf(file)))
 
   test('are part of no circle inside the folder that holds them', () => {
     for (const folder of folders) assert.deepEqual(circlesIn(folder), [], `a circle inside ${folder}`)
-    assert.ok(folders.has('src/sqlite') && folders.has('src/http/port'), 'the folders are found')
+    assert.ok(folders.has('src/http/port') && folders.has('web/src/plants'), 'the folders are found')
   })
+})
+
+/** The modules of which docs/architecture.md draws the folders. */
+const DRAWN = ['src/http', 'src/postgres', 'src/sqlite']
+
+/** The line on which a drawing of the folders of a module has each of them; of files too, where it has them. */
+function drawnLines(module: string): ReadonlyMap<string, number> {
+  const page = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
+  const [, drawing = ''] = page.split(`\n### \`${module}/\`\n`)[1]?.split('```') ?? []
+  const names = drawing
+    .split('\n')
+    .flatMap((line, i) => [...line.matchAll(/[\w-]+(?:\/(?= )|\.ts\b)/g)].map(([name]) => [name, i] as const))
+  return new Map(names.map(([name, line]) => [`${module}/${name.replace(/\/$/, '')}`, line]))
+}
+
+suite('docs/architecture.md', () => {
+  for (const module of DRAWN) {
+    test(`draws every folder of ${module}, with arrows that only point down`, () => {
+      const lines = drawnLines(module)
+      for (const name of lines.keys())
+        assert.ok(
+          files.some((file) => `${file}/`.startsWith(`${name}/`)),
+          name,
+        )
+      for (const file of files.filter((each) => each.startsWith(`${module}/`))) {
+        const from = childOf(module, file)
+        assert.ok(from.endsWith('.ts') || lines.has(from), `${from} is not drawn`)
+        for (const target of imports.get(file) ?? []) {
+          const to = target.startsWith(`${module}/`) ? childOf(module, target) : from
+          const [above, below] = [lines.get(from), lines.get(to)]
+          const isDown = from === to || above === undefined || below === undefined || above < below
+          assert.ok(isDown || THREAD_ENTRIES.includes(target), `${file} imports ${target}, drawn above it`)
+        }
+      }
+    })
+  }
 })
 
 suite('the comments of the code and of its SQL', () => {
@@ -131,6 +230,8 @@ function parentsOf(file: string): readonly string[] {
   const parent = dirname(file)
   return parent === '.' ? [] : [parent, ...parentsOf(parent)]
 }
+
+const namesCitus = (file: string): boolean => /citus|shard/i.test(readFileSync(new URL(file, ROOT), 'utf8'))
 
 suite('the code', () => {
   const uses = (pattern: RegExp) => files.filter((file) => pattern.test(readFileSync(new URL(file, ROOT), 'utf8')))
@@ -169,6 +270,18 @@ suite('the code', () => {
     assert.deepEqual(besideItself.sort(), [...readers, ...addresses, 'src/sqlite/worker/start-thread.ts'].sort())
     assert.deepEqual(uses(/\bimport\.meta\.(?!url\b)/), [])
     assert.deepEqual(uses(/new Worker\(/), ['src/sqlite/worker/start-thread.ts'])
+  })
+
+  test('names Citus only in its module and in the commands', () => {
+    const named = [
+      ...uses(/citus|shard/i),
+      ...globSync('{sql,src/http}/**/*.{sql,json}', { cwd: ROOT }).filter(namesCitus),
+    ]
+    assert.deepEqual([...new Set(named.map(moduleOf))].sort(), ['citus', 'cli'])
+  })
+
+  test("imports of Node.js's HTTP only types: a value would load fetch and WebSocket, which takes 45 ms of each start", () => {
+    assert.deepEqual(uses(/^import (?!type\b)[^']* from 'node:http'$/m), [])
   })
 
   test('imports no client for outgoing connections in src/http', () => {

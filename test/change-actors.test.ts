@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { type Put, SqliteWriter } from '../src/sqlite/write/writer.ts'
+import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
 import { writePlantFile } from './support/plant-files.ts'
-import { run, serveStore, TOKEN } from './support/process.ts'
+import { serveStore, TOKEN } from './support/process.ts'
 import { actorsIn } from './support/sqlite-changes.ts'
 import { plant } from './support/store-under-test.ts'
 
@@ -40,11 +41,11 @@ test('SQLite: the log of changes names the writer: a token, the configured token
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
   const store = `sqlite:${path}`
-  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'Kew app', '--store', store])
-  const { stdout: list } = await run(t, ['token', 'list', '--store', store])
+  const { stdout: secret } = await command(['token', 'create', '--name', 'Kew app', '--store', store])
+  const { stdout: list } = await command(['token', 'list', '--store', store])
   const id = /tok_\w+/.exec(list)?.[0] ?? assert.fail(list)
   writePlantFile(join(folder, 'plants.csv'), [plant(1n)])
-  await run(t, ['import', join(folder, 'plants.csv'), '--store', store])
+  await command(['import', join(folder, 'plants.csv'), '--store', store])
   const { address } = await serveStore(t, store, ['--changes-keep', '1h'])
   const steps: [method: string, path: string, token: string, body?: string, type?: string][] = [
     ['POST', '/plants', secret.trim(), '{"id":2,"name":"Fern"}'],
@@ -68,6 +69,6 @@ test('SQLite: the log of changes names the writer: a token, the configured token
     ['delete', [2n], id],
     ['create', [4n], id],
   ])
-  await run(t, ['copy', '--from', store, '--to', `${store}.copy`])
+  await command(['copy', '--from', store, '--to', `${store}.copy`])
   assert.deepEqual(actorsIn(`${path}.copy`), [['create', [1n, 3n, 4n], 'command:copy']])
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ChangeRequest } from '../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { followTests, historyTests } from './history-suite.ts'
 import { TESTER } from './support/actor.ts'
@@ -167,21 +168,34 @@ function pageTests(suite: Suite, open: OpenStore): void {
       types.map(({ type }) => type),
       ['plant.updated', 'plant.updated', 'plant.updated', 'plant.deleted'],
     )
+    const typesOf = async (more: Partial<ChangeRequest>) =>
+      (await readAll(logOf(store), more)).map(({ type, plant, before }) => `${type} ${(plant ?? before)?.id}`)
+    assert.deepEqual(await typesOf({ tagPrefix: 'succ', limit: 1 }), [
+      ...['plant.created 1', 'plant.updated 2', 'plant.updated 2', 'plant.deleted 1'],
+    ])
+    assert.deepEqual(await typesOf({ tagPrefix: 'succ', types: ['plant.deleted'] }), ['plant.deleted 1'])
+    assert.deepEqual(await typesOf({ tagPrefix: 'Succ' }), [])
+    assert.deepEqual(await typesOf({ untagged: true }), ['plant.created 3'])
+    await replace(store, plant(3n, 'three', 'a'))
+    await replace(store, plant(2n, 'two'))
+    assert.deepEqual(await typesOf({ untagged: true }), ['plant.created 3', 'plant.updated 3', 'plant.updated 2'])
   })
 
   suite('a filter that selects nothing moves on', async (t) => {
     const { store } = await open(t)
     await importAll(store, MANY)
-    let { next, isEnd } = await logOf(store).read({ ...FIRST, limit: 10, tags: ['none'] })
-    for (let reads = 0; !isEnd; reads++) {
-      const page = await logOf(store).read({ ...FIRST, after: next, tags: ['none'] })
-      assert.deepEqual(page.entries, [])
-      assert.ok(page.next > next, 'a read that is not at the end moves on')
-      assert.ok(reads < MANY.length, 'the reads do not end')
-      next = page.next
-      isEnd = page.isEnd
+    for (const filter of [{ tags: ['none'] }, { tagPrefix: 'none' }]) {
+      let { next, isEnd } = await logOf(store).read({ ...FIRST, limit: 10, ...filter })
+      for (let reads = 0; !isEnd; reads++) {
+        const page = await logOf(store).read({ ...FIRST, limit: 10, after: next, ...filter })
+        assert.deepEqual(page.entries, [])
+        assert.ok(page.next > next, 'a read that is not at the end moves on')
+        assert.ok(reads < MANY.length, 'the reads do not end')
+        next = page.next
+        isEnd = page.isEnd
+      }
+      assert.equal(next, await logOf(store).end())
     }
-    assert.equal(next, await logOf(store).end())
   })
 
   suite('a read with an aborted signal rejects with its reason', async (t) => {

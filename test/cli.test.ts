@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SETTINGS } from '../src/settings/config.ts'
+import { command } from './support/commands.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { pretend, run, startServer } from './support/process.ts'
 
@@ -26,7 +27,7 @@ const COMMANDS = [
 for (const args of [[], ['token'], ...COMMANDS]) {
   test(`plantstore ${[...args, '--help'].join(' ')} shows the usage and examples that start with plantstore`, async (t) => {
     const folder = tempFolder(t)
-    const { code, stdout, stderr } = await run(t, [...args, '--help'], { cwd: folder })
+    const { code, stdout, stderr } = await command([...args, '--help'], { cwd: folder })
     assert.deepEqual([code, stderr], [0, ''])
     assert.ok(stdout.startsWith(`Usage: ${['plantstore', ...args].join(' ')}`), stdout)
     const examples = /^Examples:\n((?: {2}.+\n)+)/m.exec(stdout)?.[1] ?? ''
@@ -83,7 +84,7 @@ const MISUSES: readonly Misuse[] = [
 for (const [args, says] of MISUSES) {
   test(`plantstore ${args.join(' ').replace('\u202e', '<control>')} is wrong usage, and does nothing`, async (t) => {
     const folder = tempFolder(t)
-    const { code, stdout, stderr } = await run(t, args, { cwd: folder })
+    const { code, stdout, stderr } = await command(args, { cwd: folder })
     assert.match(stderr, says)
     assert.doesNotMatch(stderr, /^\s+at /m, 'no stack')
     assert.deepEqual([code, stdout], [2, ''])
@@ -91,8 +92,8 @@ for (const [args, says] of MISUSES) {
   })
 }
 
-test('plantstore serve --help lists each setting once, below the heading of its subject', async (t) => {
-  const { stdout } = await run(t, ['serve', '--help'])
+test('plantstore serve --help lists each setting once, below the heading of its subject', async () => {
+  const { stdout } = await command(['serve', '--help'])
   const flagsBelow = new Map<string, string[]>()
   for (const [, heading = '', lines = ''] of stdout.matchAll(/^(\w[^:\n]*):\n((?: {2}.*\n)+)/gm)) {
     flagsBelow.set(
@@ -113,15 +114,15 @@ test('plantstore serve --help lists each setting once, below the heading of its 
   for (const [heading, flags] of flagsBelow) assert.ok(flags.length <= 8, heading)
 })
 
-test('plantstore help COMMAND shows the same as COMMAND --help', async (t) => {
+test('plantstore help COMMAND shows the same as COMMAND --help', async () => {
   for (const path of [[], ['copy'], ['token'], ['token', 'create']]) {
-    const [by, behind] = await Promise.all([run(t, ['help', ...path]), run(t, [...path, '--help'])])
+    const [by, behind] = await Promise.all([command(['help', ...path]), command([...path, '--help'])])
     assert.deepEqual([by.code, by.stderr, by.stdout], [0, '', behind.stdout], path.join(' '))
   }
 })
 
 test('plantstore openapi prints the contract that the service serves', async (t) => {
-  const { code, stdout, stderr } = await run(t, ['openapi'])
+  const { code, stdout, stderr } = await command(['openapi'])
   assert.deepEqual([code, stderr], [0, ''])
   const { address } = await startServer(t, tempFolder(t))
   assert.deepEqual(JSON.parse(stdout), await (await fetch(`${address}/openapi.json`)).json())

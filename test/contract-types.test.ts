@@ -14,7 +14,7 @@ const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')
 /** Type-checks the program against this text of openapi.yaml. */
 function typeCheck(t: TestContext, source: string): { status: number | null; output: string } {
   const folder = tempFolder(t)
-  for (const name of ['src', 'tsconfig.json', 'package.json'])
+  for (const name of ['src', 'client/src', 'tsconfig.json', 'package.json'])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const types = operationTypes(readSource(source))

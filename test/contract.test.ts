@@ -7,9 +7,9 @@ import pino from 'pino'
 import { parse } from 'yaml'
 import { readSource } from '../scripts/contract-source.ts'
 import { ClientAddresses } from '../src/base/network.ts'
-import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
+import { ERRORS, type ErrorNumber } from '../src/domain/errors.ts'
 import { MAX_NAME, MAX_TAG } from '../src/domain/plant.ts'
-import { NO_AUDIT } from '../src/http/answer/records.ts'
+import { NO_AUDIT } from '../src/http/answer/audit-log.ts'
 import { Responder } from '../src/http/answer/responder.ts'
 import { SlowClients } from '../src/http/answer/slow-clients.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
@@ -31,15 +31,12 @@ import { checkPlantSchemas } from './support/plant-schemas.ts'
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
 const { document, operations } = readContract(readSource(TEXT))
 
-/** Every answer of every operation, references followed. */
-const answers = Object.values(document.paths).flatMap((item) =>
-  Object.values(item).flatMap((operation) =>
-    Object.entries(operation.responses).map(([status, response]) => ({
-      name: `${operation.operationId} ${status}`,
-      status: Number(status),
-      numbers: resolve<ResponseObject>(document, response)['x-errors'] ?? [],
-    })),
-  ),
+const refusals = Object.values(document.paths).flatMap((item) =>
+  Object.values(item).map(({ operationId = '', responses, 'x-errors': numbers }) => ({
+    operationId,
+    responses,
+    numbers,
+  })),
 )
 
 test('the contract is valid OpenAPI 3.1', async () => {
@@ -78,6 +75,8 @@ suite('a validator that reads patterns without the Unicode flag, as most do', ()
     assert.ok(patterns.length > 10, 'the walk finds them')
     const texts = ['', 'p', 'Cc}', 'Café, 蕨', '🌱', '\u0000', '\u200b', '"a"', '*']
     for (const { path, pattern } of patterns) {
+      // Some generators take a slash at the begin for a delimiter, and leave the operation out or fail.
+      assert.ok(pattern.startsWith('^'), path)
       for (const text of texts) {
         assert.equal(new RegExp(pattern).test(text), new RegExp(pattern, 'u').test(text), `${path}: ${text}`)
       }
@@ -168,22 +167,29 @@ suite('the contract keeps what the interface document shows', () => {
 suite('the error numbers', () => {
   /** Refusals that no operation answers, with the reason. */
   const ELSEWHERE: Readonly<Partial<Record<ErrorNumber, string>>> = {
+    40303: 'the page of another origin is refused at /mcp, which is no operation of the contract',
     40501: 'a method that a path does not have is no operation of the contract',
   }
 
-  test('of every answer are in the catalog and agree with its status', () => {
-    for (const { name, status, numbers } of answers) {
-      assert.equal(new Set(numbers).size, numbers.length, name)
-      assert.equal(numbers.length > 0, status >= 400, `${name}: only refusals have error numbers`)
-      for (const number of numbers) {
-        assert.ok(Object.hasOwn(ERRORS, number), `${name}: ${number} is not in the catalog`)
-        assert.equal(statusOf(number as ErrorNumber), status, `${name}: ${number}`)
+  test('of every operation are in the catalog, in order, for its one refusal', () => {
+    for (const { operationId, responses, numbers } of refusals) {
+      assert.deepEqual(numbers, [...new Set(numbers)].sort(), operationId)
+      for (const number of numbers) assert.ok(Object.hasOwn(ERRORS, number), `${operationId}: ${number}`)
+      for (const [status, response] of Object.entries(responses)) {
+        // The interface document shows 400.
+        const isRefusal = status === 'default' || status === '400'
+        assert.equal(JSON.stringify(response) === '{"$ref":"#/components/responses/Refusal"}', isRefusal, operationId)
       }
+      assert.ok('default' in responses, operationId)
     }
   })
 
+  test('have their meanings in the document', () => {
+    assert.deepEqual(new Map<string, unknown>(Object.entries(document)).get('x-errors'), ERRORS)
+  })
+
   test('of the catalog are all in the contract, except those with a stated reason', () => {
-    const used = new Set(answers.flatMap(({ numbers }) => numbers))
+    const used = new Set(refusals.flatMap(({ numbers }) => numbers))
     for (const key of Object.keys(ERRORS)) {
       const number = Number(key) as ErrorNumber
       assert.notEqual(used.has(number), number in ELSEWHERE, `${number} is in both or in neither`)
@@ -199,9 +205,7 @@ suite('the error numbers', () => {
 
   test('that every request may get are declared for every operation', () => {
     for (const { id, scopes } of operations) {
-      const declared = new Set(
-        answers.filter(({ name }) => name.startsWith(`${id} `)).flatMap(({ numbers }) => numbers),
-      )
+      const declared = new Set(refusals.find(({ operationId }) => operationId === id)?.numbers)
       const needed = [40004, 50001, 50303, ...(scopes === undefined ? [] : [40101, 40102, 40103, 40301, 42901])]
       assert.deepEqual(
         needed.filter((number) => !declared.has(number)),
@@ -233,7 +237,10 @@ suite('the service does not start', () => {
   })
 
   test('with an unknown security scheme', () => {
-    assert.throws(broken('bearer: [plants:write]', 'basic: [plants:write]'), /createPlant has no known security scheme/)
+    assert.throws(
+      broken('security:\n  - bearer: []', 'security:\n  - basic: []'),
+      /listPlants has no known security scheme/,
+    )
     assert.throws(broken('scheme: bearer', 'scheme: digest'), /has no known security scheme/)
   })
 
@@ -243,8 +250,8 @@ suite('the service does not start', () => {
 
   test('with an answer without a schema', () => {
     const error = 'content: { application/json: { schema: { $ref: "#/components/schemas/Error" } } }'
-    assert.throws(broken(error, ''), /createPlant 409 has no schema/)
-    assert.throws(broken(error, 'content: { application/json: {} }'), /createPlant 409 has no schema/)
+    assert.throws(broken(error, ''), /listPlants default has no schema/)
+    assert.throws(broken(error, 'content: { application/json: {} }'), /listPlants default has no schema/)
   })
 
   test('with a parameter whose schema it cannot enforce', () => {
@@ -257,7 +264,7 @@ suite('the service does not start', () => {
   })
 
   test('with a reference to a missing object', () => {
-    assert.throws(broken('responses/Unforeseen', 'responses/Forgotten'), /responses\/Forgotten leads nowhere/)
+    assert.throws(broken('responses/StoredPlant', 'responses/Forgotten'), /responses\/Forgotten leads nowhere/)
     const old = readSource(TEXT.replace('$ref: "#/components/schemas/NewPlant"', '$ref: "#/components/schemas/Old"'))
     assert.throws(() => checkPlantSchemas(old), /schemas\/Old leads nowhere/)
   })

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Bound } from '../src/base/counts.ts'
 import { FairQueue, type QueueOptions } from '../src/http/admission/admission.ts'
 import { refusal } from './support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
 /** A queue, and the names of its work in the order in which it began. */
 function queueOf(options: Partial<QueueOptions> = {}) {
-  const queue = new FairQueue({
-    noun: 'searches',
-    running: 2,
-    runningPerToken: 1,
-    waiting: 100,
-    waitingPerToken: 100,
-    ...options,
-  })
+  const queue = new FairQueue('searches', { running: 2, waiting: 100, ...options })
   const begun: string[] = []
   const leave = new Map<string, () => void>()
   const enter = async (work: string, signal = NEVER): Promise<void> => {
@@ -109,7 +101,7 @@ suite('excess work', () => {
   })
 
   test('is refused at once if the queue has no places', async () => {
-    const { queue, enter, end } = queueOf({ running: 3, runningPerToken: 2, waiting: 0, waitingPerToken: 0 })
+    const { queue, enter, end } = queueOf({ running: 3, waiting: 0 })
     for (const work of ['a1', 'a2']) await enter(work)
     await assert.rejects(enter('a3'), refusal(42901))
     await enter('b1')
@@ -119,24 +111,8 @@ suite('excess work', () => {
     assert.deepEqual([queue.running.used, queue.waiting.used, queue.running.refused], [3, 0, 2])
   })
 
-  test('of two queues with a shared bound is refused until work of either ends', async () => {
-    const options = { waiting: 0, waitingPerToken: 0, shared: { noun: 'exports and dry runs', running: new Bound(1) } }
-    const [exports, dryRuns] = [queueOf(options), queueOf(options)]
-    for (const [first, second] of [
-      [exports, dryRuns],
-      [dryRuns, exports],
-    ] as const) {
-      await first.enter('a1')
-      await assert.rejects(second.enter('b1'), {
-        number: 50302,
-        message: '1 exports and dry runs are already in progress; retry later',
-      })
-      await first.end('a1')
-    }
-  })
-
   test('is refused with a time to retry', async () => {
-    const { enter } = queueOf({ waitingPerToken: 0, waiting: 0 })
+    const { enter } = queueOf({ waiting: 0 })
     await enter('a1')
     await assert.rejects(enter('a2'), { retryAfter: 1 })
     await enter('b1')

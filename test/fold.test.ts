@@ -172,6 +172,17 @@ suite('the order of names', () => {
     assert.equal(sortKey('e\u0301'.repeat(1000)), 'e'.repeat(SORT_KEY_LENGTH))
   })
 
+  test('has hybrid genera at their letter, and one quotation mark', () => {
+    for (const name of ['×Cuprocyparis', '× Cuprocyparis', 'x Cuprocyparis', 'X CUPROCYPARIS', '+Cuprocyparis']) {
+      assert.equal(sortKey(name), 'cuprocyparis', name)
+    }
+    for (const name of ['Xanthium', 'x1', '× 1', 'x', '+', '×']) assert.equal(sortKey(name), name.toLowerCase(), name)
+    assert.equal(sortKey('Magnolia × soulangeana'), 'magnolia × soulangeana')
+    for (const [open = '', close = ''] of ['‘’', '“”', '„“', '«»', '‹›', '""', '``', '´´', '′′']) {
+      assert.equal(sortKey(`Acer ${open}Osakazuki${close}`), "acer 'osakazuki'", open)
+    }
+  })
+
   test('uses keys that are well-formed and bounded for every name', () => {
     const long = fc.string({ unit: anyCharacter, minLength: 100, maxLength: 3000 })
     holds(

@@ -26,7 +26,10 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
       await replacePlant(store, plant(BigInt(i), `changed ${i}`, 'other'), NO_EXPECTATION, TESTER)
       assert.deepEqual(await found('new'), [])
       assert.deepEqual(await listAll(store, { tags: ['old'] }), [])
+      assert.equal(await store.countMatches({ tags: ['old'], words: [] }, 1), 0)
+      const untagged = await store.countMatches({ tags: [], untagged: true, words: [] }, 1)
       await updatePlant(store, BigInt(i), { tag: null }, NO_EXPECTATION, TESTER)
+      assert.equal(await store.countMatches({ tags: [], untagged: true, words: [] }, 1), untagged + 1)
       assert.deepEqual(await found('other'), [])
       assert.ok((await found('chan')).includes(BigInt(i)))
       if (i % 2 === 0) await deletePlant(store, BigInt(i), NO_EXPECTATION, TESTER)
@@ -60,6 +63,9 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
       )
       await importAll(store, some)
       assert.deepEqual(await listAll(store, { tags: [`round ${round}`], words: ['plant'] }), some)
+      for (const filter of [EVERYTHING, { tags: [], tagPrefix: 'round', words: [] }, { tags: [], words: ['plant'] }]) {
+        assert.equal(await store.countMatches(filter, 100_000), (round + 1) * 4000)
+      }
     }
     assert.equal((await listAll(store, { order: 'name' })).length, 12_000)
   })
@@ -107,6 +113,7 @@ export function freshnessTests(suite: Suite, open: OpenStore): void {
         // One page, because by name a plant may move between pages while they are read.
         const page = await store.listPlants({ ...filter, order: PLANT_ORDERS[i % 4] ?? 'id', after: undefined }, 1000)
         assert.equal(page.length, 500)
+        assert.equal(await store.countMatches(filter, 1000), 500)
       }
     } finally {
       isOver = true

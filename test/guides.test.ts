@@ -281,10 +281,18 @@ ${heredoc('list.mjs', list)}"${process.execPath}" list.mjs`,
   'python3',
 )
 
-followTest('every line of Operating works, in order, for a user without a home', 'docs/guides/operating.md', () => ({
-  before: 'mkdir state',
-  isServiceUser: true,
+followTest('every shell line of Writing clients works, in order', 'docs/guides/writing-clients.md', () => ({
+  before: `${STARTED}export PLANTSTORE_TOKEN=$TOKEN\n`,
 }))
+
+followTest(
+  'every line of Setting up a service works, in order, for a user without a home',
+  'docs/guides/setting-up.md',
+  () => ({
+    before: 'mkdir state',
+    isServiceUser: true,
+  }),
+)
 
 const TOKEN_CREATE = '/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db'
 

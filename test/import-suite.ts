@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ALL_CHANGES } from '../src/domain/changes.ts'
 import { AppError } from '../src/domain/errors.ts'
 import {
   type ImportedPlant,
@@ -7,6 +8,7 @@ import {
   type NewPlant,
   NO_EXPECTATION,
 } from '../src/domain/plant.ts'
+import type { Actor } from '../src/domain/token.ts'
 import type { Batch } from '../src/import/batch.ts'
 import { runImport } from '../src/import/run-import.ts'
 import { TESTER } from './support/actor.ts'
@@ -25,7 +27,7 @@ const COMING: readonly (readonly [NewPlant, add: ImportResult | number, update: 
   [plant(4n, 'Hoya', 'x'), 40901, 'updated'],
   [plant(4n, 'Hoya'), 'unchanged', 'updated'],
 ]
-const AFTER: Record<ImportMode, NewPlant[]> = {
+const AFTER: Record<Exclude<ImportMode, 'delete'>, NewPlant[]> = {
   add: [...BEFORE, plant(4n, 'Hoya')],
   update: [
     plant(1n, 'Monstera', 'houseplant'),
@@ -38,6 +40,8 @@ const coming = COMING.map(([one]) => one)
 const expected = (mode: ImportMode) => COMING.map(([, add, update]) => (mode === 'add' ? add : update))
 const told = (results: readonly ImportResult[]) =>
   results.map((result) => (result instanceof AppError ? result.number : result))
+
+const OTHER: Actor = { id: 'tok_other', name: 'another test' }
 
 /** Rows that say what they expect. Ten ids are free, as an engine may insert several new plants at once. */
 const FREE = Array.from({ length: 10 }, (_, i) => plant(BigInt(10 + i), 'Hoya'))
@@ -120,6 +124,49 @@ export function importTests(suite: Suite, open: OpenStore): void {
       assert.deepEqual(await plants(), BEFORE)
     })
   }
+
+  const only = (id: bigint): ImportedPlant => plant(id, '')
+  const asItWas = (one: NewPlant): ImportedPlant => ({ ...one, before: one })
+  const DELETES: readonly (readonly [row: ImportedPlant, result: ImportResult | number])[] = [
+    [only(1n), 'deleted'],
+    [only(1n), 'unchanged'],
+    [only(9n), 'unchanged'],
+    [asItWas(plant(2n, 'Aloe', '')), 41201],
+    [asItWas(plant(2n, 'Aloe')), 'deleted'],
+    [asItWas(plant(2n, 'Aloe')), 'unchanged'],
+    [asItWas(plant(3n, 'Ficus')), 41201],
+    ...Array.from({ length: 10 }, (_, i) => [only(BigInt(20 + i)), 'unchanged'] as const),
+  ]
+  suite('an import to delete removes plants, only as its rows say, and a dry run of it counts them', async (t) => {
+    const { store, plants, reopen } = await open(t)
+    await importAll(store, BEFORE)
+    const rows = DELETES.map(([row]) => row)
+    const results = DELETES.map(([, result]) => result)
+    const dryRun = await store.startDryRun('delete')
+    assert.deepEqual(told(await dryRun.importPlants(rows.slice(0, 5))), results.slice(0, 5))
+    assert.deepEqual(told(await dryRun.importPlants(rows.slice(5))), results.slice(5), 'it knows the earlier ones')
+    await dryRun.close()
+    assert.deepEqual(await plants(), BEFORE)
+    assert.deepEqual(told(await store.importPlants(rows, 'delete', TESTER)), results)
+    assert.deepEqual(await plants(), [plant(3n, 'Ficus', '')])
+    await reopen()
+    assert.deepEqual(await plants(), [plant(3n, 'Ficus', '')])
+  })
+
+  suite('deletes of an import are in the log of changes and in searches', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, BEFORE)
+    const from = (await store.changes?.end()) ?? ''
+    await store.importPlants([only(1n), asItWas(plant(2n, 'Aloe', 'other')), only(2n)], 'delete', OTHER)
+    const found = await store.listPlants({ tags: ['houseplant'], words: [], order: 'id', after: undefined }, 10)
+    assert.deepEqual(found, [])
+    if (store.changes === undefined) return
+    const { entries } = await store.changes.read({ ...ALL_CHANGES, after: from, limit: 10 })
+    const seen = entries.map(({ type, plant: after, before, token }) => ({ type, after, before, token }))
+    const deleted = (before: NewPlant) => ({ type: 'plant.deleted', after: undefined, before, token: OTHER.id })
+    assert.deepEqual(seen, [deleted(plant(1n, 'Monstera', 'houseplant')), deleted(plant(2n, 'Aloe'))])
+    assert.equal((await store.changes.history(1n, undefined, 10)).length, 2)
+  })
 
   suite('an import of no plants returns no results', async (t) => {
     const { store } = await open(t)

@@ -17,10 +17,11 @@ import {
 } from '../src/http/request/head.ts'
 import { CsvRows, csvLine, integerOf } from '../src/import/csv-rows.ts'
 import { textOf } from '../src/import/encoding.ts'
+import { guess, headerIn } from '../src/import/sheet/guess.ts'
 import { int64Of, parsePlant, readJsonBody } from '../src/json/body.ts'
 import { textArray, tsvector } from '../src/postgres/rows.ts'
 import { indexedWords, wordQuery } from '../src/postgres/search-terms.ts'
-import { guess, headerIn } from '../web/src/import/guess.ts'
+import { pastedSheet } from '../web/src/import/pasted.ts'
 
 /**
  * Work in one call whose time grows faster than the text holds the event loop, or the thread of the index, for a text
@@ -77,7 +78,7 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
   sortKey,
   isBlank,
   isWord,
-  'filterOf a search': (text) => filterOf([text], text),
+  'filterOf a search': (text) => filterOf({ tag: [text], q: text }),
   'comparing names': (text) => compareCodePoints(text, `${text}!`),
   'the version of a plant': hash64,
   printable,
@@ -106,6 +107,7 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
   'a query': readQueryString,
   Forwarded: (text) => proxies.of('127.0.0.1', { forwarded: text }),
   'X-Forwarded-For': (text) => proxies.of('127.0.0.1', { 'x-forwarded-for': text }),
+  'pasted rows': (text) => pastedSheet(`x\n${text}`),
   'the header of a sheet': (text) => {
     const rows = [text, 'x'].map((cell, i) => ({ ...ROW, number: i + 1, cells: [cell, cell] }))
     return [headerIn(rows), guess([text, 'b'], rows, true), guess([text, 'b'], rows, false)]

@@ -135,7 +135,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
       names.map((name, i) => plant(BigInt(i), i % 2 === 0 ? name : 'in the tag', i % 2 === 0 ? undefined : name)),
     )
     const assertFound = async (q: string, found: readonly string[]) => {
-      const filter = filterOf([], q)
+      const filter = filterOf({ tag: [], q: q })
       assert.ok(filter !== undefined)
       const expected = found.map((name) => BigInt(names.indexOf(name)))
       for (const order of PLANT_ORDERS) {
@@ -154,6 +154,41 @@ function filterTests(suite: Suite, open: OpenStore): void {
     await assertFound('x', [...species, ...genera])
   })
 
+  suite('a word with hyphens is found in its parts and as one word, and sorts where it is written', async (t) => {
+    const { store } = await open(t)
+    const names = ["Prunus 'Kiku-shidare-zakura'", 'Prunus kiku', 'Kikushidare', 'Kiku\u2010Shidare', 'Kiku - shidare']
+    await importAll(
+      store,
+      names.map((name, i) => plant(BigInt(i), i % 2 === 0 ? name : 'in the tag', i % 2 === 0 ? undefined : name)),
+    )
+    const found: Record<string, readonly bigint[]> = {
+      kikushidare: [0n, 2n, 3n],
+      'kiku-shidare': [0n, 3n, 4n],
+      KIKUSHIDAREZAKURA: [0n],
+      shidare: [0n, 3n, 4n],
+      kiku: [0n, 1n, 2n, 3n, 4n],
+    }
+    for (const [q, expected] of Object.entries(found)) {
+      for (const order of PLANT_ORDERS) {
+        const filter = filterOf({ q }) ?? assert.fail()
+        assert.deepEqual(ids(await listAll(store, { ...filter, order })).sort(), expected, `${q}, ${order}`)
+      }
+    }
+  })
+
+  suite('a hybrid genus is sorted at its letter, and a search by name begins there', async (t) => {
+    const { store } = await open(t)
+    const names = ['Cupressus', '×Cuprocyparis', 'x Cuprocyparis b', '+Cupx', 'Dianthus', '×Xenia', 'Xenia', 'Rosa ‘A’']
+    const plants = [...names, "Rosa 'A' b", 'Rosa "A" a'].map((name, i) => plant(BigInt(i), name))
+    await importAll(store, plants)
+    const inOrder = async (q: string) =>
+      ids(await listAll(store, { ...(filterOf({ q }) ?? assert.fail()), order: 'name' }))
+    assert.deepEqual(await inOrder(''), [0n, 1n, 2n, 3n, 4n, 7n, 9n, 8n, 5n, 6n])
+    assert.deepEqual(await inOrder('cup'), [0n, 1n, 2n, 3n])
+    assert.deepEqual(await inOrder('x'), [1n, 2n, 5n, 6n])
+    assert.deepEqual(await inOrder('rosa a'), [7n, 9n, 8n])
+  })
+
   suite('a search finds exactly the plants of the rule for words, whatever characters texts have', async (t) => {
     const { store } = await open(t)
     const tricky = fc.string({ unit: fc.constantFrom(...TRICKY), maxLength: 12 })
@@ -166,7 +201,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
       const plants = all.map(([name, tag], i) => plant(BigInt(i), name, tag))
       await importAll(store, plants, 'update')
       for (const q of new Set([...searched, ...plants.map(({ name }) => name.slice(0, 500))])) {
-        const filter = filterOf([], q)
+        const filter = filterOf({ tag: [], q: q })
         const found = plants.filter((one) => modelMatches(q, one))
         const listed = filter === undefined ? [] : await listAll(store, filter)
         assert.deepEqual(ids(listed), ids(found), JSON.stringify(q))

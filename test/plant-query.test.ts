@@ -28,12 +28,13 @@ test('a filter by words matches if each is a prefix of a word of the name or the
 })
 
 test('a text selects by its words, a blank one selects all plants, and one without a word none', () => {
-  assert.deepEqual(filterOf(['x'], 'B a b'), { tags: ['x'], words: ['b', 'a'] })
+  assert.deepEqual(filterOf({ tag: ['x'], q: 'B a b' }), { tags: ['x'], words: ['b', 'a'] })
   for (const text of ['', ' ', '\t\u3000\u00a0', '\u200b', ' \u00ad\ufeff ']) {
-    assert.deepEqual(filterOf([], text), { tags: [], words: [] }, JSON.stringify(text))
+    assert.deepEqual(filterOf({ tag: [], q: text }), { tags: [], words: [] }, JSON.stringify(text))
   }
-  for (const text of ['€', '×', '!!!', ' - ', '\u0301', '\u200b.']) assert.equal(filterOf([], text), undefined, text)
-  assert.deepEqual(filterOf([], '🇩🇪')?.words, ['🇩🇪'])
+  for (const text of ['€', '×', '!!!', ' - ', '\u0301', '\u200b.'])
+    assert.equal(filterOf({ tag: [], q: text }), undefined, text)
+  assert.deepEqual(filterOf({ tag: [], q: '🇩🇪' })?.words, ['🇩🇪'])
 })
 
 test('a prefix of each word of a plant, together with its tag, matches the plant', () => {

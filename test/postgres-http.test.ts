@@ -20,7 +20,7 @@ const NOT_ABOUT_STORES = new Set([
 ])
 
 /** Tests of the log of changes, which a distributed store does not keep. */
-const OF_THE_LOG = new Set(['changes', 'change-streams'])
+const OF_THE_LOG = new Set(['changes', 'change-streams', 'text-ids'])
 
 engine.current = 'postgres'
 for (const file of globSync('http/*.test.ts', { cwd: import.meta.dirname }).sort()) {

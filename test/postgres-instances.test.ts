@@ -4,15 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { versionOf } from '../src/domain/plant.ts'
 import { PLANT_ORDERS } from '../src/domain/plant-query.ts'
+import type { Store } from '../src/domain/store.ts'
 import { hashSecret } from '../src/domain/token.ts'
-import type { PostgresStore } from '../src/postgres/store.ts'
 import { ACTOR, assertDisjoint, keyOf } from './id-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { replacePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { send } from './support/load.ts'
-import { openStore } from './support/open-postgres.ts'
+import { openEither } from './support/open-postgres.ts'
 import { newDatabase, plantsOf } from './support/postgres.ts'
 import { ready } from './support/postgres-faults.ts'
 import { run, serveStore, TOKEN } from './support/process.ts'
@@ -21,9 +21,9 @@ import { tcpProxy } from './support/tcp-proxy.ts'
 import { token } from './token-suite.ts'
 
 /** Opens two stores on one database, as two instances of the service do. */
-async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [PostgresStore, PostgresStore] }> {
+async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [Store, Store] }> {
   const url = await newDatabase((work) => cleanUp(t, work))
-  return { url, stores: [await openStore(t, url), await openStore(t, url)] }
+  return { url, stores: [await openEither(t, url), await openEither(t, url)] }
 }
 
 test('of two instances that create the same ids at once exactly one creates each', async (t) => {
@@ -150,7 +150,7 @@ test('a list paged through two instances in turn has every plant once while both
   const url = await newDatabase((work) => cleanUp(t, work))
   const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
   const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
-  await (await openStore(t, url)).importPlants(staying, 'add', TESTER)
+  await (await openEither(t, url)).importPlants(staying, 'add', TESTER)
   let isOver = false
   const writing = addresses.map(async (address, which) => {
     for (let i = which; !isOver; i += 2) {

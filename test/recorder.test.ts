@@ -44,7 +44,7 @@ suite('an answer that violates the contract fails its test, whichever client rec
     const { 'Cache-Control': _, ...incomplete } = HEADERS
     await expectFaults(
       [{}, undefined],
-      [{ status: 418 }, /getLiveness 418.*the contract does not declare this status/],
+      [{ status: 418 }, /getLiveness 418.*the contract lacks this status/],
       [{ headers: { ...HEADERS, 'X-New': '1' } }, /does not declare these headers[\s\S]*x-new/],
       [{ headers: { ...HEADERS, 'X-Content-Type-Options': 'x' } }, /x-content-type-options: x/],
       [{ headers: incomplete }, /the header cache-control is missing/],
@@ -60,7 +60,7 @@ suite('an answer that violates the contract fails its test, whichever client rec
       ...framings.map((framing): [Partial<Case>, undefined] => [framing, undefined]),
       ...framings.map((framing): [Partial<Case>, RegExp] => [
         { ...framing, body: WRONG },
-        /getLiveness 200 .*dead.* must be equal to/,
+        /getLiveness 200 .*dead.*must be equal to/,
       ]),
     )
   })

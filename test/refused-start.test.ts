@@ -9,6 +9,7 @@ import { OperatorError } from '../src/base/operator-error.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { snapshot, tempFolder } from './support/files.ts'
+import { freePort } from './support/free-port.ts'
 import { send } from './support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from './support/not-tested.ts'
 import { run, startServer, TOKEN } from './support/process.ts'
@@ -158,6 +159,35 @@ test('a start on a used port fails in one line, and creates or changes no store'
     )
     assert.deepEqual([code, stdout], [1, ''])
     assert.deepEqual(snapshot(folder), before)
+  }
+})
+
+test('a start that a setting refuses creates no store and no other file', async (t) => {
+  const folder = tempFolder(t)
+  for (const name of ['notes.pem', 'hook.sh']) writeFileSync(join(folder, name), 'mine', { mode: 0o600 })
+  mkdirSync(join(folder, 'backups'))
+  const before = snapshot(folder)
+  const port = String(await freePort())
+  const backups = ['--backup-every', '24h', '--backup-folder']
+  const refused: readonly (readonly [readonly string[], RegExp])[] = [
+    [['--public-url', 'https://example.org/plants'], /^plantstore: --public-url: the service has paths of its own/],
+    [['--tls-cert', 'absent.pem', '--tls-key', 'notes.pem'], /--tls-cert: absent.pem: /],
+    [['--tls-cert', 'notes.pem', '--tls-key', 'notes.pem'], /--tls-cert: notes.pem: has no certificate in PEM/],
+    [['--host', '192.0.2.1'], /can't listen on 192.0.2.1/],
+    [['--port', port, '--metrics-port', port], /can't listen on 127.0.0.1 port \d+: .*; --metrics-port chooses/],
+    [[...backups, 'absent'], /backup folder absent: it does not exist/],
+    [[...backups, 'backups', '--backup-hook', 'hook.sh'], /backup hook hook.sh: /],
+    [['--backup-hook', 'hook.sh'], /--backup-hook: needs --backup-every/],
+    [['--oidc-issuer', 'https://example.org'], /--oidc-issuer: needs --oidc-audience/],
+    [['--webhook-give-up', 'never'], /--webhook-give-up: /],
+    [['--config', 'absent.conf'], /absent.conf/],
+  ]
+  for (const [args, why] of refused) {
+    const files = ['--store', 'sqlite:plants.db', '--audit-log', 'audit.log']
+    const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', ...files, ...args], { cwd: folder })
+    assert.match(stderr, why)
+    assert.ok(code === 1 || code === 2, stderr)
+    assert.deepEqual([stdout, snapshot(folder)], ['', before], stderr)
   }
 })
 

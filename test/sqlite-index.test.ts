@@ -22,6 +22,7 @@ import { assertIndexMatches, behind, IDLE, indexAll } from './support/sqlite-ind
 import { importAll, listAll } from './support/store-calls.ts'
 import { plant, type StoreUnderTest, type Suite } from './support/store-under-test.ts'
 import { tagTests } from './tag-suite.ts'
+import { taggingTests } from './tagging-suite.ts'
 
 const READS = new Set<unknown>(['listPlants', 'listTags', 'exportPlants'])
 /** Small bounds, so that a few plants take several steps and names are merged often. */
@@ -60,7 +61,8 @@ function observed(store: Store, beforeRead: () => void): Store {
 }
 
 const suite: Suite = (title, work) => void test(`SQLite, indexed at various times: ${title}`, work)
-for (const tests of [listTests, freshnessTests, propertyTests, tagTests, exportTests]) tests(suite, openIndexing)
+for (const tests of [listTests, freshnessTests, propertyTests, tagTests, taggingTests, exportTests])
+  tests(suite, openIndexing)
 
 const MANY = Array.from({ length: 6000 }, (_, i) => plant(BigInt(i - 3000), `Monstera ${i}`, `tag ${i % 3}`))
 

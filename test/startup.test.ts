@@ -45,6 +45,17 @@ test('a start with --public-url prints that address, and listens on its own', as
   assert.ok(curlIn(banner).includes(' https://plants.example/plants '))
 })
 
+test('a start with a path in --public-url prints addresses below it', async (t) => {
+  const args = ['--public-url', 'https://example.org/garden/', '--metrics-port', '0']
+  const program = new Program(t, ['serve', '--port', '0', ...args], { cwd: tempFolder(t) })
+  const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
+  assert.match(banner, /^ {2}Address {2}https:\/\/example\.org\/garden$/m)
+  assert.match(banner, /^ {2}Page {5}https:\/\/example\.org\/garden\/$/m)
+  assert.match(banner, /^ {2}API {6}https:\/\/example\.org\/garden\/docs$/m)
+  assert.match(banner, /^ {2}Metrics {2}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m)
+  assert.ok(curlIn(banner).includes(' https://example.org/garden/plants '))
+})
+
 test('the curl line of the first start works in a shell', async (t) => {
   const folder = tempFolder(t)
   const { banner } = await startPlain(t, folder)

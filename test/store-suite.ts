@@ -17,6 +17,7 @@ import { fullPlants } from './support/full-plants.ts'
 import { EVERYTHING, exportAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
 import { tagTests } from './tag-suite.ts'
+import { taggingTests } from './tagging-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
 import { webhookTests } from './webhook-suite.ts'
 
@@ -31,6 +32,7 @@ export function storeSuite(name: string, open: OpenStore, { isSharded = false } 
   freshnessTests(suite, open)
   propertyTests(suite, open)
   tagTests(suite, open)
+  taggingTests(suite, open)
   importTests(suite, open)
   if (!isSharded) wholeImportTests(suite, open)
   exportTests(suite, open)
@@ -310,6 +312,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 1),
       store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1),
       store.listTags(undefined, 1),
+      store.countMatches(EVERYTHING, 1),
       store.startDryRun('add'),
       dryRun.importPlants([plant(1n)]),
       exportAll(store),

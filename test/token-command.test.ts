@@ -3,15 +3,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SCOPES } from '../src/domain/token.ts'
+import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
-import { run, startServer } from './support/process.ts'
+import { startServer } from './support/process.ts'
 import { until } from './support/until.ts'
 
 test('a token created while the store is served works at once and within its scopes', async (t) => {
   const { address, storePath } = await startServer(t, tempFolder(t))
   const create = async (...flags: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await run(t, ['token', 'create', '--store', `sqlite:${storePath}`, ...flags])
+    const { code, stdout, stderr } = await command(['token', 'create', '--store', `sqlite:${storePath}`, ...flags])
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^ps_[0-9A-Za-z]{49}\n$/, 'standard output is the secret alone, for pipes')
     return stdout.trim()
@@ -26,7 +27,7 @@ test('a token created while the store is served works at once and within its sco
 test('--scopes all gives a token every scope, with which it may make any token', async (t) => {
   const { address, storePath } = await startServer(t, tempFolder(t))
   const flags = ['--store', `sqlite:${storePath}`, '--name', 'administrator', '--json']
-  const all = await run(t, ['token', 'create', ...flags, '--scopes', 'all'])
+  const all = await command(['token', 'create', ...flags, '--scopes', 'all'])
   const { secret, scopes } = JSON.parse(all.stdout) as { readonly secret: string; readonly scopes: readonly string[] }
   assert.deepEqual(scopes, SCOPES)
   for (const scope of SCOPES) {
@@ -39,16 +40,16 @@ test('--scopes all gives a token every scope, with which it may make any token',
 test('a token revoked while the store is served stops working within a second', async (t) => {
   const { address, storePath } = await startServer(t, tempFolder(t))
   const store = ['--store', `sqlite:${storePath}`]
-  const token = (await run(t, ['token', 'create', '--name', 'short-lived', ...store])).stdout.trim()
+  const token = (await command(['token', 'create', '--name', 'short-lived', ...store])).stdout.trim()
   const status = async () => (await send('POST', `${address}/plants`, { token, body: '{"id":1,"name":"a"}' })).status
   assert.equal(await status(), 200)
-  const id = /^(tok_\w+) /m.exec((await run(t, ['token', 'list', ...store])).stdout)?.[1] ?? ''
+  const id = /^(tok_\w+) /m.exec((await command(['token', 'list', ...store])).stdout)?.[1] ?? ''
   // Constant use must not keep the token in the cache.
   let stopped = false
   const use = (async () => {
     while (!stopped) await status()
   })()
-  assert.equal((await run(t, ['token', 'revoke', id, ...store])).code, 0)
+  assert.equal((await command(['token', 'revoke', id, ...store])).code, 0)
   const revokedAt = performance.now()
   let slowest = 0
   for (let sentAt = revokedAt; (await status()) === 200; sentAt = performance.now()) {
@@ -64,10 +65,10 @@ test('a token revoked while the store is served stops working within a second', 
 test('plantstore token list prints all tokens without secrets', async (t) => {
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${folder}/plants.db`]
-  const make = (...flags: string[]) => run(t, ['token', 'create', ...store, ...flags])
+  const make = (...flags: string[]) => command(['token', 'create', ...store, ...flags])
   const first = await make('--name', 'label printer', '--scopes', 'plants:read', '--expires', '2099-01-02')
   const second = await make('--name', 'Kew app 🌿')
-  const { code, stdout } = await run(t, ['token', 'list', ...store])
+  const { code, stdout } = await command(['token', 'list', ...store])
   assert.equal(code, 0)
   const [head = '', ...rows] = stdout.trimEnd().split('\n')
   assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'])
@@ -87,11 +88,11 @@ test('plantstore token list prints all tokens without secrets', async (t) => {
 test('revoking an unknown token, or listing an absent store, exits with 1', async (t) => {
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${folder}/plants.db`]
-  const noStore = await run(t, ['token', 'list', ...store])
+  const noStore = await command(['token', 'list', ...store])
   assert.match(noStore.stderr, /^plantstore: store .*plants\.db: it does not exist\n$/)
   assert.equal(noStore.code, 1)
-  await run(t, ['token', 'create', '--name', 'x', ...store])
-  const noToken = await run(t, ['token', 'revoke', 'tok_unknown', ...store])
+  await command(['token', 'create', '--name', 'x', ...store])
+  const noToken = await command(['token', 'revoke', 'tok_unknown', ...store])
   assert.match(noToken.stderr, /^plantstore: there is no active token tok_unknown; .*\n$/)
   assert.equal(noToken.code, 1)
 })
@@ -102,11 +103,11 @@ test('plantstore token revoke needs a flag to revoke the last active token with 
     ['reader', 'plants:read'],
     ['manager', 'tokens'],
   ] as const) {
-    assert.equal((await run(t, ['token', 'create', '--name', name, '--scopes', scopes, ...store])).code, 0)
+    assert.equal((await command(['token', 'create', '--name', name, '--scopes', scopes, ...store])).code, 0)
   }
-  const { stdout } = await run(t, ['token', 'list', ...store])
+  const { stdout } = await command(['token', 'list', ...store])
   const id = (name: string) => new RegExp(`^(tok_\\w+) +${name} `, 'm').exec(stdout)?.[1] ?? assert.fail(stdout)
-  const revoke = (...args: string[]) => run(t, ['token', 'revoke', ...args, ...store])
+  const revoke = (...args: string[]) => command(['token', 'revoke', ...args, ...store])
   assert.equal((await revoke(id('reader'))).code, 0)
   const spared = await revoke(id('manager'))
   assert.match(spared.stderr, /^plantstore: this is the last active token with the scope tokens, .* --even-last\n$/)
@@ -119,8 +120,8 @@ test('plantstore token rotate makes a secret with the same rights, and ends the 
   const audit = join(tempFolder(t), 'audit.log')
   const store = ['--store', `sqlite:${storePath}`]
   const flags = ['--name', 'gate', '--scopes', 'plants:read', '--expires', '2099-01-02', '--json']
-  const old = JSON.parse((await run(t, ['token', 'create', ...flags, ...store])).stdout) as Made
-  const rotate = (...args: string[]) => run(t, ['token', 'rotate', ...args, ...store, '--audit-log', audit])
+  const old = JSON.parse((await command(['token', 'create', ...flags, ...store])).stdout) as Made
+  const rotate = (...args: string[]) => command(['token', 'rotate', ...args, ...store, '--audit-log', audit])
   const statusOf = async (token: string) => (await send('GET', `${address}/plants`, { token })).status
   const first = await rotate(old.id, '--json')
   const made = JSON.parse(first.stdout) as Made
@@ -140,10 +141,10 @@ test('plantstore token rotate makes a secret with the same rights, and ends the 
 test('plantstore token rotate refuses a token that is not active and a wrong overlap, and changes nothing', async (t) => {
   const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
   const create = async () =>
-    JSON.parse((await run(t, ['token', 'create', '--name', 'x', '--json', ...store])).stdout) as Made
+    JSON.parse((await command(['token', 'create', '--name', 'x', '--json', ...store])).stdout) as Made
   const [good, revoked] = [await create(), await create()]
-  assert.equal((await run(t, ['token', 'revoke', revoked.id, ...store])).code, 0)
-  const list = async () => (await run(t, ['token', 'list', '--json', ...store])).stdout
+  assert.equal((await command(['token', 'revoke', revoked.id, ...store])).code, 0)
+  const list = async () => (await command(['token', 'list', '--json', ...store])).stdout
   const before = await list()
   for (const [args, code, says] of [
     [['tok_unknown'], 1, /^plantstore: there is no active token tok_unknown; /],
@@ -153,7 +154,7 @@ test('plantstore token rotate refuses a token that is not active and a wrong ove
     [[good.id, '--overlap', '60'], 2, /^plantstore: --overlap: "60" is not/],
     [[], 2, /^plantstore: missing required argument 'id'/],
   ] as const) {
-    const refused = await run(t, ['token', 'rotate', ...args, ...store])
+    const refused = await command(['token', 'rotate', ...args, ...store])
     assert.match(refused.stderr, says)
     assert.deepEqual([refused.code, refused.stdout], [code, ''])
   }
@@ -180,7 +181,7 @@ test('plantstore token create refuses a wrong name, scope or expiry, and creates
     [['--name', 'x', '--expires', '9999-12-31T23:59:59-05:00'], /^plantstore: --expires: .* up to the year 9999,/],
     [['--name', 'x', '--expires', '2020-01-01T00:00Z'], /^plantstore: --expires: .* is not a time in the future/],
   ] as const) {
-    const { code, stderr } = await run(t, ['token', 'create', ...flags, ...store])
+    const { code, stderr } = await command(['token', 'create', ...flags, ...store])
     assert.match(stderr, says)
     assert.equal(code, 2)
   }

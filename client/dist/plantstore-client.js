@@ -40,11 +40,8 @@ function exactId(id) {
 var int64 = (value) => BigInt(value);
 
 // client/src/lines.ts
-async function* linesOf(stream, signal) {
+async function* linesOf(stream) {
   const reader = stream.getReader();
-  const end = () => void reader.cancel(signal?.reason).catch(() => {
-  });
-  signal?.addEventListener("abort", end);
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = [];
   let isWhole = false;
@@ -59,10 +56,8 @@ async function* linesOf(stream, signal) {
         rest = [part];
       }
     }
-    signal?.throwIfAborted();
     isWhole = true;
   } finally {
-    signal?.removeEventListener("abort", end);
     if (!isWhole) await reader.cancel().catch(() => {
     });
   }
@@ -126,7 +121,8 @@ var Transport = class {
    *   the call's signal
    */
   async send(call, read) {
-    const { attempts = 6, maxWait = 6e4, onRetry, onGiveUp } = this.#options;
+    const { maxWait = 6e4, onRetry, onGiveUp } = this.#options;
+    const attempts = call.body instanceof ReadableStream ? 1 : this.#options.attempts ?? 6;
     let mayHaveSucceeded = false;
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
@@ -168,7 +164,7 @@ var Transport = class {
   #startTimer({ isLong = false }, ending) {
     const { timeout = 3e4 } = this.#options;
     if (isLong) return void 0;
-    return setTimeout(() => ending.abort(new Error(`no answer within ${timeout} ms`)), timeout);
+    return setTimeout(() => ending.abort(new DOMException(`no answer within ${timeout} ms`, "TimeoutError")), timeout);
   }
   #request({ operation, id = "", query = "", headers, body }, signal) {
     const { token } = this.#options;
@@ -181,7 +177,8 @@ var Transport = class {
       // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: "omit",
       redirect: "error",
-      ...body === void 0 ? {} : { body }
+      // `duplex` is for a stream.
+      ...body === void 0 ? {} : { body, duplex: "half" }
     });
   }
 };
@@ -268,7 +265,7 @@ async function* entriesOf(open, { after, signal, onPosition }) {
       if (stream === void 0) continue;
       hasBegun = true;
       let [id, data] = [];
-      const lines = linesOf(stream, ending.signal);
+      const lines = linesOf(stream);
       for (; ; ) {
         timer = setTimeout(end, SILENCE);
         const { done, value: line = "" } = await lines.next().catch(ended);
@@ -332,11 +329,14 @@ var OPERATIONS = {
 var BATCH_TEXT = 1e6;
 var BATCH_ROWS = 5e3;
 var MAX_REFUSED = 1e3;
+var FOREIGN = "not an answer of Plantstore";
 async function* batchesOf(plants) {
   let lines = [];
   let text = 0;
   const batch = () => ({ ndjson: lines.join(""), rows: lines.length });
-  for await (const { id, name, tag, before } of plants) {
+  for await (const row of plants) {
+    const { id, name, tag } = row;
+    const before = "before" in row ? row.before : void 0;
     const expected = before === void 0 ? void 0 : { name: before.name, tag: before.tag };
     const line = `${withId(id, { name, tag, before: expected })}
 `;
@@ -349,6 +349,11 @@ async function* batchesOf(plants) {
   }
   if (lines.length > 0) yield batch();
 }
+async function textsOf(source) {
+  const texts = [];
+  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson);
+  return texts;
+}
 var emptyReport = (dryRun) => ({
   dryRun,
   added: 0,
@@ -357,7 +362,11 @@ var emptyReport = (dryRun) => ({
   refused: 0,
   refusedRows: []
 });
-var withExactIds = ({ duplicateRows, ...report }) => duplicateRows === void 0 ? report : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
+function reportOf({ duplicateRows, ...report }) {
+  if (!Array.isArray(report.refusedRows)) throw new TypeError(FOREIGN);
+  if (duplicateRows === void 0) return report;
+  return { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
+}
 function joined(before, next, rows) {
   const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows }));
   return {
@@ -365,6 +374,7 @@ function joined(before, next, rows) {
     added: before.added + next.added,
     updated: before.updated + next.updated,
     unchanged: before.unchanged + next.unchanged,
+    ...next.deleted === void 0 ? {} : { deleted: (before.deleted ?? 0) + next.deleted },
     refused: before.refused + next.refused,
     refusedRows: [...before.refusedRows, ...moved].slice(0, MAX_REFUSED)
   };
@@ -406,6 +416,10 @@ function nextIn(link) {
   const target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? "")?.[1];
   const mark = target?.indexOf("?") ?? -1;
   return mark === -1 ? void 0 : target?.slice(mark);
+}
+function totalIn(text) {
+  const [, more, plants] = /^(>?)(\d+)$/.exec(text ?? "") ?? [];
+  return plants === void 0 ? void 0 : { plants: Number(plants), isExact: more === "" };
 }
 function queryOf(parameters) {
   const pairs = Object.entries(parameters).flatMap(
@@ -459,26 +473,32 @@ var PlantstoreClient = class {
   /** Yields the plants of one snapshot one by one. */
   async *exportPlants(query = {}, { signal } = {}) {
     const stream = await this.exportFile({ ...query, format: "ndjson" }, { signal });
-    for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line));
+    for await (const line of linesOf(stream)) yield plantOf(parseExact(line));
   }
-  /** Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. */
+  /**
+   * Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. The signal
+   * ends the stream too.
+   */
   async exportFile(query = {}, { signal } = {}) {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal };
-    return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
+    return this.#stream(call, /^(text\/csv|application\/x-ndjson)/);
   }
   /**
    * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
-   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
+   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe. The client sends a
+   * stream once, without a retry; of the browsers, only those on Chromium can send one. `columns` and `ids` are for files.
    */
   async importPlants(source, options = {}) {
-    const { mode, dryRun = false, duplicates, format = "ndjson", onProgress, signal } = options;
+    const { mode, dryRun = false, duplicates, columns, ids, key, format = "ndjson", onProgress, signal } = options;
     const send = (body, type) => {
-      const headers = { "Content-Type": type };
-      const query = queryOf({ mode, dryRun, duplicates });
+      const assigns = ids !== void 0 || columns !== void 0;
+      const headers = { "Content-Type": type, ...assigns ? { "Idempotency-Key": key ?? randomKey() } : {} };
+      const query = queryOf({ mode, dryRun, duplicates, columns, ids });
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true };
-      return this.#transport.send(call, async (response) => withExactIds(await json(response)));
+      return this.#transport.send(call, async (response) => reportOf(await json(response)));
     };
-    if (typeof source === "string" || source instanceof Blob) return send(source, FILE_TYPES[format]);
+    if (typeof source === "string" || source instanceof Blob || source instanceof ReadableStream)
+      return send(source, FILE_TYPES[format]);
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson);
     let report = emptyReport(dryRun);
     let before = 0;
@@ -494,22 +514,26 @@ var PlantstoreClient = class {
     const operation = { ...OPERATIONS.getHistory, path: OPERATIONS.getHistory.path.replace("{id}", exactId(id)) };
     return this.#list(operation, query, { signal }, entryOf);
   }
+  /** Returns the changes of all plants from a position on, the oldest first, up to the present end of the log. */
+  listChanges(query = {}, options = {}) {
+    const log = this.#list(OPERATIONS.listChanges, query, options, entryOf);
+    return new Listing(queryOf(query), async (at) => {
+      const { next, ...page } = await log.page(at);
+      return { ...page, next: page.items.length === 0 ? void 0 : next };
+    });
+  }
   /**
    * Yields the changes of all plants as they happen, without an end. Connects again after a lost connection, and goes on
    * after the last entry.
    *
    * @throws PlantstoreError 41001 when the position is older than the log, or of another history: begin with an export
    */
-  changes({ tag, ...query } = {}) {
+  changes({ tag, tagPrefix, untagged, ...query } = {}) {
     const headers = { Accept: "text/event-stream" };
     const open = (position, ending) => {
-      const call = {
-        operation: OPERATIONS.listChanges,
-        headers,
-        query: queryOf({ after: position, tag }),
-        signal: ending
-      };
-      return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
+      const parameters = queryOf({ after: position, tag, tagPrefix, untagged });
+      const call = { operation: OPERATIONS.listChanges, headers, query: parameters, signal: ending };
+      return this.#stream(call, /^text\/event-stream/);
     };
     return entriesOf(open, query);
   }
@@ -607,12 +631,26 @@ var PlantstoreClient = class {
   async getResourceMetadata({ signal } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getResourceMetadata, signal }, json);
   }
+  /** Resolves with the body of an answer of a media type. The signal of the call ends it too. */
+  async #stream(call, type) {
+    const stream = await this.#transport.send(call, async ({ body, headers }) => {
+      if (!type.test(headers.get("Content-Type") ?? "")) throw new TypeError(FOREIGN);
+      return body ?? new Blob().stream();
+    });
+    const { signal } = call;
+    return signal === void 0 ? stream : stream.pipeThrough(new TransformStream(), { signal });
+  }
   #list(operation, query, { signal }, itemOf) {
     return new Listing(
       queryOf(query),
       (page) => this.#transport.send({ operation, query: page, signal }, async (response) => {
         const items = await json(response);
-        return { items: items.map(itemOf), next: nextIn(response.headers.get("Link")) };
+        const { headers } = response;
+        return {
+          items: items.map(itemOf),
+          next: nextIn(headers.get("Link")),
+          total: totalIn(headers.get("Plantstore-Total"))
+        };
       })
     );
   }
@@ -647,11 +685,6 @@ var keptPlant = async (response) => ({
   etag: etagOf(response)
 });
 var etagOf = (response) => response.headers.get("ETag") ?? "";
-async function textsOf(source) {
-  const texts = [];
-  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson);
-  return texts;
-}
 var randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export {
   PlantstoreClient,

@@ -14,10 +14,14 @@ export interface ChangesQuery {
   readonly after?: string | undefined
   /** Only entries whose plant has, or had, one of these tags. */
   readonly tag?: string | readonly string[] | undefined
+  /** Only entries whose plant has, or had, a tag that begins so. */
+  readonly tagPrefix?: string | undefined
+  /** Only entries whose plant is, or was, without a tag. */
+  readonly untagged?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /**
    * Called with the position from which the iterator would go on: once a stream has begun, after each entry that was
-   * taken, and past entries that have none of the tags.
+   * taken, and past entries that it leaves out.
    */
   readonly onPosition?: ((position: string) => void) | undefined
 }
@@ -57,7 +61,7 @@ export async function* entriesOf(
       if (stream === undefined) continue
       hasBegun = true
       let [id, data]: (string | undefined)[] = []
-      const lines = linesOf(stream, ending.signal)
+      const lines = linesOf(stream)
       for (;;) {
         timer = setTimeout(end, SILENCE)
         const { done, value: line = '' } = await lines.next().catch(ended)

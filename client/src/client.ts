@@ -34,9 +34,9 @@ import {
 } from './contract.generated.ts'
 import { PlantstoreError } from './errors.ts'
 import { exactId, int64, parseExact, withId } from './exact-json.ts'
-import { batchesOf, emptyReport, type ImportSource, joined, withExactIds } from './import.ts'
+import { batchesOf, emptyReport, FOREIGN, type ImportSource, joined, reportOf, textsOf } from './import.ts'
 import { linesOf } from './lines.ts'
-import { Listing, nextIn, queryOf } from './listing.ts'
+import { Listing, nextIn, queryOf, totalIn } from './listing.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 import { isPatched, isSame, type KeptPlant, plantOf } from './plants.ts'
 import { type Call, Transport } from './transport.ts'
@@ -56,6 +56,8 @@ export interface WriteOptions extends CallOptions {
 export interface ImportOptions extends CallOptions, ImportPlantsQuery {
   /** The format of a file; `ndjson` by default. An iterable of plants needs none. */
   readonly format?: 'ndjson' | 'csv'
+  /** The Idempotency-Key of an import that assigns ids, for a retry by the caller; by default a random one. */
+  readonly key?: string
   /** Called with the report so far, after each part of an iterable of plants. */
   readonly onProgress?: (report: ImportReport) => void
 }
@@ -128,28 +130,34 @@ export class PlantstoreClient {
     { signal }: CallOptions = {},
   ): AsyncGenerator<StoredPlant, void, undefined> {
     const stream = await this.exportFile({ ...query, format: 'ndjson' }, { signal })
-    for await (const line of linesOf(stream, signal)) yield plantOf(parseExact(line))
+    for await (const line of linesOf(stream)) yield plantOf(parseExact(line))
   }
 
-  /** Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. */
+  /**
+   * Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. The signal
+   * ends the stream too.
+   */
   async exportFile(query: ExportPlantsQuery = {}, { signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal }
-    return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
+    return this.#stream(call, /^(text\/csv|application\/x-ndjson)/)
   }
 
   /**
    * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
-   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
+   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe. The client sends a
+   * stream once, without a retry; of the browsers, only those on Chromium can send one. `columns` and `ids` are for files.
    */
   async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
-    const { mode, dryRun = false, duplicates, format = 'ndjson', onProgress, signal } = options
-    const send = (body: Blob | string, type: string): Promise<ImportReport> => {
-      const headers = { 'Content-Type': type }
-      const query = queryOf({ mode, dryRun, duplicates })
+    const { mode, dryRun = false, duplicates, columns, ids, key, format = 'ndjson', onProgress, signal } = options
+    const send = (body: Blob | string | ReadableStream<Uint8Array>, type: string): Promise<ImportReport> => {
+      const assigns = ids !== undefined || columns !== undefined
+      const headers = { 'Content-Type': type, ...(assigns ? { 'Idempotency-Key': key ?? randomKey() } : {}) }
+      const query = queryOf({ mode, dryRun, duplicates, columns, ids })
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
-      return this.#transport.send(call, async (response) => withExactIds(await json<ImportReport>(response)))
+      return this.#transport.send(call, async (response) => reportOf(await json<ImportReport>(response)))
     }
-    if (typeof source === 'string' || source instanceof Blob) return send(source, FILE_TYPES[format])
+    if (typeof source === 'string' || source instanceof Blob || source instanceof ReadableStream)
+      return send(source, FILE_TYPES[format])
     // One request for all plants: a dry run stores nothing, so a later request would not see earlier plants.
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson)
     let report = emptyReport(dryRun)
@@ -168,22 +176,31 @@ export class PlantstoreClient {
     return this.#list(operation, query, { signal }, entryOf)
   }
 
+  /** Returns the changes of all plants from a position on, the oldest first, up to the present end of the log. */
+  listChanges(
+    query: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+    options: CallOptions = {},
+  ): Listing<ChangeEntry> {
+    const log = this.#list(OPERATIONS.listChanges, query, options, entryOf)
+    // The service names a next page in an empty one too, for later changes.
+    return new Listing(queryOf(query), async (at) => {
+      const { next, ...page } = await log.page(at)
+      return { ...page, next: page.items.length === 0 ? undefined : next }
+    })
+  }
+
   /**
    * Yields the changes of all plants as they happen, without an end. Connects again after a lost connection, and goes on
    * after the last entry.
    *
    * @throws PlantstoreError 41001 when the position is older than the log, or of another history: begin with an export
    */
-  changes({ tag, ...query }: ChangesQuery = {}): AsyncGenerator<ChangeEntry, void, undefined> {
+  changes({ tag, tagPrefix, untagged, ...query }: ChangesQuery = {}): AsyncGenerator<ChangeEntry, void, undefined> {
     const headers = { Accept: 'text/event-stream' }
     const open = (position: string | undefined, ending: AbortSignal) => {
-      const call = {
-        operation: OPERATIONS.listChanges,
-        headers,
-        query: queryOf({ after: position, tag }),
-        signal: ending,
-      }
-      return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream())
+      const parameters = queryOf({ after: position, tag, tagPrefix, untagged })
+      const call = { operation: OPERATIONS.listChanges, headers, query: parameters, signal: ending }
+      return this.#stream(call, /^text\/event-stream/)
     }
     return entriesOf(open, query)
   }
@@ -307,11 +324,26 @@ export class PlantstoreClient {
     return this.#transport.send({ operation: OPERATIONS.getResourceMetadata, signal }, json<ResourceMetadata>)
   }
 
+  /** Resolves with the body of an answer of a media type. The signal of the call ends it too. */
+  async #stream(call: Call, type: RegExp): Promise<ReadableStream<Uint8Array>> {
+    const stream = await this.#transport.send(call, async ({ body, headers }) => {
+      if (!type.test(headers.get('Content-Type') ?? '')) throw new TypeError(FOREIGN)
+      return body ?? new Blob().stream()
+    })
+    const { signal } = call
+    return signal === undefined ? stream : stream.pipeThrough(new TransformStream(), { signal })
+  }
+
   #list<T>(operation: Operation, query: object, { signal }: CallOptions, itemOf: (json: unknown) => T): Listing<T> {
     return new Listing(queryOf(query), (page) =>
       this.#transport.send({ operation, query: page, signal }, async (response) => {
         const items = await json<readonly unknown[]>(response)
-        return { items: items.map(itemOf), next: nextIn(response.headers.get('Link')) }
+        const { headers } = response
+        return {
+          items: items.map(itemOf),
+          next: nextIn(headers.get('Link')),
+          total: totalIn(headers.get('Plantstore-Total')),
+        }
       }),
     )
   }
@@ -357,12 +389,6 @@ const keptPlant = async (response: Response): Promise<KeptPlant> => ({
 })
 
 const etagOf = (response: Response): string => response.headers.get('ETag') ?? ''
-
-async function textsOf(source: Iterable<NewPlant> | AsyncIterable<NewPlant>): Promise<string[]> {
-  const texts: string[] = []
-  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson)
-  return texts
-}
 
 /** A random Idempotency-Key. Pages that are served without TLS have no crypto.randomUUID. */
 const randomKey = (): string =>

@@ -69,10 +69,12 @@ export interface ImportReport {
   readonly dryRun: boolean
   /** Rows that added a plant. */
   readonly added: number
-  /** Rows that changed a plant; always 0 with the mode `add`. */
+  /** Rows that changed a plant; always 0 with the modes `add` and `delete`. */
   readonly updated: number
-  /** Rows whose plant was already stored, unchanged. */
+  /** Rows whose plant was already stored, unchanged; with the mode `delete`, rows without a plant. */
   readonly unchanged: number
+  /** Rows that deleted a plant; only with the mode `delete`. */
+  readonly deleted?: number | undefined
   /** Rows that the service refused. */
   readonly refused: number
   /** The first 1000 refused rows, in the order of the file. */
@@ -166,6 +168,8 @@ export interface OwnToken {
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly expiresAt?: string | undefined
+  /** Names the history of the store: one that was restored or copied has another name. What a client keeps of one store must not go to another. Absent while the log of changes is switched off. */
+  readonly store?: string | undefined
 }
 
 export interface Webhook {
@@ -177,12 +181,18 @@ export interface Webhook {
   readonly types: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[]
   /** The plant has one of these tags, before or after the change; an empty array for all changes. */
   readonly tags: readonly string[]
+  /** The plant has a tag that begins exactly so, before or after the change. Of `tags`, `tagPrefix` and `untagged`, a webhook has only one. */
+  readonly tagPrefix?: string | undefined
+  /** With true, the plant has no tag, before or after the change. */
+  readonly untagged: boolean
   /** What the webhook is for, under the rules for the name of a token. */
   readonly description?: string | undefined
   /** `event`: the body of a delivery is `{type, timestamp, data}`, with the plant in `data`. `plant`: it is the plant alone, and the header `plantstore-type` has the type. */
   readonly body: 'event' | 'plant'
   /** The number of requests at once. */
   readonly concurrency: number
+  /** The names of the receiver's own headers, without their values. */
+  readonly headerNames: readonly string[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
   /** The id of the token on which the webhook depends. */
@@ -210,12 +220,18 @@ export interface WebhookWithSecret {
   readonly types: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[]
   /** The plant has one of these tags, before or after the change; an empty array for all changes. */
   readonly tags: readonly string[]
+  /** The plant has a tag that begins exactly so, before or after the change. Of `tags`, `tagPrefix` and `untagged`, a webhook has only one. */
+  readonly tagPrefix?: string | undefined
+  /** With true, the plant has no tag, before or after the change. */
+  readonly untagged: boolean
   /** What the webhook is for, under the rules for the name of a token. */
   readonly description?: string | undefined
   /** `event`: the body of a delivery is `{type, timestamp, data}`, with the plant in `data`. `plant`: it is the plant alone, and the header `plantstore-type` has the type. */
   readonly body: 'event' | 'plant'
   /** The number of requests at once. */
   readonly concurrency: number
+  /** The names of the receiver's own headers, without their values. */
+  readonly headerNames: readonly string[]
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
   /** The id of the token on which the webhook depends. */
@@ -243,12 +259,18 @@ export interface NewWebhook {
   readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
   /** The plant has one of these tags, before or after the change; an empty array for all changes. */
   readonly tags?: readonly string[] | undefined
+  /** The plant has a tag that begins exactly so, before or after the change. Of `tags`, `tagPrefix` and `untagged`, a webhook has only one. */
+  readonly tagPrefix?: string | undefined
+  /** With true, the plant has no tag, before or after the change. */
+  readonly untagged?: boolean | undefined
   /** What the webhook is for, under the rules for the name of a token. */
   readonly description?: string | undefined
   /** `event`: the body of a delivery is `{type, timestamp, data}`, with the plant in `data`. `plant`: it is the plant alone, and the header `plantstore-type` has the type. */
   readonly body?: 'event' | 'plant' | undefined
   /** The number of requests at once. */
   readonly concurrency?: number | undefined
+  /** Headers that the receiver wants, such as `{"Authorization": "Bearer …"}`: names of RFC 9110, except those of the connection or that the service sets, and values of visible ASCII. No answer has the values. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface WebhookPatch {
@@ -258,12 +280,18 @@ export interface WebhookPatch {
   readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
   /** The plant has one of these tags, before or after the change; an empty array for all changes. */
   readonly tags?: readonly string[] | undefined
+  /** The plant has a tag that begins exactly so, before or after the change; null removes it. Of `tags`, `tagPrefix` and `untagged`, a webhook has only one. */
+  readonly tagPrefix?: string | null | undefined
+  /** With true, the plant has no tag, before or after the change. */
+  readonly untagged?: boolean | undefined
   /** What the webhook is for, under the rules for the name of a token; null removes it. */
   readonly description?: string | null | undefined
   /** `event`: the body of a delivery is `{type, timestamp, data}`, with the plant in `data`. `plant`: it is the plant alone, and the header `plantstore-type` has the type. */
   readonly body?: 'event' | 'plant' | undefined
   /** The number of requests at once. */
   readonly concurrency?: number | undefined
+  /** Headers to set, as at the creation; null removes one, or all. The others stay. If `url` changes to another origin, all that the same request does not set are removed, so that no other receiver gets them. */
+  readonly headers?: Readonly<Record<string, string | null>> | null | undefined
   readonly state?: 'active' | 'paused' | undefined
 }
 
@@ -328,10 +356,6 @@ export interface ResourceMetadata {
 
 export interface Health {
   readonly status: 'live' | 'ready'
-  /** The number of shards; only of a sharded store that is ready. */
-  readonly shards?: number | undefined
-  /** The number of shards that take no requests now; only of a sharded store that is ready. */
-  readonly shardsOutOfReach?: number | undefined
 }
 
 export interface ListPlantsQuery {
@@ -341,27 +365,41 @@ export interface ListPlantsQuery {
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants with a tag that begins exactly so, such as `conifer/`. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly tagPrefix?: string | undefined
+  /** With `true`, only plants without a tag. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly untagged?: boolean | undefined
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
+  /** With `true`, `Plantstore-Total` has the number of all plants that match, on all pages. `Link` leaves it out, so that the further pages do not count again. */
+  readonly count?: boolean | undefined
 }
 
 export interface ImportPlantsQuery {
-  /** What happens to a row whose id belongs to another plant: `add` refuses the row, `update` replaces the stored plant with the row. */
-  readonly mode?: 'add' | 'update' | undefined
+  /** What happens to a row whose id belongs to another plant: `add` refuses the row, `update` replaces the stored plant with the row. `delete` removes the plant: rows of an `id` alone delete any, and rows of a whole plant only the plant as it is in the row; the service refuses the others (41201). So an export with any filter, sent back, deletes what it found and nothing that has changed since. A row without a plant is unchanged. */
+  readonly mode?: 'add' | 'update' | 'delete' | undefined
   /** With `true`, the service stores nothing, and answers the report that the import would have. */
   readonly dryRun?: boolean | undefined
   /** With `true`, the report of a dry run also has `duplicates` and `duplicateRows`: the rows that would add a plant although one with the same name and tag is stored under another id. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Without `dryRun=true` it is refused. */
   readonly duplicates?: boolean | undefined
+  /** What the columns of a sheet in CSV hold: `name=`, `tag=` and `id=`, each with the name of a column, repeated for each column, as in `columns=name%3DBotanical%20name&columns=tag%3DBed`. Several columns may form one name, with a blank between two of them, such as a genus and a species. Case and blanks do not count. A column without a name is `Column A`, `Column B` and so on, by its place. The service finds the row that names the columns among the first 20, and reads from the first 64 KiB which character separates the cells, and, where the charset is not given and the file is not UTF-8, which encoding it probably has. It then refuses rows without a name. Without `id=`, it assigns the ids, as with `ids=assign`. */
+  readonly columns?: string | readonly string[] | undefined
+  /** With `assign`, no row has an id, and the service assigns the ids: in NDJSON, or in CSV with `columns` that name no `id`. A row whose name and tag a plant has that was stored before the import is left out, as `unchanged`; so are rows that look like sums, such as `Total`, but as refused ones. Equal rows of the file add a plant each. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Only with `mode=add`. With an Idempotency-Key, a row has the same id each time the file is sent within a day, so a retry adds nothing twice, even while the first request runs. Without ids to assign, the key has no effect, as in a dry run. */
+  readonly ids?: 'assign' | undefined
 }
 
 export interface ExportPlantsQuery {
-  /** `ndjson` has one StoredPlant per line. `csv` is RFC 4180 with a header, CRLF line ends, an empty cell for no tag and `""` for the empty tag; it leaves texts unchanged that a spreadsheet reads as formulas. Without this parameter Accept decides; if it allows both, the format is `ndjson`. */
+  /** `ndjson` has one StoredPlant per line. `csv` is RFC 4180 with a header, CRLF line ends, an empty cell for no tag and `""` for the empty tag; it leaves texts unchanged that a spreadsheet reads as formulas. Without this parameter Accept decides; if it allows both, or only `application/json`, the format is `ndjson`. */
   readonly format?: 'ndjson' | 'csv' | undefined
   /** Sorts by id or name, ascending, or descending with the minus. Names compare without case and accents, by the code points of their first 128 characters, then by id. */
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants with a tag that begins exactly so, such as `conifer/`. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly tagPrefix?: string | undefined
+  /** With `true`, only plants without a tag. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly untagged?: boolean | undefined
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
 }
 
@@ -377,6 +415,10 @@ export interface ListChangesQuery {
   readonly limit?: number | undefined
   /** Only entries whose `plant` or `before` has exactly this tag, or any of these if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
+  /** Only entries whose `plant` or `before` has a tag that begins exactly so. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly tagPrefix?: string | undefined
+  /** With `true`, only entries whose `plant` or `before` is there without a tag. */
+  readonly untagged?: boolean | undefined
 }
 
 export interface ListTagsQuery {
@@ -392,6 +434,11 @@ export interface ListTokensQuery {
 export interface ListWebhookDeliveriesQuery {
   /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
+}
+
+export interface GetContractQuery {
+  /** `text` is the contract of the form with ids as decimal texts, for generators without 64-bit integers. */
+  readonly ids?: 'number' | 'text' | undefined
 }
 
 /** The method and path of an operation. */
@@ -447,6 +494,7 @@ export type ErrorNumber =
   | 40103
   | 40301
   | 40302
+  | 40303
   | 40401
   | 40402
   | 40501

@@ -6,14 +6,24 @@ export interface ImportedPlant extends NewPlant {
   readonly before?: Plant
 }
 
-/** A file of plants (its text is a string or a Blob), or an iterable of plants. */
-export type ImportSource = Blob | string | Iterable<ImportedPlant> | AsyncIterable<ImportedPlant>
+/** A row of an import. In mode `delete`, an id alone deletes any plant, and a plant only itself as it is here. */
+export type ImportedRow = ImportedPlant | { readonly id: bigint; readonly name?: never; readonly tag?: never }
+
+/** A file of plants (as a string, a Blob or a stream), or an iterable of plants. */
+export type ImportSource =
+  | Blob
+  | string
+  | ReadableStream<Uint8Array>
+  | Iterable<ImportedRow>
+  | AsyncIterable<ImportedRow>
 
 /** UTF-16 units of a batch: few enough to retry quickly, many enough for speed. */
 const BATCH_TEXT = 1_000_000
 const BATCH_ROWS = 5000
 /** The most refused rows that a report lists, as in the reports of the service. */
 const MAX_REFUSED = 1000
+/** What is wrong with an answer of another program. */
+export const FOREIGN = 'not an answer of Plantstore'
 
 export interface Batch {
   readonly ndjson: string
@@ -22,12 +32,14 @@ export interface Batch {
 
 /** Yields plants as NDJSON, in batches. */
 export async function* batchesOf(
-  plants: Iterable<ImportedPlant> | AsyncIterable<ImportedPlant>,
+  plants: Iterable<ImportedRow> | AsyncIterable<ImportedRow>,
 ): AsyncGenerator<Batch, void, undefined> {
   let lines: string[] = []
   let text = 0
   const batch = (): Batch => ({ ndjson: lines.join(''), rows: lines.length })
-  for await (const { id, name, tag, before } of plants) {
+  for await (const row of plants) {
+    const { id, name, tag } = row
+    const before = 'before' in row ? row.before : undefined
     const expected = before === undefined ? undefined : { name: before.name, tag: before.tag }
     const line = `${withId(id, { name, tag, before: expected })}\n`
     lines.push(line)
@@ -40,6 +52,13 @@ export async function* batchesOf(
   if (lines.length > 0) yield batch()
 }
 
+/** All batches of NDJSON. */
+export async function textsOf(source: Iterable<ImportedRow> | AsyncIterable<ImportedRow>): Promise<string[]> {
+  const texts: string[] = []
+  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson)
+  return texts
+}
+
 export const emptyReport = (dryRun: boolean): ImportReport => ({
   dryRun,
   added: 0,
@@ -49,11 +68,16 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
   refusedRows: [],
 })
 
-/** The report of an answer, in which short ids are numbers. */
-export const withExactIds = ({ duplicateRows, ...report }: ImportReport): ImportReport =>
-  duplicateRows === undefined
-    ? report
-    : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) }
+/**
+ * The report of an answer, in which short ids are numbers.
+ *
+ * @throws TypeError if the answer, of another program, is no report
+ */
+export function reportOf({ duplicateRows, ...report }: ImportReport): ImportReport {
+  if (!Array.isArray(report.refusedRows)) throw new TypeError(FOREIGN)
+  if (duplicateRows === undefined) return report
+  return { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) }
+}
 
 /** Joins the reports of two parts. @param rows the number of rows before those of `next` */
 export function joined(before: ImportReport, next: ImportReport, rows: number): ImportReport {
@@ -63,6 +87,7 @@ export function joined(before: ImportReport, next: ImportReport, rows: number): 
     added: before.added + next.added,
     updated: before.updated + next.updated,
     unchanged: before.unchanged + next.unchanged,
+    ...(next.deleted === undefined ? {} : { deleted: (before.deleted ?? 0) + next.deleted }),
     refused: before.refused + next.refused,
     refusedRows: [...before.refusedRows, ...moved].slice(0, MAX_REFUSED),
   }

@@ -1,14 +1,6 @@
-/**
- * Yields the lines of a stream of UTF-8 as they arrive. The stream ends when the caller leaves the iteration early, or
- * the signal aborts.
- */
-export async function* linesOf(
-  stream: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<string, void, undefined> {
+/** Yields the lines of a stream of UTF-8 as they arrive. The stream ends when the caller leaves the iteration early. */
+export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const reader = stream.getReader()
-  const end = () => void reader.cancel(signal?.reason).catch(() => {})
-  signal?.addEventListener('abort', end)
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let rest: string[] = []
   let isWhole = false
@@ -23,10 +15,8 @@ export async function* linesOf(
         rest = [part]
       }
     }
-    signal?.throwIfAborted()
     isWhole = true
   } finally {
-    signal?.removeEventListener('abort', end)
     if (!isWhole) await reader.cancel().catch(() => {})
   }
   const last = rest.join('') + decoder.decode()

@@ -2,6 +2,14 @@ export interface Page<T> {
   readonly items: readonly T[]
   /** The query string of the next page; undefined on the last one. */
   readonly next: string | undefined
+  /** With `count: true`, the number of all that match, on the page that asked for it. */
+  readonly total: Total | undefined
+}
+
+export interface Total {
+  readonly plants: number
+  /** Whether so many match. Otherwise more do: the service counts the matches of words up to a bound. */
+  readonly isExact: boolean
 }
 
 /**
@@ -49,6 +57,12 @@ export function nextIn(link: string | null): string | undefined {
   const target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? '')?.[1]
   const mark = target?.indexOf('?') ?? -1
   return mark === -1 ? undefined : target?.slice(mark)
+}
+
+/** The number in the header `Plantstore-Total`. */
+export function totalIn(text: string | null): Total | undefined {
+  const [, more, plants] = /^(>?)(\d+)$/.exec(text ?? '') ?? []
+  return plants === undefined ? undefined : { plants: Number(plants), isExact: more === '' }
 }
 
 /** Writes a query string with its question mark. Leaves out undefined values, and repeats the name for a list. */

@@ -10,7 +10,7 @@ export interface Call {
   /** The query string with its question mark, or an empty text. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Blob | undefined
+  readonly body?: string | Blob | ReadableStream<Uint8Array> | undefined
   readonly signal?: AbortSignal | undefined
   /** Whether the attempt has no timeout. */
   readonly isLong?: boolean
@@ -41,7 +41,9 @@ export class Transport {
    *   the call's signal
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
-    const { attempts = 6, maxWait = 60_000, onRetry, onGiveUp } = this.#options
+    const { maxWait = 60_000, onRetry, onGiveUp } = this.#options
+    // A stream can be sent only once.
+    const attempts = call.body instanceof ReadableStream ? 1 : (this.#options.attempts ?? 6)
     let mayHaveSucceeded = false
     let waited = 0
     for (let attempt = 1; ; attempt++) {
@@ -89,7 +91,7 @@ export class Transport {
   #startTimer({ isLong = false }: Call, ending: AbortController): ReturnType<typeof setTimeout> | undefined {
     const { timeout = 30_000 } = this.#options
     if (isLong) return undefined
-    return setTimeout(() => ending.abort(new Error(`no answer within ${timeout} ms`)), timeout)
+    return setTimeout(() => ending.abort(new DOMException(`no answer within ${timeout} ms`, 'TimeoutError')), timeout)
   }
 
   #request({ operation, id = '', query = '', headers, body }: Call, signal: AbortSignal): Promise<Response> {
@@ -103,7 +105,8 @@ export class Transport {
       // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: 'omit',
       redirect: 'error',
-      ...(body === undefined ? {} : { body }),
+      // `duplex` is for a stream.
+      ...(body === undefined ? {} : { body, duplex: 'half' }),
     })
   }
 }

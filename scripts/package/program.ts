@@ -42,7 +42,8 @@ export function writeProgram(folder: string): void {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
-  for (const path of globSync(['bin/*.js', 'src/**/*.{js,d.ts}'], { cwd: folder })) nameJavaScript(join(folder, path))
+  for (const path of globSync(['bin/*.js', '{client,src}/**/*.{js,d.ts}'], { cwd: folder }))
+    nameJavaScript(join(folder, path))
   for (const path of bundledPackages()) copyPackage(path, folder)
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
 }
@@ -78,7 +79,7 @@ function publishedManifest(): object {
       '.': { types: './src/cli/main.d.ts', default: './src/cli/main.js' },
       './package.json': './package.json',
     },
-    files: ['bin', 'src', 'sql', 'web', 'monitoring', 'CHANGELOG.md'],
+    files: ['bin', 'client', 'src', 'sql', 'web', 'monitoring', 'CHANGELOG.md'],
     dependencies,
     bundleDependencies: Object.keys(dependencies),
   }

@@ -1,5 +1,4 @@
--- Every text is compared by its bytes (collation "C"): exact, and the same whatever locale the database has. No table
--- refers to another, and every row is found by its own id, so that the tables can be spread over several servers.
+-- Every text is compared by its bytes (collation "C"): exact, and the same whatever locale the database has.
 
 -- Every plant. What searching and sorting need is folded by the program (src/domain/plant-query.ts) and kept beside the plant.
 CREATE TABLE plants (
@@ -8,7 +7,7 @@ CREATE TABLE plants (
   tag text COLLATE "C",
   -- The start of the folded name.
   sort_key text COLLATE "C" NOT NULL,
-  -- The folded words of name and tag, cut to a length that an index takes; whoever searches looks at the plant again.
+  -- The folded words of name and tag, cut to a length that an index takes; a search looks at the plant again.
   words tsvector NOT NULL,
   -- The transaction that created the plant: its rows of changes have the creation.
   created_by xid8
@@ -16,6 +15,8 @@ CREATE TABLE plants (
 CREATE INDEX plants_by_name ON plants (sort_key, id);
 CREATE INDEX plants_by_tag ON plants (tag, id) WHERE tag IS NOT NULL;
 CREATE INDEX plants_by_tag_and_name ON plants (tag, sort_key, id) WHERE tag IS NOT NULL;
+CREATE INDEX plants_without_tag ON plants (id) WHERE tag IS NULL;
+CREATE INDEX plants_without_tag_by_name ON plants (sort_key, id) WHERE tag IS NULL;
 -- The limit, in kB, is above what the program lets come together (src/postgres/table-upkeep.ts).
 CREATE INDEX plants_by_word ON plants USING gin (words) WITH (gin_pending_list_limit = 16384);
 
@@ -42,20 +43,20 @@ CREATE TABLE write_check (
 );
 INSERT INTO write_check (id, checked_at) VALUES (1, 0);
 
--- How many plants have each tag: sums, and the changes since. A statement that writes plants appends what it changes, so
--- that no two of them wait for each other; the service adds the changes up (src/postgres/table-upkeep.ts).
-CREATE TABLE tag_counts (tag text COLLATE "C" NOT NULL, plants bigint NOT NULL);
-CREATE TABLE tag_changes (tag text COLLATE "C" NOT NULL, plants bigint NOT NULL);
+-- How many plants have each tag, or none (NULL): sums, and the changes since. A statement that writes plants appends what
+-- it changes, so that no two of them wait for each other; the service adds the changes up (src/postgres/table-upkeep.ts).
+CREATE TABLE tag_counts (tag text COLLATE "C", plants bigint NOT NULL);
+CREATE TABLE tag_changes (tag text COLLATE "C", plants bigint NOT NULL);
 CREATE FUNCTION count_tags() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      INSERT INTO tag_changes SELECT tag, count(*) FROM added WHERE tag IS NOT NULL GROUP BY tag;
+      INSERT INTO tag_changes SELECT tag, count(*) FROM added GROUP BY tag;
     ELSIF TG_OP = 'DELETE' THEN
-      INSERT INTO tag_changes SELECT tag, -count(*) FROM removed WHERE tag IS NOT NULL GROUP BY tag;
+      INSERT INTO tag_changes SELECT tag, -count(*) FROM removed GROUP BY tag;
     ELSIF TG_OP = 'UPDATE' THEN
       INSERT INTO tag_changes SELECT tag, sum(change)
         FROM (SELECT tag, 1 AS change FROM added UNION ALL SELECT tag, -1 FROM removed) AS changed
-        WHERE tag IS NOT NULL GROUP BY tag HAVING sum(change) <> 0;
+        GROUP BY tag HAVING sum(change) <> 0;
     ELSE
       DELETE FROM tag_counts;
       DELETE FROM tag_changes;
@@ -85,8 +86,7 @@ CREATE TABLE id_reservations (
 CREATE INDEX id_reservations_by_key_time ON id_reservations (at) WHERE key IS NOT NULL;
 
 -- The log of changes. A statement that writes plants writes all of their changes as one row. Its number comes after the
--- locks of its plants, so that the numbers of one plant's changes are in the order of their commits. A store that is
--- distributed over several servers keeps no log.
+-- locks of its plants, so that the numbers of one plant's changes are in the order of their commits.
 CREATE TABLE changes (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   number bigint GENERATED ALWAYS AS IDENTITY,

@@ -16,8 +16,6 @@ export interface GroupCommitOptions<Row> {
   /** Commits under way at once. With two, the writer already has the next group when it completes one. */
   readonly maxInFlight: number
   readonly stats?: CommitStats
-  /** The bound of waiting rows, in place of the one above, where several queues share it. */
-  readonly bound?: Bound
   /** Returns who sent the row. By default one actor sends all rows. */
   actorOf?(row: Row): string
 }
@@ -66,7 +64,7 @@ export class GroupCommit<Row, Result> {
   ) {
     this.#commit = commit
     this.#options = options
-    this.rows = options.bound ?? new Bound(options.maxWaiting)
+    this.rows = new Bound(options.maxWaiting)
   }
 
   /**
@@ -154,7 +152,8 @@ export class GroupCommit<Row, Result> {
 
   /**
    * Takes the rows of the next commit out of the queue. When there are too many for one commit, or too many of one actor,
-   * actors take turns with a row each. Whoever had no turn is first in the next commit. The rows of one actor keep their order.
+   * actors take turns with a row each. An actor without a turn is first in the next commit. The rows of one actor keep
+   * their order.
    */
   #takeGroup(): PendingRow<Row, Result>[] {
     const { maxGroup, maxOfActor = maxGroup, actorOf = () => '' } = this.#options
@@ -188,7 +187,8 @@ export class GroupCommit<Row, Result> {
   }
 }
 
-const queueFull = (): AppError => new AppError(50302, 'too many requests are queued; nothing was done, retry later')
+export const queueFull = (): AppError =>
+  new AppError(50302, 'too many requests are queued; nothing was done, retry later')
 
 /** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
 type CommitWork = 'create' | 'change' | 'import'

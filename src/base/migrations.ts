@@ -36,10 +36,7 @@ const checksumOf = (sql: string): string => createHash('sha256').update(plainSql
  */
 const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[^-/'"$;]+|[\s\S]/g
 
-/**
- * Splits an SQL file into statements, and leaves out comments. Citus refuses several changes of the schema in one
- * message.
- */
+/** Splits an SQL file into statements, and leaves out comments. */
 export function statementsOf(sql: string): string[] {
   const statements = ['']
   for (const [token] of sql.matchAll(TOKEN)) {

@@ -1,10 +1,12 @@
 import { InvalidArgumentError } from 'commander'
+import { IMPORT_MODES } from '../domain/plant.ts'
 import { PLANT_ORDERS } from '../domain/plant-query.ts'
 import { FORMATS } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
 import { integer } from '../settings/setting.ts'
 import type { Flags, ProgramCommand } from './command.ts'
 import type { CopyFlags } from './copy.ts'
+import type { DeleteFlags } from './delete.ts'
 import type { ExportFlags } from './export.ts'
 import type { ImportFlags } from './import.ts'
 import type { CreateFlags, RevokeFlags, RotateFlags } from './token.ts'
@@ -21,22 +23,40 @@ export interface Surroundings {
 // Only the command that runs loads its code.
 const importing = () => import('./import.ts')
 const exporting = () => import('./export.ts')
+const deleting = () => import('./delete.ts')
 const copying = () => import('./copy.ts')
 const upkeep = () => import('./upkeep.ts')
 const tokens = () => import('./token.ts')
 const webhooks = () => import('./webhook.ts')
+const agents = () => import('./mcp.ts')
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
+const SHEETS = 'or a sheet: .tsv, .txt or .xlsx'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 
-export function addTransfers(to: ProgramCommand, { settings, environment }: Surroundings): void {
+export function addTransfers(to: ProgramCommand, surroundings: Surroundings): void {
+  addImport(to, surroundings)
+  addExport(to, surroundings)
+  addDelete(to, surroundings)
+  addCopy(to, surroundings)
+}
+
+function addImport(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('import', 'import plants from a file into a store, even while a service serves it')
-    .argument('<file>', `${FILE}; - is standard input`)
+    .argument('<file>', `${FILE}, ${SHEETS}; - is standard input`)
     .target('store', 'auditLog')
+    .option(
+      '--columns <COLUMNS>',
+      "what the columns of a sheet hold, such as name='Botanical name',tag=Bed; id=… for its ids",
+      collect,
+    )
+    .choice('--ids <ASSIGN>', 'assign: rows have no ids, and get new ones unless they are stored already', ['assign'])
     .choice(
       '--mode <MODE>',
-      'for a row whose id exists: add refuses it unless the plant is equal, update replaces the plant (default add)',
-      ['add', 'update'],
+      'for a row whose id exists: add refuses it unless the plant is equal, update replaces the plant, delete removes it (default add)',
+      IMPORT_MODES,
     )
     .option('--dry-run', 'report what would happen, and store nothing')
     .option('--duplicates', 'with --dry-run: also report rows to add that have the name and tag of a stored plant')
@@ -49,21 +69,28 @@ Without --url the command opens the store itself, even while a service serves it
 service, to which the import gives way.
 It prints the first 1,000 refused rows on standard error, with their lines and the numbers and messages of their errors.
 Importing the same file again is safe, and continues an interrupted import.
+A file whose first row does not name the columns id, name and tag is a sheet: without --columns, the command shows what
+it takes the columns for, and asks; where no terminal can ask, it names the flag to give. Rows of a sheet without a
+column for id get ids; those whose name and tag are stored already are left out, and count as unchanged.
 
 Exit codes: 0 done, 1 failed or some rows were refused, 2 wrong usage, 130 or 143 stopped by a signal.`)
     .examples(
       'plantstore import plants.csv',
       'plantstore import plants.ndjson.gz --dry-run',
+      'plantstore import spring.xlsx --columns name="Botanical name",tag=Bed',
       'plantstore import plants.csv --mode update --url http://127.0.0.1:8080',
       'plantstore import - --format csv --store sqlite:/srv/plants.db < plants.csv',
     )
     .action(async (file: string, flags: ImportFlags) => (await importing()).importFile(file, flags, settings(flags)))
+}
 
-  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+function addExport(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('export', 'export the plants of a store to a file, even while a service serves it')
     .argument('<file>', `${FILE}; - is standard output`)
     .target('store')
     .option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
+    .option('--tag-prefix <TEXT>', 'only plants with a tag that begins so')
+    .option('--untagged', 'only plants without a tag')
     .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
     .choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS)
     .choice('--format <FORMAT>', FORMAT, FORMATS)
@@ -80,8 +107,34 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal.`)
       'plantstore export ferns.ndjson.gz --tag fern --tag "tree fern" --sort name --force',
       'plantstore export - --format csv --q "mons del" --url http://127.0.0.1:8080 | head',
     )
-    .action(async (file: string, flags: ExportFlags) => (await exporting()).exportFile(file, flags, settings(flags)))
+    .action(
+      async (file: string, flags: ExportFlags) =>
+        void (await (await exporting()).exportFile(file, flags, settings(flags))),
+    )
+}
 
+function addDelete(to: ProgramCommand, { settings }: Surroundings): void {
+  to.add('delete', 'delete the plants of a store that match filters, even while a service serves it')
+    .target('store', 'auditLog')
+    .option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
+    .option('--tag-prefix <TEXT>', 'only plants with a tag that begins so')
+    .option('--untagged', 'only plants without a tag')
+    .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
+    .option('--yes', 'do not ask; needed where no terminal can ask')
+    .option('--dry-run', 'count the plants, and delete nothing')
+    .option('--retry-time <TIME>', 'how long to retry when the service stops answering, at most 60m (default 5m)')
+    .output()
+    .notes(`
+The command counts the plants that match, asks, and deletes those and no others. It leaves a plant that has changed since
+the count as it is, and says so.
+Without --url the command opens the store itself, even while a service serves it.
+
+Exit codes: 0 done, 1 failed or some plants have changed, 2 wrong usage, 130 or 143 stopped by a signal.`)
+    .examples('plantstore delete --tag sold --url http://127.0.0.1:8080', 'plantstore delete --tag sold --q fern --yes')
+    .action(async (flags: DeleteFlags) => (await deleting()).deletePlants(flags, settings(flags)))
+}
+
+function addCopy(to: ProgramCommand, { settings, environment }: Surroundings): void {
   to.add('copy', 'copy a store to another one, on the same or another engine, and compare both')
     .settings('auditLog')
     .option('--from <URL>', 'the store to copy, even while a service serves it')
@@ -101,7 +154,15 @@ Exit codes: 0 done and both are equal, 1 failed or they differ, 2 wrong usage, 1
     .action(async (flags: CopyFlags) => (await copying()).copyStore(flags, settings(flags), environment(flags)))
 }
 
-export function addUpkeep(to: ProgramCommand, { settings }: Surroundings): void {
+export function addUpkeep(to: ProgramCommand, surroundings: Surroundings): void {
+  addBackup(to, surroundings)
+  addRestore(to, surroundings)
+  addCheck(to, surroundings)
+  addStatus(to, surroundings)
+  addDistribute(to, surroundings)
+}
+
+function addBackup(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('backup', 'back up a store to a new file, even while a service serves it')
     .argument('<file>', 'the new file; it gets its name once it is complete and verified')
     .settings('store')
@@ -116,7 +177,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal. A b
       'plantstore backup "/backup/plants-$(date +%F).db" --store sqlite:/srv/plants.db --quiet',
     )
     .action(async (file: string, flags: Flags) => (await upkeep()).backupStore(file, flags, settings(flags)))
+}
 
+function addRestore(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('restore', 'create a store from a backup, while no service serves it')
     .argument('<file>', 'the backup, which stays unchanged')
     .settings('store', 'auditLog')
@@ -132,7 +195,9 @@ store unchanged.`)
       'plantstore restore /backup/plants-2026-11-21.db --store sqlite:/srv/plants.db --replace',
     )
     .action(async (file: string, flags: RestoreFlags) => (await upkeep()).restoreStore(file, flags, settings(flags)))
+}
 
+function addCheck(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('check', 'check a store or a backup for damage, even while a service serves it')
     .settings('store')
     .option('--reindex', 'have a service that serves the store make its search index anew')
@@ -145,7 +210,9 @@ searches then wait until the service has made it anew.
 Exit codes: 0 in order, 1 damaged or failed, 2 wrong usage, 130 or 143 stopped by a signal.`)
     .examples('plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json')
     .action(async (flags: CheckFlags) => (await upkeep()).checkStore(flags, settings(flags)))
+}
 
+function addStatus(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('status', 'show the content of a store, or the state of a running service')
     .target('store')
     .json()
@@ -156,7 +223,9 @@ asks the service. The token then needs the scope plants:read.
 Exit codes: 0 done, 1 failed or the service is not ready, 2 wrong usage.`)
     .examples('plantstore status', 'plantstore status --url http://127.0.0.1:8080 --json')
     .action(async (flags: Flags) => (await upkeep()).showStatus(flags, settings(flags)))
+}
 
+function addDistribute(to: ProgramCommand, { settings }: Surroundings): void {
   const help = 'the number of shards for the plants (default 2 for each worker, at least 4)'
   to.add('distribute', 'distribute a PostgreSQL store over the workers of its Citus coordinator')
     .settings('store')
@@ -164,8 +233,8 @@ Exit codes: 0 done, 1 failed or the service is not ready, 2 wrong usage.`)
     .option('--quiet', 'show errors only: no progress, no steps')
     .notes(`
 The command creates the extension citus and the store if they are missing, copies the tokens to every server, and moves
-the plants to the workers. Requests that write plants wait until the move ends, or get 503. A running service notices
-the move within seconds. To continue after an interruption, run the command again.
+the plants to the workers. It removes the log of changes. Stop the services of the store first. To continue after an
+interruption, run the command again.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`)
     .examples(
@@ -247,4 +316,16 @@ export function addWebhook(to: ProgramCommand, { settings }: Surroundings): void
     .examples(test)
     .action(async (id: string, flags: Flags) => (await webhooks()).testWebhook(id, flags, settings(flags)))
   webhook.addHelp()
+}
+
+export function addMcp(to: ProgramCommand, { settings }: Surroundings): void {
+  to.add('mcp', 'let an agent that starts programs use a running service, by the Model Context Protocol')
+    .target()
+    .notes(`
+The command passes messages from standard input to /mcp of the service, and answers to standard output, until the input
+ends. The service needs --mcp on, and its token decides which tools there are.
+
+Exit codes: 0 the input has ended, 2 wrong usage.`)
+    .examples('plantstore mcp --url https://plants.example')
+    .action(async (flags: Flags) => (await agents()).forwardMessages(flags, settings(flags)))
 }

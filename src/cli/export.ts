@@ -11,17 +11,23 @@ import type { Flags } from './command.ts'
 import { withStore } from './open-store.ts'
 import { formatTime, note, printJson, withProgress } from './output.ts'
 import { fileKind, type KindFlags, outputFile, standardOutput } from './plant-files.ts'
-import { type ServiceClient, targetOf } from './service-client.ts'
+import { type Service, targetOf } from './service-client.ts'
 
 export interface ExportFlags extends Flags, KindFlags {
   readonly tag?: readonly string[]
+  readonly tagPrefix?: string
+  readonly untagged?: true
   readonly q?: string
   readonly sort?: PlantOrder
   readonly force?: true
 }
 
-/** Exports plants to a file, or to standard output for `-`. An export that breaks off leaves no file. */
-export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<void> {
+/**
+ * Exports plants to a file, or to standard output for `-`. An export that breaks off leaves no file.
+ *
+ * @returns the number of plants
+ */
+export async function exportFile(file: string, flags: ExportFlags, config: Config): Promise<number> {
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
@@ -52,6 +58,7 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const time = formatTime((performance.now() - startedAt) / 1000)
   if (flags.json) printJson({ file, format, gzip, plants: counter.rows })
   else if (!flags.quiet) note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time}` : READER_LEFT)
+  return counter.rows
 }
 
 const READER_LEFT = 'ended early: the reader closed standard output before all plants were written'
@@ -59,23 +66,21 @@ const READER_LEFT = 'ended early: the reader closed standard output before all p
 async function* bytesIn(
   store: Store,
   format: Format,
-  { tag, q, sort = 'id' }: ExportFlags,
+  { sort = 'id', ...request }: ExportFlags,
 ): AsyncGenerator<Uint8Array> {
-  const filter = filterOf(tag, q)
+  const filter = filterOf(request)
   const plants = filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort)
   for await (const text of writeFile(format, plants)) yield Buffer.from(text)
 }
 
 function bytesFrom(
-  service: ServiceClient,
+  service: Service,
   format: Format,
-  { tag = [], q = '', sort = 'id' }: ExportFlags,
+  { tag, tagPrefix, untagged, q, sort }: ExportFlags,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const query = new URLSearchParams({ format, sort })
-  for (const each of tag) query.append('tag', each)
-  if (q !== '') query.append('q', q)
-  return service.exportPlants({ query, format, signal })
+  const query = { format, sort, tag, tagPrefix, untagged, q }
+  return service.bytes((client) => client.exportFile(query, { signal }))
 }
 
 const QUOTE = 0x22

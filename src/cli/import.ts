@@ -2,30 +2,38 @@ import { OperatorError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import { commandActor } from '../domain/token.ts'
+import { withIds } from '../import/assign-ids.ts'
+import type { NamedColumns } from '../import/csv-rows.ts'
 import type { Duplicates } from '../import/duplicates.ts'
-import { readPlants } from '../import/format.ts'
+import { type Format, readPlants } from '../import/format.ts'
 import { type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import { duration } from '../settings/setting.ts'
 import type { Flags } from './command.ts'
+import { columnsOf, type OpenedFile, openTable } from './import-sheet.ts'
+import { importThrough, importWhole } from './import-through.ts'
 import { CommandAudit } from './log.ts'
 import { withStore } from './open-store.ts'
 import { formatTime, note, type Progress, withProgress } from './output.ts'
-import { fileKind, type KindFlags, openInput } from './plant-files.ts'
-import { importThrough, targetOf } from './service-client.ts'
+import { fileKind, type KindFlags, openInput, SHEET } from './plant-files.ts'
+import { targetOf } from './service-client.ts'
+import { abortOnSignal } from './signals.ts'
 
 export interface ImportFlags extends Flags, KindFlags {
   readonly mode?: ImportMode
   readonly dryRun?: true
   readonly duplicates?: true
   readonly retryTime?: string
+  readonly columns?: readonly string[]
+  readonly ids?: 'assign'
 }
 
 const ACTOR = commandActor('import')
 
 /** Imports a file, or standard input for `-`. Reports the refused rows, and sets the exit code 1 if there are any. */
 export async function importFile(file: string, flags: ImportFlags, config: Config): Promise<void> {
-  const { format, gzip } = fileKind(file, flags)
+  const { format, gzip } = fileKind(file, flags, SHEET)
+  const columns = columnsOf(flags.columns)
   const target = targetOf(flags, config)
   const { mode = 'add', dryRun = false, duplicates = false, quiet = false, json = false, retryTime = '5m' } = flags
   const retryFor = retryTimeOf(retryTime)
@@ -34,30 +42,30 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   // A service writes its own lines to its audit log.
   using audit = new CommandAudit(dryRun || stores.length === 0 ? undefined : config.auditLog, stores, ACTOR)
   using input = openInput(file, gzip)
-  const reporter = new ImportReporter()
+  const opened = await open(file, input.content(abortOnSignal()), format, { ...flags, columns })
+  const reporter = new ImportReporter(mode, opened.place)
   await withProgress(
     () => ({ rows: reporter.rows, done: input.share }),
     flags,
     async (progress, stop) => {
       const onNotice = (text: string) => progress.note(text)
       const take = (summary: ImportSummary) => reporter.add(summary, progress)
-      const content = input.content(stop)
-      if (target.kind === 'service' && dryRun) {
-        const query = new URLSearchParams({ mode, dryRun: 'true', duplicates: String(duplicates) })
-        const report = await target.service.importPlants(content, { format, query, signal: stop })
+      const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
+      const retrying = { retryFor, stop, onWait }
+      if (target.kind === 'service' && (dryRun || opened.assignsIds)) {
+        const options = { mode, dryRun, duplicates, signal: stop }
+        const report = await importWhole(target.service, opened, options, retrying)
         const { duplicates: found, duplicateRows = [], ...summary } = report
         take(summary)
         if (found !== undefined) reporter.duplicates = { duplicates: found, duplicateRows }
         return
       }
-      const batches = readPlants(format, content)
-      if (target.kind === 'service') {
-        const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
-        return importThrough(target.service, mode, batches, take, { retryFor, stop, onWait })
-      }
+      if (target.kind === 'service') return importThrough(target.service, mode, opened.batches(), take, retrying)
       const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })
       return withStore(target.address, { create: !dryRun, quiet, onNotice }, (store) =>
         audit.around('importPlants', details, 'imported', async () => {
+          const plants = opened.batches()
+          const batches = opened.assignsIds ? withIds(store, plants, { actor: ACTOR, dryRun }, stop) : plants
           reporter.duplicates = await runImport(store, batches, { mode, dryRun, duplicates, actor: ACTOR }, take)
           await store.afterImport()
         }),
@@ -74,8 +82,30 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
     note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${reporter}`)
   }
   if (reporter.counts.refused === 0) return
-  if (!dryRun) note(CORRECTION_HINT)
+  if (!dryRun) note(mode === 'delete' ? CHANGED_HINT : CORRECTION_HINT)
   process.exitCode = 1
+}
+
+/** Opens a file of any format. @throws OperatorError for flags that do not go with it */
+async function open(
+  file: string,
+  content: AsyncGenerator<Buffer>,
+  format: Format,
+  { columns, ids, mode = 'add', quiet = false }: Omit<ImportFlags, 'columns'> & { columns: NamedColumns | undefined },
+): Promise<OpenedFile> {
+  const refuse = (why: string): never => {
+    throw new OperatorError(why, { exitCode: 2 })
+  }
+  const assigns = ids === 'assign'
+  if (format === 'ndjson') {
+    if (columns !== undefined) refuse('--columns: NDJSON has none; its rows have the members id, name and tag')
+    if (assigns && mode !== 'add') refuse(`--mode ${mode}: needs rows with ids, so leave out --ids`)
+    const batches = () => readPlants(format, content, { mode, assignsIds: assigns })
+    return { format, content, batches, assignsIds: assigns, place: 'line' }
+  }
+  const opened = await openTable(file, content, { columns, mode, quiet })
+  if (assigns && !opened.assignsIds) refuse('--ids: the file has a column of ids; leave it out, or name other columns')
+  return opened
 }
 
 /** The JSON of a report, with its bigints as numbers. */
@@ -89,6 +119,8 @@ const CONTINUE_HINT = 'Run the same command again to continue: rows that are alr
 const CORRECTION_HINT =
   'Some rows were refused. Correct them and import the file again: rows that are already stored count as unchanged.'
 
+const CHANGED_HINT = 'Plants that are not as the rows expect were left as they are.'
+
 function retryTimeOf(time: string): number {
   try {
     return duration(time)
@@ -101,7 +133,13 @@ function retryTimeOf(time: string): number {
 class ImportReporter extends ImportTotals {
   /** Undefined unless the command asks for them. */
   duplicates: Duplicates | undefined
+  readonly #place: OpenedFile['place']
   readonly #startedAt = performance.now()
+
+  constructor(mode: ImportMode, place: OpenedFile['place']) {
+    super(mode)
+    this.#place = place
+  }
 
   /** The counts and refused rows, with the members of the service's import report. */
   get report(): ImportSummary & Partial<Duplicates> {
@@ -111,7 +149,7 @@ class ImportReporter extends ImportTotals {
   add(summary: ImportSummary, progress: Progress): void {
     const before = this.counts.refused
     for (const { line, error, message } of this.count(summary)) {
-      progress.note(`line ${line}: error ${error}: ${message}`)
+      progress.note(`${this.#place} ${line}: error ${error}: ${message}`)
     }
     if (before <= LISTED_ROWS && this.counts.refused > LISTED_ROWS) {
       progress.note('more rows were refused; they are counted but not listed')
@@ -122,7 +160,7 @@ class ImportReporter extends ImportTotals {
     if (this.duplicates === undefined) return
     const { duplicates, duplicateRows } = this.duplicates
     for (const { line, id } of duplicateRows.slice(0, LISTED_ROWS)) {
-      note(`line ${line}: has the name and tag of plant ${id}`)
+      note(`${this.#place} ${line}: has the name and tag of plant ${id}`)
     }
     const rest = duplicates > LISTED_ROWS ? `; the first ${count(LISTED_ROWS)} are listed` : ''
     note(`${counted(duplicates, 'row')} would add a plant with the name and tag of a stored one${rest}`)

@@ -9,7 +9,7 @@ import { isFileOfStore } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { onOneLine, printable } from '../base/printable.ts'
 import type { Actor } from '../domain/token.ts'
-import { AuditLog } from '../http/answer/records.ts'
+import { AuditLog } from '../http/answer/audit-log.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
 import { isNoJsonLog, onFile } from './plant-files.ts'
 

@@ -4,7 +4,7 @@ import { printable } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
 import { HELP, ProgramCommand, version } from './command.ts'
-import { addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
+import { addMcp, addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
 import {
   configLines,
   ignoredVariables,
@@ -80,6 +80,7 @@ function program(): ProgramCommand {
     .examples('plantstore openapi > plantstore.json')
     .action(async () => printJson((await import('../http/request/operations.ts')).readContract().document))
   addWebhook(root, SURROUNDINGS)
+  addMcp(root, SURROUNDINGS)
   root.addHelp()
   return root
 }

@@ -2,13 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
+import type { DistributeOptions } from '../citus/distribute.ts'
 import type { Store } from '../domain/store.ts'
 import type { Token } from '../domain/token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../domain/upkeep.ts'
 import type { ServedStore } from '../http/metrics/service-metrics.ts'
-import type { DistributeOptions } from '../postgres/sharding/distribute.ts'
 import type { PostgresStoreOptions } from '../postgres/store.ts'
-import { type ChangesKeep, DEFAULT_CHANGES_KEEP, type StoreAddress, shownStore } from '../settings/config.ts'
+import { type StoreAddress, shownStore } from '../settings/config.ts'
 import type { SqliteStoreOptions } from '../sqlite/store.ts'
 
 /** The options of both engines. Each of them ignores those of the other. */
@@ -16,30 +16,35 @@ interface OpenOptions
   extends Omit<PostgresStoreOptions, 'history' | 'retention'>,
     Pick<SqliteStoreOptions, 'serving' | 'changesKeepSize' | 'onFatal'> {
   /** Milliseconds for which the log of changes keeps old changes; undefined for a command, which keeps what there is. */
-  readonly changesKeep?: ChangesKeep
+  readonly changesKeep?: number
 }
 
 /** Opens a store by its address. Only this module knows the engines, and it loads only the engine of the address. */
 export async function openStore(address: StoreAddress, { changesKeep, ...options }: OpenOptions): Promise<ServedStore> {
   if (address.engine === 'postgres') {
+    const { CitusStore } = await import('../citus/store.ts')
+    if (await CitusStore.isAt(address, options)) {
+      if (changesKeep !== undefined && changesKeep > 0) options.onNotice(WITHOUT_CHANGES)
+      return CitusStore.open(address, options)
+    }
     const { PostgresStore } = await import('../postgres/store.ts')
     const history = changesKeep === undefined ? {} : historyOf(changesKeep, options.changesKeepSize)
     return PostgresStore.open(address, { ...options, ...history })
   }
   if (options.create && address.isDefault) mkdirSync(dirname(address.path), { recursive: true, mode: 0o700 })
   const { SqliteStore } = await import('../sqlite/store.ts')
-  const keep = changesKeep === 'auto' ? DEFAULT_CHANGES_KEEP : (changesKeep ?? 0)
-  return SqliteStore.open(address.path, { ...options, changesKeep: keep })
+  return SqliteStore.open(address.path, { ...options, changesKeep: changesKeep ?? 0 })
 }
 
+const WITHOUT_CHANGES =
+  'Citus distributes the store over several servers, so it has no log of changes: no feed, no history of a plant, no ' +
+  'webhooks; with --changes-keep 0s, this notice stays away'
+
 const historyOf = (
-  keep: ChangesKeep,
+  keep: number,
   keepSize = Number.MAX_SAFE_INTEGER,
-): Pick<PostgresStoreOptions, 'history' | 'retention'> => {
-  if (keep === 0) return { history: 'end' }
-  if (keep === 'auto') return { history: 'auto', retention: { keep: DEFAULT_CHANGES_KEEP, keepSize } }
-  return { history: 'keep', retention: { keep, keepSize } }
-}
+): Pick<PostgresStoreOptions, 'history' | 'retention'> =>
+  keep === 0 ? { history: 'end' } : { history: 'keep', retention: { keep, keepSize } }
 
 const sqliteUpkeepOf = async (path: string): Promise<Upkeep> =>
   (await import('../sqlite/upkeep/status.ts')).sqliteUpkeep(path)
@@ -74,7 +79,7 @@ export async function distributeStore(address: StoreAddress, options: Distribute
     const message = `the store ${shownStore(address)} is a file; only a store in PostgreSQL can be distributed`
     throw new OperatorError(`${message}. "plantstore copy" moves it there`)
   }
-  const { distribute } = await import('../postgres/sharding/distribute.ts')
+  const { distribute } = await import('../citus/distribute.ts')
   await distribute(address, options)
 }
 

@@ -23,12 +23,21 @@ export interface KindFlags {
   readonly gzip?: true
 }
 
+/** Names of sheets, which an import reads besides files of plants. */
+export const SHEET = /\.(?:tsv|txt|xlsx|xlsm)(?:\.gz)?$/i
+
 /**
  * Returns the format of a file, or of standard input or output for `-`, and whether it is compressed, by the flags or
- * else by the name.
+ * else by the name. A sheet is CSV.
+ *
+ * @param sheets the names of sheets that the command takes
  */
-export function fileKind(file: string, flags: KindFlags): { readonly format: Format; readonly gzip: boolean } {
-  const format = flags.format ?? formatOf(file)
+export function fileKind(
+  file: string,
+  flags: KindFlags,
+  sheets?: RegExp,
+): { readonly format: Format; readonly gzip: boolean } {
+  const format = flags.format ?? formatOf(file) ?? (sheets?.test(file) === true ? 'csv' : undefined)
   if (format !== undefined) return { format, gzip: flags.gzip ?? file.toLowerCase().endsWith('.gz') }
   const reason =
     file === '-'

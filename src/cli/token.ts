@@ -20,7 +20,7 @@ import {
   type TokenStore,
   timeIn,
 } from '../domain/token.ts'
-import type { AuditLog } from '../http/answer/records.ts'
+import type { AuditLog } from '../http/answer/audit-log.ts'
 import type { Config } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 import { CommandAudit } from './log.ts'

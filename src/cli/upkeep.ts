@@ -7,7 +7,7 @@ import { CommandAudit } from './log.ts'
 import { distributeStore, statusOf, upkeepOf } from './open-store.ts'
 import { formatTime, note, Progress, type ProgressState, printJson, withProgress } from './output.ts'
 import { fileFault } from './plant-files.ts'
-import { type ServiceClient, targetOf, Unavailable } from './service-client.ts'
+import { type Service, targetOf, Unavailable } from './service-client.ts'
 import { giveWayToServices } from './signals.ts'
 
 export interface RestoreFlags extends Flags {
@@ -90,9 +90,6 @@ function tell({ json, quiet }: Flags, report: object, lines: readonly string[]):
   else if (!quiet) for (const line of lines) note(line)
 }
 
-/** Milliseconds that a service may take to answer. */
-const TIMEOUT = 30_000
-
 /** Sets the exit code 1 when the service is not ready. */
 export async function showStatus(flags: Flags, config: Config): Promise<void> {
   const target = targetOf(flags, config)
@@ -143,18 +140,17 @@ function indexLine(index: IndexStatus): string {
 type ServiceStatus = Awaited<ReturnType<typeof serviceStatus>>
 
 /** Returns the state of a running service, by its metrics. Those that an older version does not report are undefined. */
-async function serviceStatus(service: ServiceClient, address: string) {
-  const signal = AbortSignal.timeout(TIMEOUT)
+async function serviceStatus(service: Service, address: string) {
   // Makes the service count its plants. A count of few plants ends before the second call.
-  await service.ask('GET', 'metrics', signal)
+  await service.call((client) => client.getMetrics())
   let why: string | undefined
   try {
-    await service.ask('GET', 'health/ready', signal)
+    await service.call((client) => client.getReadiness())
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     why = error.message
   }
-  const metrics = await service.ask('GET', 'metrics', signal)
+  const metrics = await service.call((client) => client.getMetrics())
   const found = (pattern: string) => new RegExp(`^${pattern}`, 'm').exec(metrics)?.[1]
   const label = (name: string) => found(`plantstore_build_info\\{.*\\b${name}="([^"]*)"`)
   const value = (name: string) => {

@@ -1,5 +1,6 @@
 import { AppError } from './errors.ts'
 import { hash64, type NewPlant, newPlantJson } from './plant.ts'
+import { isTagged, type TagFilter } from './plant-query.ts'
 
 export const CHANGE_TYPES = ['plant.created', 'plant.updated', 'plant.deleted'] as const
 /** A replace, an update and an import of another plant under the same id are all `plant.updated`. */
@@ -40,10 +41,8 @@ export function entryJson({ position, type, time, plant, before, token }: Change
   return `${start}${after}${earlier},"token":${JSON.stringify(token)}}`
 }
 
-/** Selects entries. An empty part selects all. */
-export interface ChangeFilter {
-  /** `plant` or `before` has one of these tags, exactly. */
-  readonly tags: readonly string[]
+/** Selects entries whose `plant` or `before` has such a tag. An empty part selects all. */
+export interface ChangeFilter extends TagFilter {
   readonly types?: readonly ChangeType[] | undefined
 }
 
@@ -103,7 +102,7 @@ export interface ChangeLog {
 
 export const ALL_CHANGES: ChangeFilter = { tags: [], types: [] }
 
-/** Selects at least every entry that one of the filters selects. */
+/** Selects at least every entry that one of the filters selects: all, where one is for a prefix or for no tag. */
 export function unionOf(filters: readonly ChangeFilter[]): ChangeFilter {
   const union = <T>(parts: readonly (readonly T[])[]): T[] =>
     parts.some((part) => part.length === 0) ? [] : [...new Set(parts.flat())]
@@ -123,10 +122,7 @@ export interface Selectable {
 
 /** Whether a filter selects an entry. */
 export function isSelected(filter: ChangeFilter, { type, plant, before }: Selectable): boolean {
-  const { tags } = filter
-  if (!hasType(filter, type)) return false
-  const has = (tag: string | undefined) => tag !== undefined && tags.includes(tag)
-  return tags.length === 0 || has(plant?.tag) || has(before?.tag)
+  return hasType(filter, type) && [plant, before].some((each) => each !== undefined && isTagged(filter, each.tag))
 }
 
 /** The place of an entry in a history. */
@@ -160,6 +156,9 @@ export function readPosition(position: string): ChangePosition {
   }
   throw new AppError(40003, 'the position is not one that this service has given; send it back unchanged')
 }
+
+/** The identity of the history of a position, which a restored or copied store does not share. */
+export const historyOf = (position: string): string => readPosition(position).history
 
 /** @param oldest the position after which the oldest kept entry follows */
 export const positionGone = (oldest: string): AppError =>

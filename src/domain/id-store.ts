@@ -2,7 +2,7 @@ import type { Actor } from './token.ts'
 
 /** A reserved range: of one request while its key is known, and of any number of requests later. */
 export interface IdReservation extends IdRange {
-  /** SHA-256 over the actor and the key of its request; undefined without a key. */
+  /** SHA-256 over the actor and the key of its request, and the content behind it; undefined without a key. */
   readonly key: Buffer | undefined
   readonly at: Date
   /** The id of the actor. Of several requests it is that of one of them. */
@@ -23,9 +23,15 @@ export interface IdStore {
    * Reserves `count` consecutive ids. Resolves after the commit. No two calls get the same id, on any instance, except
    * that a call with a known key gets the range of that key again, whatever its count. A key is known for a day.
    *
-   * @returns undefined when there is no room; nothing changes
+   * @param content SHA-256 of what the ids are for, which a known key must have too
+   * @returns undefined when there is no room, `other content` for a known key with another one; nothing changes
    */
-  reserveIds(count: number, key: Buffer | undefined, actor: Actor): Promise<IdRange | undefined>
+  reserveIds(
+    count: number,
+    key: Buffer | undefined,
+    actor: Actor,
+    content?: Buffer,
+  ): Promise<IdRange | 'other content' | undefined>
 
   /** Returns all reservations, for a copy of the store, by their first ids. */
   exportReservations(): Promise<IdReservation[]>

@@ -1,22 +1,51 @@
+import { AppError } from './errors.ts'
 import type { NewPlant, Plant } from './plant.ts'
 
-/** Selects plants. An empty part selects all. */
-export interface PlantFilter {
+/** Selects by tag. An empty part selects all. */
+export interface TagFilter {
   /** The plant has one of these tags, exactly. */
   readonly tags: readonly string[]
+  /** The plant has a tag that begins so, exactly; not empty. Then `tags` is empty. */
+  readonly tagPrefix?: string | undefined
+  /** The plant has no tag. Then neither of the other two is there. */
+  readonly untagged?: boolean | undefined
+}
+
+/** Selects plants. An empty part selects all. */
+export interface PlantFilter extends TagFilter {
   /** Folded words (src/domain/plant-query.ts); each is a prefix of a word of the plant's name or tag. */
   readonly words: readonly string[]
+}
+
+/** What clients ask of plants, by the names of their parameters. */
+export interface FilterRequest {
+  readonly tag?: readonly string[] | undefined
+  readonly tagPrefix?: string | undefined
+  readonly untagged?: boolean | undefined
+  readonly q?: string | undefined
 }
 
 /**
  * The filter for plants that have one of the tags, if any are given, and every word of a text; undefined for a text
  * without a word, which no plant matches. A blank text is as none. A hybrid sign in the text demands nothing, as many
  * lists write hybrids without it.
+ *
+ * @throws AppError 40003 for several of the parts about tags, which no plant would match together
  */
-export function filterOf(tags: readonly string[] = [], text = ''): PlantFilter | undefined {
+export function filterOf({ q: text = '', ...request }: FilterRequest): PlantFilter | undefined {
+  const tagging = taggingOf(request)
   const wanted = text === '' ? NO_WORDS : [...new Set(words(text.replaceAll(HYBRID, ' ')))]
   if (wanted.length === 0 && !isBlank(text)) return undefined
-  return { tags: tags.length < 2 ? tags : [...new Set(tags)], words: wanted }
+  return { ...tagging, words: wanted }
+}
+
+/** The filter of what clients ask about tags. @throws AppError 40003 as `filterOf` does */
+export function taggingOf({ tag = [], tagPrefix, untagged = false }: Omit<FilterRequest, 'q'>): TagFilter {
+  if (Number(tag.length > 0) + Number(tagPrefix !== undefined) + Number(untagged) > 1) {
+    throw new AppError(40003, 'tag, tagPrefix and untagged exclude each other; give only one of them')
+  }
+  const tags = tag.length < 2 ? tag : [...new Set(tag)]
+  return { tags, ...(tagPrefix === undefined ? {} : { tagPrefix }), ...(untagged ? { untagged } : {}) }
 }
 
 const NO_WORDS: readonly string[] = []
@@ -49,20 +78,59 @@ export const isDescending = (order: PlantOrder): boolean => order.startsWith('-'
 const MAX_SHORT_PAGE = 200
 
 /** Whether a page is short, by id, and without a filter. Every other page counts as a search. */
-export const isShortPage = ({ tags, words, order }: PlantQuery, limit: number): boolean =>
-  limit <= MAX_SHORT_PAGE && !isByName(order) && tags.length + words.length === 0
+export const isShortPage = (query: PlantQuery, limit: number): boolean =>
+  limit <= MAX_SHORT_PAGE && !isByName(query.order) && !hasFilter(query)
+
+export const hasFilter = ({ words, ...filter }: PlantFilter): boolean => words.length > 0 || hasTagging(filter)
+
+export const hasTagging = ({ tags, tagPrefix, untagged }: TagFilter): boolean =>
+  tags.length > 0 || tagPrefix !== undefined || untagged === true
+
+/** Whether the tag of a plant is one that a filter demands. */
+export function isTagged({ tags, tagPrefix, untagged }: TagFilter, tag: string | undefined): boolean {
+  if (untagged === true) return tag === undefined
+  if (tagPrefix !== undefined) return tag?.startsWith(tagPrefix) === true
+  return tags.length === 0 || (tag !== undefined && tags.includes(tag))
+}
+
+/** The least text, by code points, behind all that begin with a text; undefined where there is none. */
+export function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix)
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const code = last.codePointAt(0) ?? 0
+    // U+D800 to U+DFFF are surrogates, which text can't hold.
+    if (code < 0x10ffff) return points.join('') + String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1)
+  }
+  return undefined
+}
 
 /** Whether a plant matches a filter. An engine may use an index, but must find the same plants. */
 export function matches(filter: PlantFilter, plant: Plant): boolean {
-  if (filter.tags.length > 0 && (plant.tag === undefined || !filter.tags.includes(plant.tag))) return false
+  if (!isTagged(filter, plant.tag)) return false
   if (filter.words.length === 0) return true
   const own = plantWords(plant)
   return filter.words.every((word) => own.some((candidate) => candidate.startsWith(word)))
 }
 
-/** All words of a plant's name and tag, folded. A word may occur more than once. */
+/**
+ * All words of a plant's name and tag, folded, and the words that hyphens join as one: `Kiku-shidare` is also
+ * `kikushidare`. The sign of a hybrid genus comes behind the name, because the sort key leaves it out. A word may occur
+ * more than once.
+ */
 export function plantWords({ name, tag }: Plant): string[] {
-  return tag === undefined ? words(name) : words(name).concat(words(tag))
+  const folded = fold(name)
+  const own = foldedWords(folded)
+  const sign = hybridSign(folded)
+  if (sign !== '') own.push(...own.splice(0, foldedWords(sign).length))
+  if (tag === undefined) return withJoined(own, folded)
+  const ofTag = fold(tag)
+  return withJoined(withJoined(own.concat(foldedWords(ofTag)), folded), ofTag)
+}
+
+function withJoined(own: string[], folded: string): string[] {
+  if (folded.search(HYPHEN) === -1) return own
+  const runs = (folded.match(RUNS) ?? []).filter((run) => run.search(HYPHEN) !== -1)
+  return own.concat(runs.map((run) => run.replaceAll(HYPHENS, '')).filter((word) => word !== ''))
 }
 
 export function positionOf(order: PlantOrder, plant: NewPlant): Position {
@@ -93,8 +161,9 @@ export function fold(text: string): string {
  * The words of a text, folded: runs of letters and digits. A pictograph or a flag is a word of its own. The hybrid sign
  * is the word `x`, by which keyboards replace it.
  */
-export function words(text: string): string[] {
-  const folded = fold(text)
+export const words = (text: string): string[] => foldedWords(fold(text))
+
+function foldedWords(folded: string): string[] {
   if (isAscii(folded)) return folded.match(ASCII_WORDS) ?? []
   return folded.replaceAll(HYBRID, ' x ').match(WORDS) ?? []
 }
@@ -108,13 +177,20 @@ export const isBlank = (text: string): boolean => BLANK.test(text)
 export const SORT_KEY_LENGTH = 128
 
 /**
- * The key of the order by name: the start of the folded name. Keys are compared by code points, plants with the same
- * key by id. The length of a key is bounded, as cursors and indexes hold keys.
+ * The key of the order by name: the start of the folded name. A hybrid genus is sorted by the letter behind its sign
+ * (International Code of Nomenclature for algae, fungi, and plants, H.3.3: the sign is not part of the name), and all
+ * quotation marks as one, whatever the keyboard had. Keys are compared by code points, plants with the same key by id.
+ * The length of a key is bounded, as cursors and indexes hold keys.
  */
 export function sortKey(name: string): string {
-  const folded = fold(name.length <= FOLDED_LENGTH ? name : name.slice(0, FOLDED_LENGTH).replace(SPLIT_PAIR, ''))
+  const start = name.length <= FOLDED_LENGTH ? name : name.slice(0, FOLDED_LENGTH).replace(SPLIT_PAIR, '')
+  const whole = fold(start.search(QUOTATION_MARK) === -1 ? start : start.replaceAll(QUOTATION_MARKS, "'"))
+  const folded = whole.slice(hybridSign(whole).length)
   return folded.length <= SORT_KEY_LENGTH ? folded : Array.from(folded).slice(0, SORT_KEY_LENGTH).join('')
 }
+
+/** The start of a folded name that is not part of the name of a hybrid genus; empty for all others. */
+const hybridSign = (folded: string): string => (MAYBE_HYBRID.test(folded) ? (HYBRID_GENUS.exec(folded)?.[0] ?? '') : '')
 
 /** Compares by code points, as UTF-8 bytes compare. Returns a negative number, 0 or a positive number. */
 export function compareCodePoints(a: string, b: string): number {
@@ -129,6 +205,14 @@ export function compareCodePoints(a: string, b: string): number {
 /** UTF-16 units of a name that are folded for its key. */
 const FOLDED_LENGTH = SORT_KEY_LENGTH * 4
 const SPLIT_PAIR = /[\ud800-\udbff]$/
+/** At the start of a folded name: × of hybrids, + of graft chimaeras, and an x with a blank, as keyboards have no ×. */
+const HYBRID_GENUS = /^\s*(?:[×+]\s*|x\s+)+(?=\p{L})/v
+const MAYBE_HYBRID = /^[\s×+x]/
+const QUOTATION_MARK = /[\u0022\u0060\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2037\u2039\u203a]/
+const QUOTATION_MARKS = new RegExp(QUOTATION_MARK, 'g')
+const HYPHEN = /[-\u2010\u2011]/
+const HYPHENS = new RegExp(HYPHEN, 'g')
+const RUNS = /[\p{L}\p{N}\-\u2010\u2011]+/gv
 const ASCII_WORDS = /[a-z0-9]+/g
 /** Two regional indicators are a flag. The blocks of pictographs have symbols that are no emoji, such as U+273F. */
 const PICTOGRAPH = '\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]'

@@ -13,7 +13,10 @@ export interface NewPlant extends Plant {
 }
 
 export interface ImportedPlant extends NewPlant {
-  /** What an import in mode `update` must find under the id, so that it overwrites nobody's change; undefined: anything. */
+  /**
+   * What an import in mode `update` or `delete` must find under the id, so that it overwrites nobody's change; undefined:
+   * anything.
+   */
   readonly before?: Plant
 }
 
@@ -46,6 +49,17 @@ export function validatePlant({ id, name, tag }: PlantCandidate, show?: (text: s
   if (isInt64(id) && isName(name) && (tag === undefined || isTag(tag))) return { id, name, tag }
   const nameFault = name === undefined ? 'name is required' : textFault('name', name, 'a string', show)
   throw invalid(idFault(id), nameFault, textFault('tag', tag, 'a string', show))
+}
+
+/**
+ * The plant to delete in a row of an import: any with the id, or exactly the one that the row has.
+ *
+ * @throws AppError 40002 that names every fault
+ */
+export function deletedPlant(row: PlantCandidate, show?: (text: string) => string): ImportedPlant {
+  const isWhole = row.name !== undefined || row.tag !== undefined
+  const { id, name, tag } = validatePlant(isWhole ? row : { ...row, name: '' }, show)
+  return isWhole ? { id, name, tag, before: { name, tag } } : { id, name, tag }
 }
 
 /** Returns why a plant that was stored before the rule breaks it; undefined if it does not. */
@@ -243,12 +257,14 @@ export interface CreateOptions {
 
 /**
  * The treatment of existing ids by an import. `add`: as by a create, put if absent or equal. `update`: the imported
- * plant replaces the one in the store, if that is as the `before` of the imported one says.
+ * plant replaces the one in the store, if that is as the `before` of the imported one says. `delete`: removes the plant
+ * under the id, if it is as `before` says; name and tag of the imported one do not count.
  */
-export type ImportMode = 'add' | 'update'
+export const IMPORT_MODES = ['add', 'update', 'delete'] as const
+export type ImportMode = (typeof IMPORT_MODES)[number]
 
-/** The result of one imported plant. An AppError means that this plant alone was refused and not stored. */
-export type ImportResult = 'added' | 'updated' | 'unchanged' | AppError
+/** The result of one imported plant. An AppError means that this plant alone was refused and nothing changed. */
+export type ImportResult = 'added' | 'updated' | 'deleted' | 'unchanged' | AppError
 
 /** A write that depends on the present plant; an engine decides it inside its transaction. */
 export type PlantChange =
@@ -265,7 +281,7 @@ export type ChangeOutcome =
 export type PutMode = ImportMode | 'new'
 
 /** The outcome of a put, which is a create or an imported plant. `exists`, `conflict` and `changed` are refusals. */
-export type PutOutcome = 'created' | 'updated' | 'unchanged' | 'exists' | 'conflict' | 'changed'
+export type PutOutcome = 'created' | 'updated' | 'deleted' | 'unchanged' | 'exists' | 'conflict' | 'changed'
 
 export const idOf = (change: PlantChange): bigint => (change.kind === 'replace' ? change.plant.id : change.id)
 
@@ -301,6 +317,11 @@ function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
  * @param present the plant that has the id; undefined when there is none
  */
 export function decidePut(mode: PutMode, plant: Omit<ImportedPlant, 'id'>, present: Plant | undefined): PutOutcome {
+  if (mode === 'delete') {
+    // A plant that is gone counts as unchanged, so that a repeated import is not refused.
+    if (present === undefined) return 'unchanged'
+    return plant.before === undefined || isEqual(plant.before, present) ? 'deleted' : 'changed'
+  }
   const expected = expectedBy(mode, plant)
   if (present === undefined) return expected === undefined ? 'created' : 'changed'
   if (mode === 'new') return 'exists'
@@ -320,12 +341,12 @@ export function createResult(outcome: PutOutcome, id: bigint): CreateResult | Ap
 
 export function importResult(outcome: PutOutcome, id: bigint): ImportResult {
   if (outcome === 'created') return 'added'
-  return outcome === 'updated' || outcome === 'unchanged' ? outcome : refusal(outcome, id)
+  return outcome === 'updated' || outcome === 'deleted' || outcome === 'unchanged' ? outcome : refusal(outcome, id)
 }
 
 function refusal(outcome: PutOutcome, id: bigint): AppError {
   if (outcome === 'exists') return existing(id)
   return outcome === 'changed'
-    ? new AppError(41201, `the plant with the id ${id} is not as "before" says; nothing was changed, read it again`)
+    ? new AppError(41201, `the plant with the id ${id} is not as the row expects; nothing was changed, read it again`)
     : new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
 }

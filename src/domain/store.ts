@@ -94,6 +94,12 @@ export interface Store {
   listPlants(query: PlantQuery, limit: number, caller?: LazySignal): Promise<readonly NewPlant[]>
 
   /**
+   * Counts the plants of a filter; with words at most `max`, because each of these is looked at. Sees writes, throws and
+   * ends early as listPlants does.
+   */
+  countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number>
+
+  /**
    * Returns at most `limit` tags that come after `after` in the order of code points. Sees writes, throws and ends
    * early as listPlants does.
    */
@@ -101,8 +107,9 @@ export interface Store {
 
   /**
    * Puts many plants with one commit, in their order, so that a later plant sees the earlier ones. Results are in the
-   * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. The plants of each shard, and
-   * those beside one that the engine refuses, may have commits of their own, of which some may be done when it rejects.
+   * same order. Rejects as a whole, with nothing stored, only by 50301, 50303 and 50304. Plants beside one
+   * that the engine refuses, and parts that an engine stores apart, may have commits of their own, of which some may be
+   * done when it rejects.
    */
   importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]>
 
@@ -167,19 +174,11 @@ export interface PoolUse {
 
 /** The connections of a store that has a bounded number of them. */
 export interface StorePool {
-  /** Exports and dry runs that run at once. Further ones wait for a connection. */
-  readonly maxLongWork: number
   /** `all`: all kinds of work together. */
   readonly uses: Readonly<Record<'all' | 'search' | 'import' | 'long', PoolUse>>
 }
 
-/** The numbers of all shards and of those out of reach. */
-export interface ShardState {
-  readonly shards: number
-  readonly outOfReach: number
-}
-
-/** An AbortSignal that its owner creates only when somebody uses it. */
+/** An AbortSignal that its owner creates only when its work uses it. */
 export interface LazySignal {
   /** Whether the caller no longer waits. */
   readonly isOver: boolean

@@ -59,7 +59,7 @@ export interface WebhookStore {
 
   /**
    * Stores progress and attempts of webhooks, with one commit. Returns the ids of those whose progress it did not store,
-   * because they have another version, are gone, or are leased to somebody else. In the first case it stores the attempts.
+   * because they have another version, are gone, or are leased to another instance. In the first case it stores the attempts.
    */
   save(holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]>
 }

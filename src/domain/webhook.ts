@@ -1,5 +1,5 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
-import type { ChangeEntry, ChangeType } from './changes.ts'
+import type { ChangeEntry, ChangeFilter, ChangeType } from './changes.ts'
 import { AppError } from './errors.ts'
 import { newPlantJson } from './plant.ts'
 import { type Actor, idOfBits, type Scope } from './token.ts'
@@ -11,27 +11,30 @@ export type WebhookBody = (typeof WEBHOOK_BODIES)[number]
 export type WebhookState = 'active' | 'paused' | 'failed'
 
 /**
- * Why a webhook is not active. `person`: somebody paused it. `creator`: its token was revoked, has expired or lacks a
+ * Why a webhook is not active. `person`: a client paused it. `creator`: its token was revoked, has expired or lacks a
  * scope. `gone`: its receiver answered 410. `gave-up`: nothing was delivered for too long. `behind`: the next event has
  * left the log.
  */
 export type WebhookReason = 'person' | 'creator' | 'gone' | 'gave-up' | 'behind'
 
 /** What a client says about a webhook. */
-export interface WebhookRequest {
+export interface WebhookRequest extends ChangeFilter {
   readonly url: string
   /** Empty: all. */
   readonly types: readonly ChangeType[]
-  /** Empty: all. */
-  readonly tags: readonly string[]
   readonly description: string | undefined
   readonly body: WebhookBody
   /** Requests at once. */
   readonly concurrency: number
 }
 
-/** The keys that sign. Times are milliseconds since 1970. */
+/** A header that a receiver wants. Its value is a secret, such as a token. */
+export type WebhookHeader = readonly [name: string, value: string]
+
+/** The secrets by which a receiver knows the service. Times are milliseconds since 1970. */
 export interface WebhookKeys {
+  /** Sent beside the headers of the service; at most ten. */
+  readonly headers?: readonly WebhookHeader[]
   /** `whsec_` and base64. */
   readonly secret: string
   /** The secret of before a rotation, which signs as well until `until`. */
@@ -138,6 +141,7 @@ export function rotated(keys: WebhookKeys, secret: string, overlap: number): Web
     throw new AppError(40902, 'the Idempotency-Key belongs to a secret that a later rotation has replaced')
   }
   return {
+    ...keys,
     secret,
     previous: overlap === 0 ? undefined : { secret: keys.secret, until: Date.now() + overlap },
     replaced: [hash('sha256', keys.secret), ...replaced].slice(0, MAX_REPLACED),

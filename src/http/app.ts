@@ -4,28 +4,32 @@ import type { AddressInfo, ListenOptions } from 'node:net'
 import type { Logger } from 'pino'
 import { ClientAddresses } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
-import type { TokenIssuer } from '../domain/token.ts'
+import type { Identity, TokenIssuer } from '../domain/token.ts'
 import { publicUrlOf } from '../settings/config.ts'
 import { Admission } from './admission/admission.ts'
 import { DeferredTasks, Overload } from './admission/turns.ts'
-import { type AuditLog, NO_AUDIT } from './answer/records.ts'
+import { type AuditLog, NO_AUDIT } from './answer/audit-log.ts'
+import { BasePath } from './answer/base-path.ts'
 import { Responder, type ServiceState } from './answer/responder.ts'
 import { SlowClients } from './answer/slow-clients.ts'
 import { Auth, authorizeOperations, TokenWatch } from './auth/bearer.ts'
 import { ChangeStreams } from './changes/change-streams.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import { type ObservedParts, serviceMetrics } from './metrics/service-metrics.ts'
 import { monitoringHandlers, monitoringPort } from './monitoring.ts'
 import { type CertificatePair, descriptorsForConnections, Port, shuttingDown } from './port/port.ts'
 import { Cors } from './refusal.ts'
 import type { Contract } from './request/operations.ts'
+import { type Agents, addAgents } from './resources/agents.ts'
 import { changeHandlers } from './resources/changes.ts'
 import { exportHandlers, importHandlers } from './resources/files.ts'
 import { plantListHandlers, tagHandlers } from './resources/lists.ts'
-import { docsHandlers, METADATA_PATH, pageHandlers, resourceMetadataHandlers } from './resources/pages.ts'
+import { docsHandlers, pageHandlers, resourceMetadataHandlers } from './resources/pages.ts'
 import { idHandlers, plantHandlers } from './resources/plants.ts'
 import { tokenHandlers } from './resources/tokens.ts'
+import { addWebFiles } from './resources/web-files.ts'
 import { webhookHandlers } from './resources/webhooks.ts'
-import { addRoutes, answerNotFound, type Handlers, Router } from './router.ts'
+import { addRoutes, answerNotFound, type HandlerParts, type Handlers, type MONITORING, Router } from './router.ts'
 
 export interface AppOptions extends ObservedParts {
   readonly contract: Contract
@@ -34,6 +38,8 @@ export interface AppOptions extends ObservedParts {
   readonly audit?: AuditLog
   /** Verifies the tokens of the identity provider, where the configuration names one. */
   readonly issuer?: TokenIssuer | undefined
+  /** The protocol of agents; undefined where it is switched off. */
+  readonly agents?: Agents | undefined
   readonly state: ServiceState
   /** Undefined: clients use HTTP without TLS. */
   readonly pair?: CertificatePair | undefined
@@ -61,8 +67,9 @@ export function buildApp(options: AppOptions): App {
   // A function, because the system may choose the port when the service begins to listen.
   const origin = (): string =>
     publicUrlOf(config, (clients.server.address() as AddressInfo | null)?.port ?? config.port)
-  const metadataUrl = config.oidcIssuer === undefined ? undefined : () => origin() + METADATA_PATH
-  const parts = { log, audit, metrics, state, addresses, cors, slowClients, limits: config, metadataUrl }
+  const base = new BasePath(config.publicUrl)
+  const metadataUrl = config.oidcIssuer === undefined ? undefined : () => base.metadataUrl(origin())
+  const parts = { log, audit, metrics, state, addresses, cors, slowClients, limits: config, metadataUrl, base }
   const responder = new Responder(parts)
   const auth = new Auth({
     tokens: store.tokens,
@@ -73,58 +80,35 @@ export function buildApp(options: AppOptions): App {
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
   const deferred = new DeferredTasks()
-  const admission = new Admission(config, {
-    tokens: new TokenWatch(auth),
-    deferred,
-    maxLongWork: store.pool?.maxLongWork,
-  })
+  const admission = new Admission(config, new TokenWatch(auth), deferred)
   const stopping = new AbortController()
   const notFound = answerNotFound(contract.operations, responder, '/openapi.json lists all paths')
   const overload = new Overload(config)
-  const router = new Router({ maxParamLength: config.headerLimit, notFound })
+  const router = new Router({ maxParamLength: config.headerLimit, notFound, base })
   const monitoring = monitoringHandlers(store, responder, state, metrics)
   const streams = store.changes && new ChangeStreams(store.changes, state, stopping.signal)
   streams?.describe(metrics)
   const { signal } = stopping
-  const handling = { ...options, responder, admission, slowClients, streams, delivery, stopping: signal, origin }
+  const handling = { ...options, responder, admission, slowClients, streams, delivery, stopping: signal, origin, base }
   const handlers: Handlers = {
-    ...plantHandlers(handling),
-    ...plantListHandlers(handling),
-    ...importHandlers(handling),
-    ...exportHandlers(handling),
-    ...changeHandlers(handling),
-    ...tagHandlers(handling),
-    ...idHandlers(handling),
-    ...tokenHandlers(handling),
-    ...webhookHandlers(handling),
-    ...resourceMetadataHandlers(handling),
-    ...docsHandlers(handling),
-    ...pageHandlers(handling),
+    ...clientHandlers(handling),
     ...monitoring,
     ...(config.metricsPort === undefined ? {} : { getMetrics: refuseMetrics }),
   }
-  addRoutes(router, contract, handlers, {
+  const routing = {
     authorize: authorizeOperations(config, auth, responder),
-    confirm: (identity) => auth.confirm(identity),
+    confirm: (identity: Identity) => auth.confirm(identity),
     responder,
     cors,
     overload,
-  })
+  }
+  addRoutes(router, contract, handlers, routing)
+  addWebFiles(router, handling, routing)
+  if (options.agents !== undefined) addAgents(router, options.agents, handling, routing)
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
   const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred, certificate: pair })
-  metrics.series('plantstore_shed_total', () =>
-    Object.entries(overload.refused).map(([reason, count]) => [{ reason }, count] as const),
-  )
-  metrics.bounds({
-    maxConnections: () => clients.connections.open,
-    pipelineLimit: () => clients.connections.pipelined,
-    unreadLimit: () => slowClients.unread,
-    compressionLimit: () => responder.compressor.bound,
-    maxMemory: () => overload.memory,
-    heap: () => overload.heap,
-  })
-  for (const [name, bound] of Object.entries(admission.bounds)) metrics.bounds({ [name]: () => bound })
+  observeBounds(metrics, { clients, slowClients, responder, overload, admission })
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, metricsPort, ports)
   return {
@@ -138,6 +122,46 @@ export function buildApp(options: AppOptions): App {
       overload.close()
     },
   }
+}
+
+/** The handlers of all operations but those for monitors. */
+const clientHandlers = (parts: HandlerParts): Omit<Handlers, (typeof MONITORING)[number]> => ({
+  ...plantHandlers(parts),
+  ...plantListHandlers(parts),
+  ...importHandlers(parts),
+  ...exportHandlers(parts),
+  ...changeHandlers(parts),
+  ...tagHandlers(parts),
+  ...idHandlers(parts),
+  ...tokenHandlers(parts),
+  ...webhookHandlers(parts),
+  ...resourceMetadataHandlers(parts),
+  ...docsHandlers(parts),
+  ...pageHandlers(parts),
+})
+
+interface BoundedParts {
+  readonly clients: Port
+  readonly slowClients: SlowClients
+  readonly responder: Responder
+  readonly overload: Overload
+  readonly admission: Admission
+}
+
+/** Registers the metrics of what the HTTP side bounds and refuses. */
+function observeBounds(metrics: Metrics, { clients, slowClients, responder, overload, admission }: BoundedParts): void {
+  metrics.series('plantstore_shed_total', () =>
+    Object.entries(overload.refused).map(([reason, count]) => [{ reason }, count] as const),
+  )
+  metrics.bounds({
+    maxConnections: () => clients.connections.open,
+    pipelineLimit: () => clients.connections.pipelined,
+    unreadLimit: () => slowClients.unread,
+    compressionLimit: () => responder.compressor.bound,
+    maxMemory: () => overload.memory,
+    heap: () => overload.heap,
+  })
+  for (const [name, bound] of Object.entries(admission.bounds)) metrics.bounds({ [name]: () => bound })
 }
 
 const refuseMetrics = (): never => {

@@ -1,6 +1,5 @@
 import { isLoopback } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
-import type { ShardState } from '../domain/store.ts'
 import type { ListenAddress } from '../settings/config.ts'
 import { DeferredTasks } from './admission/turns.ts'
 import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder.ts'
@@ -80,13 +79,8 @@ export function monitoringHandlers(
     getLiveness: (exchange) => reply(exchange, JSON_TYPE, '{"status":"live"}'),
     getReadiness(exchange) {
       if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
-      return checkStore().then(() => reply(exchange, JSON_TYPE, ready(store.shardState)))
+      return checkStore().then(() => reply(exchange, JSON_TYPE, '{"status":"ready"}'))
     },
     getMetrics: (exchange) => metrics.text().then((text) => reply(exchange, metrics.contentType, text)),
   }
 }
-
-const ready = (state: ShardState | undefined): string =>
-  state === undefined
-    ? '{"status":"ready"}'
-    : `{"status":"ready","shards":${state.shards},"shardsOutOfReach":${state.outOfReach}}`

@@ -41,7 +41,7 @@ export const asRefusal = (error: unknown): AppError =>
 
 /** The headers that scripts of other origins may read. */
 const EXPOSED =
-  'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Plantstore-Position'
+  'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Plantstore-Position, Plantstore-Total'
 /** The headers that scripts of other origins may send. */
 const SENDABLE =
   'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id'

@@ -6,13 +6,14 @@ import type { WebhookDelivery } from '../domain/webhook.ts'
 import type { Config } from '../settings/config.ts'
 import type { Admission } from './admission/admission.ts'
 import type { Overload } from './admission/turns.ts'
+import type { BasePath } from './answer/base-path.ts'
 import type { Responder } from './answer/responder.ts'
 import type { SlowClients } from './answer/slow-clients.ts'
 import type { Authorize } from './auth/bearer.ts'
 import type { ChangeStreams } from './changes/change-streams.ts'
 import { type Cors, HttpError } from './refusal.ts'
 import { acceptedBodies, checkBodyHeaders, type Exchange, type Route, readBody } from './request/exchange.ts'
-import { PRECONDITIONS, preferredType } from './request/head.ts'
+import { hasUnknownIds, PRECONDITIONS, preferredType, TEXT_IDS_FAULT } from './request/head.ts'
 import type { OperationParameters } from './request/operations.generated.ts'
 import type { Contract, Method, Operation } from './request/operations.ts'
 
@@ -21,15 +22,19 @@ interface RouterOptions {
   readonly maxParamLength: number
   /** Takes exchanges without a matching path. */
   readonly notFound: Route
+  /** Undefined: requests have the paths of the contract. */
+  readonly base?: BasePath
 }
 
 /** Finds the route of a request by its path, then by its method. */
 export class Router {
   readonly #paths: findMyWay.Instance<findMyWay.HTTPVersion.V1>
   readonly #notFound: Route
+  readonly #base: BasePath | undefined
 
-  constructor({ maxParamLength, notFound }: RouterOptions) {
+  constructor({ maxParamLength, notFound, base }: RouterOptions) {
     this.#notFound = notFound
+    this.#base = base
     // ParameterReader of request/head.ts reads the query, so the library need not.
     this.#paths = findMyWay({ maxParamLength, querystringParser: () => NO_QUERY, onBadUrl: unused })
   }
@@ -48,7 +53,7 @@ export class Router {
   route(exchange: Exchange): void {
     const { method = '', url = '' } = exchange.request
     // The library would take `*`, which only OPTIONS may name, for the root.
-    const found = url === '*' ? null : this.#paths.find(ANY, url)
+    const found = url === '*' ? null : this.#paths.find(ANY, this.#base?.within(url) ?? url)
     let route = this.#notFound
     if (found !== null) {
       const resource: Resource | null = found.store
@@ -107,6 +112,7 @@ export interface HandlerParts {
   readonly stopping: AbortSignal
   /** Returns the address that clients use. */
   readonly origin: () => string
+  readonly base: BasePath
 }
 
 /** Answers an exchange. The router refuses the exchange with an error that the handler throws or rejects with. */
@@ -136,18 +142,41 @@ export function addRoutes<Id extends OperationId>(
 ): void {
   const missing = new Set(Object.keys(handlers))
   for (const [path, operations] of Map.groupBy(contract.operations, (operation) => operation.path)) {
-    const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
-    for (const operation of operations) {
+    const routed = operations.map((operation) => {
       const { id } = operation
       if (!isIn(handlers, id)) throw new Error(`the contract's operation ${id} has no handler`)
       missing.delete(id)
-      const route = authorized(operation, routeOf(operation, handlers[id], options), options)
-      routes.set(operation.method, route)
-      if (operation.method === 'GET') routes.set('HEAD', route)
-    }
-    for (const spelling of SPELLINGS[path] ?? [path]) router.add(spelling, routes, refuseMethod(operations))
+      return [operation, routeOf(operation, handlers[id], options)] as const
+    })
+    for (const spelling of SPELLINGS[path] ?? [path]) addPath(router, spelling, routed, options)
   }
   if (missing.size > 0) throw new Error(`the contract has no operation ${[...missing].join(', ')}`)
+}
+
+/** Adds the route of an operation that another specification than the contract defines, for which it has no parameters. */
+export function addForeign(
+  router: Router,
+  operation: Operation,
+  handler: Handler<object>,
+  options: RouteOptions,
+): void {
+  addPath(router, operation.path, [[operation, routeOf(operation, handler, options)]], options)
+}
+
+function addPath(
+  router: Router,
+  path: string,
+  routed: readonly (readonly [Operation, Route])[],
+  options: RouteOptions,
+): void {
+  const operations = routed.map(([operation]) => operation)
+  const routes = new Map<string, Route>([['OPTIONS', answerOptions(operations, options)]])
+  for (const [operation, route] of routed) {
+    const admitting = authorized(operation, route, options)
+    routes.set(operation.method, admitting)
+    if (operation.method === 'GET') routes.set('HEAD', admitting)
+  }
+  router.add(path, routes, refuseMethod(operations))
 }
 
 /** People also type the address of the page with a slash at its end. */
@@ -206,9 +235,10 @@ function namePreconditions(
   return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')})`)
 }
 
-/** @throws AppError 40601 when the client accepts no media type of the answer */
+/** @throws AppError 40601 when the client accepts no media type of the answer, or no form of one */
 function refuseUnacceptable({ request }: Exchange, { produces }: Operation): void {
   const { accept } = request.headers
+  if (accept !== undefined && hasUnknownIds(accept)) throw new AppError(40601, `in Accept, ${TEXT_IDS_FAULT}`)
   if (accept === undefined || produces.length === 0 || preferredType(accept, produces) !== undefined) return
   throw new AppError(40601, `Accept excludes every media type of the answer; send one of ${produces.join(', ')}`)
 }

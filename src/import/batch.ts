@@ -1,11 +1,13 @@
 import { Turns } from '../base/time-slice.ts'
-import { AppError, type ErrorNumber } from '../domain/errors.ts'
-import type { ImportedPlant } from '../domain/plant.ts'
+import { AppError } from '../domain/errors.ts'
+import type { ImportedPlant, ImportMode } from '../domain/plant.ts'
+import type { NamedColumns } from './csv-rows.ts'
 
 export interface RefusedRow {
   /** The line in which the row begins, counted from 1. */
   readonly line: number
-  readonly error: ErrorNumber
+  /** A number of the catalog, maybe of a later version: commands read reports of other services too. */
+  readonly error: number
   readonly message: string
 }
 
@@ -14,14 +16,28 @@ export interface Batch {
   readonly plants: readonly ImportedPlant[]
   readonly lines: readonly number[]
   readonly refused: readonly RefusedRow[]
+  /** The lines of rows without an id whose plant is stored already. */
+  readonly stored?: readonly number[]
 }
+
+/** The id of each plant of a file without ids, until `withIds` assigns one. */
+export const UNNUMBERED = 0n
 
 export interface ReadOptions {
-  /** Whether the sender says that the file is UTF-16. It must then begin with a byte order mark. */
-  readonly isUtf16?: boolean
+  /** The charset that the sender names, in lower case. A file of `utf-16` must begin with a byte order mark. */
+  readonly charset?: string | undefined
+  /** The columns of a sheet. Without them, CSV has a header of `id`, `name` and `tag`. */
+  readonly columns?: NamedColumns | undefined
+  /** Whether rows have no ids. */
+  readonly assignsIds?: boolean
+  /** Whether ids in NDJSON may be texts. */
+  readonly textIds?: boolean
+  /** What the rows are for: a row of mode `delete` may have an id alone. */
+  readonly mode?: ImportMode
 }
 
-export const MAX_ROWS = 1000
+/** The most rows of a batch. */
+export const BATCH_ROWS = 1000
 
 /** Divides a file into rows. Its methods throw if the file is not readable. */
 interface Divider<Row> {
@@ -32,7 +48,7 @@ interface Divider<Row> {
 }
 
 /**
- * Reads a plant from each row. A batch has the rows that a chunk has completed, at most MAX_ROWS.
+ * Reads a plant from each row. A batch has the rows that a chunk has completed, at most BATCH_ROWS.
  *
  * @param plantIn returns undefined for a row to ignore, and throws an AppError for one to refuse
  * @throws what the divider and the source throw, after the last batch
@@ -65,7 +81,7 @@ export async function* batchesOf<Row extends { readonly line: number }>(
     try {
       for (const row of divided) {
         take(row)
-        if (sizeOf(batch) >= MAX_ROWS) yield* taken()
+        if (sizeOf(batch) >= BATCH_ROWS) yield* taken()
         if (turns.isOver) await turns.next()
       }
     } catch (error) {

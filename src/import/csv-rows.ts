@@ -140,13 +140,13 @@ export class CsvRows {
       raw = this.#rest.join('') + end
       this.#rest = []
     }
+    if (state === 'return' && !isLast) this.#isWellFormed = false
     if (state === 'start') {
       this.#cells.push(undefined)
     } else if (state === 'plain' || !this.#isWellFormed) {
       const text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw
       this.#cells.push(text === '' ? undefined : text)
     } else {
-      if (state === 'return' && !isLast) this.#isWellFormed = false
       this.#cells.push(raw.slice(1, state === 'return' ? -2 : -1).replaceAll('""', '"'))
       this.#unquoted = this.#cells.length
     }
@@ -263,6 +263,13 @@ export interface Mapping {
   readonly name: readonly number[]
   /** Undefined: no plant gets a tag. */
   readonly tag: number | undefined
+}
+
+/** The columns of a sheet that hold the members of a plant, by the names that a caller gives. */
+export interface NamedColumns {
+  readonly id: string | undefined
+  readonly name: readonly string[]
+  readonly tag: string | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import { shown } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
-import { type NewPlant, validatePlant } from '../domain/plant.ts'
+import { deletedPlant, type ImportedPlant, type ImportMode, type NewPlant, validatePlant } from '../domain/plant.ts'
 import { type Batch, batchesOf, ROW_LIMIT } from './batch.ts'
 import {
   type Cells,
@@ -17,18 +17,19 @@ import {
 import { textOf } from './encoding.ts'
 
 /**
- * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order. The header decides
+ * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order; of `id` alone in a file
+ * of plants to delete. The header decides
  * whether commas, semicolons or tabs separate the cells. Ignores rows of blank cells. Each other row below the header
  * has a plant or is refused.
  */
-export function readCsv(text: AsyncIterable<Buffer>): AsyncGenerator<Batch, void> {
+export function readCsv(text: AsyncIterable<Buffer>, mode?: ImportMode): AsyncGenerator<Batch, void> {
   const rows = new CsvRows(ROW_LIMIT)
   let columns: Columns | undefined
   const takeHeader = (row: CsvRow): void => {
     const isFirst = rows.separator === undefined
     rows.separator ??= separatorRow(row, rows.used)
     if (isFirst && rows.separator !== undefined) return
-    columns = columnsOf(row, rows.used)
+    columns = columnsOf(row, rows.used, mode)
     rows.separator ??= [...rows.used][0]
   }
   const belowHeader = function* (divided: Generator<CsvRow, void>): Generator<CsvRow & { columns: Columns }, void> {
@@ -45,11 +46,13 @@ export function readCsv(text: AsyncIterable<Buffer>): AsyncGenerator<Batch, void
       if (columns === undefined) throw new AppError(40001, `the file has no header; ${HEADER_RULE}`)
     },
   }
-  return batchesOf(text, divider, (row) => plantOf(row, row.columns))
+  return batchesOf(text, divider, (row) => plantOf(row, row.columns, mode))
 }
 
-function plantOf(row: CsvRow, columns: Columns): NewPlant {
+function plantOf(row: CsvRow, columns: Columns, mode: ImportMode | undefined): ImportedPlant {
   const candidate = candidateOf(row, columns, columns.count, isComplete(row, columns), textOf)
+  if (mode === 'delete' && columns.name.length === 0) return deletedPlant(candidate, shown)
+  if (mode === 'delete') return deletedPlant({ ...candidate, name: candidate.name ?? '' }, shown)
   return validatePlant({ ...candidate, name: candidate.name ?? '' }, shown)
 }
 
@@ -86,11 +89,12 @@ const MAX_NAMED = 5
  * @param used the separators between its cells
  * @throws AppError 40001 that names the columns of the header, or 41301
  */
-export function columnsOf({ cells, fault }: CsvRow, used: ReadonlySet<Separator>): Columns {
+export function columnsOf({ cells, fault }: CsvRow, used: ReadonlySet<Separator>, mode?: ImportMode): Columns {
   if (fault?.error === 41301) throw new AppError(41301, `the header is not valid: ${fault.message}`)
   const names = namesIn(cells)
   const keys = names.map((name) => name.toLowerCase())
-  const faults = faultsOf(names, keys)
+  const isIdAlone = mode === 'delete' && keys.length === 1 && keys[0] === 'id'
+  const faults = isIdAlone ? [] : faultsOf(names, keys)
   if (fault !== undefined) faults.push('a quotation mark is misplaced')
   if (used.size > 1)
     faults.push(`it separates columns by ${[...used].map((each) => SEPARATORS[each]).join(' and by ')}`)
@@ -98,7 +102,7 @@ export function columnsOf({ cells, fault }: CsvRow, used: ReadonlySet<Separator>
     throw new AppError(40001, `the header is not valid: ${faults.join('; ')}; ${HEADER_RULE}`)
   }
   const [id = 0, name = 0, tag = -1] = COLUMNS.map((column) => keys.indexOf(column))
-  return { id, name: [name], tag: tag === -1 ? undefined : tag, count: names.length }
+  return { id, name: isIdAlone ? [] : [name], tag: tag === -1 ? undefined : tag, count: names.length }
 }
 
 function namesIn(cells: Cells): string[] {
@@ -110,6 +114,7 @@ function namesIn(cells: Cells): string[] {
 }
 
 function faultsOf(names: readonly string[], keys: readonly string[]): string[] {
+  if (names[0]?.includes('\\n')) return ['the file is one JSON text; send it raw']
   if (names.some((name) => name.includes('\r'))) return ['its lines end by CR alone; save the file as CSV UTF-8']
   const isKnown = (key: string) => COLUMNS.some((column) => column === key)
   if (!keys.some(isKnown)) return [`its first row has ${list(names)}${hintOf(names)}`]

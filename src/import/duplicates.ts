@@ -17,7 +17,7 @@ export interface Duplicates {
 
 const MAX_LISTED = 50_000
 /** Rows after which the store is searched, and UTF-16 units of a key. Together they take at most 40 MB. */
-const MAX_ROWS = 50_000
+const SEARCHED_ROWS = 50_000
 const MAX_KEY = 256
 
 interface Wanted {
@@ -28,7 +28,7 @@ interface Wanted {
 
 /**
  * Finds the rows of a dry run that would add a plant with the name and the tag of a stored one. It reads all plants once
- * for every MAX_ROWS of such rows: no index has names and tags as they are, and one search per row would take longer.
+ * for every SEARCHED_ROWS of such rows: no index has names and tags as they are, and one search per row would take longer.
  */
 export class DuplicateFinder {
   readonly #plants: () => AsyncIterable<readonly NewPlant[]>
@@ -40,7 +40,10 @@ export class DuplicateFinder {
   #count = 0
   readonly #listed: DuplicateRow[] = []
 
-  constructor(plants: () => AsyncIterable<readonly NewPlant[]>, { maxRows = MAX_ROWS, maxListed = MAX_LISTED } = {}) {
+  constructor(
+    plants: () => AsyncIterable<readonly NewPlant[]>,
+    { maxRows = SEARCHED_ROWS, maxListed = MAX_LISTED } = {},
+  ) {
     this.#plants = plants
     this.#maxRows = maxRows
     this.#maxListed = maxListed

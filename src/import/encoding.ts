@@ -7,14 +7,12 @@ import { encodingMark, requireText } from './file-kind.ts'
 const START_LENGTH = 12
 
 /**
- * Yields a text as UTF-8 without byte order mark. The mark at its start tells UTF-8 from UTF-16; a text without one is
- * UTF-8. Does not check UTF-8.
+ * Yields a text as UTF-8 without byte order mark. The mark at its start tells UTF-8 from UTF-16. Does not check UTF-8.
  *
- * @param mustBeUtf16 whether to refuse a text without a mark of UTF-16
- * @throws AppError 40001 when the file is no text, or is not valid UTF-16 after the mark of UTF-16; any error of the
- *   source
+ * @param encoding of a text without such a mark: `utf-8`, or a label of TextDecoder. `utf-16` demands a mark
+ * @throws AppError 40001 when the file is no text, or is not valid in its encoding; any error of the source
  */
-export async function* asUtf8(source: AsyncIterable<Buffer>, mustBeUtf16 = false): AsyncGenerator<Buffer, void> {
+export async function* asUtf8(source: AsyncIterable<Buffer>, encoding = 'utf-8'): AsyncGenerator<Buffer, void> {
   let isFirst = true
   let decoder: TextDecoder | undefined
   for await (const chunk of withLongStart(source)) {
@@ -24,13 +22,14 @@ export async function* asUtf8(source: AsyncIterable<Buffer>, mustBeUtf16 = false
       requireText(chunk)
       const mark = encodingMark(chunk)
       if (mark === 'utf-16le' || mark === 'utf-16be') decoder = new TextDecoder(mark, { fatal: true })
-      else if (mustBeUtf16)
+      else if (encoding === 'utf-16')
         throw new AppError(40001, 'the charset is utf-16, but the file has no byte order mark of UTF-16')
       else if (mark === 'utf-8') utf8 = chunk.subarray(3)
+      else if (encoding !== 'utf-8') decoder = new TextDecoder(encoding, { fatal: true })
     }
-    yield decoder === undefined ? utf8 : fromUtf16(decoder, chunk)
+    yield decoder === undefined ? utf8 : decoded(decoder, chunk)
   }
-  if (decoder !== undefined) fromUtf16(decoder)
+  if (decoder !== undefined) decoded(decoder)
 }
 
 /** Joins the first chunks, so that one shows the kind of the file. */
@@ -46,11 +45,14 @@ async function* withLongStart(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 /** @param chunk undefined at the end of the text */
-function fromUtf16(decoder: TextDecoder, chunk?: Buffer): Buffer {
+function decoded(decoder: TextDecoder, chunk?: Buffer): Buffer {
   try {
     return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }))
   } catch {
-    throw new AppError(40001, 'the file has a UTF-16 byte order mark but is not valid UTF-16; save it as CSV UTF-8')
+    const why = decoder.encoding.startsWith('utf-16')
+      ? 'has a UTF-16 byte order mark but is not valid UTF-16'
+      : `looks like ${decoder.encoding} but is not valid in it`
+    throw new AppError(40001, `the file ${why}; save it as CSV UTF-8`)
   }
 }
 

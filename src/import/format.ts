@@ -3,6 +3,7 @@ import type { Batch, ReadOptions } from './batch.ts'
 import { CSV_HEADER, csvRow, readCsv } from './csv.ts'
 import { asUtf8 } from './encoding.ts'
 import { ndjsonRow, readNdjson } from './ndjson.ts'
+import { readStreamedSheet } from './sheet/read-sheet.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
 /** The formats of files of plants: a JSON object in each line, or a table. */
@@ -34,8 +35,12 @@ export function readPlants(
   source: AsyncIterable<Buffer>,
   options: ReadOptions = {},
 ): AsyncGenerator<Batch, void> {
-  const text = asUtf8(source, options.isUtf16)
-  return format === 'csv' ? readCsv(text) : readNdjson(text)
+  const { charset, columns, mode = 'add' } = options
+  if (format === 'csv' && columns !== undefined) {
+    return readStreamedSheet(source, columns, charset === 'utf-8' ? { encoding: charset } : {}, mode)
+  }
+  const text = asUtf8(source, charset)
+  return format === 'csv' ? readCsv(text, mode) : readNdjson(text, options)
 }
 
 /**

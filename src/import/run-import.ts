@@ -39,7 +39,7 @@ export async function runImport(
   signal?: AbortSignal,
 ): Promise<Duplicates | undefined> {
   if (!dryRun) {
-    const put: PutBatch = async ({ plants }) => outcomeOf(await store.importPlants(plants, mode, actor))
+    const put: PutBatch = async ({ plants }) => outcomeOf(await store.importPlants(plants, mode, actor), mode)
     await putBatches(batches, put, take, signal)
     return undefined
   }
@@ -49,7 +49,7 @@ export async function runImport(
     const put: PutBatch = async (batch) => {
       const results = await run.importPlants(batch.plants)
       await finder?.add(batch, results)
-      return outcomeOf(results)
+      return outcomeOf(results, mode)
     }
     await putBatches(batches, put, take, signal)
     return await finder?.end()
@@ -82,29 +82,35 @@ export async function putBatches(
 
 const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }
 
-function outcomeOf(results: readonly ImportResult[]): BatchOutcome {
-  const counts = { added: 0, updated: 0, unchanged: 0 }
+function outcomeOf(results: readonly ImportResult[], mode: ImportMode): BatchOutcome {
+  const counts = { added: 0, updated: 0, unchanged: 0, deleted: 0 }
   const refusals: BatchOutcome['refusals'][number][] = []
   results.forEach((result, index) => {
     if (result instanceof AppError) refusals.push({ index, error: result.number, message: result.message })
     else counts[result]++
   })
-  return { ...counts, refused: refusals.length, refusals }
+  const { deleted, ...others } = counts
+  return { ...others, ...(mode === 'delete' ? { deleted } : {}), refused: refusals.length, refusals }
 }
 
 /** Merges rows without a valid plant and rows that the store refused, in the order of their lines. */
-function summaryOf({ lines, refused }: Batch, { refusals, ...counts }: BatchOutcome): ImportSummary {
+function summaryOf({ lines, refused, stored = [] }: Batch, outcome: BatchOutcome): ImportSummary {
+  const { refusals, ...counts } = outcome
   const unstored = refusals.map(({ index, ...refusal }) => ({ line: lines[index] ?? 0, ...refusal }))
   const refusedRows = refused.length === 0 ? unstored : [...refused, ...unstored].sort((a, b) => a.line - b.line)
-  return { ...counts, refused: counts.refused + refused.length, refusedRows }
+  const unchanged = counts.unchanged + stored.length
+  return { ...counts, unchanged, refused: counts.refused + refused.length, refusedRows }
 }
 
-const lastLineOf = ({ lines, refused }: Batch): number => Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0)
+const lastLineOf = ({ lines, refused, stored = [] }: Batch): number =>
+  Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0, stored.at(-1) ?? 0)
 
 export interface ImportCounts {
   readonly added: number
   readonly updated: number
   readonly unchanged: number
+  /** Of an import in mode `delete` alone. */
+  readonly deleted?: number | undefined
   readonly refused: number
 }
 
@@ -117,22 +123,26 @@ export const LISTED_ROWS = 1000
 
 /** Adds up the results of the rows of one file. */
 export class ImportTotals {
-  counts: ImportCounts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
+  counts: ImportCounts
   /** The first LISTED_ROWS refused rows. */
   readonly refusedRows: RefusedRow[] = []
 
+  constructor(mode: ImportMode) {
+    this.counts = { added: 0, updated: 0, unchanged: 0, ...(mode === 'delete' ? { deleted: 0 } : {}), refused: 0 }
+  }
+
   get rows(): number {
-    const { added, updated, unchanged, refused } = this.counts
-    return added + updated + unchanged + refused
+    return Object.values(this.counts).reduce((sum, rows) => sum + rows, 0)
   }
 
   /** @returns the refused rows that are listed now */
-  count({ added, updated, unchanged, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
+  count({ added, updated, unchanged, deleted = 0, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
     const before = this.counts
     this.counts = {
       added: before.added + added,
       updated: before.updated + updated,
       unchanged: before.unchanged + unchanged,
+      ...(before.deleted === undefined ? {} : { deleted: before.deleted + deleted }),
       refused: before.refused + refused,
     }
     const listed = refusedRows.slice(0, LISTED_ROWS - this.refusedRows.length)
@@ -140,21 +150,3 @@ export class ImportTotals {
     return listed
   }
 }
-
-/** Reads the report of an import over HTTP; undefined for any other text. */
-export function readSummary(text: string): (ImportSummary & Partial<Duplicates>) | undefined {
-  try {
-    const report = JSON.parse(withExactIds(text), exactId) as ImportSummary & Partial<Duplicates>
-    const { added, updated, unchanged, refused, refusedRows } = report
-    const isReport = [added, updated, unchanged, refused].every(Number.isSafeInteger) && Array.isArray(refusedRows)
-    return isReport ? report : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Reads ids as bigints. Within a JSON string the quotation marks of such a member would be escaped. */
-const withExactIds = (text: string): string => text.replaceAll(/"id":(-?[0-9]+)/g, '"id":"$1"')
-
-const exactId = (name: string, value: unknown): unknown =>
-  name === 'id' && typeof value === 'string' ? BigInt(value) : value

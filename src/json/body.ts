@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../domain/errors.ts'
 import {
+  deletedPlant,
   ID_RANGE,
   type ImportedPlant,
+  type ImportMode,
   MAX_ID,
   MIN_ID,
   type NewPlant,
@@ -16,6 +18,12 @@ import { JsonFault, JsonScanner, MAX_DEPTH } from './scanner.ts'
 /** The origin of a JSON text: the whole body of a request, one row of a file, or the value of a member. */
 type JsonSubject = 'body' | 'row' | 'value'
 
+export interface JsonOptions {
+  readonly subject?: JsonSubject
+  /** Whether an int64 may also be a text with its plain decimal. */
+  readonly textIds?: boolean
+}
+
 /**
  * Reads a JSON text (RFC 8259) strictly. It refuses invalid UTF-8, a repeated member of the outermost object, and deep
  * nesting.
@@ -23,7 +31,7 @@ type JsonSubject = 'body' | 'row' | 'value'
  * @param bytes the whole body, UTF-8 without byte order mark
  * @throws AppError 40001 when it is empty, not UTF-8, not JSON or nested too deep; 40002 when it has a member twice
  */
-export function readJsonBody(bytes: Buffer, { subject = 'body' }: { subject?: JsonSubject } = {}): JsonBody {
+export function readJsonBody(bytes: Buffer, { subject = 'body', textIds = false }: JsonOptions = {}): JsonBody {
   if (bytes.length === 0) throw new AppError(40001, `the ${subject} is empty; send a JSON object`)
   if (!isUtf8(bytes)) {
     const mark = isUtf16Mark(bytes) ? ': it begins with a byte order mark of UTF-16; send UTF-8' : ''
@@ -31,7 +39,7 @@ export function readJsonBody(bytes: Buffer, { subject = 'body' }: { subject?: Js
   }
   const scanner = new JsonScanner(bytes)
   try {
-    const body = new JsonBody(bytes, subject, scanner.members(), scanner.hasEscapedName)
+    const body = new JsonBody(bytes, { subject, textIds }, scanner.members(), scanner.hasEscapedName)
     const repeated = body.repeated()
     if (repeated === undefined) return body
     const name = /^\w{1,50}$/.test(repeated) ? repeated : 'the same member'
@@ -46,6 +54,7 @@ export function readJsonBody(bytes: Buffer, { subject = 'body' }: { subject?: Js
 export class JsonBody {
   /** The name of the text in messages. */
   readonly subject: JsonSubject
+  readonly textIds: boolean
   readonly isObject: boolean
   readonly #bytes: Buffer
   /** As JsonScanner returns them; empty where the text is no object. */
@@ -53,8 +62,14 @@ export class JsonBody {
   /** The decoded names; undefined where they are few and without escapes, and their bytes say all. */
   readonly #names: readonly string[] | undefined
 
-  constructor(bytes: Buffer, subject: JsonSubject, members: number[] | undefined, hasEscapedName: boolean) {
+  constructor(
+    bytes: Buffer,
+    { subject, textIds }: Required<JsonOptions>,
+    members: number[] | undefined,
+    hasEscapedName: boolean,
+  ) {
     this.subject = subject
+    this.textIds = textIds
     this.isObject = members !== undefined
     this.#bytes = bytes
     this.#members = members ?? []
@@ -77,6 +92,7 @@ export class JsonBody {
     if (at < 0) return 'not an integer'
     const start = this.#members[at + 2] as number
     const end = this.#members[at + 3] as number
+    if (this.textIds && this.#bytes[start] === QUOTE) return decimalOf(this.text(name))
     return shortInt64(this.#bytes, start, end) ?? int64Of(this.#bytes.toString('latin1', start, end))
   }
 
@@ -188,6 +204,11 @@ export function int64Of(source: string): bigint | Int64Fault {
   return value < MIN_ID || value > MAX_ID ? 'out of range' : value
 }
 
+/** The value of a text that the service writes for an id: one spelling for each value. */
+function decimalOf(text: unknown): bigint | Int64Fault {
+  return typeof text === 'string' && /^(?:0|-?[1-9]\d*)$/.test(text) ? int64Of(text) : 'not an integer'
+}
+
 /** The value of up to 15 plain digits, the form of nearly every id; undefined for any other text. */
 function shortInt64(bytes: Uint8Array, start: number, end: number): bigint | undefined {
   if (end - start > SAFE_DIGITS) return undefined
@@ -218,18 +239,30 @@ export const parsePlant = (json: JsonBody, id?: bigint): NewPlant => validatePla
  */
 export const parsePatch = (json: JsonBody, id: bigint): PlantPatch => validatePatch(candidateIn(json, id))
 
+interface RowOptions {
+  readonly mode?: ImportMode
+  readonly textIds?: boolean
+  /** Whether rows have no id. The plant of a row then has the id 0. */
+  readonly assignsIds?: boolean
+}
+
 /**
  * Reads the plant in one row of a file, by the same rule as the body of a create, and what it says of the plant before.
  *
  * @throws AppError 40001 or 40002
  */
-export function parseRow(json: Buffer): ImportedPlant {
-  const row = readJsonBody(json, { subject: 'row' })
+export function parseRow(json: Buffer, { mode, textIds = false, assignsIds = false }: RowOptions = {}): ImportedPlant {
+  const row = readJsonBody(json, { subject: 'row', textIds })
+  if (assignsIds) {
+    if (row.isObject && row.has('id')) throw new AppError(40002, 'id must be left out with ids=assign')
+    return parsePlant(row, 0n)
+  }
+  if (mode === 'delete') return deletedPlant(candidateIn(row, undefined))
   const plant = parsePlant(row)
   const value = row.value('before')
   if (value === undefined) return plant
   try {
-    const before = readJsonBody(value, { subject: 'value' })
+    const before = readJsonBody(value, { subject: 'value', textIds })
     const { name, tag } = parsePlant(before, plant.id)
     return { ...plant, before: { name, tag } }
   } catch (error) {
@@ -246,8 +279,11 @@ function candidateIn(json: JsonBody, id: bigint | undefined): PlantCandidate {
 function idIn(json: JsonBody, wanted: bigint | undefined): PlantCandidate['id'] {
   if (!json.has('id')) return wanted
   const id = json.int64('id')
-  if (wanted === undefined) return typeof id === 'bigint' ? id : ID_FAULTS[id]
+  if (wanted === undefined) return typeof id === 'bigint' ? id : faultOfId(id, json)
   return id === wanted ? id : `must be ${wanted} as in the ${json.subject === 'value' ? 'row' : 'path'}, or left out`
 }
 
-const ID_FAULTS = { 'not an integer': 'must be an integer, as a JSON number', 'out of range': ID_RANGE } as const
+function faultOfId(fault: Int64Fault, { textIds }: JsonBody): string {
+  if (fault === 'out of range') return ID_RANGE
+  return `must be an integer, as ${textIds ? 'a text in plain decimal or ' : ''}a JSON number`
+}

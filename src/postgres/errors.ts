@@ -35,18 +35,13 @@ export class LastingFault extends ConnectionFault {
   override readonly name = 'LastingFault'
 }
 
-/** A concurrent write changed the row first. Retry: the outcome depends on the new row. */
-export class WriteConflict extends Error {
-  override readonly name = 'WriteConflict'
-}
-
 /** The SQLSTATE of an error that PostgreSQL sent. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
 /** Whether PostgreSQL rolled the transaction back in favour of another one, so that a retry may succeed. */
 export const isRetryable = (error: unknown): boolean =>
-  error instanceof WriteConflict || [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
+  [SERIALIZATION_FAILURE, DEADLOCK].includes(sqlState(error) ?? '')
 
 /**
  * Whether the server, the database, the role or this process has reached its limit of connections. Open connections
@@ -81,7 +76,7 @@ export const causeOf = (error: unknown): unknown => (error instanceof AppError ?
 
 /** Returns the AppError for a fault of the database, and every other error unchanged. */
 export function appErrorOf(error: unknown): unknown {
-  if (error instanceof ConnectionFault || error instanceof WriteConflict) return outOfReach(error)
+  if (error instanceof ConnectionFault) return outOfReach(error)
   // Node.js refuses to encode a bigint beyond int64.
   if (error instanceof RangeError) return refusedRecord(error)
   const code = sqlState(error)

@@ -1,4 +1,4 @@
-import type { GroupCommit, GroupCommitOptions } from '../base/group-commit.ts'
+import { GroupCommit, type GroupCommitOptions } from '../base/group-commit.ts'
 import { type AppError, outOfReach } from '../domain/errors.ts'
 import { ConnectionFault } from './errors.ts'
 import { type Budget, within } from './pool/client.ts'
@@ -11,6 +11,8 @@ export interface GroupOptions {
   readonly maxWaiting: number
   /** Milliseconds that queued writes of more than one commit may take; unbounded by default. */
   readonly maxDelay?: number
+  /** Groups of one kind under way at once. */
+  readonly maxInFlight?: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
 }
@@ -19,17 +21,6 @@ export interface GroupOptions {
 const MAX_GROUP = 250
 /** With one group at a time, this process and the database wait for each other, and make 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2
-
-export interface GroupsOptions<Row> extends GroupCommitOptions<Row> {
-  idOf(row: Row): bigint
-}
-
-export type Groups<Row, Result> = Pick<GroupCommit<Row, Result>, 'submit' | 'close' | 'rows'>
-
-export type MakeGroups = <Row, Result>(
-  commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>,
-  options: GroupsOptions<Row>,
-) => Groups<Row, Result>
 
 interface Timed<Row> {
   readonly row: Row
@@ -42,23 +33,21 @@ interface Timed<Row> {
  * waits for its group: a late one rejects with AppError 50301, as the outcome of its statement is unknown.
  */
 export class TimedGroups<Row, Result> {
-  readonly groups: Groups<Timed<Row>, Result>
+  readonly groups: GroupCommit<Timed<Row>, Result>
   readonly #timeout: number
 
   constructor(
     work: GroupWork<Row, Result>,
-    makeGroups: MakeGroups,
-    { maxWaiting, maxDelay = Number.POSITIVE_INFINITY, timeout }: GroupOptions,
-    { idOf, actorOf = () => '', ...bounds }: Pick<GroupsOptions<Row>, 'idOf'> & Partial<GroupsOptions<Row>>,
+    { maxWaiting, maxDelay = Number.POSITIVE_INFINITY, maxInFlight = GROUPS_IN_FLIGHT, timeout }: GroupOptions,
+    { actorOf = () => '', ...bounds }: Partial<GroupCommitOptions<Row>> = {},
   ) {
     this.#timeout = timeout
-    this.groups = makeGroups<Timed<Row>, Result>((rows) => inTime(rows, work), {
+    this.groups = new GroupCommit<Timed<Row>, Result>((rows) => inTime(rows, work), {
       maxWaiting,
       maxDelay,
       maxGroup: MAX_GROUP,
-      maxInFlight: GROUPS_IN_FLIGHT,
+      maxInFlight,
       ...bounds,
-      idOf: ({ row }) => idOf(row),
       actorOf: ({ row }) => actorOf(row),
     })
   }

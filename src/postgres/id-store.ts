@@ -1,5 +1,4 @@
-import type { IdRange, IdReservation, IdStore } from '../domain/id-store.ts'
-import type { Actor } from '../domain/token.ts'
+import type { IdReservation, IdStore } from '../domain/id-store.ts'
 import { addReservation, exportReservations, proposeId, reserveIds } from '../records/ids.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import { runSteps } from './rows.ts'
@@ -18,11 +17,13 @@ export class PostgresIdStore implements IdStore {
     return this.#share.with((run) => runSteps(run, proposeId()))
   }
 
-  reserveIds(count: number, key: Buffer | undefined, { id: actor }: Actor): Promise<IdRange | undefined> {
+  reserveIds(
+    ...[count, key, { id: actor }, content]: Parameters<IdStore['reserveIds']>
+  ): ReturnType<IdStore['reserveIds']> {
     return this.#reservations.transaction('BEGIN', async (run) => {
       // Only one transaction of all instances reserves at a time. Reads do not wait for the lock.
       await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
-      return runSteps(run, reserveIds(count, key, new Date(), actor))
+      return runSteps(run, reserveIds(count, key, new Date(), actor, content))
     })
   }
 

@@ -7,6 +7,7 @@ import {
   statementsOf,
 } from '../base/migrations.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
 import { isPassing, sqlState } from './errors.ts'
 import type { Run } from './pool/client.ts'
 import { budgetOf } from './pool/client.ts'
@@ -20,6 +21,31 @@ const STATEMENT_TIMEOUT = 60 * 60_000
 const DUPLICATE_TABLE = '42P07'
 /** Milliseconds between two notices of a migration that takes long. */
 const NOTICE_INTERVAL = 10_000
+
+export interface PrepareOptions {
+  /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
+  readonly retryTime: number
+  /** Whether to create the tables of a new store. */
+  readonly create: boolean
+  /** Called with a message for the operator, who need not act on it at once. */
+  readonly onNotice: (text: string) => void
+}
+
+/** Waits for the database, checks it, and creates or migrates the tables. @returns whether this call created the store */
+export async function prepareDatabase(
+  share: PoolShare,
+  address: PostgresAddress,
+  { retryTime, create, onNotice }: PrepareOptions,
+): Promise<boolean> {
+  if (address.tls === undefined && !address.hosts.every(({ host }) => isThisMachine(host))) onNotice(WITHOUT_TLS)
+  await waitForDatabase(share, { retryTime, onNotice })
+  for (const notice of await preflight(share)) onNotice(notice)
+  return migrate(share, create, onNotice)
+}
+
+const WITHOUT_TLS =
+  'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
+  'data; set sslmode=verify-full in its address'
 
 /**
  * Applies the pending migrations, each in a transaction. Several processes may call it at once: each takes the advisory
@@ -100,19 +126,15 @@ const INTERVAL = 250
 /** The oldest supported server_version_num: PostgreSQL 15. */
 const OLDEST = 150_000
 
-export interface RetryOptions {
-  /** Milliseconds for which to retry; 0 for a single attempt. */
-  readonly retryTime: number
-  /** Called once, with the reason, after the first attempt has failed. */
-  readonly onWaiting: (reason: string) => void
-}
-
 /**
- * Waits until the database can be reached and takes writes.
+ * Waits until the database can be reached and takes writes. Says so once, after the first attempt has failed.
  *
  * @throws the error of the last attempt. An error that a retry can not change, such as a wrong password, ends the wait
  */
-export async function waitForDatabase(share: PoolShare, { retryTime, onWaiting }: RetryOptions): Promise<void> {
+export async function waitForDatabase(
+  share: PoolShare,
+  { retryTime, onNotice }: Pick<PrepareOptions, 'retryTime' | 'onNotice'>,
+): Promise<void> {
   const start = performance.now()
   for (let attempt = 1; ; attempt++) {
     try {
@@ -120,7 +142,7 @@ export async function waitForDatabase(share: PoolShare, { retryTime, onWaiting }
       return
     } catch (error) {
       if (!isPassing(error) || performance.now() - start + INTERVAL > retryTime) throw error
-      if (attempt === 1) onWaiting(error instanceof Error ? error.message : String(error))
+      if (attempt === 1) onNotice(`waiting for the database: ${error instanceof Error ? error.message : error}`)
       await sleep(INTERVAL)
     }
   }

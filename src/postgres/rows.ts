@@ -38,14 +38,6 @@ export const textsOf = (plants: readonly (NewPlant | undefined)[]): Buffer[] => 
   textArray(plants.map((plant) => plant?.tag)),
 ]
 
-export const valuesOf = ({ id, name, tag, key, words }: PlantRow): unknown[] => [
-  String(id),
-  name,
-  tag,
-  key,
-  tsvector(words),
-]
-
 /** The parameters of a statement whose values are `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 

@@ -1,5 +1,4 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
-import { OperatorError } from '../base/operator-error.ts'
 import { shuttingDown } from '../domain/errors.ts'
 import type {
   ChangeOutcome,
@@ -11,54 +10,38 @@ import type {
   NewPlant,
   PlantChange,
 } from '../domain/plant.ts'
-import type { PlantQuery } from '../domain/plant-query.ts'
-import type { DryRun, LazySignal, ShardState, Store, StorePool, TagCount } from '../domain/store.ts'
+import type { PlantFilter, PlantQuery } from '../domain/plant-query.ts'
+import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
-import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
+import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
-import { appErrorOf, openingError } from './errors.ts'
+import { openingError } from './errors.ts'
 import type { GroupOptions } from './groups.ts'
 import { PostgresIdStore } from './id-store.ts'
-import { migrate, preflight, waitForDatabase } from './migrate.ts'
+import { type PrepareOptions, prepareDatabase } from './migrate.ts'
 import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { PointReader } from './read/point-reader.ts'
-import { listPlants } from './read/search.ts'
+import { findPlants, PointReader } from './read/point-reader.ts'
+import { countMatches, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
-import { Sharding } from './sharding/sharding.ts'
-import { TableUpkeep } from './table-upkeep.ts'
+import { listTags, TableUpkeep } from './table-upkeep.ts'
 import { PostgresTokenStore } from './token-store.ts'
 import { PostgresWebhookStore } from './webhook-store.ts'
-import { alone, WriteQueue } from './write/write-queue.ts'
+import { alone, rowsAlone, WriteQueue } from './write/write-queue.ts'
 import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
 
-export interface PostgresStoreOptions extends GroupOptions {
+export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
   readonly connections: number
-  /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
-  readonly retryTime: number
-  /** Whether to create the tables of a new store. */
-  readonly create: boolean
-  /**
-   * What the opening does to the log of changes: by default, it logs changes if the store does. `auto`: as `keep`, but a
-   * distributed store has none.
-   */
-  readonly history?: HistoryUse | 'auto'
+  /** What the opening does to the log of changes: by default, it logs changes if the store does. */
+  readonly history?: HistoryUse
   /** The bounds of the log of changes, which this store keeps; undefined: another one does. */
   readonly retention?: RetentionOptions | undefined
   /** Called after the store was created. */
   readonly onMade?: () => void
-  /** Called with a message for the operator, who need not act on it at once. */
-  readonly onNotice: (text: string) => void
 }
-
-const WITHOUT_TLS =
-  'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +
-  'data; set sslmode=verify-full in its address'
-
-const DISTRIBUTED = 'a distributed store keeps no log of changes; start it with --changes-keep 0s'
 
 /** The engine for several instances of the service, which share a PostgreSQL database. */
 export class PostgresStore implements Store {
@@ -71,7 +54,6 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #upkeep: TableUpkeep
   readonly #statistics = new StatisticsCache()
-  readonly #sharding: Sharding
   readonly #points: PointReader
   readonly #queue: WriteQueue
   #changes: PostgresChangeLog | undefined
@@ -86,10 +68,7 @@ export class PostgresStore implements Store {
   static async open(address: PostgresAddress, options: PostgresStoreOptions): Promise<PostgresStore> {
     const store = new PostgresStore(address, options)
     try {
-      if (address.tls === undefined && !address.hosts.every(({ host }) => isThisMachine(host))) {
-        options.onNotice(WITHOUT_TLS)
-      }
-      await store.#prepare(options)
+      await store.#prepare(address, options)
       return store
     } catch (error) {
       await store.close()
@@ -101,33 +80,24 @@ export class PostgresStore implements Store {
     const { connections, timeout, onNotice } = options
     const onTrouble = (error: Error) => onNotice(`a connection to the database broke: ${error.message}`)
     this.#pool = new Pool({ address, max: connections, timeout, onTrouble })
-    this.#shares = dividePool(
-      this.#pool,
-      (error) => this.#sharding.suspect(error) ?? appErrorOf(error),
-      () => (this.#closing === undefined ? undefined : shuttingDown()),
-      () => this.#sharding.refusalOfAll,
-    )
-    const { server, groups, main, searches, imports, long, counts, reservations } = this.#shares
+    this.#shares = dividePool(this.#pool, () => (this.#closing === undefined ? undefined : shuttingDown()))
+    const { groups, main, searches, imports, long, counts, reservations } = this.#shares
     this.pool = storePool(this.#pool, this.#shares)
-    this.#sharding = new Sharding(server)
-    const { insert, makeGroups } = this.#sharding
     const isLogging = () => this.changes !== undefined
-    this.#writer = new PostgresWriter(groups, imports, insert, isLogging, (plants, text) => {
+    this.#writer = new PostgresWriter(groups, imports, isLogging, (plants, text) => {
       this.changes?.wrote()
       this.#upkeep.wrote(plants, text)
-      this.#sharding.refreshIfOld()
     })
     this.tokens = new PostgresTokenStore(main)
     this.ids = new PostgresIdStore(searches, reservations)
     this.webhooks = new PostgresWebhookStore(main)
     this.#upkeep = new TableUpkeep(counts, long)
-    this.#points = new PointReader(groups, makeGroups, options)
-    this.#queue = new WriteQueue(this.#writer, makeGroups, options)
+    this.#points = new PointReader(findPlants(groups), options)
+    this.#queue = new WriteQueue(rowsAlone(this.#writer), options)
   }
 
   get changes(): PostgresChangeLog | undefined {
-    // An instance may learn later that its store was distributed.
-    return this.#sharding.map === undefined ? this.#changes : undefined
+    return this.#changes
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
@@ -149,7 +119,12 @@ export class PostgresStore implements Store {
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    return this.#upkeep.listTags(searches.within(searches.budget(signal)), after, limit)
+    return listTags(searches.within(searches.budget(signal)), after, limit)
+  }
+
+  countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {
+    const { searches } = this.#shares
+    return countMatches(searches, filter, max, searches.budget(signal), this.#statistics)
   }
 
   async importPlants(
@@ -158,8 +133,7 @@ export class PostgresStore implements Store {
     { id: token }: Actor,
   ): Promise<ImportResult[]> {
     const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
-    const commit = () => this.#sharding.importPlants(plants, (some) => alone(some, write))
-    const results = await countCommit(this.#queue.commits.import, plants.length, commit)
+    const results = await countCommit(this.#queue.commits.import, plants.length, () => alone(plants, write))
     this.#upkeep.imported(plants.length)
     return results
   }
@@ -194,7 +168,6 @@ export class PostgresStore implements Store {
   async checkWritable(): Promise<void> {
     const text = 'UPDATE write_check SET checked_at = $1'
     await this.#shares.main.run({ name: 'check', text, values: [Date.now()] })
-    await this.#sharding.check()
   }
 
   checkSearchable(): Promise<void> {
@@ -206,39 +179,20 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
-  /** The reachable part of a distributed store; undefined for a store that is not distributed. */
-  get shardState(): ShardState | undefined {
-    return this.#sharding.state
-  }
-
   /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#queue
   }
 
-  async #prepare(options: PostgresStoreOptions): Promise<void> {
-    const { server } = this.#shares
-    const { retryTime, create, onMade, onNotice } = options
-    const onWaiting = (reason: string) => onNotice(`waiting for the database: ${reason}`)
-    await waitForDatabase(server, { retryTime, onWaiting })
-    for (const notice of await preflight(server)) onNotice(notice)
-    const isNew = await migrate(server, create, onNotice)
-    await this.#sharding.read()
+  async #prepare(address: PostgresAddress, options: PostgresStoreOptions): Promise<void> {
+    const isNew = await prepareDatabase(this.#shares.server, address, options)
     await this.#openChanges(options, isNew)
-    try {
-      await this.checkWritable()
-    } finally {
-      this.#sharding.mustBeSafe()
-    }
-    if (isNew) onMade?.()
+    await this.checkWritable()
+    if (isNew) options.onMade?.()
   }
 
   async #openChanges({ history = 'follow', retention }: PostgresStoreOptions, isNew: boolean): Promise<void> {
-    if (this.#sharding.map !== undefined) {
-      if (history === 'keep') throw new OperatorError(DISTRIBUTED, { exitCode: 2 })
-      return
-    }
-    const use = history === 'auto' || (isNew && history === 'follow') ? 'keep' : history
+    const use = isNew && history === 'follow' ? 'keep' : history
     const { server, searches } = this.#shares
     if (!(await openHistory(server, use))) return
     this.#changes = new PostgresChangeLog(searches)
@@ -248,7 +202,6 @@ export class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#sharding.close()
     this.#retention?.close()
     await Promise.all([this.#queue.close(), this.#points.close()])
     this.#shares.long.end()

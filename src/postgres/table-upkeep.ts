@@ -1,6 +1,5 @@
 import type { TagCount } from '../domain/store.ts'
-import { sqlState } from './errors.ts'
-import { budgetOf, type Client, type Run, type Statement } from './pool/client.ts'
+import { budgetOf, type Client, type Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
 import { storable } from './read/search-conditions.ts'
 
@@ -13,15 +12,12 @@ const PLANT_BATCH = 20_000
 const MANY = 10_000
 const SHARE = 0.2
 const TIMEOUT = 10 * 60_000
-const UNDEFINED_TABLE = '42P01'
 
 /** Keeps the tables in the state in which searches and counts of tags are fast, in the background. */
 export class TableUpkeep {
   readonly #share: PoolShare
   readonly #cleanup: Background
   readonly #addition: Background
-  /** Whether the database has both tables of counts. They may be removed while the store is served. */
-  #hasCounts = true
   #imported = 0
   #isVacuuming = false
 
@@ -38,7 +34,7 @@ export class TableUpkeep {
   /** Call it after each commit that wrote plants, with their UTF-16 units. */
   wrote(plants: number, text: number): void {
     this.#cleanup.count(plants * EACH + text)
-    if (this.#hasCounts) this.#addition.count(plants)
+    this.#addition.count(plants)
   }
 
   imported(plants: number): void {
@@ -61,20 +57,6 @@ export class TableUpkeep {
     // Without a vacuum, the next import counts these plants too.
     if (isVacuumed) this.#imported -= imported
     return isVacuumed
-  }
-
-  /** See Store.listTags. Counts the plants where no counts are kept: the triggers count only in a table on one server. */
-  async listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
-    const values = after === undefined ? [limit] : [limit, storable(after)]
-    if (this.#hasCounts) {
-      try {
-        return await tags(run, { text: kept(after), values })
-      } catch (error) {
-        if (sqlState(error) !== UNDEFINED_TABLE) throw error
-        this.#hasCounts = false
-      }
-    }
-    return tags(run, { text: counted(after), values })
   }
 }
 
@@ -121,9 +103,8 @@ const cleanPendingList = (client: Client): Promise<void> =>
   runFor(client, "SELECT gin_clean_pending_list('plants_by_word')")
 
 async function vacuum(client: Client, imported: number): Promise<boolean> {
-  const text = "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass AND pg_relation_size(oid) > 0"
-  const { rows } = await client.run({ text })
-  if (rows.length === 0 || imported < SHARE * Number(rows[0]?.[0])) return false
+  const { rows } = await client.run({ text: "SELECT reltuples FROM pg_class WHERE oid = 'plants'::regclass" })
+  if (imported < SHARE * Number(rows[0]?.[0])) return false
   await runFor(client, 'VACUUM (ANALYZE) plants')
   return true
 }
@@ -144,27 +125,28 @@ const addCounts = (client: Client): Promise<void> =>
     'VACUUM tag_changes',
   )
 
+/** Only an equality joins many tags fast, and NULL equals nothing, so the plants without a tag are added on their own. */
 const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
     sums AS (SELECT tag, sum(plants) AS plants FROM taken GROUP BY tag),
     added AS (UPDATE tag_counts SET plants = tag_counts.plants + sums.plants FROM sums
-      WHERE tag_counts.tag = sums.tag RETURNING sums.tag)
+      WHERE tag_counts.tag = sums.tag RETURNING sums.tag),
+    untagged AS (UPDATE tag_counts SET plants = tag_counts.plants + sums.plants FROM sums
+      WHERE tag_counts.tag IS NULL AND sums.tag IS NULL RETURNING sums.plants)
   INSERT INTO tag_counts SELECT tag, plants FROM sums
-    WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)`
+    WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)
+      AND (tag IS NOT NULL OR NOT EXISTS (TABLE untagged))`
 
-async function tags(run: Run, statement: Statement): Promise<TagCount[]> {
-  const { rows } = await run(statement)
+/** See Store.listTags. */
+export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
+  const values = after === undefined ? [limit] : [limit, storable(after)]
+  const { rows } = await run({ text: tagCounts(after === undefined ? 'tag IS NOT NULL' : 'tag > $2'), values })
   return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
 }
 
-const isAfter = (after: string | undefined): string => (after === undefined ? 'true' : 'tag > $2')
-
-const counted = (after: string | undefined): string => `SELECT tag, count(*) FROM plants
-  WHERE tag IS NOT NULL AND ${isAfter(after)} GROUP BY tag ORDER BY tag LIMIT $1`
-
 /** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
-const kept = (after: string | undefined): string => `WITH
-    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter(after)} GROUP BY tag),
-    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter(after)} ORDER BY tag
+const tagCounts = (isAfter: string): string => `WITH
+    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter} GROUP BY tag),
+    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter} ORDER BY tag
       LIMIT $1::bigint + (SELECT count(*) FROM changed))
   SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
     GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`

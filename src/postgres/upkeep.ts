@@ -3,9 +3,12 @@ import type { Upkeep } from '../domain/upkeep.ts'
 
 const refuse = (what: string, instead: string): Promise<never> =>
   Promise.reject(
-    new OperatorError(`${what} is for stores in a SQLite file; ${instead} (docs/guides/operating.md says how)`, {
-      exitCode: 2,
-    }),
+    new OperatorError(
+      `${what} is for stores in a SQLite file; ${instead} (docs/guides/backup-and-restore.md says how)`,
+      {
+        exitCode: 2,
+      },
+    ),
   )
 
 /** Refuses each operation, and names the tool of PostgreSQL for it. */

@@ -22,19 +22,28 @@ export function* reserveIds(
   key: Uint8Array | undefined,
   at: Date,
   actor: string,
-): Steps<IdRange | undefined> {
+  content: Uint8Array = NOTHING,
+): Steps<IdRange | 'other content' | undefined> {
   const before = at.getTime() - KEY_TIME
-  if (key !== undefined) {
-    const known = yield ['SELECT first_id, last_id FROM id_reservations WHERE key = $1 AND at > $2', key, before]
-    if (known[0] !== undefined) return rangeIn(known[0])
+  const whole = key === undefined ? undefined : Buffer.concat([key, content])
+  if (key !== undefined && whole !== undefined) {
+    const [known] = yield [KNOWN, key, Buffer.concat([key, LAST_CONTENT]), before, whole]
+    if (known !== undefined) return Number(known[2]) === 1 ? rangeIn(known) : 'other content'
   }
   yield* forgetKeys(OLD_KEYS, before)
   const range = yield* freeRange(count)
   if (range === undefined) return undefined
-  yield* addReservation({ ...range, key, at, actor })
+  yield* addReservation({ ...range, key: whole, at, actor })
   if (key === undefined) yield* join([range])
   return range
 }
+
+const NOTHING = new Uint8Array()
+/** Not less than any SHA-256. */
+const LAST_CONTENT: Uint8Array = new Uint8Array(32).fill(0xff)
+
+const KNOWN = `SELECT first_id, last_id, CASE WHEN key = $4 THEN 1 ELSE 0 END FROM id_reservations
+  WHERE key >= $1 AND key <= $2 AND at > $3`
 
 /** See IdStore.exportReservations. @param hexOfKey the expression for the column `key` in hexadecimal */
 export function* exportReservations(hexOfKey: string): Steps<IdReservation[]> {

@@ -75,7 +75,6 @@ export function* issueToken(
   return (yield* tokenWith(token.id)) ?? token
 }
 
-/** Deletes by id: every server of a sharded store runs the DELETE, and all of them must delete the same tokens. */
 function* removeEnded(now: number, count: number): Steps<void> {
   for (let left = count; left > 0; left -= MAX_REMOVED) {
     const sql = `SELECT id FROM tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1

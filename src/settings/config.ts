@@ -6,6 +6,7 @@ import { LIMITS, type Limits } from './limits.ts'
 import { isPostgresAddress, type PostgresAddress, readPostgresAddress } from './postgres-address.ts'
 import {
   atLeast,
+  contactAddress,
   count,
   integer,
   kind,
@@ -33,10 +34,6 @@ import { WEBHOOKS } from './webhooks.ts'
 export type SqliteAddress = { readonly engine: 'sqlite'; readonly path: string; readonly isDefault: boolean }
 export type StoreAddress = SqliteAddress | PostgresAddress
 
-/** Milliseconds for which the store keeps its log of changes, 0 for none; `auto`: DEFAULT_CHANGES_KEEP where it can. */
-export type ChangesKeep = number | 'auto'
-export const DEFAULT_CHANGES_KEEP = 30 * 86_400_000
-
 export interface ListenAddress {
   readonly host: string
   readonly port: number
@@ -46,11 +43,7 @@ export interface ListenAddress {
 export interface DerivedLimits {
   /** Milliseconds; 0: no deadline. */
   readonly headersTimeout: number
-  readonly maxSearchesPerToken: number
-  readonly maxExportsPerToken: number
-  readonly maxImportsPerToken: number
   readonly maxDryRuns: number
-  readonly maxDryRunsPerToken: number
 }
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
@@ -71,10 +64,10 @@ export const SETTINGS = named({
     'off',
     'TCP port of its own for /metrics and /health, where they need no token, on 127.0.0.1 unless HOST is given; the port for clients has no /metrics then; 0 picks a free one, off means none',
   ),
-  /** The origin that clients use; undefined: it follows from the address to listen on (`publicUrlOf`). */
+  /** The origin and path that clients use, without a slash at the end; undefined: it follows from the address to listen on (`publicUrlOf`). */
   publicUrl: optional(
     kind('URL', publicUrl),
-    'the address that clients use, such as https://plants.example, for links, labels and the contract; by default it follows from host and port',
+    'the address that clients use, such as https://plants.example or https://example.org/garden, for links, labels and the contract; behind a proxy, its path is the one that clients use too, whether the proxy takes it off or not; by default it follows from host and port',
   ),
   /** Undefined: clients use HTTP without TLS. */
   tlsCert: optional(
@@ -105,9 +98,9 @@ export const SETTINGS = named({
   ),
   storeWait: setting(TIME, '60s', 'how long the start waits for an unreachable PostgreSQL store'),
   changesKeep: setting(
-    kind('TIME', (given) => (given === 'auto' ? given : longDuration(given))),
-    'auto',
-    'how long the store keeps its log of changes, such as 7d, for programs that follow it and for the history of each plant; 0s switches both off; auto is 30d, or 0s for a distributed store, which can keep none',
+    kind('TIME', longDuration),
+    '30d',
+    'how long the store keeps its log of changes, such as 7d, for programs that follow it and for the history of each plant; 0s switches both off',
   ),
   changesKeepSize: setting(
     kind('SIZE', memorySize),
@@ -147,6 +140,15 @@ export const SETTINGS = named({
     kind('SWITCH', (given) => oneOf('on', 'off')(given) === 'on'),
     'on',
     'serve the page at / for people and the one at /docs: on or off; /openapi.json is always served',
+  ),
+  securityContact: optional(
+    kind('URL', contactAddress),
+    'where people report a vulnerability of this service, such as mailto:security@garden.example; /.well-known/security.txt names it',
+  ),
+  mcp: setting(
+    kind('SWITCH', oneOf('off', 'on', 'delete')),
+    'off',
+    'the Model Context Protocol at /mcp, by which agents read and change plants: off, on, or delete, with which they may also delete',
   ),
   /** A token may save up one second's worth. */
   rateLimit: setting(kind('COUNT', offOr(integer(1, 1e6))), 'off', 'requests per second and token, or off'),
@@ -277,18 +279,10 @@ function conflictsIn(given: Readonly<Record<string, string | undefined>>, values
   return faults
 }
 
-function derivedFrom(values: SettingValues): DerivedLimits {
-  const { requestTimeout, maxSearches, maxExports, maxImports } = values
-  const maxDryRuns = Math.ceil(maxImports / 2)
-  return {
-    headersTimeout: Math.ceil(requestTimeout / 3),
-    maxSearchesPerToken: Math.ceil(maxSearches / 2),
-    maxExportsPerToken: Math.ceil(maxExports / 2),
-    maxImportsPerToken: Math.ceil(maxImports / 2),
-    maxDryRuns,
-    maxDryRunsPerToken: Math.ceil(maxDryRuns / 2),
-  }
-}
+const derivedFrom = ({ requestTimeout, maxImports }: SettingValues): DerivedLimits => ({
+  headersTimeout: Math.ceil(requestTimeout / 3),
+  maxDryRuns: Math.ceil(maxImports / 2),
+})
 
 /** `PORT`, `HOST:PORT` or `[IPv6]:PORT` (RFC 3986 section 3.2.2). */
 function listenAddress(given: string): ListenAddress {
@@ -309,7 +303,7 @@ export const shownStore = (store: StoreAddress): string =>
   store.engine === 'sqlite' ? `sqlite:${store.path}` : store.shown
 
 /**
- * Returns the origin that clients use.
+ * Returns the address that clients use.
  *
  * @param port the port on which the service listens
  */

@@ -5,7 +5,7 @@ export const LIMITS = {
   headerLimit: 16 * 2 ** 10,
   /** Bytes of pipelined requests that wait, in total. 64 KiB of 512 connections; more waits in their sockets. */
   pipelineLimit: 32 * 2 ** 20,
-  /** Bytes of answers that clients have not read yet, in total. 35 pages of a thousand of the largest plants. */
+  /** Bytes of answers that clients have not read yet, in total. 37 pages of a thousand of the largest plants. */
   unreadLimit: 256 * 2 ** 20,
   /** Bytes of answers that are being compressed, in total; more are sent uncompressed. */
   // Compressing takes about as much again; an answer beyond it is only larger.

@@ -132,13 +132,38 @@ export const atLeast =
 /** PostgreSQL takes 0 for no limit. */
 export const TIMEOUT = kind('TIME', atLeast('100ms', duration))
 
-/** Reads the address that clients use. It has no path, because the pages and the labels use the paths below `/`. */
+/** The first parts of the service's own paths, which a test compares with the contract. */
+const OWN_PARTS =
+  'plants changes tags ids tokens webhooks health metrics mcp page docs openapi.json llms.txt favicon.ico .well-known'
+
+/**
+ * Reads the address that clients use, without a slash at its end. Proxies and clients write other paths in several ways,
+ * so that they would not compare as texts.
+ */
 export function publicUrl(given: string): string {
   const url = URL.parse(given)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
-    throw new Error('must be an address like https://plants.example, without a path')
+  const [, path] = /^https?:\/\/[^/\\?#@]+((?:\/[\w.~-]+)*)\/?$/i.exec(given) ?? []
+  // The parser takes `.` and `..` off.
+  if (url === null || path === undefined || url.pathname.replace(/\/$/, '') !== path) {
+    throw new Error(
+      'must be an address like https://plants.example or https://example.org/garden: without user, query and fragment, and the parts of its path have only letters, digits and -._~, and are neither empty nor . or ..',
+    )
   }
-  return url.origin
+  const [, first = ''] = path.split('/')
+  if (OWN_PARTS.split(' ').includes(first)) {
+    // A request with the path and one without mean the same.
+    throw new Error(`the service has paths of its own below /${first}, so its path must begin otherwise`)
+  }
+  return url.origin + path
+}
+
+/** Reads an address for reports of vulnerabilities (RFC 9116 section 2.5.3). */
+export function contactAddress(given: string): string {
+  const url = URL.parse(given)
+  if (url === null || !/^(?:https|mailto|tel):$/.test(url.protocol)) {
+    throw new Error('must be an address like mailto:security@garden.example or https://garden.example/security')
+  }
+  return url.href
 }
 
 const MIN_LENGTH = 16

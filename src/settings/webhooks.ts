@@ -49,6 +49,6 @@ export const WEBHOOKS = {
   webhookGiveUp: setting(
     LONG_TIME,
     '5d',
-    'how long a webhook retries while nothing can be delivered; then it has failed, until somebody makes it active',
+    'how long a webhook retries while nothing can be delivered; then it has failed, until a client makes it active',
   ),
 }

@@ -1,5 +1,4 @@
-import type { IdRange, IdReservation, IdStore } from '../domain/id-store.ts'
-import type { Actor } from '../domain/token.ts'
+import type { IdReservation, IdStore } from '../domain/id-store.ts'
 import { exportReservations, proposeId } from '../records/ids.ts'
 import { runSteps } from './rows.ts'
 import type { Connections } from './tokens.ts'
@@ -16,8 +15,10 @@ export class SqliteIdStore implements IdStore {
     return runSteps(this.#open.reader(), proposeId())
   }
 
-  async reserveIds(count: number, key: Buffer | undefined, { id: actor }: Actor): Promise<IdRange | undefined> {
-    return this.#open.writer().reserveIds(count, key, new Date(), actor)
+  async reserveIds(
+    ...[count, key, { id: actor }, content]: Parameters<IdStore['reserveIds']>
+  ): ReturnType<IdStore['reserveIds']> {
+    return this.#open.writer().reserveIds(count, key, new Date(), actor, content)
   }
 
   async exportReservations(): Promise<IdReservation[]> {

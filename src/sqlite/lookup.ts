@@ -21,16 +21,23 @@ const IDS_PER_STATEMENT = 500
 
 /**
  * Has SQLite exclude plants that can't match, so that most of them never reach JavaScript. It excludes by words only
- * ASCII texts, which `lower` folds. An ASCII text has as many characters as bytes.
+ * ASCII texts, which `lower` folds. An ASCII text has as many characters as bytes. Without hyphens a text has its words
+ * still, and those that hyphens join.
  */
-const MAY_MATCH = `(?1 IS NULL OR tag IN (SELECT value FROM json_each(?1)))
+const mayMatch = ({ tagPrefix, untagged }: PlantFilter): string => `${
+  untagged === true
+    ? '?1 IS NULL AND tag IS NULL'
+    : tagPrefix === undefined
+      ? '(?1 IS NULL OR tag IN (SELECT value FROM json_each(?1)))'
+      : 'substr(tag, 1, length(?1)) = ?1'
+}
     AND (?2 IS NULL OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
-      OR instr(lower(name), ?2) > 0 OR instr(lower(tag), ?2) > 0)`
+      OR instr(replace(lower(name), '-', ''), ?2) > 0 OR instr(replace(lower(tag), '-', ''), ?2) > 0)`
 
-/** The parameters of MAY_MATCH. */
-function filterValues({ tags, words }: PlantFilter): [tags: string | null, longest: string | null] {
+/** The parameters of `mayMatch`. */
+function filterValues({ tags, tagPrefix, words }: PlantFilter): [tags: string | null, longest: string | null] {
   const [longest = null] = words.toSorted((a, b) => b.length - a.length)
-  return [tags.length === 0 ? null : JSON.stringify(tags), longest]
+  return [tagPrefix ?? (tags.length === 0 ? null : JSON.stringify(tags)), longest]
 }
 
 /** Yields the plants with these ids that may match a filter. @param name tells statements that overlap apart */
@@ -41,7 +48,7 @@ export function* candidates(
   { perStatement = IDS_PER_STATEMENT, name = '' } = {},
 ): Candidates {
   const sql = `/* ${name} */ SELECT plants.id, name, tag FROM json_each(?3) AS wanted
-    CROSS JOIN plants ON plants.id = wanted.value WHERE ${MAY_MATCH}`
+    CROSS JOIN plants ON plants.id = wanted.value WHERE ${mayMatch(filter)}`
   const values = filterValues(filter)
   for (const some of chunks(ids, perStatement)) {
     for (const row of statements.iterate(sql, ...values, `[${some.join()}]`)) yield plantOf(row)
@@ -56,7 +63,7 @@ export function* candidates(
  */
 export function* scan(statements: StatementCache, query: PlantQuery, max?: number): Candidates {
   const { condition, direction, values } = idsAfter(query.after?.id, query.order)
-  const sql = `SELECT id, iif(${MAY_MATCH}, name, NULL), tag${max === undefined ? '' : `, ${SQL_WORK}`} FROM plants
+  const sql = `SELECT id, iif(${mayMatch(query)}, name, NULL), tag${max === undefined ? '' : `, ${SQL_WORK}`} FROM plants
     WHERE ${condition} ORDER BY id ${direction}`
   let work = 0
   let rows = 0

@@ -26,7 +26,7 @@ import { QueryClient } from './read/query-client.ts'
 import { SearchIndex, type StartFollower } from './search-index/search-index.ts'
 import { type Connections, SqliteTokenStore } from './tokens.ts'
 import { mendReplacement } from './upkeep/copies.ts'
-import { keepReserve, openWithReserve } from './wal/transactions.ts'
+import { keepReserve, openWithReserve } from './wal/reserve.ts'
 import { WalReaders } from './wal/wal-readers.ts'
 import { SqliteWebhookStore } from './webhook-store.ts'
 import { Housekeeping } from './write/housekeeping.ts'
@@ -163,6 +163,10 @@ export class SqliteStore implements Store {
 
   async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     return this.#reads.listTags(after, limit, signal)
+  }
+
+  async countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {
+    return this.#reads.countMatches(filter, max, signal)
   }
 
   async importPlants(plants: readonly ImportedPlant[], mode: ImportMode, actor: Actor): Promise<ImportResult[]> {

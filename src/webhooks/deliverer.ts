@@ -21,7 +21,7 @@ import type { WebhookAllow } from '../settings/webhooks.ts'
 import { AddressPolicy } from './address-policy.ts'
 import { Delivery, type DeliveryParts } from './delivery.ts'
 import { Receiver, resolverOf } from './receiver.ts'
-import { Share, type Taker } from './share.ts'
+import { Share } from './share.ts'
 
 const LEASE_INTERVAL = 3000
 /** Milliseconds between two commits of progress, during which creates wait. */
@@ -84,7 +84,7 @@ export class Deliverer implements WebhookDelivery {
       agent: `Plantstore/${options.version}`,
       tail: new ChangeTail(options.changes, (entries) => entries),
       read: (request, signal) => this.#read(request, signal),
-      requests: new Share(MAX_REQUESTS, pause()),
+      requests: new Share(MAX_REQUESTS, spacing()),
       giveUp: options.giveUp,
       outcomes: this.outcomes,
     }
@@ -116,10 +116,7 @@ export class Deliverer implements WebhookDelivery {
 
   async test({ id, url, keys }: Webhook, signal: AbortSignal): Promise<WebhookResult> {
     if (this.#tests.has(id)) throw new AppError(42901, 'a test of this webhook is under way; wait for its result')
-    const { requests } = this.#parts
-    if (!requests.takeNow(TESTER)) {
-      throw new AppError(50302, 'too many requests of webhooks are under way; test this one later')
-    }
+    // A request beside the share, as tests never wait: there are at most MAX_WEBHOOKS of them.
     this.#tests.add(id)
     const receiver = new Receiver(url, this.#parts)
     try {
@@ -130,7 +127,6 @@ export class Deliverer implements WebhookDelivery {
       return { status, failure, durationMs, answer }
     } finally {
       receiver.close()
-      requests.give(TESTER)
       this.#tests.delete(id)
     }
   }
@@ -159,7 +155,7 @@ export class Deliverer implements WebhookDelivery {
       const hasFailed = deliveries.some(({ failure }) => failure !== undefined)
       try {
         const isLost = await this.#save(deliveries.filter(({ hasAttempts }) => isLate || hasAttempts))
-        // Of a webhook that somebody changed, the attempts are stored, and the progress is not yet.
+        // Of a webhook that a client changed, the attempts are stored, and the progress is not yet.
         if (isLost) savedAllAt = Number.NEGATIVE_INFINITY
         if (isLost || hasFailed || now - this.#refreshedAt >= LOOK_UP_INTERVAL) await this.#refresh()
         isReachable = true
@@ -225,7 +221,7 @@ export class Deliverer implements WebhookDelivery {
     this.#leased = new Set(await this.#options.webhooks.lease(this.#holder))
     clearTimeout(this.#leaseEnd)
     // Others may go on from then, even while the store does not answer here.
-    this.#leaseEnd = setTimeout(() => void this.#stopAll(), LEASE_TIME - (performance.now() - now))
+    this.#leaseEnd = setTimeout(() => void this.#stopAll(), Math.max(0, LEASE_TIME - (performance.now() - now)))
   }
 
   async #stopAll(milliseconds?: number): Promise<readonly Delivery[]> {
@@ -300,7 +296,7 @@ export class Deliverer implements WebhookDelivery {
 }
 
 /** Lets one delivery begin in each turn of the event loop, and BUSY_RATE in a second while it is busy. */
-function pause(): (goOn: () => void) => void {
+function spacing(): (goOn: () => void) => void {
   let use = performance.eventLoopUtilization()
   let [isBusy, lookedAt, nextAt] = [false, 0, 0]
   return (goOn) => {
@@ -320,8 +316,6 @@ function pause(): (goOn: () => void) => void {
 }
 
 const TEST = 'webhook.test'
-/** Takes the requests of all tests, which never wait. */
-const TESTER: Taker = { retry: () => {} }
 
 const SAID: Readonly<Record<WebhookReason, string>> = {
   person: 'somebody paused it',

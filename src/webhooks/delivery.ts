@@ -1,7 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ChangeTail } from '../domain/change-tail.ts'
-import { type ChangeEntry, type ChangePage, type ChangeRequest, isSelected } from '../domain/changes.ts'
+import {
+  type ChangeEntry,
+  type ChangeFilter,
+  type ChangePage,
+  type ChangeRequest,
+  isSelected,
+} from '../domain/changes.ts'
 import { AppError } from '../domain/errors.ts'
 import {
   eventBody,
@@ -105,7 +111,7 @@ export class Delivery implements Taker {
   /** Goes on with a changed definition. Returns false when the caller has to begin anew with the stored progress. */
   update({ webhook, progress, version }: StoredWebhook): boolean {
     if (version === this.#version) return true
-    const isSame = (['types', 'tags', 'url', 'body'] as const).every((name) =>
+    const isSame = (['types', 'tags', 'tagPrefix', 'untagged', 'url', 'body'] as const).every((name) =>
       isDeepStrictEqual(webhook[name], this.#webhook[name]),
     )
     if (!isSame || JSON.stringify(progress) !== this.#saved) return false
@@ -274,9 +280,9 @@ export class Delivery implements Taker {
 
   /** Reads an event that has left the memory. Returns undefined where the log has no such event for the webhook. */
   async #readAgain(event: Held): Promise<Held['message']> {
-    const { types, tags, body } = this.#webhook
+    const { body } = this.#webhook
     for (let { after } = event; ; ) {
-      const page = await this.#parts.read({ after, limit: 1, types, tags }, this.#ending.signal)
+      const page = await this.#parts.read({ ...filterIn(this.#webhook), after, limit: 1 }, this.#ending.signal)
       const [entry] = page.entries
       if (entry === undefined && page.isEnd) return undefined
       after = page.next
@@ -311,10 +317,9 @@ export class Delivery implements Taker {
   }
 
   async #readPage(): Promise<void> {
-    const { types, tags } = this.#webhook
     const { tail, read } = this.#parts
     const page = await tail.pageAfter(this.#position, this.#isFollowing, (after) =>
-      read({ after, limit: Math.max(1, this.#room), types, tags }, this.#ending.signal),
+      read({ ...filterIn(this.#webhook), after, limit: Math.max(1, this.#room) }, this.#ending.signal),
     )
     if (this.#isEnding) return
     // The page may begin before the position, and have events for other webhooks.
@@ -350,6 +355,9 @@ export class Delivery implements Taker {
 }
 
 const UNREAD = { isUnderWay: false, message: undefined } as const
+
+/** The filter of a webhook, alone. */
+const filterIn = ({ types, tags, tagPrefix, untagged }: Webhook): ChangeFilter => ({ types, tags, tagPrefix, untagged })
 
 /** The id of the plant that an entry is about. */
 const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)

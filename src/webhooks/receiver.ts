@@ -88,7 +88,7 @@ export class Receiver {
       const { status, headers, body } = await reading.answer
       // The next attempt can use the connection only after this turn.
       await turn()
-      const answer = body.toString('utf8', 0, SHOWN_ANSWER)
+      const answer = withoutSecrets(body.toString('utf8', 0, SHOWN_ANSWER), keys)
       if (status >= 200 && status < 300) return done({ status, failure: undefined, answer, retryAfter: undefined })
       return done({ status, failure: `the status ${status}`, answer, retryAfter: retryAfterIn(headers, time) })
     } catch (error) {
@@ -153,6 +153,7 @@ export class Receiver {
       method: 'POST',
       path: this.#url.pathname + this.#url.search,
       headers: {
+        ...Object.fromEntries(keys.headers ?? []),
         'content-type': 'application/json',
         'user-agent': this.#parts.agent,
         'plantstore-type': type,
@@ -163,6 +164,21 @@ export class Receiver {
       body,
     }
   }
+}
+
+/** Letters from which on the beginning of a value at the end of an answer counts as the value. */
+const MIN_CUT = 4
+
+/** Masks the values of headers that a receiver sends back, also one that the end of the kept answer cuts off. */
+function withoutSecrets(answer: string, { headers = [] }: WebhookKeys): string {
+  let shown = answer
+  for (const [, value] of headers) {
+    shown = shown.replaceAll(value, '…')
+    for (let length = value.length - 1; length >= MIN_CUT; length--) {
+      if (shown.endsWith(value.slice(0, length))) shown = `${shown.slice(0, -length)}…`
+    }
+  }
+  return shown
 }
 
 interface Answer {

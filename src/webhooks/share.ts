@@ -1,6 +1,6 @@
 import { MAX_WEBHOOKS } from '../domain/webhook.ts'
 
-/** A webhook, or a test of one, that takes requests of a share. */
+/** A webhook that takes requests of a share. */
 export interface Taker {
   /** Called when one has become free after a refusal. */
   retry(): void
@@ -33,7 +33,8 @@ export class Share {
       this.#refused.add(taker)
       return false
     }
-    this.#add(taker)
+    this.#taken.set(taker, (this.#taken.get(taker) ?? 0) + 1)
+    this.used++
     // Before the pause, which may end at once: nobody retries while they take.
     this.#refused.delete(taker)
     if (this.#pause === undefined) return true
@@ -42,13 +43,6 @@ export class Share {
       this.#isPaused = false
       this.#retry()
     })
-    return true
-  }
-
-  /** Takes one past all who wait, also in a pause. Returns whether one was free beyond the first ones. */
-  takeNow(taker: Taker): boolean {
-    if (this.#left(taker) < 0) return false
-    this.#add(taker)
     return true
   }
 
@@ -62,18 +56,9 @@ export class Share {
 
   #fits(taker: Taker): boolean {
     const taken = this.#taken.get(taker) ?? 0
-    return taken > 0 ? taken + 1 <= this.#left(taker) * PART : this.used < this.max
-  }
-
-  /** What is free beyond one for a taker and the first ones of all others. */
-  #left(taker: Taker): number {
-    const others = MAX_WEBHOOKS - this.#taken.size - (this.#taken.has(taker) ? 0 : 1)
-    return this.max - this.used - 1 - Math.max(0, others)
-  }
-
-  #add(taker: Taker): void {
-    this.#taken.set(taker, (this.#taken.get(taker) ?? 0) + 1)
-    this.used++
+    if (taken === 0) return this.used < this.max
+    const firstOnes = Math.max(0, MAX_WEBHOOKS - this.#taken.size)
+    return taken + 1 <= (this.max - this.used - firstOnes - 1) * PART
   }
 
   #retry(): void {

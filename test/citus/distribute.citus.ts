@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CITUS_VARIABLE, joinedDatabase } from '../support/citus.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openCitus, openStore } from '../support/open-postgres.ts'
 import { plantsOf, query } from '../support/postgres.ts'
-import { run } from '../support/process.ts'
+import { run, serveStore, TOKEN } from '../support/process.ts'
 import { importAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 
@@ -27,36 +27,38 @@ test('a store is moved to the workers with its plants and tokens, and distributi
   const env = { PLANTSTORE_STORE: url }
   await run(t, ['token', 'create', '--name', 'Kew app'], { env })
   const tokens = await store.tokens.exportTokens()
+  const inUse = await run(t, ['distribute', '--shards', '6'], { env })
+  assert.equal(inUse.code, 1, inUse.stderr)
+  assert.match(inUse.stderr, /other sessions are connected to the database: stop every service/)
+  await store.close()
   for (const moved of ['plants: moved to 6 shards', 'plants: distributed already']) {
     const { code, stderr } = await run(t, ['distribute', '--shards', '6'], { env })
     assert.equal(code, 0, stderr)
     assert.match(stderr, new RegExp(moved))
     assert.match(stderr, /done: 6 shards on 2 servers/)
     assert.deepEqual(await plantsOf(url), plants)
-    assert.deepEqual(await store.tokens.exportTokens(), tokens)
   }
-  assert.deepEqual(await store.listTags(undefined, 10), tags, 'a store that was open goes on')
-  assert.equal(await createPlant(store, plant(3000n), { mustBeNew: true }), 'created')
-  const opened = await openStore(t, url)
-  assert.deepEqual(opened.shardState, { shards: 6, outOfReach: 0 })
+  const opened = await openCitus(t, url)
+  assert.deepEqual(await opened.tokens.exportTokens(), tokens)
   assert.deepEqual(await opened.listTags(undefined, 10), tags)
+  assert.equal(await createPlant(opened, plant(3000n), { mustBeNew: true }), 'created')
   for (const table of ['plants', 'tokens']) {
     assert.deepEqual(await query(url, `SELECT pg_relation_size('${table}') AS bytes`), [{ bytes: '0' }])
   }
 })
 
-test('a distributed store has no log of changes, and does not start with one', async (t) => {
+test('a distributed store has no log of changes, and says so at its start', async (t) => {
   const url = await joinedDatabase(process.env[CITUS_VARIABLE] ?? '')
   const before = await openStore(t, url, { history: 'keep' })
   await createPlant(before, plant(1n), { mustBeNew: true })
   await before.close()
   const env = { PLANTSTORE_STORE: url }
   assert.equal((await run(t, ['distribute'], { env })).code, 0)
-  const refused = await run(t, ['serve', '--port', '0', '--changes-keep', '1d'], { env })
-  assert.equal(refused.code, 2, refused.stderr)
-  assert.match(refused.stderr, /a distributed store keeps no log of changes; start it with --changes-keep 0s/)
-  const store = await openStore(t, url)
-  assert.equal(store.changes, undefined)
-  await createPlant(store, plant(2n), { mustBeNew: true })
+  const { program, address } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'warn' } })
+  await program.tells(/it has no log of changes: no feed, no history of a plant, no webhooks/)
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+  const body = '{"id":2,"name":"Monstera"}'
+  assert.equal((await fetch(`${address}/plants`, { method: 'POST', headers, body })).status, 200)
+  assert.equal((await fetch(`${address}/changes`, { headers })).status, 404)
   assert.deepEqual(await query(url, 'SELECT FROM changes'), [])
 })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../src/domain/errors.ts'
 import { CITUS_VARIABLE, joinedDatabase } from '../support/citus.ts'
 import { createPlant } from '../support/create-plant.ts'
-import { openStore } from '../support/open-postgres.ts'
+import { openCitus } from '../support/open-postgres.ts'
 import { plantsOf, query } from '../support/postgres.ts'
 import { run } from '../support/process.ts'
 import { plant } from '../support/store-under-test.ts'
@@ -22,7 +22,7 @@ test('while shards are split and moved, no acknowledged create is lost', async (
   const { code, stderr } = await run(t, ['distribute'], { env: { PLANTSTORE_STORE: url } })
   assert.equal(code, 0, stderr)
   assert.match(stderr, /plants: moved to 4 shards/)
-  const store = await openStore(t, url)
+  const store = await openCitus(t, url)
   const created = new Set<bigint>()
   const refusals: unknown[] = []
   let next = 0n
@@ -68,8 +68,6 @@ test('while shards are split and moved, no acknowledged create is lost', async (
     [...created].filter((id) => !there.has(id)),
     [],
   )
-  const later = await openStore(t, url)
-  assert.deepEqual(later.shardState, { shards: 5, outOfReach: 0 })
   assert.deepEqual([(await shardsOn(url, one)).length, (await shardsOn(url, other)).length], [1, 4])
 })
 

@@ -10,10 +10,11 @@ import { readConfig } from '../../src/settings/config.ts'
 import { ACTOR } from '../id-suite.ts'
 import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { Program, run, serveStore } from '../support/process.ts'
+import { Program, serveStore } from '../support/process.ts'
 import { EVERYTHING, exportAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
@@ -27,8 +28,7 @@ const using = <T>(store: string, work: (store: Store) => Promise<T>): Promise<T>
 const put = (store: string, plants: readonly NewPlant[]) =>
   using(store, (open) => open.importPlants(plants, 'add', TESTER))
 const plantsIn = (store: string) => using(store, (open) => exportAll(open, EVERYTHING, 'id'))
-const copy = (t: TestContext, from: string, to: string, ...args: string[]) =>
-  run(t, ['copy', '--from', from, '--to', to, ...args])
+const copy = (from: string, to: string, ...args: string[]) => command(['copy', '--from', from, '--to', to, ...args])
 
 const SOME = 'SELECT 1 FROM plants LIMIT 1'
 async function hasPlants(store: string): Promise<boolean> {
@@ -54,12 +54,12 @@ test('a copy from SQLite to PostgreSQL and back keeps all plants and all tokens'
   const plants = [...SPECIAL, ...Array.from({ length: 2500 }, (_, i) => plant(BigInt(i)))]
   plants.sort((a, b) => (a.id < b.id ? -1 : 1))
   await put(first, plants)
-  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'Kew app', '--store', first])
+  const { stdout: secret } = await command(['token', 'create', '--name', 'Kew app', '--store', first])
   for (const [from, to] of [
     [first, second],
     [second, third],
   ] as const) {
-    const { code, stdout, stderr } = await copy(t, from, to)
+    const { code, stdout, stderr } = await copy(from, to)
     assert.match(stderr, /^done: 2,504 plants added, 0 unchanged, 0 refused, 1 token added; checksum [0-9a-f]{32}\n$/m)
     assert.deepEqual([code, stdout], [0, ''])
   }
@@ -71,12 +71,12 @@ test('a copy from SQLite to PostgreSQL and back keeps all plants and all tokens'
 test('repeating a copy writes what is missing, and ends with the same checksum', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, SPECIAL)
-  await run(t, ['token', 'create', '--name', 'x', '--store', from])
-  const first = await copy(t, from, to)
+  await command(['token', 'create', '--name', 'x', '--store', from])
+  const first = await copy(from, to)
   await put(from, [plant(1n)])
-  const second = await copy(t, from, to)
+  const second = await copy(from, to)
   assert.match(second.stderr, /^done: 1 plant added, 4 unchanged, 0 refused, 0 tokens added; checksum /)
-  const third = await copy(t, from, to, '--quiet')
+  const third = await copy(from, to, '--quiet')
   assert.deepEqual([third.code, third.stderr], [0, ''])
   assert.notEqual(first.stderr.slice(-33), second.stderr.slice(-33))
 })
@@ -107,7 +107,7 @@ for (const [direction, signal] of [
     if (signal === 'SIGTERM') assert.match(stderr, /^interrupted: .*\nRun the same command again to continue/m)
     const there = (await plantsIn(to)).length
     assert.ok(there > 0 && there < plants.length)
-    const again = await copy(t, from, to)
+    const again = await copy(from, to)
     const [added, unchanged] = [plants.length - there, there].map((number) => number.toLocaleString('en-US'))
     assert.match(again.stderr, new RegExp(`^done: ${added} plants? added, ${unchanged} unchanged, 0 refused, `, 'm'))
     assert.equal(again.code, 0)
@@ -117,7 +117,7 @@ for (const [direction, signal] of [
 
 test('repeating a copy revokes tokens that were revoked since the first copy', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
-  for (const name of ['early', 'late', 'good']) await run(t, ['token', 'create', '--name', name, '--store', from])
+  for (const name of ['early', 'late', 'good']) await command(['token', 'create', '--name', name, '--store', from])
   const revoke = (wanted: string) =>
     using(from, async (store) => {
       const id = (await store.tokens.listTokens()).find(({ name }) => name === wanted)?.id
@@ -127,10 +127,10 @@ test('repeating a copy revokes tokens that were revoked since the first copy', a
     using(to, async (store) => (await store.tokens.listTokens()).filter((token) => token.revokedAt === undefined))
   const names = async () => new Set((await good()).map(({ name }) => name))
   await revoke('early')
-  assert.match((await copy(t, from, to)).stderr, /0 refused, 3 tokens added; checksum/)
+  assert.match((await copy(from, to)).stderr, /0 refused, 3 tokens added; checksum/)
   assert.deepEqual(await names(), new Set(['late', 'good']))
   await revoke('late')
-  assert.match((await copy(t, from, to)).stderr, /0 refused, 0 tokens added, 1 token revoked; checksum/)
+  assert.match((await copy(from, to)).stderr, /0 refused, 0 tokens added, 1 token revoked; checksum/)
   assert.deepEqual(await names(), new Set(['good']))
 })
 
@@ -139,7 +139,7 @@ for (const engine of ['SQLite', 'PostgreSQL']) {
     const [from, to] = [engine === 'SQLite' ? sqlite(t) : await postgres(t), sqlite(t)]
     const kept = plant(3n, '🌵'.repeat(1000), '🌱'.repeat(200))
     await put(from, [plant(1n, 'x'.repeat(1001)), plant(2n, 'x', 'x'.repeat(201)), kept])
-    const { code, stderr } = await copy(t, from, to)
+    const { code, stderr } = await copy(from, to)
     assert.equal(code, 1)
     assert.match(stderr, /^plant 1: error 40002, name must have at most 1000 characters$/m)
     assert.match(stderr, /^plant 2: error 40002, tag must have at most 200 characters$/m)
@@ -151,14 +151,14 @@ for (const engine of ['SQLite', 'PostgreSQL']) {
 test('a copy keeps reservations of ids', async (t) => {
   const [from, to] = [sqlite(t), await postgres(t)]
   await using(from, (store) => store.ids.reserveIds(10, undefined, ACTOR))
-  for (let i = 0; i < 2; i++) assert.equal((await copy(t, from, to)).code, 0)
+  for (let i = 0; i < 2; i++) assert.equal((await copy(from, to)).code, 0)
   assert.equal(await using(to, (store) => store.ids.proposeId()), 11n)
 })
 
 test('copy --no-tokens leaves the tokens out', async (t) => {
   const [from, to] = [sqlite(t), sqlite(t)]
-  await run(t, ['token', 'create', '--name', 'x', '--store', from])
-  assert.equal((await copy(t, from, to, '--no-tokens')).code, 0)
+  await command(['token', 'create', '--name', 'x', '--store', from])
+  assert.equal((await copy(from, to, '--no-tokens')).code, 0)
   assert.deepEqual(await using(to, (store) => store.tokens.listTokens()), [])
 })
 
@@ -166,7 +166,7 @@ test('a copy fails if the stores differ at its end, and says how', async (t) => 
   const [from, to] = [sqlite(t), await postgres(t)]
   await put(from, [plant(1n, 'mine'), plant(2n)])
   await put(to, [plant(1n, 'yours')])
-  const conflict = await copy(t, from, to)
+  const conflict = await copy(from, to)
   assert.match(conflict.stderr, /^plant 1: error 40901, the id 1 belongs to a different plant; nothing was changed\n/)
   assert.match(
     conflict.stderr,
@@ -178,7 +178,7 @@ test('a copy fails if the stores differ at its end, and says how', async (t) => 
   assert.deepEqual(await plantsIn(to), [plant(1n, 'yours'), plant(2n)])
   const more = sqlite(t)
   await put(more, [plant(9n)])
-  const surplus = await copy(t, from, more)
+  const surplus = await copy(from, more)
   assert.match(surplus.stderr, /the stores differ: .* has 2 plants .* has 3 with /)
   assert.equal(surplus.code, 1)
 })
@@ -198,7 +198,7 @@ test('copy refuses wrong arguments with the reason, and copies nothing', async (
     [['copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db'], /^plantstore: store a\.db: it does not exist/, 1],
   ]
   for (const [args, says, exitCode] of wrong) {
-    const { code, stdout, stderr } = await run(t, args, { cwd: folder })
+    const { code, stdout, stderr } = await command(args, { cwd: folder })
     assert.match(stderr, says)
     assert.ok(!stderr.includes('secret'))
     assert.deepEqual([code, stdout], [exitCode, ''])

@@ -17,6 +17,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { tempFolder } from '../support/files.ts'
 import { isRoot, notTestedHere } from '../support/not-tested.ts'
 import { contentOf, KINDS, manyPlants, PLANTS, textOf } from '../support/plant-files.ts'
@@ -39,7 +40,11 @@ async function withPlants(t: TestContext, plants = PLANTS): Promise<Scene> {
   await store.close()
   return {
     folder,
-    exports: (args, options) => run(t, ['export', ...args, '--store', 'sqlite:plants.db'], { cwd: folder, ...options }),
+    exports: (args, options) => {
+      const all = ['export', ...args, '--store', 'sqlite:plants.db']
+      const isPlain = options === undefined && args[0] !== '-'
+      return isPlain ? command(all, { cwd: folder }) : run(t, all, { cwd: folder, ...options })
+    },
     read: (name) => contentOf(name, readFileSync(join(folder, name))),
   }
 }
@@ -55,9 +60,9 @@ suite('plantstore export from a store', () => {
       assert.match(stderr, /^done: 7 plants in \d+\.\d s\n$/m)
       assert.deepEqual([code, stdout], [0, ''])
       assert.equal(read(name), textOf(formatOf(name), PLANTS))
-      assert.equal((await run(t, ['import', name, '--store', 'sqlite:other.db'], { cwd: folder })).code, 0)
+      assert.equal((await command(['import', name, '--store', 'sqlite:other.db'], { cwd: folder })).code, 0)
       const again = ['export', `again.${name}`, '--store', 'sqlite:other.db']
-      assert.equal((await run(t, again, { cwd: folder })).code, 0)
+      assert.equal((await command(again, { cwd: folder })).code, 0)
       assert.deepEqual(readFileSync(join(folder, `again.${name}`)), readFileSync(join(folder, name)))
     })
   }
@@ -225,7 +230,7 @@ suite('the file that plantstore export writes', () => {
 
   test('is not written if there is no store, and the command creates none', async (t) => {
     const folder = tempFolder(t)
-    const { code, stderr } = await run(t, ['export', 'plants.csv'], { cwd: folder })
+    const { code, stderr } = await command(['export', 'plants.csv'], { cwd: folder })
     assert.match(stderr, /^plantstore: store /)
     assert.equal(code, 1)
     assert.deepEqual(readdirSync(folder), [])

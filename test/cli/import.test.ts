@@ -3,6 +3,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { command } from '../support/commands.ts'
 import { plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { KINDS, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { Program, run } from '../support/process.ts'
@@ -19,27 +20,27 @@ suite('plantstore import into a store', () => {
       const folder = tempFolder(t)
       writePlantFile(join(folder, name), PLANTS)
       const args = ['import', name, '--store', 'sqlite:plants.db']
-      const first = await run(t, args, { cwd: folder })
+      const first = await command(args, { cwd: folder })
       assert.match(first.stderr, COUNTS(PLANTS.length, 0, 0, 0))
       assert.deepEqual([first.code, first.stdout], [0, ''])
       assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(PLANTS))
-      const second = await run(t, args, { cwd: folder })
+      const second = await command(args, { cwd: folder })
       assert.match(second.stderr, COUNTS(0, 0, PLANTS.length, 0))
       assert.equal(second.code, 0)
     })
   }
 
-  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async (t) => {
+  test('reads CSV and workbooks as spreadsheets save them, whatever their names', async (t) => {
     const folder = tempFolder(t)
     const fixtures = new URL('../import/fixtures/', import.meta.url)
     copyFileSync(new URL('libreoffice-semicolon.csv', fixtures), join(folder, 'a.csv'))
     copyFileSync(new URL('libreoffice.xlsx', fixtures), join(folder, 'b.csv'))
-    const read = await run(t, ['import', 'a.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
+    const read = await command(['import', 'a.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
     assert.match(read.stderr, COUNTS(4, 0, 0, 0))
     assert.equal(read.code, 0)
-    const workbook = await run(t, ['import', 'b.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
-    assert.match(workbook.stderr, /the file is not text but a workbook/)
-    assert.equal(workbook.code, 1)
+    const workbook = await command(['import', 'b.csv', '--store', 'sqlite:plants.db'], { cwd: folder })
+    assert.match(workbook.stderr, COUNTS(0, 0, 4, 0))
+    assert.equal(workbook.code, 0)
   })
 
   test('goes on without a reader of its standard error', async (t) => {
@@ -54,10 +55,10 @@ suite('plantstore import into a store', () => {
   test('uses the configured store if no flag names one, and creates the default store', async (t) => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
-    assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder })).code, 0)
+    assert.equal((await command(['import', 'plants.csv'], { cwd: folder })).code, 0)
     assert.equal(plantsIn(join(folder, 'data/plants.db')).size, PLANTS.length)
     const env = { PLANTSTORE_STORE: 'sqlite:other.db' }
-    assert.equal((await run(t, ['import', 'plants.csv'], { cwd: folder, env })).code, 0)
+    assert.equal((await command(['import', 'plants.csv'], { cwd: folder, env })).code, 0)
     assert.equal(plantsIn(join(folder, 'other.db')).size, PLANTS.length)
   })
 
@@ -79,19 +80,19 @@ suite('plantstore import into a store', () => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'a.csv'), 'id,name,tag\n9223372036854775807,Fern,shade\n')
     writeFileSync(join(folder, 'b.csv'), 'id,name,tag\n1,Fern,shade\n2,Fern,\n')
-    assert.equal((await run(t, ['import', 'a.csv'], { cwd: folder })).code, 0)
-    const { stderr, code } = await run(t, ['import', 'b.csv', '--dry-run', '--duplicates'], { cwd: folder })
+    assert.equal((await command(['import', 'a.csv'], { cwd: folder })).code, 0)
+    const { stderr, code } = await command(['import', 'b.csv', '--dry-run', '--duplicates'], { cwd: folder })
     assert.equal(code, 0)
     assert.match(
       stderr,
       /^line 2: has the name and tag of plant 9223372036854775807\n1 row would add a plant with the name/,
     )
-    const json = await run(t, ['import', 'b.csv', '--dry-run', '--duplicates', '--json'], { cwd: folder })
+    const json = await command(['import', 'b.csv', '--dry-run', '--duplicates', '--json'], { cwd: folder })
     assert.match(
       json.stdout,
       /"duplicates": 1,\s+"duplicateRows": \[\s+\{\s+"line": 2,\s+"id": 9223372036854775807\s+\}/,
     )
-    const wrong = await run(t, ['import', 'b.csv', '--duplicates'], { cwd: folder })
+    const wrong = await command(['import', 'b.csv', '--duplicates'], { cwd: folder })
     assert.deepEqual([wrong.code, wrong.stderr.includes('--duplicates: works only with --dry-run')], [2, true])
   })
 
@@ -99,7 +100,7 @@ suite('plantstore import into a store', () => {
     const folder = tempFolder(t)
     const path = join(folder, 'plants.ndjson')
     writeFileSync(path, '{"id":1,"name":"a"}\n\nnonsense\n{"id":2}\n{"id":1,"name":"b"}\n{"id":3,"name":"c"}')
-    const { code, stdout, stderr } = await run(t, ['import', path, '--store', `sqlite:${folder}/plants.db`])
+    const { code, stdout, stderr } = await command(['import', path, '--store', `sqlite:${folder}/plants.db`])
     assert.match(stderr, COUNTS(2, 0, 0, 3))
     assert.deepEqual(
       stderr.match(/^line \d+: error \d+: .*/gm)?.map((line) => line.split(': ', 2).join(': ')),
@@ -114,7 +115,7 @@ suite('plantstore import into a store', () => {
   test('lists the first thousand refused rows and counts the others', async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'plants.ndjson'), '{}\n'.repeat(2500))
-    const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--store', 'sqlite:plants.db'], { cwd: folder })
+    const { code, stderr } = await command(['import', 'plants.ndjson', '--store', 'sqlite:plants.db'], { cwd: folder })
     const told = stderr.match(/^line \d+: /gm) ?? []
     assert.deepEqual([told.length, told.at(-1)], [1000, 'line 1000: '])
     assert.match(stderr, /^more rows were refused; they are counted but not listed$/m)
@@ -128,8 +129,8 @@ suite('plantstore import into a store', () => {
     const changed = manyPlants(12).map((plant) => (plant.id < 3n ? { ...plant, name: 'changed' } : plant))
     writePlantFile(join(folder, 'after.csv'), changed)
     const store = ['--store', 'sqlite:plants.db']
-    await run(t, ['import', 'before.csv', ...store], { cwd: folder })
-    const { code, stderr } = await run(t, ['import', 'after.csv', '--mode', 'update', ...store], { cwd: folder })
+    await command(['import', 'before.csv', ...store], { cwd: folder })
+    const { code, stderr } = await command(['import', 'after.csv', '--mode', 'update', ...store], { cwd: folder })
     assert.match(stderr, COUNTS(2, 3, 7, 0))
     assert.equal(code, 0)
     assert.deepEqual(plantsIn(join(folder, 'plants.db')), asMap(changed))
@@ -140,12 +141,12 @@ suite('plantstore import into a store', () => {
     writePlantFile(join(folder, 'before.csv'), manyPlants(10))
     writePlantFile(join(folder, 'after.csv'), [...manyPlants(10, 5), { id: 12n, name: 'another', tag: undefined }])
     const store = ['--store', 'sqlite:plants.db']
-    const none = await run(t, ['import', 'before.csv', '--dry-run', ...store], { cwd: folder })
+    const none = await command(['import', 'before.csv', '--dry-run', ...store], { cwd: folder })
     assert.match(none.stderr, /store plants\.db: it does not exist/)
     assert.equal(none.code, 1)
-    await run(t, ['import', 'before.csv', ...store], { cwd: folder })
+    await command(['import', 'before.csv', ...store], { cwd: folder })
     const before = plantsIn(join(folder, 'plants.db'))
-    const { code, stderr } = await run(t, ['import', 'after.csv', '--dry-run', ...store], { cwd: folder })
+    const { code, stderr } = await command(['import', 'after.csv', '--dry-run', ...store], { cwd: folder })
     assert.match(stderr, /^dry run, nothing was stored: 5 added, 0 updated, 5 unchanged, 1 refused;/m)
     assert.match(stderr, /^line 12: error 40901: /m)
     assert.equal(code, 1)
@@ -156,9 +157,9 @@ suite('plantstore import into a store', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.csv'), PLANTS)
     const args = ['import', 'plants.csv', '--quiet', '--store', 'sqlite:plants.db']
-    assert.deepEqual(await run(t, args, { cwd: folder }), { code: 0, stdout: '', stderr: '' })
+    assert.deepEqual(await command(args, { cwd: folder }), { code: 0, stdout: '', stderr: '' })
     writePlantFile(join(folder, 'plants.csv'), [{ id: 7n, name: 'another', tag: undefined }])
-    assert.match((await run(t, args, { cwd: folder })).stderr, /^line 2: error 40901: .*\nSome rows were refused/)
+    assert.match((await command(args, { cwd: folder })).stderr, /^line 2: error 40901: .*\nSome rows were refused/)
   })
 })
 
@@ -179,13 +180,7 @@ const BAD_FILES: readonly (readonly [what: string, name: string, bytes: Buffer |
       gzipSync(textOf('csv', PLANTS)).subarray(0, -20),
       /the gzip file is truncated/,
     ],
-    ['is an empty CSV file', 'plants.csv', '', /error 40001: the file has no header/],
-    [
-      'is a CSV file with a wrong header',
-      'plants.csv',
-      'name,price\r\nRose,3\r\n',
-      /error 40001: the header is not valid/,
-    ],
+    ['is an empty CSV file', 'plants.csv', '', /error 40001: the sheet has no cells/],
     [
       'has control characters in its name',
       'a\u001b[31m\u202eb.csv',
@@ -199,7 +194,7 @@ suite('plantstore import refuses a file that', () => {
     test(what, async (t) => {
       const folder = tempFolder(t)
       if (bytes !== undefined) writeFileSync(join(folder, name), bytes)
-      const { code, stdout, stderr } = await run(t, ['import', name, '--store', 'sqlite:plants.db'], { cwd: folder })
+      const { code, stdout, stderr } = await command(['import', name, '--store', 'sqlite:plants.db'], { cwd: folder })
       assert.match(stderr, says)
       assert.doesNotMatch(stderr, /^\s+at /m, 'no stack')
       assert.deepEqual([code, stdout], [1, ''])
@@ -208,7 +203,7 @@ suite('plantstore import refuses a file that', () => {
 
   test('is a folder', async (t) => {
     const folder = tempFolder(t)
-    const { code, stderr } = await run(t, ['import', folder, '--format', 'csv'], { cwd: folder })
+    const { code, stderr } = await command(['import', folder, '--format', 'csv'], { cwd: folder })
     assert.match(stderr, /^plantstore: .*: it is a folder\n$/)
     assert.equal(code, 1)
     assert.deepEqual(snapshot(folder), {})

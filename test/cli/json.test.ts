@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { command } from '../support/commands.ts'
 import { tempFolder } from '../support/files.ts'
-import { run } from '../support/process.ts'
 
 test('commands that import, export, copy and revoke print their result as JSON alone', async (t) => {
   const folder = tempFolder(t)
   const store = `sqlite:${join(folder, 'plants.db')}`
-  const command = (...args: string[]) => run(t, args, { cwd: folder, env: { PLANTSTORE_STORE: store } })
+  const asked = (...args: string[]) => command(args, { cwd: folder, env: { PLANTSTORE_STORE: store } })
   const json = async (code: number, ...args: string[]): Promise<unknown> => {
-    const done = await command(...args, '--json')
+    const done = await asked(...args, '--json')
     assert.equal(done.code, code, done.stderr)
     assert.doesNotMatch(done.stderr, /^done: /m)
     return JSON.parse(done.stdout)
@@ -25,7 +25,7 @@ test('commands that import, export, copy and revoke print their result as JSON a
   assert.equal(readFileSync(join(folder, file), 'utf8'), '{"id":1,"name":"Fern"}\n{"id":2,"name":"Ivy"}\n')
   const none = { added: 0, updated: 0, unchanged: 2, refused: 0, refusedRows: [] }
   assert.deepEqual(await json(0, 'import', file, '--dry-run'), { dryRun: true, ...none })
-  const { stdout } = await command('token', 'create', '--name', 'x', '--json')
+  const { stdout } = await asked('token', 'create', '--name', 'x', '--json')
   const { id } = JSON.parse(stdout) as { id: string }
   const to = `sqlite:${join(folder, 'copy.db')}`
   const { checksum, ...copied } = (await json(0, 'copy', '--from', store, '--to', to)) as Record<string, unknown>
@@ -33,7 +33,7 @@ test('commands that import, export, copy and revoke print their result as JSON a
   const added = { added: 2, unchanged: 0, refused: 0, tokens: 1, revoked: 0 }
   assert.deepEqual(copied, { from: store, to, plants: 2, ...added })
   assert.deepEqual(await json(0, 'token', 'revoke', id), { revoked: id })
-  const wrong = await command('export', '-', '--format', 'csv', '--json')
+  const wrong = await asked('export', '-', '--format', 'csv', '--json')
   assert.equal(wrong.code, 2)
   assert.match(wrong.stderr, /--json: standard output gets the plants; name a file/)
 })

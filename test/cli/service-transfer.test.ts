@@ -6,15 +6,17 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { contentOf, manyPlants, PLANTS, textOf, writePlantFile } from '../support/plant-files.ts'
 import { Program, run, type Server, startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { wholeFile } from '../support/whole-file.ts'
 
 const env = { PLANTSTORE_TOKEN: TOKEN }
 /** More plants than one request of an import sends. */
-const MANY = manyPlants(20_000)
+const MANY = manyPlants(12_000)
 
 interface Scene extends Server {
   readonly folder: string
@@ -25,34 +27,44 @@ async function served(t: TestContext): Promise<Scene> {
   return { folder, ...(await startServer(t, folder)) }
 }
 
+let shared: Promise<Server> | undefined
+
+/** A folder, and the server that the tests of this file share, without plants. */
+async function servedEmpty(t: TestContext): Promise<Scene> {
+  shared ??= startServer(wholeFile, tempFolder(wholeFile))
+  const server = await shared
+  const headers = { Authorization: `Bearer ${TOKEN}` }
+  for (const id of plantsIn(server.storePath).keys())
+    await fetch(`${server.address}/plants/${id}`, { method: 'DELETE', headers })
+  return { folder: tempFolder(t), ...server }
+}
+
 suite('plantstore import and export through a service', () => {
   // test/cli/export.test.ts tests the other kinds of files, with the same code.
   test('take gzipped NDJSON and CSV, and give back the same bytes', async (t) => {
-    const { folder, address, storePath } = await served(t)
     for (const name of ['plants.jsonl.gz', 'plants.csv']) {
+      const { folder, address, storePath } = await servedEmpty(t)
       writePlantFile(join(folder, name), PLANTS)
-      const imported = await run(t, ['import', name, '--url', address], { cwd: folder, env })
+      const imported = await command(['import', name, '--url', address], { cwd: folder, env })
       assert.match(imported.stderr, /^done: 7 added, 0 updated, 0 unchanged, 0 refused; /)
       assert.deepEqual([imported.code, imported.stdout], [0, ''])
-      const exported = await run(t, ['export', `again.${name}`, '--url', address], { cwd: folder, env })
+      const exported = await command(['export', `again.${name}`, '--url', address], { cwd: folder, env })
       assert.match(exported.stderr, /^done: 7 plants in /)
       assert.deepEqual([exported.code, exported.stdout], [0, ''])
       const again = readFileSync(join(folder, `again.${name}`))
       assert.equal(contentOf(name, again), contentOf(name, readFileSync(join(folder, name))))
       const straight = ['export', `straight.${name}`, '--store', `sqlite:${storePath}`]
-      assert.equal((await run(t, straight, { cwd: folder })).code, 0)
+      assert.equal((await command(straight, { cwd: folder })).code, 0)
       assert.deepEqual(again, readFileSync(join(folder, `straight.${name}`)))
-      const headers = { Authorization: `Bearer ${TOKEN}` }
-      await Promise.all(PLANTS.map(({ id }) => fetch(`${address}/plants/${id}`, { method: 'DELETE', headers })))
     }
   })
 
   test('name rows that would add the name and tag of a stored plant, in a dry run that asks for them', async (t) => {
-    const { folder, address } = await served(t)
+    const { folder, address } = await servedEmpty(t)
     const path = join(folder, 'plants.csv')
     const importing = async (rows: string, ...flags: string[]) => {
       writeFileSync(path, `id,name\n${rows}`)
-      return run(t, ['import', path, '--url', address, ...flags], { env })
+      return command(['import', path, '--url', address, ...flags], { env })
     }
     assert.equal((await importing('9223372036854775807,Fern\n')).code, 0)
     const { code, stderr } = await importing('1,Moss\n2,Fern\n', '--dry-run', '--duplicates')
@@ -61,12 +73,12 @@ suite('plantstore import and export through a service', () => {
   })
 
   test('name refused rows by their lines, whether the command or the service refused them', async (t) => {
-    const { folder, address } = await served(t)
+    const { folder, address } = await servedEmpty(t)
     const path = join(folder, 'plants.csv')
     const rows = ['id,name,tag', '1,a,', '', 'x,b,', '2,"two', 'lines",', '1,c,', '3', '4,d,']
     writeFileSync(path, rows.join('\n'))
     for (const flags of [['--dry-run'], []]) {
-      const { code, stderr } = await run(t, ['import', path, '--url', address, ...flags], { env })
+      const { code, stderr } = await command(['import', path, '--url', address, ...flags], { env })
       assert.deepEqual(stderr.match(/^line \d+: error \d+/gm), [
         'line 4: error 40002',
         'line 7: error 40901',
@@ -77,15 +89,24 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
+  test('export only the plants that match the filters', async (t) => {
+    const { folder, address } = await servedEmpty(t)
+    writePlantFile(join(folder, 'plants.csv'), PLANTS)
+    await command(['import', 'plants.csv', '--url', address], { cwd: folder, env })
+    const args = ['--tag', 'tree', '--tag', 'fern', '--sort', '-id', '--q', 'gink', '--url', address]
+    const { stdout } = await run(t, ['export', '-', '--format', 'csv', ...args], { env })
+    assert.equal(stdout, 'id,name,tag\r\n7,Ginkgo 🌿 銀杏,tree\r\n')
+  })
+
   test('import in the given mode, and store nothing with --dry-run', async (t) => {
     const { folder, address, storePath } = await served(t)
     const path = join(folder, 'plants.ndjson')
     const imports = async (...flags: string[]) =>
-      (await run(t, ['import', path, '--url', address, ...flags], { env })).stderr
+      (await command(['import', path, '--url', address, ...flags], { env })).stderr
     writePlantFile(path, MANY)
-    assert.match(await imports('--dry-run'), /^dry run, nothing was stored: 20,000 added,/m)
+    assert.match(await imports('--dry-run'), /^dry run, nothing was stored: 12,000 added,/m)
     assert.equal(plantsIn(storePath).size, 0)
-    assert.match(await imports(), /^done: 20,000 added,/m)
+    assert.match(await imports(), /^done: 12,000 added,/m)
     writePlantFile(
       path,
       MANY.slice(0, 10).map((plant) => ({ ...plant, name: 'changed' })),
@@ -94,35 +115,23 @@ suite('plantstore import and export through a service', () => {
     assert.match(await imports('--mode', 'update'), /^done: 0 added, 10 updated,/)
     assert.equal(plantsIn(storePath).get(9n)?.name, 'changed')
   })
-
-  test('export only the plants that match the filters', async (t) => {
-    const { folder, address } = await served(t)
-    writePlantFile(join(folder, 'plants.csv'), PLANTS)
-    await run(t, ['import', 'plants.csv', '--url', address], { cwd: folder, env })
-    const args = ['--tag', 'tree', '--tag', 'fern', '--sort', '-id', '--q', 'gink', '--url', address]
-    const { stdout } = await run(t, ['export', '-', '--format', 'csv', ...args], { env })
-    assert.equal(stdout, 'id,name,tag\r\n7,Ginkgo 🌿 銀杏,tree\r\n')
-  })
 })
 
 suite('plantstore import and export say what is wrong if', () => {
-  const COMMANDS = [
-    ['import', 'plants.csv'],
-    ['import', 'plants.csv', '--dry-run'],
-    ['export', 'out.csv'],
-  ]
+  const IMPORT = ['import', 'plants.csv']
+  const EXPORT = ['export', 'out.csv']
 
   test('the token is wrong or lacks a scope', async (t) => {
-    const { folder, address, storePath } = await served(t)
+    const { folder, address, storePath } = await servedEmpty(t)
     writePlantFile(join(folder, 'plants.csv'), MANY)
     const make = ['token', 'create', '--name', 'x', '--scopes', 'tokens', '--store', `sqlite:${storePath}`]
-    const weak = (await run(t, make)).stdout.trim()
-    for (const args of COMMANDS) {
+    const weak = (await command(make)).stdout.trim()
+    for (const args of [IMPORT, [...IMPORT, '--dry-run'], EXPORT]) {
       for (const [token, says] of [
         ['wrong-token-0123456789', /answered 401: error 40102: /],
         [weak, /answered 403: error 40301: /],
       ] as const) {
-        const { code, stdout, stderr } = await run(t, [...args, '--url', address], {
+        const { code, stdout, stderr } = await command([...args, '--url', address], {
           cwd: folder,
           env: { PLANTSTORE_TOKEN: token },
         })
@@ -134,21 +143,22 @@ suite('plantstore import and export say what is wrong if', () => {
     assert.ok(!existsSync(join(folder, 'out.csv')))
   })
 
-  for (const args of COMMANDS) {
-    const command = args.join(' ')
+  for (const args of [IMPORT, EXPORT]) {
+    const line = args.join(' ')
 
-    test(`${command}: no token is given`, async (t) => {
-      const { code, stderr } = await run(t, [...args, '--url', 'http://127.0.0.1:1'])
+    test(`${line}: no token is given`, async () => {
+      const { code, stderr } = await command([...args, '--url', 'http://127.0.0.1:1'])
       assert.equal(stderr, 'plantstore: --url: set PLANTSTORE_TOKEN to an access token of the service\n')
       assert.equal(code, 2)
     })
 
-    test(`${command}: no server answers, or another program does`, async (t) => {
+    test(`${line}: no server answers, or another program does`, async (t) => {
       const folder = tempFolder(t)
       writePlantFile(join(folder, 'plants.csv'), MANY)
       const other = createServer((request, response) => {
         request.resume()
-        response.writeHead(request.url?.startsWith('/moved') ? 302 : 404, {
+        const isMoved = request.url?.startsWith('/moved')
+        response.writeHead(isMoved ? 302 : request.url?.startsWith('/welcome') ? 200 : 404, {
           Location: '/',
           'Content-Type': 'text/html',
         })
@@ -164,12 +174,16 @@ suite('plantstore import and export say what is wrong if', () => {
         ],
         [`http://127.0.0.1:${port}/moved`, /answered 302: /],
         [
+          `http://127.0.0.1:${port}/welcome`,
+          /^plantstore: http:\S+: it is not a Plantstore service; is the address right\?\n$/,
+        ],
+        [
           'http://127.0.0.1:1',
           /^plantstore: http:\/\/127\.0\.0\.1:1\/: nothing answers there; is the service running\?\n$/,
         ],
         ['http://nowhere.invalid', /no host has this name|cannot be resolved at the moment/],
       ] as const) {
-        const { code, stderr } = await run(t, [...args, '--url', address], { cwd: folder, env })
+        const { code, stderr } = await command([...args, '--url', address], { cwd: folder, env })
         assert.match(stderr, says)
         assert.equal(code, 1)
       }
@@ -183,11 +197,11 @@ suite('over a failing network', () => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
     // Two connections break in the middle of their second request.
-    const proxy = await cuttingProxy(t, address, { sent: 400_000, connections: 2 })
-    const { code, stderr } = await run(t, ['import', 'plants.ndjson', '--url', proxy.address], { cwd: folder, env })
+    const proxy = await cuttingProxy(t, address, { sent: 300_000, connections: 2 })
+    const { code, stderr } = await command(['import', 'plants.ndjson', '--url', proxy.address], { cwd: folder, env })
     assert.equal(code, 0, stderr)
     assert.match(stderr, /the connection broke \(.*\); retrying for 5m$/m)
-    assert.match(stderr, /^done: .*; 20,000 rows in /m)
+    assert.match(stderr, /^done: .*; 12,000 rows in /m)
     assert.ok(proxy.connections > 2)
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
@@ -212,27 +226,27 @@ suite('over a failing network', () => {
   test('an import gives up after --retry-time, says how far it got, and the same command completes it', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
-    const proxy = await cuttingProxy(t, address, { sent: 600_000 })
+    const proxy = await cuttingProxy(t, address, { sent: 400_000 })
     const args = ['import', 'plants.ndjson', '--retry-time', '0s', '--url']
-    const first = await run(t, [...args, proxy.address], { cwd: folder, env })
+    const first = await command([...args, proxy.address], { cwd: folder, env })
     assert.match(first.stderr, /^interrupted: [\d,]+ added, 0 updated, 0 unchanged, 0 refused; /m)
     assert.match(first.stderr, /^plantstore: http:\S+: the connection broke/m)
     assert.equal(first.code, 1)
     assert.ok(plantsIn(storePath).size > 0)
-    const second = await run(t, [...args, address], { cwd: folder, env })
-    assert.match(second.stderr, /^done: .* 0 refused; 20,000 rows/m)
+    const second = await command([...args, address], { cwd: folder, env })
+    assert.match(second.stderr, /^done: .* 0 refused; 12,000 rows/m)
     assert.equal(second.code, 0)
     assert.equal(plantsIn(storePath).size, MANY.length)
   })
 
-  test('an interrupted export fails and leaves no file', async (t) => {
+  test('an interrupted export fails, a stopped one ends, and neither leaves a file', async (t) => {
     const { folder, address, storePath } = await served(t)
     writePlantFile(join(folder, 'plants.ndjson'), MANY)
-    await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
-    const proxy = await cuttingProxy(t, address, { received: 100_000 })
+    await command(['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
+    const cutting = await cuttingProxy(t, address, { received: 100_000 })
     const before = readdirSync(folder)
     for (const name of ['a.csv', 'a.csv.gz', '-']) {
-      const { code, stderr } = await run(t, ['export', name, '--format', 'csv', '--url', proxy.address], {
+      const { code, stderr } = await run(t, ['export', name, '--format', 'csv', '--url', cutting.address], {
         cwd: folder,
         env,
       })
@@ -240,14 +254,7 @@ suite('over a failing network', () => {
       assert.equal(code, 1)
     }
     assert.deepEqual(readdirSync(folder), before)
-  })
-
-  test('a stopped export leaves no file', async (t) => {
-    const { folder, address, storePath } = await served(t)
-    writePlantFile(join(folder, 'plants.ndjson'), MANY)
-    await run(t, ['import', 'plants.ndjson', '--store', `sqlite:${storePath}`], { cwd: folder })
     const proxy = await cuttingProxy(t, address, { received: 300_000, holds: true })
-    const before = readdirSync(folder)
     for (const [signal, exitCode] of [
       ['SIGINT', 130],
       ['SIGTERM', 143],

@@ -74,7 +74,7 @@ for (const target of ['a store', 'a service'] as const) {
 test('SIGINT stops an import that still waits for its first input', async (t) => {
   const folder = tempFolder(t)
   const path = join(folder, 'plants.db')
-  const args = ['import', '-', '--format', 'csv', '--store', `sqlite:${path}`]
+  const args = ['import', '-', '--format', 'ndjson', '--store', `sqlite:${path}`]
   const program = new Program(t, args, { hasInput: true })
   await until(() => existsSync(path), 'the import makes no store')
   program.signal('SIGINT')

@@ -51,9 +51,20 @@ suite('the client', () => {
       tagged.map(({ type }) => type),
       ['plant.created', 'plant.updated'],
     )
+    const pages = await Array.fromAsync(client.listChanges({ after: first?.position, limit: 1 }).pages())
+    assert.deepEqual(
+      pages.map((page) => page.map(({ type }) => type)),
+      [['plant.created'], ['plant.updated'], []],
+      'a listing ends where the log does',
+    )
     const positions: string[] = []
     const onPosition = (position: string) => positions.push(position)
-    const other = client.changes({ tag: 'tree', after: first?.position, onPosition })
+    const untagged = await follow(client.changes({ untagged: true }), 2)
+    assert.deepEqual(
+      untagged.map(({ type }) => type),
+      ['plant.created', 'plant.updated'],
+    )
+    const other = client.changes({ tagPrefix: 'tr', after: first?.position, onPosition })
     assert.equal((await other.next()).value?.type, 'plant.updated')
     assert.deepEqual(positions, [first?.position])
     await Promise.all([other.next(), client.createPlant({ id: 3n, name: 'three', tag: 'tree' })])

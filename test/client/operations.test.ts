@@ -102,6 +102,10 @@ suite('the client', () => {
     await left.next()
     ending.abort(new Error('enough'))
     await assert.rejects(all(left), /enough/)
+    const endingFile = new AbortController()
+    const leftFile = await client.exportFile({}, { signal: endingFile.signal })
+    endingFile.abort(new Error('enough'))
+    await assert.rejects(new Response(leftFile).text(), /enough/)
     const file = await new Response(await client.exportFile({ format: 'csv', q: 'ü', sort: '-id' })).text()
     assert.ok(file.startsWith(`id,name,tag\r\n${MAX_ID},ü ,\r\n`))
     assert.equal(file.split('\r\n').length, 3002)
@@ -110,7 +114,7 @@ suite('the client', () => {
   test('imports files and plants, and reports its progress', async () => {
     const client = clientOf(await emptyService())
     const csv = 'id;name;tag\r\n1;a;x\r\n2;b;\r\nx;c;\r\n'
-    for (const source of [csv, new Blob([csv])]) {
+    for (const source of [csv, new Blob([csv]), new Blob([csv]).stream()]) {
       const report = await client.importPlants(source, { format: 'csv', dryRun: true })
       assert.deepEqual([report.added, report.refusedRows[0]?.line, report.dryRun], [2, 4, true])
     }
@@ -132,13 +136,20 @@ suite('the client', () => {
       [expecting.updated, expecting.refusedRows.map(({ line, error }) => [line, error])],
       [1, [[2, 41201]]],
     )
+    const deleting = [{ id: 1n, name: 'newer' }, { id: 3n, name: 'not so' }, { id: 4n }, { id: 90_000n }]
+    const deleted = await client.importPlants(deleting, { mode: 'delete' })
+    assert.deepEqual([deleted.deleted, deleted.unchanged, deleted.refusedRows.map(({ line }) => line)], [2, 1, [2]])
+    assert.equal((await client.importPlants([{ id: 5n }], { mode: 'delete', dryRun: true })).deleted, 1)
   })
 
   test('creates and revokes tokens, and reads its own token', async () => {
     const service = await emptyService()
     const { id, secret } = await clientOf(service).createToken({ name: 'reader', scopes: ['plants:read'] })
     const reader = clientOf(service, { token: secret })
-    assert.deepEqual(await reader.getOwnToken(), { id, name: 'reader', scopes: ['plants:read'] })
+    const { store = '', ...own } = await reader.getOwnToken()
+    assert.deepEqual(own, { id, name: 'reader', scopes: ['plants:read'] })
+    assert.match(store, /^[0-9a-f]{12}$/)
+    assert.equal(store, (await clientOf(service).getOwnToken()).store)
     await assert.rejects(reader.createPlant({ id: 1n, name: 'x' }), (error) => {
       assert.ok(error instanceof PlantstoreError)
       assert.deepEqual([error.number, error.status, error.mayHaveSucceeded], [40301, 403, false])

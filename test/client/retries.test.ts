@@ -151,9 +151,22 @@ suite('the client retries a request', () => {
     await assert.rejects(new PlantstoreClient(options).getLiveness({ signal: between.signal }), reason)
   })
 
+  test('but not one whose body is a stream, which can be sent once', async (t) => {
+    const { url, asked } = await scripted(t, [undefined])
+    const file = new Blob(['{"id":1,"name":"a"}\n']).stream()
+    await assert.rejects(new PlantstoreClient({ url }).importPlants(file), PlantstoreUnreachable)
+    assert.equal(asked(), 1)
+  })
+
   test('that got no answer in time', async (t) => {
     const { url } = await scripted(t, [() => {}, live])
     assert.deepEqual(await new PlantstoreClient({ url, timeout: 300 }).getLiveness(), { status: 'live' })
+    const silent = await scripted(t, [() => {}])
+    const hasty = new PlantstoreClient({ url: silent.url, timeout: 50, attempts: 1 })
+    await assert.rejects(
+      hasty.getLiveness(),
+      ({ cause }: Error) => cause instanceof Error && cause.name === 'TimeoutError',
+    )
   })
 
   test('whose answer was cut short, and rejects the answer of a proxy', async (t) => {
@@ -184,8 +197,21 @@ suite('the client takes an answer only from the service', () => {
     assert.equal(elsewhere.asked(), 0)
   })
 
+  test('and refuses a page of another program that answers 200', async (t) => {
+    const page = (text: string) => (response: ServerResponse) =>
+      void response.writeHead(200, { 'Content-Type': 'text/html' }).end(text)
+    const client = async (text = '<html>Welcome</html>') =>
+      new PlantstoreClient({ url: (await scripted(t, [page(text)])).url, attempts: 1 })
+    await assert.rejects((await client()).exportFile(), PlantstoreUnreachable)
+    await assert.rejects(all((await client()).exportPlants()), PlantstoreUnreachable)
+    await assert.rejects(all((await client()).changes()), PlantstoreUnreachable)
+    await assert.rejects((await client()).importPlants(''), PlantstoreUnreachable)
+    await assert.rejects((await client('{"added":1}')).importPlants(''), PlantstoreUnreachable)
+  })
+
   test('and refuses bytes that are not UTF-8 instead of changing them', async (t) => {
-    const bytes = (text: string) => (response: ServerResponse) => void response.end(Buffer.from(text, 'latin1'))
+    const bytes = (text: string) => (response: ServerResponse) =>
+      void response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end(Buffer.from(text, 'latin1'))
     const read = async (text: string) => {
       const { url } = await scripted(t, [bytes(text)])
       return new PlantstoreClient({ url, attempts: 1 })

@@ -49,7 +49,7 @@ suite('the configuration', () => {
       storeConnections: 10,
       storeTimeout: 10_000,
       storeWait: 60_000,
-      changesKeep: 'auto',
+      changesKeep: 2_592_000_000,
       changesKeepSize: 2 ** 30,
       backupEvery: undefined,
       backupKeep: 7,
@@ -66,6 +66,8 @@ suite('the configuration', () => {
       logLevel: 'info',
       auditLog: '-',
       page: true,
+      mcp: 'off',
+      securityContact: undefined,
       logFormat: 'auto',
       corsOrigins: undefined,
       headerLimit: 16 * 2 ** 10,
@@ -89,17 +91,13 @@ suite('the configuration', () => {
       authFailureLimit: 60,
       trustedProxies: [],
       maxSearches: 8,
-      maxSearchesPerToken: 4,
       searchQueue: 1000,
       searchQueuePerToken: 100,
       searchTimeout: 10_000,
       maxExports: 4,
-      maxExportsPerToken: 2,
       exportTimeout: 1_800_000,
       maxImports: 8,
-      maxImportsPerToken: 4,
       maxDryRuns: 4,
-      maxDryRunsPerToken: 2,
       maxStreams: 100,
       maxStreamsPerToken: 10,
       maxTokens: 10_000,
@@ -128,14 +126,15 @@ suite('the configuration', () => {
     assert.deepEqual(readConfig({}, environment), readConfig({}, {}))
   })
 
-  test('derives bounds for one token, for dry runs and for heads', () => {
-    const few = readConfig({ maxSearches: '1', maxExports: '3', maxImports: '5', requestTimeout: '0s' }, {})
-    assert.deepEqual([few.maxSearchesPerToken, few.maxExportsPerToken, few.maxImportsPerToken], [1, 2, 3])
-    assert.deepEqual([few.maxDryRuns, few.maxDryRunsPerToken, few.headersTimeout], [3, 2, 0])
+  test('derives bounds for dry runs and for heads', () => {
+    const few = readConfig({ maxImports: '5', requestTimeout: '0s' }, {})
+    assert.deepEqual([few.maxDryRuns, few.headersTimeout], [3, 0])
   })
 
   test('has at most 30 settings, where those of one optional part count as one', () => {
-    const parts = new Set(KEYS.map((key) => /^(?:backup|oidc|store|tls|webhook)(?=[A-Z])/.exec(key)?.[0] ?? key))
+    const parts = new Set(
+      KEYS.map((key) => /^(?:backup|changes|oidc|store|tls|webhook)(?=[A-Z])/.exec(key)?.[0] ?? key),
+    )
     assert.ok(parts.size <= 30, `${parts.size} settings`)
   })
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { makeSecret, SCOPES, type Scope } from '../../src/domain/token.ts'
 import type { OperationParameters } from '../../src/http/request/operations.generated.ts'
-import type { Operation } from '../../src/http/request/operations.ts'
+import { foreignOperation, type Operation } from '../../src/http/request/operations.ts'
+import { TOOLS } from '../../src/mcp/tools.ts'
+import { callTool } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
 import { Issuer } from '../support/issuer.ts'
 import { JWT_FAULTS } from '../support/jwt-faults.ts'
@@ -23,6 +25,8 @@ interface Row {
   /** A text, or a value for JSON. */
   readonly body?: unknown
   readonly type?: string
+  /** Queries with which the operation does something else each time. */
+  readonly queries?: readonly string[]
 }
 
 const ofToken = ({ token }: Things): string => `/tokens/${token}`
@@ -35,7 +39,12 @@ const ofWebhook =
 const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
   listPlants: { status: 200 },
   createPlant: { status: 200, body: { id: 2, name: 'new' } },
-  importPlants: { status: 200, body: '{"id":3,"name":"imported"}\n', type: 'application/x-ndjson' },
+  importPlants: {
+    status: 200,
+    body: '{"id":3,"name":"imported"}\n{"id":1,"name":"x"}\n',
+    type: 'application/x-ndjson',
+    queries: ['', '?mode=update', '?mode=delete'],
+  },
   exportPlants: { status: 200 },
   getPlant: { status: 200 },
   replacePlant: { status: 200, body: { name: 'replaced' } },
@@ -71,6 +80,21 @@ const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
   getDocsFile: { status: 200, path: () => '/docs/page.js' },
 }
 
+/** Arguments with which each tool of `/mcp` succeeds, for a plant with the id 1 and this etag. */
+const argumentsFor = (etag: string): Readonly<Record<string, object>> => ({
+  search_plants: {},
+  get_plant: { id: '1' },
+  get_history: { id: '1' },
+  list_tags: {},
+  create_plant: { id: '2', name: 'new' },
+  update_plant: { id: '1', etag, tag: 'updated' },
+  delete_plant: { id: '1', etag },
+  check_import: { format: 'csv', content: 'id,name\n3,imported\n' },
+})
+
+/** Any good token may send messages; each tool has the scopes of its operation. */
+const POST_MCP = foreignOperation({ id: 'callTools', method: 'POST', path: '/mcp', scopes: [] })
+
 interface Credential {
   readonly name: string
   readonly authorization: string | null
@@ -96,34 +120,92 @@ suite('every operation with every kind of token', () => {
     for (const operation of contract.operations) {
       const refused = credentials.filter((credential) => refusalOf(credential, operation) !== undefined)
       await Promise.all(
-        refused.map(async (credential) =>
-          assertRefused(service, operation, credential, await send(service, operation, credential, things)),
-        ),
+        refused.map(async (credential) => {
+          for (const answer of await sendAll(service, operation, credential, things)) {
+            assertRefused(service, operation, credential, answer)
+          }
+        }),
       )
       assert.deepEqual(await stateOf(service), before, `${operation.id} changed something when it refused a token`)
     }
     for (const operation of contract.operations) {
       for (const credential of credentials) {
         if (refusalOf(credential, operation) !== undefined) continue
-        const { status, body } = await send(service, operation, credential, await makeThings(service))
-        assert.equal(status, rowOf(operation).status, `${operation.id}, ${credential.name}: ${body}`)
+        for (const { status, body } of await sendAll(service, operation, credential, await makeThings(service))) {
+          assert.equal(status, rowOf(operation).status, `${operation.id}, ${credential.name}: ${body}`)
+        }
       }
     }
   })
 })
 
+suite('every tool of /mcp with every kind of token', () => {
+  test('is refused like an operation, or unknown without the scopes of its operation, or succeeds', async (t) => {
+    const issuer = await Issuer.start(t)
+    const service = await withService(t, { ...issuer.settings, ...LOCAL, authFailureLimit: undefined, mcp: 'delete' })
+    const credentials = [...(await ownTokens(service)), ...(await jwts(issuer))]
+    await makeThings(service)
+    const before = await stateOf(service)
+    const given = argumentsFor(await etagIn(service))
+    assert.deepEqual(Object.keys(given).sort(), Object.keys(TOOLS).sort())
+    for (const [name, { operation }] of Object.entries(TOOLS)) {
+      const refused = credentials.filter((credential) => refusalOf(credential, operationOf(operation)) !== undefined)
+      await Promise.all(
+        refused.map(async (credential) => {
+          const answer = await callTool(service, name, given[name], credential)
+          if (refusalOf(credential, POST_MCP) !== undefined) assertRefused(service, POST_MCP, credential, answer)
+          else assert.match(answer.body, /"code":-32602,"message":"Tool \w+ not found"/, `${name}, ${credential.name}`)
+        }),
+      )
+      assert.deepEqual(await stateOf(service), before, `${name} changed something when it refused a token`)
+    }
+    for (const [name, { operation }] of Object.entries(TOOLS)) {
+      for (const credential of credentials) {
+        if (refusalOf(credential, operationOf(operation)) !== undefined) continue
+        await makeThings(service)
+        const { body } = await callTool(service, name, argumentsFor(await etagIn(service))[name], credential)
+        const { result } = JSON.parse(body) as { result?: { isError?: true } }
+        assert.ok(result !== undefined && result.isError === undefined, `${name}, ${credential.name}: ${body}`)
+      }
+    }
+  })
+
+  test('is no path without --mcp, whatever the token', async (t) => {
+    const issuer = await Issuer.start(t)
+    const service = await withService(t, { ...issuer.settings, authFailureLimit: undefined })
+    for (const credential of [...(await ownTokens(service)), ...(await jwts(issuer))]) {
+      const { status, json } = await callTool(service, 'list_tags', {}, credential)
+      assert.deepEqual([status, (json as { error: number }).error], [404, 40401], credential.name)
+    }
+  })
+})
+
+const operationOf = (id: keyof OperationParameters): Operation =>
+  contract.operations.find((operation) => operation.id === id) ?? assert.fail(id)
+
+/** The version of the plant 1, without quotation marks. */
+const etagIn = async (service: Service): Promise<string> =>
+  String((await service.send('GET', '/plants/1')).headers['etag']).slice(1, -1)
+
 const rowOf = ({ id }: Operation): Row => ROWS[id as keyof OperationParameters]
 
-function send(service: Service, operation: Operation, { authorization }: Credential, things: Things): Promise<Answer> {
-  const { path, body, type = 'application/json' } = rowOf(operation)
+async function sendAll(
+  service: Service,
+  operation: Operation,
+  { authorization }: Credential,
+  things: Things,
+): Promise<Answer[]> {
+  const { path, body, type = 'application/json', queries = [''] } = rowOf(operation)
   const sending: Sending =
     body === undefined
       ? {}
       : { headers: { 'Content-Type': type }, body: typeof body === 'string' ? body : JSON.stringify(body) }
-  return service.send(operation.method, path?.(things) ?? operation.path.replace('{id}', '1'), {
-    ...sending,
-    authorization,
-  })
+  const address = path?.(things) ?? operation.path.replace('{id}', '1')
+  const answers: Answer[] = []
+  for (const query of queries) {
+    answers.push(await service.send(operation.method, address + query, { ...sending, authorization }))
+  }
+  return answers
 }
 
 function assertRefused(service: Service, operation: Operation, credential: Credential, answer: Answer): void {

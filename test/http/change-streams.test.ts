@@ -66,20 +66,14 @@ suite('a stream of changes', () => {
   test('with tags has only their entries', async (t) => {
     const service = await withService(t)
     await create(service, 1, 'a', 'tree')
-    const streams = [await openStream(service, '/changes?tag=tree&tag=herb'), await openStream(service)]
+    const filters = ['tag=tree&tag=herb', 'tagPrefix=o', 'untagged=true', '']
+    const streams = await Promise.all(filters.map((filter) => openStream(service, `/changes?${filter}`)))
     await create(service, 2, 'b', 'other')
     await create(service, 3, 'c', 'herb')
     await create(service, 1, 'd')
-    const [filtered, whole] = streams as [EventStream, EventStream]
-    await whole.until(4)
-    await filtered.until(3)
-    assert.deepEqual(
-      [names(filtered), names(whole)],
-      [
-        ['a', 'c', 'd'],
-        ['a', 'b', 'c', 'd'],
-      ],
-    )
+    const wanted = [['a', 'c', 'd'], ['b'], ['d'], ['a', 'b', 'c', 'd']]
+    await Promise.all(streams.map((stream, i) => stream.until(wanted[i]?.length ?? 0)))
+    assert.deepEqual(streams.map(names), wanted)
     for (const stream of streams) stream.close()
   })
 
@@ -221,7 +215,11 @@ suite('streams of changes', () => {
     const joined = Promise.withResolvers<void>()
     const follow = async (count: number, onPiece: (ids: readonly string[]) => unknown) => {
       const ids: string[] = []
-      for await (const piece of streams.events({ after, tags: [] }, (request) => log.read(request), ending.signal)) {
+      for await (const piece of streams.events(
+        { after, tagging: { tags: [] } },
+        (request) => log.read(request),
+        ending.signal,
+      )) {
         ids.push(
           ...String(piece)
             .matchAll(/^data: .*"id":(\d+)/gm)
@@ -298,7 +296,7 @@ suite('streams of changes', () => {
     const read = log.read.bind(log)
     let events = 0
     let isAtEnd = false
-    for await (const piece of streams.events({ after: undefined, tags: [] }, read, ending.signal)) {
+    for await (const piece of streams.events({ after: undefined, tagging: { tags: [] } }, read, ending.signal)) {
       const count = String(piece).split('\ndata: ').length - 1
       assert.ok(count <= 100, `${count} events`)
       events += count

@@ -80,6 +80,21 @@ suite('the changes', () => {
     const [, after] = /^\/changes\?limit=100&tag=none&after=(\w+)$/.exec(nextOf(none) ?? '') ?? []
     assert.deepEqual((await service.send('GET', `/changes?after=${after}`)).json, [])
     assert.match(nextOf(answer) ?? '', /^\/changes\?limit=100&tag=tree&tag=x%20y&after=/)
+    for (const [query, types] of [
+      ['tagPrefix=tr', ['plant.updated', 'plant.updated']],
+      ['untagged=true', ['plant.created', 'plant.updated', 'plant.updated', 'plant.deleted']],
+    ] as const) {
+      const filtered = await service.send('GET', `/changes?${query}`)
+      assert.deepEqual(
+        entriesOf(filtered).map(({ type }) => type),
+        types,
+      )
+      assert.ok(nextOf(filtered)?.startsWith(`/changes?limit=100&${query}&after=`), nextOf(filtered) ?? 'no link')
+    }
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const both = await service.send('GET', '/changes?tag=tree&untagged=true', { headers: { Accept: accept } })
+      assert.equal(errorOf(both), 40003)
+    }
   })
 
   test('begin after an export at its position', async (t) => {

@@ -86,7 +86,7 @@ suite('a long export', () => {
   })
 
   clearTest('counts as 499 if its client has left, and has freed its place by then', async (t) => {
-    const service = await withMuch(t, { maxExports: '1', maxExportsPerToken: 1 })
+    const service = await withMuch(t, { maxExports: '1' })
     for (let round = 1; round <= 10; round++) {
       const connection = await stalledExport(service)
       assert.equal((await service.send('GET', '/plants/export')).status, 429, 'the place is taken')
@@ -99,7 +99,7 @@ suite('a long export', () => {
 
   clearTest('ends when its client leaves, and opens no snapshot for the next chunk', async (t) => {
     if (!isLinux) return notTestedHere(t, 'what exports open, because only Linux lists it')
-    const service = await withMuch(t, { maxExportsPerToken: 3 })
+    const service = await withMuch(t, { maxExports: '6' })
     const opened: number[] = []
     for (let round = 0; round < 20; round++) {
       const connections = await Promise.all([1, 2, 3].map(() => stalledExport(service)))

@@ -8,6 +8,7 @@ interface Report {
   readonly added: number
   readonly updated: number
   readonly unchanged: number
+  readonly deleted?: number
   readonly refused: number
   readonly refusedRows: readonly { readonly line: number; readonly error: number; readonly message: string }[]
 }
@@ -63,13 +64,63 @@ suite('an import', () => {
       [2, 41201],
       [3, 40002],
     ])
-    assert.match(answer.body, /the plant with the id 2 is not as \\"before\\" says/)
+    assert.match(answer.body, /the plant with the id 2 is not as the row expects/)
     assert.match(answer.body, /in before: name is required/)
     assert.deepEqual(await service.plants(), [
       { id: 1n, name: 'Fern', tag: 'sold' },
       { id: 2n, name: 'Moss', tag: null },
     ])
     assert.deepEqual(countsOf(await send(service, rows[0] ?? '', { query: '?mode=update' })), [0, 0, 1, 0])
+  })
+
+  for (const format of ['ndjson', 'csv'] as const) {
+    test(`sends an export of ${format} back with mode=delete, which deletes what is as it was`, async () => {
+      const service = await emptyService()
+      await send(service, `${ROWS}{"id":3,"name":"Ash","tag":"shade"}\n{"id":4,"name":"Oak","tag":"shade"}\n`)
+      const file = (await service.send('GET', `/plants/export?tag=shade&format=${format}`)).body
+      await service.send('PATCH', '/plants/3', {
+        body: '{"name":"Ash tree"}',
+        headers: { 'Content-Type': 'application/json' },
+      })
+      await service.send('DELETE', '/plants/4')
+      const type = format === 'csv' ? CSV : NDJSON
+      const dry = await send(service, file, { type, query: '?mode=delete&dryRun=true' })
+      const deleting = () => send(service, file, { type, query: '?mode=delete' })
+      for (const answer of [dry, await deleting()]) {
+        assert.deepEqual(countsOf(answer), [0, 0, 1, 1])
+        assert.equal((answer.json as Report).deleted, 1)
+        assert.deepEqual(refusedIn(answer), [[format === 'csv' ? 3 : 2, 41201]])
+      }
+      const names = (await service.plants()).map(({ name }) => name)
+      assert.deepEqual(names, ['Moss', 'Ash tree'])
+      assert.deepEqual(countsOf(await deleting()), [0, 0, 2, 1])
+    })
+  }
+
+  test('with mode=delete takes rows of an id alone, and refuses rows of half a plant', async () => {
+    const service = await emptyService()
+    await send(service, ROWS)
+    const rows = '{"id":1}\n{"id":2,"tag":"x"}\n{"id":2,"name":7}\n{}\n{"id":"2"}\n[]\n'
+    const answer = await send(service, rows, { query: '?mode=delete' })
+    assert.equal((answer.json as Report).deleted, 1)
+    assert.deepEqual(
+      refusedIn(answer),
+      [2, 3, 4, 5, 6].map((line) => [line, 40002]),
+    )
+    const csv = await send(service, 'ID\r\n2\r\n9\r\nx\r\n', { type: CSV, query: '?mode=delete' })
+    assert.deepEqual([(csv.json as Report).deleted, ...countsOf(csv)], [1, 0, 0, 1, 1])
+    assert.deepEqual(await service.plants(), [])
+    for (const [header, fault] of [
+      ['id,tag\r\n1,x\r\n', /the column name is missing/],
+      ['id,note\r\n1,x\r\n', /the unknown column/],
+      ['name\r\nx\r\n', /the column id is missing/],
+    ] as const) {
+      const refused = await send(service, header, { type: CSV, query: '?mode=delete' })
+      assert.equal(errorOf(refused), 40001)
+      assert.match(messageOf(refused), fault)
+    }
+    assert.equal(errorOf(await send(service, 'id\r\n1\r\n', { type: CSV })), 40001)
+    assert.equal((answer.json as Report).dryRun, false)
   })
 
   test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async () => {

@@ -234,26 +234,38 @@ suite('the keys of an identity provider', () => {
     assert.equal(service.log.split('the issuer is away').length, 2)
   })
 
-  for (const [fault, write] of [
-    ['names another issuer', '{"issuer":"http://127.0.0.1","jwks_uri":"URL/jwks"}'],
-    ['names keys at an address that is not safe', '{"issuer":"URL","jwks_uri":"http://keys.example/"}'],
-    ['names no keys', '{"issuer":"URL"}'],
-    ['is no JSON', '<html>'],
-    ['is null', 'null'],
-    ['is longer than 256 KiB', `{"issuer":"URL","jwks_uri":"URL/jwks","x":"${'x'.repeat(256 * 1024)}"}`],
-  ] as const) {
-    test(`are not taken by a discovery document that ${fault}`, async (t) => {
-      const issuer = await Issuer.start(t)
+  test('are not taken by a discovery document that has a fault, and are by the next one without', async (t) => {
+    const issuer = await Issuer.start(t)
+    await issuer.leave()
+    const service = await withService(t, issuer.settings)
+    const jwt = await issuer.sign()
+    await until(() => service.log.includes('the issuer is away'), 'the log has no line')
+    await issuer.comeBack()
+    let now = Date.now()
+    t.mock.timers.enable({ apis: ['Date'], now })
+    for (const [fault, write] of [
+      ['names another issuer', '{"issuer":"http://127.0.0.1","jwks_uri":"URL/jwks"}'],
+      ['names keys at an address that is not safe', '{"issuer":"URL","jwks_uri":"http://keys.example/"}'],
+      ['names no keys', '{"issuer":"URL"}'],
+      ['is no JSON', '<html>'],
+      ['is null', 'null'],
+      ['is longer than 256 KiB', `{"issuer":"URL","jwks_uri":"URL/jwks","x":"${'x'.repeat(256 * 1024)}"}`],
+    ] as const) {
+      const before = issuer.asked.discovery
       issuer.instead = ({ url }, response) => {
         if (url !== '/.well-known/openid-configuration') return false
         response.end(write.replaceAll('URL', issuer.url))
         return true
       }
-      const service = await withService(t, issuer.settings)
-      assert.equal(errorOf(await self(service, await issuer.sign())), 50301)
-      assert.equal(issuer.asked.keys, 0)
-    })
-  }
+      now += 5000
+      t.mock.timers.setTime(now)
+      assert.equal(errorOf(await self(service, jwt)), 50301, fault)
+      assert.deepEqual([issuer.asked.discovery - before, issuer.asked.keys], [1, 0], fault)
+    }
+    issuer.instead = () => false
+    t.mock.timers.setTime(now + 5000)
+    assert.equal((await self(service, jwt)).status, 200)
+  })
 
   test('are not taken by a redirect, nor from an answer that does not end', async (t) => {
     const issuer = await Issuer.start(t)

@@ -30,9 +30,10 @@ suite('a service with an identity provider', () => {
     const jwt = await issuer.token()
     const own = await self(service, jwt)
     assert.equal(own.status, 200, own.body)
-    const { expiresAt, ...rest } = own.json as { expiresAt: string }
+    const { expiresAt, store, ...rest } = own.json as { expiresAt: string; store: string }
     const scopes = ['plants:read', 'plants:write', 'tokens']
     assert.deepEqual(rest, { id: 'oidc:program', name: 'program', scopes })
+    assert.match(store, /^[0-9a-f]{12}$/)
     assert.ok(Math.abs(Date.parse(expiresAt) - Date.now() - HOUR * 1000) < 60_000, expiresAt)
     assert.equal((await service.create({ id: 1, name: 'x' }, as(jwt))).status, 200)
     assert.match(service.audited.at(-1) ?? '', /"createPlant".*"token":"oidc:program","tokenName":"program"/)

@@ -4,6 +4,7 @@ import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
 import { emptyService, errorOf, type Service } from '../support/service.ts'
+import { plant } from '../support/store-under-test.ts'
 
 const GARDEN = [
   { id: 1, name: 'Monstera deliciosa', tag: 'houseplant' },
@@ -77,6 +78,78 @@ suite('the list of plants', () => {
     assert.deepEqual(await ids(service, '?tag=House%20plant'), [6n])
     assert.deepEqual(await ids(service, '?tag=a%26b%3Dc%2Bd%25'), [-1n])
     assert.deepEqual(await ids(service, '?tag=a%26b=c%2Bd%25'), [-1n], 'only the first = counts')
+  })
+
+  test('has the plants without a tag, or whose tag begins in a way, page by page, and so has an export', async () => {
+    const service = await withGarden()
+    await service.create({ id: 7, name: 'Agave' })
+    for (const [query, found] of [
+      ['untagged=true', [5n, 7n]],
+      ['untagged=true&q=aga', [7n]],
+      ['untagged=false', [-1n, 1n, 2n, 3n, 4n, 5n, 6n, 7n]],
+      ['tagPrefix=house', [1n, 2n]],
+      ['tagPrefix=H', [6n]],
+      ['tagPrefix=a%26b=&q=c', [-1n]],
+    ] as const) {
+      assert.deepEqual(await ids(service, `?${query}`), found)
+      const { body } = await service.send('GET', `/plants/export?format=ndjson&${query}`)
+      assert.deepEqual(
+        plantsIn(`[${body.trim().replaceAll('\n', ',')}]`).map(({ id }) => id),
+        found,
+      )
+      if (found.length < 2 || query === 'untagged=false') continue
+      const first = await service.send('GET', `/plants?limit=1&${query}`)
+      const next = nextOf(first) ?? assert.fail('no further page')
+      assert.deepEqual(plantsIn((await service.send('GET', next)).body)[0]?.id, found[1])
+      const cursor = /cursor=[^&]+/.exec(next)?.[0]
+      for (const other of ['', 'tag=houseplant&', 'tagPrefix=b&', 'untagged=true&q=f&']) {
+        assert.equal(errorOf(await service.send('GET', `/plants?${other}${cursor}`)), 40003)
+      }
+    }
+  })
+
+  test('with count=true tells how many match in all, and the next pages do not count again', async () => {
+    const service = await withGarden()
+    const totalOf = async (path: string) => (await service.send('GET', path)).headers['plantstore-total']
+    for (const [query, total] of [
+      ['', '7'],
+      ['limit=2&sort=-name', '7'],
+      ['tag=houseplant&limit=1', '2'],
+      ['untagged=true', '1'],
+      ['tagPrefix=house&limit=1', '2'],
+      ['q=ficus&limit=1', '3'],
+      ['q=ficus&tag=none', '0'],
+      ['q=%E2%82%AC', '0'],
+    ] as const) {
+      assert.equal(await totalOf(`/plants?${query}&count=true`), total, query)
+      assert.equal(await totalOf(`/plants?${query}`), undefined, query)
+    }
+    const next = nextOf(await service.send('GET', '/plants?limit=2&count=true')) ?? assert.fail('no further page')
+    assert.ok(!next.includes('count'), next)
+    assert.equal(await totalOf(`${next}&count=true`), '7')
+    for (const query of ['count=1', 'count=', 'count=true&count=true']) {
+      assert.equal(errorOf(await service.send('GET', `/plants?${query}`)), 40003, query)
+    }
+    const matches = Array.from({ length: 2001 }, (_, i) => plant(BigInt(i + 100), `hedge ${i}`))
+    await service.store.importPlants(matches.slice(1), 'add', TESTER)
+    assert.equal(await totalOf('/plants?q=hedge&count=true'), '2000')
+    await service.store.importPlants(matches.slice(0, 1), 'add', TESTER)
+    assert.equal(await totalOf('/plants?q=hedge&count=true'), '>2000')
+    assert.equal(await totalOf('/plants?untagged=true&count=true'), '2002')
+  })
+
+  test('takes only one of tag, tagPrefix and untagged', async () => {
+    const service = await withGarden()
+    for (const query of ['tag=a&tagPrefix=a', 'tag=a&untagged=true', 'untagged=true&tagPrefix=a']) {
+      for (const path of ['/plants', '/plants/export']) {
+        const answer = await service.send('GET', `${path}?${query}`)
+        assert.equal(errorOf(answer), 40003)
+        assert.match(answer.body, /tag, tagPrefix and untagged exclude each other/)
+      }
+    }
+    for (const query of ['tagPrefix=', `tagPrefix=${'x'.repeat(201)}`, 'untagged=yes', 'tagPrefix=a&tagPrefix=b']) {
+      assert.equal(errorOf(await service.send('GET', `/plants?${query}`)), 40003, query)
+    }
   })
 
   test('has the plants with words that begin with each searched word, ignoring case and accents', async () => {

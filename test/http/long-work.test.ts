@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 
 suite('exports', () => {
   test('in progress are bounded per token and in total', async (t) => {
-    const service = await withMuch(t, { maxExports: '3', maxExportsPerToken: 2 })
+    const service = await withMuch(t, { maxExports: '3' })
     const other = await service.issueToken(['plants:read'])
     const own = [unreadExport(service), unreadExport(service)]
     await untilRunning(service, 'export', 2)
@@ -67,8 +67,8 @@ suite('exports', () => {
 
 suite('imports and dry runs', () => {
   for (const { work, path, bound } of [
-    { work: 'import' as const, path: '/plants/import', bound: { maxImports: '3', maxImportsPerToken: 2 } },
-    { work: 'dryRun' as const, path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3, maxDryRunsPerToken: 2 } },
+    { work: 'import' as const, path: '/plants/import', bound: { maxImports: '3' } },
+    { work: 'dryRun' as const, path: '/plants/import?dryRun=true', bound: { maxDryRuns: 3 } },
   ]) {
     test(`in progress are bounded per token and in total: ${work}`, async (t) => {
       const service = await withService(t, bound)

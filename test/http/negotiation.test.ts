@@ -87,8 +87,12 @@ suite('Accept', () => {
       ['', 'text/csv', 'text/csv; charset=utf-8; header=present'],
       ['?format=ndjson', '*/*', 'application/x-ndjson'],
       ['?format=csv', 'text/csv;q=0.1, application/x-ndjson', 'text/csv; charset=utf-8; header=present'],
-      ['?format=ndjson', 'text/csv', 40601],
-      ['', 'application/json', 40601],
+      ['?format=ndjson', 'text/csv', 'application/x-ndjson'],
+      ['?format=csv', 'image/png', 'text/csv; charset=utf-8; header=present'],
+      ['', 'application/json', 'application/x-ndjson'],
+      ['', 'application/json, text/csv;q=0.9', 'application/x-ndjson'],
+      ['', 'application/json;q=0.9, text/csv', 'text/csv; charset=utf-8; header=present'],
+      ['', 'text/html', 40601],
     ]
     for (const [query, Accept, expected] of cases) {
       const answer = await service.send('GET', `/plants/export${query}`, { headers: { Accept } })

@@ -39,7 +39,7 @@ suite('the query parameters of every operation', () => {
     const message = async (path: string) => messageOf(await service.send('GET', path))
     assert.equal(
       await message('/plants?x=1'),
-      'unknown query parameter x; this operation has limit, cursor, sort, tag, q',
+      'unknown query parameter x; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
     )
     assert.equal(await message('/tags?sort=id'), 'unknown query parameter sort; this operation has limit, cursor')
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
@@ -49,7 +49,11 @@ suite('the query parameters of every operation', () => {
     const service = await emptyService()
     for (const name of ['x'.repeat(31), '%3Cscript%3E', '%00', '', '__proto__%0A', 'p%C3%A4sse']) {
       const answer = await service.send('GET', `/plants?${name}=1`)
-      assert.equal(messageOf(answer), 'unknown query parameter; this operation has limit, cursor, sort, tag, q', name)
+      assert.equal(
+        messageOf(answer),
+        'unknown query parameter; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
+        name,
+      )
     }
     for (const name of ['__proto__', 'constructor', 'toString']) {
       assert.match(messageOf(await service.send('GET', `/plants?${name}=1`)), new RegExp(`^unknown .* ${name};`))
@@ -126,7 +130,7 @@ suite('a query parameter', () => {
     ),
     [
       'limit=0&sort=x&tag=%00&q=%00&page=2',
-      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, q',
+      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
     ],
   ]
 

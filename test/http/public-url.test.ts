@@ -21,6 +21,16 @@ test('no text of the address becomes markup of the page', async (t) => {
 test('without --public-url they name none', async (t) => {
   const service = await withService(t)
   const { json } = await service.send('GET', '/openapi.json')
-  assert.deepEqual((json as { servers: unknown }).servers, [{ url: '/' }])
-  assert.ok(!(await service.send('GET', '/', ASKS_FOR_HTML)).body.includes('public-url'))
+  assert.deepEqual((json as { servers: unknown }).servers, [
+    {
+      url: '{address}',
+      variables: {
+        address: {
+          description: 'The address of the service, as its operator gives it.',
+          default: 'http://127.0.0.1:8080',
+        },
+      },
+    },
+  ])
+  assert.doesNotMatch((await service.send('GET', '/', ASKS_FOR_HTML)).body, /<meta name="public-url"/)
 })

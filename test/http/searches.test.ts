@@ -23,7 +23,7 @@ suite('searches', () => {
   })
 
   test('of one token take turns with those of another token, however many there are', async (t) => {
-    const service = await withSlowSearches(t, { maxSearches: '1', maxSearchesPerToken: 1, searchTimeout: '60s' })
+    const service = await withSlowSearches(t, { maxSearches: '1', searchTimeout: '60s' })
     const other = await service.issueToken(['plants:read'])
     let answered = 0
     const many = Array.from({ length: 64 }, async () => {
@@ -42,7 +42,7 @@ suite('searches', () => {
   })
 
   test('beyond the queue are refused with the number of the bound', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchQueue: 8, searchTimeout: '60s' }
+    const flags = { maxSearches: '1', searchQueue: 8, searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 8 })
     const other = await service.issueToken(['plants:read'])
     const search = (secret: string) => service.send('GET', SLOW, { authorization: `Bearer ${secret}` })
@@ -59,7 +59,7 @@ suite('searches', () => {
   })
 
   test('beyond their deadline are refused with 50302, even queued ones', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchTimeout: '100ms' }
+    const flags = { maxSearches: '1', searchTimeout: '100ms' }
     const service = await withSlowSearches(t, flags, 30_000)
     const answers = await Promise.all(Array.from({ length: 60 }, () => service.send('GET', SLOW)))
     const refused = answers.filter(({ status }) => status !== 200)
@@ -71,15 +71,56 @@ suite('searches', () => {
     await untilIdle(service, 'search')
   })
 
+  test('that count delay others like as many large pages, on 400 connections of one token', async (t) => {
+    const service = await withSlowSearches(t, {}, 3000)
+    const other = await service.issueToken(['plants:read', 'plants:write'])
+    const authorization = `Bearer ${other.secret}`
+    let id = 0
+    /** The slowest but one of 20 creates, and of 20 searches of the other token, beside the flood. */
+    const beside = async (path: string, begun: RegExp): Promise<number[]> => {
+      const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${SECRET}\r\n\r\n`
+      const connections = Array.from({ length: 400 }, () => new RawConnection(service.port))
+      for (const connection of connections) connection.write(head.repeat(3))
+      await connections[0]?.until(begun)
+      const times: number[][] = [[], []]
+      for (let i = 0; i < 20; i++) {
+        for (const [kind, ask] of [
+          () => service.create({ id: --id, name: 'beside' }, { authorization }),
+          () => service.send('GET', '/plants?q=beside&limit=20', { authorization }),
+        ].entries()) {
+          const began = performance.now()
+          assert.equal((await ask()).status, 200)
+          times[kind]?.push(performance.now() - began)
+        }
+      }
+      for (const { socket } of connections) socket.destroy()
+      await untilIdle(service, 'search')
+      return times.map((each) => each.toSorted((a, b) => b - a)[1] ?? 0)
+    }
+    const pages = await beside('/plants?q=x&tagPrefix=-&limit=1000', /HTTP\/1\.1 200/)
+    const counts = await beside('/plants?q=x&tagPrefix=-&limit=1&count=true', /plantstore-total: >2000/i)
+    for (const [i, slowest] of counts.entries()) {
+      const [count, page] = [slowest, pages[i] ?? 0].map(Math.round)
+      assert.ok(slowest < 3 * (pages[i] ?? 0) + 300, `${count} ms beside counts, ${page} ms beside pages`)
+    }
+  })
+
   test('are all lists and counts of tags, except short pages by id', async (t) => {
-    const flags = { maxSearches: '1', maxSearchesPerToken: 1, searchQueue: 1, searchTimeout: '60s' }
+    const flags = { maxSearches: '1', searchQueue: 1, searchTimeout: '60s' }
     const service = await withSlowSearches(t, { ...flags, searchQueuePerToken: 1 })
     const status = async (path: string) => (await service.send('GET', path)).status
     let isOver = false
     const busy = Array.from({ length: 4 }, async () => {
       while (!isOver) await status(SLOW)
     })
-    for (const path of ['/plants?limit=1000', '/plants?sort=name', '/plants?tag=x', '/plants?q=x', '/tags']) {
+    for (const path of [
+      '/plants?limit=1000',
+      '/plants?sort=name',
+      '/plants?tag=x',
+      '/plants?q=x',
+      '/plants?count=true',
+      '/tags',
+    ]) {
       let tries = 0
       while ((await status(path)) === 200) assert.ok(++tries < 200, `${path} is never refused`)
     }

@@ -106,6 +106,12 @@ suite('the rows of a CSV file', () => {
     )
   })
 
+  test('are refused with a line end behind a closing quotation mark, also where a row has blanks alone', () => {
+    const [row, ...others] = divided(Buffer.from('"\t"\r,'), 2)
+    assert.deepEqual([row?.cells, others], [['"\t"\r', undefined], []])
+    assert.match(row?.fault?.message ?? '', /^a quotation mark is misplaced/)
+  })
+
   test('keep their quotation marks where a person says that these are letters', () => {
     const rows = divided(Buffer.from('"Abies" alba,"a\n"b,c"\r\nx,""\n'), 3, { isQuoted: false })
     const expected = [

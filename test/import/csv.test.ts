@@ -68,6 +68,7 @@ suite('a CSV file', () => {
       ['id,name,tag,,note', 'it has the unknown columns "", "note"'],
       ['id,Name,name', 'the column name occurs twice'],
       ['id,tag', 'the column name is missing'],
+      [JSON.stringify('id,name\n1,Fern\n'), 'the file is one JSON text; send it raw'],
       ['plant,genus', 'its first row has "plant", "genus"'],
       ['id|name|tag', 'its first row has "id|name|tag"'],
       ['name', 'the column id is missing'],

@@ -101,6 +101,25 @@ suite('a row of an NDJSON file is refused alone', () => {
     )
   })
 
+  test('with its whole file if that is one JSON text', async () => {
+    const lines = '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
+    const plants = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object)
+    const files = [
+      JSON.stringify(lines),
+      JSON.stringify(`\n${lines}`),
+      JSON.stringify(plants),
+      JSON.stringify(plants, null, 2),
+    ]
+    for (const file of [...files, JSON.stringify(lines.repeat(10_000))]) {
+      const { plants: read, refused, fault } = await readAll('ndjson', Buffer.from(file))
+      assert.deepEqual([read, refused], [[], []], file.slice(0, 100))
+      assert.match(String(fault), /^40001 the file is one JSON text; send it raw/)
+    }
+  })
+
   test('if it is not a plant, with all of its faults', async () => {
     assert.equal(await refusalOf('[1]'), '40002 the row must be an object')
     assert.equal(

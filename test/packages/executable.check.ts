@@ -8,7 +8,7 @@ import { ROOT } from '../../scripts/repository.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { tempFolder } from '../support/files.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { createsPlant } from './support.ts'
+import { callsService, createsPlant } from './support.ts'
 
 test('the executable file needs no other file, and creates plants on both engines', async (t) => {
   const folder = tempFolder(t)
@@ -16,7 +16,8 @@ test('the executable file needs no other file, and creates plants on both engine
   t.diagnostic(`${(statSync(program).size / 1e6).toFixed(1)} MB`)
   // Hides Node.js and the project.
   const env = { PATH: '/nowhere', HOME: '/nowhere' }
-  await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env }))
+  const whileServing = (address: string) => callsService(program, folder, address, env)
+  await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env, whileServing }))
   await t.test('PostgreSQL', async (t) => {
     const store = await newDatabase((work) => cleanUp(t, work))
     await createsPlant(t, [program, 'serve'], folder, { env: { ...env, PLANTSTORE_STORE: store } })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { MinimalRoot, minimalRootNeeds } from '../../scripts/minimal-root.ts'
+import { type TestContext, test } from 'node:test'
+import { MinimalRoot, minimalRootNeeds, SYSTEMS, type SystemName } from '../../scripts/minimal-root.ts'
 import { executable } from '../../scripts/package/executable.ts'
 import { npmPackage } from '../../scripts/package/npm-package.ts'
 import { tarball } from '../../scripts/package/tarball.ts'
@@ -16,21 +17,43 @@ import { createsPlant, linesFor } from './support.ts'
 
 const SETTINGS = { PLANTSTORE_PORT: '0', PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error' }
 
-test('all ways to start work on a Debian that has nothing but Node.js and npm', async (t) => {
-  const needed = minimalRootNeeds()
-  if (needed !== undefined) return notTestedHere(t, `a start on a plain Debian, which needs ${needed}`)
-  const root = MinimalRoot.create()
-  cleanUp(t, () => root.remove())
+/** Both engines and the page in the browser. `npm run test:minimal` runs all tests, which took 24 minutes on two cores. */
+const SOME_TESTS = 'test/sqlite-store.test.ts test/postgres-store.test.ts test/page/edit.test.ts'
+const ALL_TESTS = '"test/**/*.test.ts"'
+
+for (const name of Object.keys(SYSTEMS) as SystemName[]) {
+  test(`all ways to start, and tests, work on a ${name} that has nothing but Node.js and npm`, async (t) => {
+    const needed = minimalRootNeeds(name)
+    if (needed !== undefined) return notTestedHere(t, `starts and tests on a plain ${name}, which need ${needed}`)
+    const root = MinimalRoot.create(name)
+    cleanUp(t, () => root.remove())
+    await startsAndTests(t, root)
+  })
+}
+
+async function startsAndTests(t: TestContext, root: MinimalRoot): Promise<void> {
   const folder = tempFolder(t)
-  const starts = (t: Parameters<typeof createsPlant>[0], inside: string, script: string, more = {}) =>
+  const starts = (t: TestContext, inside: string, script: string, more = {}) =>
     createsPlant(t, root.command(inside, script, { ...SETTINGS, ...more }), folder)
+  const [first, second] = blocksOf('README.md').filter(({ language }) => language === 'sh')
 
   await t.test('the first command of the README', async (t) => {
     root.copySources('/plantstore')
-    const [first] = blocksOf('README.md').filter(({ language }) => language === 'sh')
     assert.equal(first?.text.trim(), 'npm ci && npm start')
     await starts(t, '/plantstore', first.text)
     await starts(t, '/', '/plantstore/bin/plantstore serve')
+  })
+
+  await t.test('the second command of the README, with the tests of both engines and of an editor on the page', () => {
+    assert.equal(second?.text.trim(), 'npm ci && npm test')
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
+    assert.ok(scripts.test.endsWith(ALL_TESTS))
+    const tests = scripts.test.replace(ALL_TESTS, SOME_TESTS)
+    const [command = '', ...args] = root.command('/plantstore', `npm ci && ${tests}`)
+    const printed = execFileSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26 })
+    assert.match(printed, /^ℹ pass [1-9]\d\d+$/m)
+    assert.match(printed, /^ℹ skipped 0$/m)
+    assert.doesNotMatch(printed, /NOT TESTED HERE: .*(?:PostgreSQL|browser)/)
   })
 
   // All in one folder, as after a download of all files.
@@ -67,7 +90,11 @@ test('all ways to start work on a Debian that has nothing but Node.js and npm', 
       { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     )
   })
-})
+}
+
+interface Manifest {
+  readonly scripts: { readonly test: string }
+}
 
 test('the guide says how large the packages are', async (t) => {
   const folder = tempFolder(t)

@@ -8,7 +8,7 @@ import { npmPackage } from '../../scripts/package/npm-package.ts'
 import { filesOf, ROOT } from '../../scripts/repository.ts'
 import { tempFolder } from '../support/files.ts'
 import { pretend } from '../support/process.ts'
-import { createsPlant, linesFor } from './support.ts'
+import { callsService, createsPlant, linesFor } from './support.ts'
 
 test('the npm package runs once installed, without network, TypeScript or a Node.js of its own', async (t) => {
   const folder = tempFolder(t)
@@ -19,7 +19,9 @@ test('the npm package runs once installed, without network, TypeScript or a Node
   await t.test('the lines of the guide install and start the program, which creates a plant', async (t) => {
     // An empty cache, so that npm takes nothing from it.
     const env = { npm_config_offline: 'true', npm_config_cache: join(folder, 'cache'), npm_config_audit: 'false' }
-    await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, { env })
+    const whileServing = (address: string) =>
+      callsService(join(project, 'node_modules/.bin/plantstore'), project, address)
+    await createsPlant(t, ['sh', '-e', '-c', linesFor('npm install')], project, { env, whileServing })
   })
   const installed = join(project, 'node_modules/plantstore')
   const files = readdirSync(installed, { recursive: true, withFileTypes: true })
@@ -31,7 +33,7 @@ test('the npm package runs once installed, without network, TypeScript or a Node
     )
 
   await t.test('it contains only modules as JavaScript with types, and files that the program reads', () => {
-    const modules = filesOf('src/**/*.ts').map((path) => path.slice(0, -'.ts'.length))
+    const modules = filesOf('{client/src,src}/**/*.ts').map((path) => path.slice(0, -'.ts'.length))
     const own = files.filter((path) => !path.startsWith('node_modules/'))
     assert.deepEqual(
       own.sort(),

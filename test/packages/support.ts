@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { cleanUp } from '../support/clean-up.ts'
 import { blocksOf } from '../support/guide.ts'
 import { TOKEN } from '../support/process.ts'
@@ -17,8 +19,11 @@ export function linesFor(beginning: string): string {
 interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Called once the plant is created. */
-  whileServing?(): Promise<void> | void
+  whileServing?(address: string): Promise<void> | void
 }
+
+/** Prefers the Node.js of this run to one of the machine. */
+const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`
 
 /** Starts the service by a command in a folder, creates a plant, finds it, and stops the service by a signal. */
 export async function createsPlant(
@@ -32,8 +37,7 @@ export async function createsPlant(
     cwd: folder,
     env: {
       ...process.env,
-      // Prefers the Node.js of this run to one of the machine.
-      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+      PATH,
       PLANTSTORE_PORT: '0',
       PLANTSTORE_TOKEN: TOKEN,
       PLANTSTORE_LOG_LEVEL: 'error',
@@ -60,9 +64,30 @@ export async function createsPlant(
   assert.equal(await found.text(), `[${body}]`)
   assert.equal((await fetch(`${address}/docs`)).status, 200)
   assert.equal((await fetch(address, { headers: { Accept: 'text/html' } })).status, 200)
-  await whileServing?.()
+  await whileServing?.(address)
   signal(child, 'SIGTERM')
   await closed
+}
+
+/** Runs the commands that call a service, which has the one plant of `createsPlant`. */
+export async function callsService(
+  program: string,
+  folder: string,
+  address: string,
+  env: NodeJS.ProcessEnv = { ...process.env, PATH },
+): Promise<void> {
+  const run = async (...args: string[]): Promise<string> => {
+    const options = { cwd: folder, env: { ...env, PLANTSTORE_TOKEN: TOKEN } }
+    const { stdout } = await promisify(execFile)(program, [...args, '--url', address], options)
+    return stdout
+  }
+  const file = 'called.ndjson'
+  await run('export', file, '--force')
+  assert.match(readFileSync(join(folder, file), 'utf8'), /^\{"id":9007199254740993,.*\}\n$/)
+  const again: unknown = JSON.parse(await run('import', file, '--dry-run', '--json'))
+  assert.partialDeepStrictEqual(again, { dryRun: true, unchanged: 1, refused: 0 })
+  assert.partialDeepStrictEqual(JSON.parse(await run('import', file, '--json')), { unchanged: 1, refused: 0 })
+  assert.match(await run('status'), /^service +http:\S+: ready$/m)
 }
 
 /** Reads to the end, because `close` comes once the last process of the group has closed the pipe. */

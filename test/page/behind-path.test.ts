@@ -1,34 +1,37 @@
-import { once } from 'node:events'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { suite } from 'node:test'
+import { useBelow } from '../support/below-path.ts'
 import { pageTests, until } from '../support/page.ts'
+import { PathProxy } from '../support/path-proxy.ts'
+import { withService } from '../support/service.ts'
 
 const NOT_LOADED = 'The script of this page did not load.'
 
 suite('the pages', () => {
   const inBrowser = pageTests()
 
+  for (const strips of [true, false]) {
+    inBrowser(
+      `work below a path of a proxy that ${strips ? 'takes it off' : 'leaves it'}, apart from those of another service`,
+      async ({ page, t }) => {
+        const proxy = await PathProxy.start(t, strips)
+        const below = async (path: string) => {
+          const address = proxy.origin + path
+          const service = await withService(t, { publicUrl: address })
+          proxy.ports.set(path, service.port)
+          return { address, service }
+        }
+        await useBelow(page, await below('/garden'), await below('/shed'))
+      },
+    )
+  }
+
   inBrowser(
-    'say behind a path that their scripts do not load there',
+    'say behind a path of which the service does not know that their scripts do not load there',
     async ({ page, service, t }) => {
-      // Strips the path, as proxies do, and has nothing beside it.
-      const proxy = createServer((asked, answer) => {
-        const [, path] = /^\/garden(\/.*)$/.exec(asked.url ?? '') ?? []
-        if (path === undefined) return void answer.writeHead(404).end()
-        request({ port: service.port, path, headers: asked.headers }, (given) => {
-          answer.writeHead(given.statusCode ?? 500, given.headers)
-          given.pipe(answer)
-        }).end()
-      }).listen(0, '127.0.0.1')
-      await once(proxy, 'listening')
-      t.after(() => {
-        proxy.closeAllConnections()
-        proxy.close()
-      })
-      const { port } = proxy.address() as AddressInfo
+      const proxy = await PathProxy.start(t, true)
+      proxy.ports.set('/garden', service.port)
       for (const path of ['', 'docs']) {
-        await page.goto(`http://127.0.0.1:${port}/garden/${path}`)
+        await page.goto(`${proxy.origin}/garden/${path}`)
         await page.getByText(NOT_LOADED).waitFor()
       }
     },

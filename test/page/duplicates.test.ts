@@ -1,16 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import {
-  assertAccessible,
-  assertFits,
-  DESKTOP,
-  openTools,
-  PHONE,
-  pageTests,
-  pressOn,
-  until,
-  untilFocused,
-} from '../support/page.ts'
+import { assertAtBothSizes, openTools, PHONE, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
 
 suite('the page, for plants with the same name,', () => {
   const inBrowser = pageTests()
@@ -22,77 +12,71 @@ suite('the page, for plants with the same name,', () => {
     await page.getByText('No two plants have the same name.').waitFor()
   })
 
-  for (const [viewport, first] of [
-    [PHONE, 200],
-    [DESKTOP, 300],
-  ] as const) {
-    inBrowser(
-      `shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        const word = `Éch${first}`
-        const rows = [
-          [`${word}everia`, 'bed 1'],
-          [`${word.toUpperCase()}EVERIA`, 'bed 2'],
-          [`${word}everia`, 'bed 3'],
-          [`${word}inops`, 'bed 1'],
-          [`${word}inops`, 'bed 1'],
-          [`${word}inops`, 'bed 2'],
-        ] as const
-        for (const [i, [name, tag]] of rows.entries()) await service.create({ id: first + i, name, tag })
-        await page.reload()
-        await page.locator('[role=row][data-id]').first().waitFor()
-        await openTools(page)
-        await pressOn(page, page.getByRole('link', { name: 'Same names' }))
-        const twins = page.getByRole('region', { name: 'Same name and same tag' })
-        const others = page.getByRole('region', { name: 'Same name, different tags' })
-        const inops = twins.getByRole('group', { name: `${word}inops`, exact: true })
-        const everia = others.getByRole('group', { name: `${word}everia`, exact: true })
-        await inops.getByText('Choose the plant to keep.').waitFor()
-        assert.equal(await page.locator('.duplicates input:checked').count(), 0)
-        assert.deepEqual(
-          await everia.locator('.count').allTextContents(),
-          [0, 1, 2].map((i) => String(first + i)),
-        )
-        await assertAccessible(page)
-        await assertFits(page)
+  inBrowser(
+    `shows equal tags first, deletes nothing by one click, asks before it deletes across tags, by keyboard alone, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      const first = 200
+      const word = `Éch${first}`
+      const rows = [
+        [`${word}everia`, 'bed 1'],
+        [`${word.toUpperCase()}EVERIA`, 'bed 2'],
+        [`${word}everia`, 'bed 3'],
+        [`${word}inops`, 'bed 1'],
+        [`${word}inops`, 'bed 1'],
+        [`${word}inops`, 'bed 2'],
+      ] as const
+      for (const [i, [name, tag]] of rows.entries()) await service.create({ id: first + i, name, tag })
+      await page.reload()
+      await page.locator('[role=row][data-id]').first().waitFor()
+      await openTools(page)
+      await pressOn(page, page.getByRole('link', { name: 'Same names' }))
+      const twins = page.getByRole('region', { name: 'Same name and same tag' })
+      const others = page.getByRole('region', { name: 'Same name, different tags' })
+      const inops = twins.getByRole('group', { name: `${word}inops`, exact: true })
+      const everia = others.getByRole('group', { name: `${word}everia`, exact: true })
+      await inops.getByText('Choose the plant to keep.').waitFor()
+      assert.equal(await page.locator('.duplicates input:checked').count(), 0)
+      assert.deepEqual(
+        await everia.locator('.count').allTextContents(),
+        [0, 1, 2].map((i) => String(first + i)),
+      )
+      await assertAtBothSizes(page)
 
-        await pressOn(page, inops.getByRole('radio').first(), 'Space')
-        await pressOn(page, inops.getByRole('button', { name: `Keep ${first + 3}, delete 1 plant`, exact: true }))
-        await inops.getByText(`Kept ${first + 3}.`).waitFor()
-        await page.getByRole('button', { name: /^Dismiss/ }).click()
-        assert.equal((await service.send('GET', `/plants/${first + 4}`)).status, 404)
-        assert.equal((await service.send('GET', `/plants/${first + 5}`)).status, 200)
+      await pressOn(page, inops.getByRole('radio').first(), 'Space')
+      await pressOn(page, inops.getByRole('button', { name: `Keep ${first + 3}, delete 1 plant`, exact: true }))
+      await inops.getByText(`Kept ${first + 3}.`).waitFor()
+      await page.getByRole('button', { name: /^Dismiss/ }).click()
+      assert.equal((await service.send('GET', `/plants/${first + 4}`)).status, 404)
+      assert.equal((await service.send('GET', `/plants/${first + 5}`)).status, 200)
 
-        await pressOn(page, everia.getByRole('radio').first(), 'Space')
-        const across = everia.getByRole('button', { name: `Keep ${first}, delete 2 plants, also with other tags …` })
-        await pressOn(page, across)
-        const dialog = page.getByRole('dialog', { name: 'Delete plants with other tags?' })
-        await untilFocused(page, dialog.getByRole('button', { name: 'Cancel' }))
-        assert.deepEqual(await dialog.locator('li').allTextContents(), [`${first + 1} bed 2`, `${first + 2} bed 3`])
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.press('Enter')
-        await untilFocused(page, across)
-        assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
-        // Somebody else changes one of them meanwhile.
-        await service.send('PATCH', `/plants/${first + 2}`, {
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ tag: 'theirs' }),
-        })
-        await page.keyboard.press('Enter')
-        await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
-        await everia.getByText('1 plant stayed as it is:').waitFor()
-        assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
-        assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
-        await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-        await page.getByText('Undone for 1 plant.').waitFor()
-        assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
-        await pressOn(page, page.getByRole('button', { name: 'Look again' }))
-        await everia.getByText('Choose the plant to keep.').waitFor()
-      },
-      { viewport },
-    )
-  }
+      await pressOn(page, everia.getByRole('radio').first(), 'Space')
+      const across = everia.getByRole('button', { name: `Keep ${first}, delete 2 plants, also with other tags…` })
+      await pressOn(page, across)
+      const dialog = page.getByRole('dialog', { name: 'Delete plants with other tags?' })
+      await untilFocused(page, dialog.getByRole('button', { name: 'Cancel' }))
+      assert.deepEqual(await dialog.locator('li').allTextContents(), [`${first + 1} bed 2`, `${first + 2} bed 3`])
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Enter')
+      await untilFocused(page, across)
+      assert.equal((await service.send('GET', `/plants/${first + 2}`)).status, 200)
+      // Another client changes one of them meanwhile.
+      await service.send('PATCH', `/plants/${first + 2}`, {
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ tag: 'theirs' }),
+      })
+      await page.keyboard.press('Enter')
+      await pressOn(page, dialog.getByRole('button', { name: 'Delete 2 plants' }))
+      await everia.getByText('1 plant stayed as it is:').waitFor()
+      assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
+      assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
+      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('Undone for 1 plant.').waitFor()
+      assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
+      await pressOn(page, page.getByRole('button', { name: 'Look again' }))
+      await everia.getByText('Choose the plant to keep.').waitFor()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('hides what is not the same, until another plant of the name comes', async ({ page, service, address }) => {
     for (const id of [400, 401]) await service.create({ id, name: 'Hosta', tag: `bed ${id}` })

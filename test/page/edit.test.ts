@@ -5,11 +5,12 @@ import type { Locator, Page } from 'playwright-core'
 import { untilCount } from '../support/labels.ts'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   holdAnswers,
   intercept,
   type Opened,
+  openView,
   PHONE,
   pageTests,
   pressOn,
@@ -56,8 +57,9 @@ suite('the page, for changes of plants,', () => {
     async ({ page, service }) => {
       const proposed = (await service.send('GET', '/ids')).json as { next: number }
       const name = page.getByLabel('Name', { exact: true })
+      await pressOn(page, page.getByRole('button', { name: 'Not now' }))
       await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
-      await page.getByText(`If empty: ${proposed.next}`).waitFor()
+      await page.getByText(`Id: ${proposed.next}`).waitFor()
       await untilFocused(page, name)
       await page.keyboard.type('Ginkgo biloba')
       await page.keyboard.press('Tab')
@@ -68,7 +70,8 @@ suite('the page, for changes of plants,', () => {
       await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
       await untilFocused(page, name)
       const own = '9223372036854775807'
-      await tabTo(page, page.getByLabel('Id', { exact: true }), 'Shift+Tab')
+      await pressOn(page, page.getByRole('button', { name: 'Change the id' }))
+      await untilFocused(page, page.getByLabel('Id', { exact: true }))
       await page.keyboard.type(own)
       await tabTo(page, name)
       await page.keyboard.type('End')
@@ -116,6 +119,7 @@ suite('the page, for changes of plants,', () => {
     const { id } = await plantIn(opened, 'Taken')
     await page.getByRole('button', { name: 'Add a plant' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Second')
+    await page.getByRole('button', { name: 'Change the id' }).click()
     for (const [wrong, why] of [
       ['9223372036854775808', 'An id is a whole number'],
       ['1.5', 'An id is a whole number'],
@@ -128,6 +132,10 @@ suite('the page, for changes of plants,', () => {
     await page.reload()
     await page.getByRole('button', { name: 'Add a plant' }).click()
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Second')
+    assert.equal(await page.getByLabel('Id', { exact: true }).inputValue(), id)
+    await page.getByRole('form', { name: 'New plant' }).getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '', 'Cancel keeps the typed text')
   })
 
   inBrowser(
@@ -163,40 +171,37 @@ suite('the page, for changes of plants,', () => {
     { locale: 'de-DE' },
   )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `edits in the table and deletes with undo, by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service } = opened
-        const { id, row } = await plantIn(opened, 'Acer')
-        await pressOn(page, row)
-        await untilFocused(page, page.getByLabel(`Name of ${id}`))
-        await page.keyboard.press('Control+A')
-        await page.keyboard.type(`Acer palmatum x${id}`)
-        await page.keyboard.press('Tab')
-        await page.keyboard.press('Control+A')
-        await page.keyboard.press('Delete')
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.press('Enter')
-        await page.getByText(`Saved ${id}`).waitFor()
-        assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-        await untilFocused(page, row)
-        await page.keyboard.press('F2')
-        await untilFocused(page, page.getByLabel(`Name of ${id}`))
-        await page.keyboard.type('never saved')
-        await page.keyboard.press('Escape')
-        await untilFocused(page, row)
-        await page.keyboard.press('Delete')
-        await page.getByText(`Deleted ${id}`).waitFor()
-        assert.equal(await stored(service, id), undefined)
-        await pressOn(page, page.getByRole('button', { name: 'Undo' }))
-        await row.waitFor()
-        assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `edits in the table and deletes with undo, by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      const { id, row } = await plantIn(opened, 'Acer')
+      await pressOn(page, row)
+      await untilFocused(page, page.getByLabel(`Name of ${id}`))
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type(`Acer palmatum x${id}`)
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Control+A')
+      await page.keyboard.press('Delete')
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Enter')
+      await page.getByText(`Saved ${id}`).waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+      await untilFocused(page, row)
+      await page.keyboard.press('F2')
+      await untilFocused(page, page.getByLabel(`Name of ${id}`))
+      await page.keyboard.type('never saved')
+      await page.keyboard.press('Escape')
+      await untilFocused(page, row)
+      await page.keyboard.press('Delete')
+      await page.getByText(`Deleted ${id}`).waitFor()
+      assert.equal(await stored(service, id), undefined)
+      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+      await row.waitFor()
+      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('keeps untouched fields: the lines of a name, and the empty tag', async (opened) => {
     const { page, service } = opened
@@ -231,7 +236,7 @@ suite('the page, for changes of plants,', () => {
       await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
       await page.keyboard.press('Enter')
       await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
-      await dialog.getByLabel('Yours').getByText(`mine x${id}`).waitFor()
+      await dialog.getByLabel('Your version').getByText(`mine x${id}`).waitFor()
       await assertAccessible(page)
       await assertFits(page)
       await pressOn(page, dialog.getByRole('button', { name: 'Keep the stored plant' }))
@@ -240,7 +245,7 @@ suite('the page, for changes of plants,', () => {
       await edit(`mine again x${id}`)
       await patch(service, id, { tag: 'climber' })
       await page.keyboard.press('Enter')
-      await pressOn(page, dialog.getByRole('button', { name: 'Go on editing' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Continue editing' }))
       await untilFocused(page, name)
       await page.keyboard.press('Enter')
       await page.getByText(`Saved ${id}`).waitFor()
@@ -249,14 +254,14 @@ suite('the page, for changes of plants,', () => {
       await edit(`last x${id}`)
       await patch(service, id, { name: 'lost' })
       await page.keyboard.press('Enter')
-      await pressOn(page, dialog.getByRole('button', { name: 'Save mine' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Save my version' }))
       await row.getByText(`last x${id}`).waitFor()
       assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
       await untilFocused(page, row)
       await edit(`after all x${id}`)
       await service.send('DELETE', `/plants/${id}`)
       await page.keyboard.press('Enter')
-      await pressOn(page, page.getByRole('button', { name: 'Add mine again' }))
+      await pressOn(page, page.getByRole('button', { name: 'Add my version again' }))
       await row.getByText(`after all x${id}`).waitFor()
       assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
     },
@@ -302,7 +307,7 @@ suite('the page, for changes of plants,', () => {
         await route.continue()
       })
       await unfinished.getByRole('button', { name: 'Save' }).click()
-      await unfinished.getByRole('button', { name: 'Saving …' }).click({ force: true })
+      await unfinished.getByRole('button', { name: 'Saving…' }).click({ force: true })
       assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
       release()
       await page.getByText(`Saved ${id}`).waitFor()
@@ -315,7 +320,7 @@ suite('the page, for changes of plants,', () => {
     const { id, row } = await plantIn(opened, 'Salix')
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
     await signOver(page, address, secret)
-    await page.getByText('a test', { exact: true }).waitFor()
+    await page.getByText('Signed in as a test').waitFor()
     await page.getByLabel('Search plants').fill(`x${id}`)
     await row.getByRole('button', { name: `Edit ${id}` }).click()
     await page.getByLabel(`Name of ${id}`).fill(`Salix alba x${id}`)
@@ -376,7 +381,7 @@ suite('the page, for changes of plants,', () => {
     await undo(c)
     await shows(e, d, c, b, a)
     await remove(c)
-    await page.getByRole('link', { name: 'Labels', exact: true }).click()
+    await openView(page, 'Labels')
     await page.goBack()
     await shows(e, d, b, a)
     await undo(c)
@@ -386,11 +391,14 @@ suite('the page, for changes of plants,', () => {
   inBrowser('restores a plant in the view that its label opens, and in the table behind it', async (opened) => {
     const { page, address } = opened
     const { id, row } = await plantIn(opened, 'Zelkova')
-    const remove = () => row.getByRole('button', { name: `Delete ${id}` }).click()
+    const remove = async () => {
+      await row.locator('summary').click()
+      await row.getByRole('button', { name: `Delete ${id}` }).click()
+    }
     const undo = page.getByRole('button', { name: 'Undo' })
     await page.waitForURL(/q=/)
     await page.goto(`${address}#/plant?id=${id}`)
-    await page.getByRole('heading', { name: `Plant ${id}` }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Zelkova' }).waitFor()
     await remove()
     await page.getByText('This plant was deleted.').waitFor()
     await undo.click()

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAccessible, assertFits, openTools, PHONE, pageTests, pressOn, tabTo, until } from '../support/page.ts'
+import {
+  assertAccessible,
+  assertFits,
+  openMenu,
+  openTools,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+} from '../support/page.ts'
 import { choose, empty, importAll, saved } from '../support/page-files.ts'
 
 suite('the page, for exports,', () => {
@@ -43,7 +53,9 @@ suite('the page, for exports,', () => {
       await service.create('{"id":9223372036854775807,"name":"Rosa","tag":"@home"}')
       const before = await service.plants()
       // The separator is that of the spreadsheet program, whatever the language of the page.
+      await openMenu(page)
       await page.getByLabel('Sprache').selectOption('English')
+      await page.keyboard.press('Escape')
       // The tools leave while the page sees an empty store.
       await page.locator('[role=row][data-id="9223372036854775807"]').waitFor()
       await page.getByText('Export', { exact: true }).click()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { guess } from '../../web/src/import/guess.ts'
+import { guess } from '../../src/import/sheet/guess.ts'
 import { ImportRun, type Outcome } from '../../web/src/import/run.ts'
 import { openSheet } from '../../web/src/import/sheet.ts'
 import { clientOf } from '../client/support.ts'

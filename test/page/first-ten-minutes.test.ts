@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { untilCount } from '../support/labels.ts'
-import { pageTests } from '../support/page.ts'
+import { openView, pageTests } from '../support/page.ts'
 
 const GUIDES = fileURLToPath(new URL('../../docs/guides/', import.meta.url))
 const SIZE = { width: 1000, height: 640 }
@@ -56,7 +56,7 @@ suite('the guide for the first ten minutes', () => {
       await take('page')
       await page.getByRole('button', { name: 'Remember on this device' }).click()
 
-      await page.getByRole('link', { name: 'Import', exact: true }).click()
+      await openView(page, 'Import')
       await drop(page, 'plants.csv', SHEET)
       await page.getByRole('button', { name: 'Check the file' }).waitFor()
       await take('columns')
@@ -68,7 +68,7 @@ suite('the guide for the first ten minutes', () => {
       await page.getByRole('button', { name: 'Import 11 plants' }).click()
       await page.getByRole('heading', { name: 'Imported' }).waitFor()
 
-      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await untilCount(page.locator('[role=row][data-id]'), 11)
       await page.getByText('That is all.').waitFor()
       await take('plants')
@@ -104,7 +104,7 @@ suite('the guide for the first ten minutes', () => {
       await take('labels')
 
       const houseplants = page.getByRole('row', { name: 'houseplant' })
-      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await untilCount(houseplants, 2)
       const [ficus, monstera] = await houseplants.locator('.id').allTextContents()
       camera.show()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFits, DESKTOP, PHONE, pageTests, tabTo, until } from '../support/page.ts'
+import { assertAccessible, assertAtBothSizes, assertFits, PHONE, pageTests, tabTo, until } from '../support/page.ts'
 import { choose, empty, importAll, saved, savedWithIds, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
 
@@ -22,36 +22,33 @@ const sheet = (rows: readonly string[]): Buffer => Buffer.from(`${rows.join('\n'
 suite('the page, for rows that may be no plants,', () => {
   const inBrowser = pageTests()
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `asks about totals and headings, and shows the content of refused rows, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service } = opened
-        await empty(service)
-        const rows = ['Name,Place,Count', 'Perennials,,', 'Abies,bed 1,2', 'Acer,bed 2,3', ',bed 3,1', 'Betula,bed 3,2']
-        await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
-        await check(page)
-        const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
-        assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\tPerennials', '9\tTotal:, 10'])
-        const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
-        assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
-        await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await tabTo(page, question.getByLabel('Leave them out'))
-        await page.keyboard.press('ArrowDown')
-        await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
-        await question.getByLabel('Leave them out').check()
-        assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
-        await importPlants(page, 5)
-        assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
-        const names = (await service.plants()).map(({ name }) => name)
-        assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
-        assert.equal((await savedWithIds(opened)).length, 6)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `asks about totals and headings, and shows the content of refused rows, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      await empty(service)
+      const rows = ['Name,Place,Count', 'Perennials,,', 'Abies,bed 1,2', 'Acer,bed 2,3', ',bed 3,1', 'Betula,bed 3,2']
+      await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
+      await check(page)
+      const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
+      assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\tPerennials', '9\tTotal:, 10'])
+      const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
+      assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
+      await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
+      await assertAtBothSizes(page)
+      await tabTo(page, question.getByLabel('Leave them out'))
+      await page.keyboard.press('ArrowDown')
+      await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
+      await question.getByLabel('Leave them out').check()
+      assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+      await importPlants(page, 5)
+      assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
+      const names = (await service.plants()).map(({ name }) => name)
+      assert.deepEqual(names, ['Abies', 'Acer', 'Betula', 'Carex', 'Dryas'])
+      assert.equal((await savedWithIds(opened)).length, 6)
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('asks about no heading where plants have a name alone', async ({ page, service }) => {
     await empty(service)
@@ -101,46 +98,43 @@ suite('the page, for a corrected sheet,', () => {
     'Seedling 12,2',
   ]
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `asks whether rows change the plants they look like, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        await empty(service)
-        for (const [i, row] of first.slice(1).entries()) {
-          const [name, tag] = row.split(',')
-          await service.create({ id: 11 + i, name, tag })
-        }
-        await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
-        await check(page)
-        const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
-        assert.deepEqual(
-          (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
-          [
-            ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
-            ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
-          ],
-        )
-        await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await question.getByLabel('Add the rows as further plants').check()
-        assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
-        await question.getByLabel('Change those plants').check()
-        assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
-        await importPlants(page, 3)
-        assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
-        const plants = await stored(service)
-        const [, changed, , , added] = plants
-        assert.deepEqual(
-          plants.slice(0, 4).map(([id]) => id),
-          ['11', '12', '13', '14'],
-        )
-        assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
-        assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `asks whether rows change the plants they look like, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      await empty(service)
+      for (const [i, row] of first.slice(1).entries()) {
+        const [name, tag] = row.split(',')
+        await service.create({ id: 11 + i, name, tag })
+      }
+      await choose(page, 'plants.csv', sheet(['Name,Bed', ...corrected]))
+      await check(page)
+      const question = page.getByRole('group', { name: '2 rows look like stored plants with another name or tag' })
+      assert.deepEqual(
+        (await question.locator('tbody tr').allInnerTexts()).map((text) => text.trim().split(/\t+/)),
+        [
+          ['3', '12 · Acer palmtum · 1', 'Acer palmatum · 1'],
+          ['4', '13 · Hosta sieboldiana · 2', "Hosta sieboldiana 'Elegans' · 2"],
+        ],
+      )
+      await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
+      await assertAtBothSizes(page)
+      await question.getByLabel('Add the rows as further plants').check()
+      assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
+      await question.getByLabel('Change those plants').check()
+      assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+      await importPlants(page, 3)
+      assert.deepEqual(await figures(page), ['1 added', '2 updated', '0 unchanged', '2 left out', '0 refused'])
+      const plants = await stored(service)
+      const [, changed, , , added] = plants
+      assert.deepEqual(
+        plants.slice(0, 4).map(([id]) => id),
+        ['11', '12', '13', '14'],
+      )
+      assert.deepEqual(changed, ['12', 'Acer palmatum', '1'])
+      assert.deepEqual(added?.slice(1), ['Seedling 13', '2'])
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     'changes only the plants whose rows the person leaves ticked, and none that changed meanwhile',

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'node:test'
 import { tempFolder } from '../support/files.ts'
-import { assertAccessible, assertFits, PHONE, pageTests } from '../support/page.ts'
+import { assertAccessible, assertFits, openView, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty, importAll, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
 
@@ -107,7 +107,7 @@ suite('the page, for workbooks,', () => {
     'says in its own words that it cannot load its reader, and that a file has changed meanwhile',
     async ({ page, context, t }) => {
       const file = workbook({ Plants: rowsOf([['Name'], ['Abies']]) })
-      await page.getByRole('link', { name: 'Import', exact: true }).click()
+      await openView(page, 'Import')
       await page.getByLabel('Drop a spreadsheet here').waitFor()
       await context.setOffline(true)
       await choose(page, 'plants.xlsx', file)

@@ -4,9 +4,10 @@ import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   intercept,
+  openView,
   PHONE,
   pageTests,
   pressOn,
@@ -42,7 +43,7 @@ function rows(separator: string, order: readonly number[] = [0, 1, 2]): string {
 }
 
 async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promise<void> {
-  await pressOn(page, page.getByRole('link', { name: 'Import', exact: true }))
+  await openView(page, 'Import')
   const file = page.getByLabel('Drop a spreadsheet here')
   await tabTo(page, file)
   // The browser draws its own dialog for files, which Playwright cannot use.
@@ -83,32 +84,29 @@ suite('the page, for imports,', () => {
     },
   )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `takes quotation marks for letters in a file with tabs, and lets the person say so, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        await empty(service)
-        const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
-        await choose(page, 'occurrences.tsv', Buffer.from(rows.join('\n')))
-        await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
-        const marks = page.getByLabel('Texts are in quotation marks')
-        await marks.waitFor()
-        assert.equal(await marks.inputValue(), 'no')
-        await assertAccessible(page)
-        await assertFits(page)
-        await marks.selectOption('yes')
-        await page.getByText('A quotation mark is misplaced').waitFor()
-        await marks.selectOption('no')
-        await importAll(page)
-        assert.deepEqual(await stored(service), [
-          ['1', 'Abies "alba"'],
-          ['2', 'Acer'],
-          ['3', 'Taxus'],
-        ])
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `takes quotation marks for letters in a file with tabs, and lets the person say so, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      await empty(service)
+      const rows = ['id\tname\tnote', '1\tAbies "alba"\t"Old mill', '2\tAcer\t', '3\tTaxus\t15" high', '']
+      await choose(page, 'occurrences.tsv', Buffer.from(rows.join('\n')))
+      await page.getByRole('cell', { name: 'Abies "alba"' }).waitFor()
+      const marks = page.getByLabel('Texts are in quotation marks')
+      await marks.waitFor()
+      assert.equal(await marks.inputValue(), 'no')
+      await assertAtBothSizes(page)
+      await marks.selectOption('yes')
+      await page.getByText('A quotation mark is misplaced').waitFor()
+      await marks.selectOption('no')
+      await importAll(page)
+      assert.deepEqual(await stored(service), [
+        ['1', 'Abies "alba"'],
+        ['2', 'Acer'],
+        ['3', 'Taxus'],
+      ])
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('reads Cyrillic, Japanese and old Macintosh files, whose bytes say so', async ({ page, service }) => {
     for (const [name, cell, encoding] of [
@@ -129,61 +127,55 @@ suite('the page, for imports,', () => {
     ])
   })
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `checks, names each refused row, and saves a report, by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service } = opened
-        await empty(service)
-        await service.create({ id: 2, name: 'Another' })
-        await service.create({ id: 3, name: 'Same' })
-        const file = [
-          'Nr;Name;Bed',
-          '1;Abies;north',
-          '2;Betula',
-          '3;Same',
-          ';No id',
-          'x;Not a number',
-          '9,2E+18;Rounded',
-          '5;',
-          '',
-        ]
-        await chooseByKeyboard(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
-        await tabTo(page, page.getByLabel('Tag', { exact: true }))
-        await page.keyboard.type('Bed')
-        await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-        await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
-        assert.equal((await service.plants()).length, 2, 'the check stores nothing')
-        const figures = await page.locator('.figures li').allTextContents()
-        assert.deepEqual(figures, ['1 added', '1 unchanged', '5 refused'])
-        const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
-        assert.deepEqual(
-          cells.map((text) => text.split('\t')[0]),
-          ['3', '5', '6', '7', '8'],
-        )
-        assert.match(
-          cells.join(' '),
-          /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s,
-        )
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
-        await page.getByRole('heading', { name: 'Imported' }).waitFor()
-        const report = await saved(opened, 'Save the report')
-        assert.match(
-          report,
-          /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
-        )
-        assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
-        assert.deepEqual(await stored(service), [
-          ['1', 'Abies', 'north'],
-          ['2', 'Another'],
-          ['3', 'Same'],
-        ])
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `checks, names each refused row, and saves a report, by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      await empty(service)
+      await service.create({ id: 2, name: 'Another' })
+      await service.create({ id: 3, name: 'Same' })
+      const file = [
+        'Nr;Name;Bed',
+        '1;Abies;north',
+        '2;Betula',
+        '3;Same',
+        ';No id',
+        'x;Not a number',
+        '9,2E+18;Rounded',
+        '5;',
+        '',
+      ]
+      await chooseByKeyboard(page, 'nursery.csv', Buffer.from(file.join('\r\n')))
+      await tabTo(page, page.getByLabel('Tag', { exact: true }))
+      await page.keyboard.type('Bed')
+      await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
+      await page.getByRole('heading', { name: 'Result of the check' }).waitFor()
+      assert.equal((await service.plants()).length, 2, 'the check stores nothing')
+      const figures = await page.locator('.figures li').allTextContents()
+      assert.deepEqual(figures, ['1 added', '1 unchanged', '5 refused'])
+      const cells = await page.locator('[role=status] tbody tr').allInnerTexts()
+      assert.deepEqual(
+        cells.map((text) => text.split('\t')[0]),
+        ['3', '5', '6', '7', '8'],
+      )
+      assert.match(cells.join(' '), /belongs to a different plant.*Id is required.*plain digits.*rounded it.*no name/s)
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('button', { name: 'Import 1 plant' }))
+      await page.getByRole('heading', { name: 'Imported' }).waitFor()
+      const report = await saved(opened, 'Save the report')
+      assert.match(
+        report,
+        /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
+      )
+      assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
+      assert.deepEqual(await stored(service), [
+        ['1', 'Abies', 'north'],
+        ['2', 'Another'],
+        ['3', 'Same'],
+      ])
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('replaces existing plants if the person chooses that', async ({ page, service }) => {
     await empty(service)
@@ -281,7 +273,7 @@ suite('the page, for imports,', () => {
 
   inBrowser('opens a file that is dropped anywhere on the page', async ({ page, service }) => {
     await empty(service)
-    await page.getByRole('link', { name: 'Import', exact: true }).click()
+    await openView(page, 'Import')
     await page.getByLabel('Drop a spreadsheet here').waitFor()
     await page.evaluate(`
       const moved = new DataTransfer()
@@ -344,7 +336,7 @@ suite('the page, for imports,', () => {
       await refuseToLeave(page)
       await page.getByText('5,000 added').waitFor()
       await context.setOffline(false)
-      await page.getByRole('button', { name: 'Go on' }).click()
+      await page.getByRole('button', { name: 'Continue' }).click()
       await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
       await page.getByText('6,000 added').waitFor()
       const plants = await service.plants()

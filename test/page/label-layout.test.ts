@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { QUIET, qrCodeOf } from '../../web/src/labels/code.ts'
-import { type Box, type LabelText, layOut } from '../../web/src/labels/layout.ts'
+import { BAR_QUIET, code128Of } from '../../web/src/codes/code-128.ts'
+import type { LabelText } from '../../web/src/codes/qr-code.ts'
+import { QUIET, qrCodeOf } from '../../web/src/codes/qr-code.ts'
+import { type Box, CODES, type Codes, type LabelLayout, layOut, sizeFor } from '../../web/src/labels/layout.ts'
 import { A5160, faultsOf, L7160, labelsPerPage, placeOf, roll, type Sheet } from '../../web/src/labels/sheets.ts'
 import { cut, directionOf, onOneLine, wrap } from '../../web/src/labels/text.ts'
-import { measure } from '../support/labels.ts'
+import { linesOf, unknownFields } from '../../web/src/labels/wording.ts'
+import { measure, WORDING } from '../support/labels.ts'
 import { codesIn } from '../support/pdf-pages.ts'
+
+const POINT = 25.4 / 72
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 0.01, `${actual} is not ${expected}`)
@@ -65,52 +70,153 @@ const TEXTS: readonly LabelText[] = [
   { id: 2n, name: 'Ein sehr langer Name '.repeat(30), tag: 'z' },
 ]
 
-suite('a label', () => {
-  test('has its code and its texts inside its edges and apart, whatever its dimensions', () => {
+/** Lays labels out that are printed together. */
+function layOutAll(labels: readonly LabelText[], sheet: Sheet, codes: Codes = 'qr'): LabelLayout[] {
+  const texts = labels.map((label) => linesOf(label, WORDING))
+  const size = sizeFor(texts, { sheet, codes }, measure)
+  return texts.map((lines) => layOut(lines, size, { sheet, codes }, measure))
+}
+
+const shownOn = (layout: LabelLayout | undefined): string[] => layout?.runs.map(({ text }) => text) ?? []
+const byName = (name: string, tag?: string): LabelText => ({ id: 1n, name, tag })
+
+suite('labels', () => {
+  test('have their codes and their texts inside their edges and apart, whatever their dimensions', () => {
     const own = [20, 35, 60, 120, 200].flatMap((width) => [12, 25, 50, 200].map((height) => roll(width, height)))
-    for (const sheet of [...Object.values(SHEETS), ...own]) {
-      for (const label of TEXTS) {
-        const { code, text, lines } = layOut(label, sheet, measure)
-        const where = `${sheet.labelWidth} x ${sheet.labelHeight}, ${label.name.slice(0, 20)}`
-        for (const box of [code, text]) assert.ok(isWithin(box, sheet), where)
-        assert.ok(text.x + text.width < code.x || text.y + text.height < code.y, where)
-        for (const { x, text: shown, size, weight, y } of lines) {
-          assert.ok(x >= text.x && x + measure(shown, size, weight) <= text.x + text.width + 1e-6, `${where}: ${shown}`)
-          assert.ok(y <= text.y + text.height + 1e-6, where)
+    const formats = [...Object.values(SHEETS), ...own].flatMap((sheet) => CODES.map((codes) => ({ sheet, codes })))
+    for (const { sheet, codes } of formats) {
+      for (const [i, { qr, bars, text, size, runs }] of layOutAll(TEXTS, sheet, codes).entries()) {
+        const where = `${sheet.labelWidth} x ${sheet.labelHeight}, ${codes}, text ${i}`
+        const boxes = [text, qr, bars].filter((box) => box !== undefined)
+        assert.equal(boxes.length, codes === 'both' ? 3 : 2)
+        for (const [at, box] of boxes.entries()) {
+          assert.ok(isWithin(box, sheet), where)
+          for (const next of boxes.slice(at + 1)) {
+            assert.ok(box.x + box.width < next.x || box.y + box.height < next.y, where)
+          }
+        }
+        for (const { x, text: shown, style, y } of runs) {
+          assert.ok(x >= text.x && x + measure(shown, size, style) <= text.x + text.width + 1e-6, `${where}: ${shown}`)
+          assert.ok(y >= text.y && y <= text.y + text.height + 1e-6, where)
         }
       }
     }
   })
 
-  test('shows the whole id, and the name in the largest readable size that fits', () => {
+  test('have one size of type, the largest in which all of them fit, and their ids alone are bold', () => {
     for (const [name, sheet] of Object.entries(SHEETS)) {
-      for (const label of TEXTS) {
-        const { lines } = layOut(label, sheet, measure)
-        const bold = lines.filter(({ weight }) => weight === 700)
-        for (const { size } of bold) assert.ok(size >= 7 * (25.4 / 72), `${name}: ${size} mm`)
-        assert.equal(lines.at(-1)?.text, String(label.id), name)
+      const layouts = layOutAll(TEXTS, sheet)
+      assert.equal(new Set(layouts.map(({ size }) => size)).size, 1, name)
+      for (const [i, { runs, size }] of layouts.entries()) {
+        const bold = runs.filter(({ style }) => style === 'bold')
+        assert.equal(bold.map(({ text }) => text).join(''), String(TEXTS[i]?.id), name)
+        assert.ok(size >= 7 * POINT - 1e-9, `${name}: ${size} mm`)
       }
     }
-    const sizeOf = (text: LabelText) => layOut(text, L7160, measure).lines[0]?.size ?? 0
-    assert.ok(sizeOf({ id: 1n, name: 'Rosa', tag: undefined }) > 15 * (25.4 / 72))
-    assert.ok(sizeOf({ id: 1n, name: 'Rosa', tag: undefined }) > sizeOf(TEXTS[1] ?? assert.fail()))
+    const sizeOf = (...names: string[]) =>
+      layOutAll(
+        names.map((each) => byName(each)),
+        L7160,
+      )[0]?.size ?? 0
+    assert.ok(sizeOf('Rosa') > 15 * POINT)
+    const long = 'Chlorophytum comosum ‘Vittatum’ (Thunb.) Jacques'
+    assert.ok(sizeOf(long) < sizeOf('Rosa'))
+    assert.equal(sizeOf('Rosa', long), sizeOf(long))
+    assert.equal(sizeOf('Rosa', 'No size fits this '.repeat(50)), sizeOf('Rosa'), 'a hopeless name shrinks no other')
   })
 
-  test('shows a long name with an ellipsis if it does not fit', () => {
-    const shown = (name: string, tag?: string) =>
-      layOut({ id: 1n, name, tag }, A5160, measure).lines.map(({ text }) => text)
+  test('show whole ids, in two rows or smaller where they are wider than the label', () => {
+    const id = -(2n ** 63n)
+    for (const sheet of [roll(20, 12), roll(20, 40), roll(30, 15), L7160]) {
+      const [layout] = layOutAll([{ id, name: 'x'.repeat(1000), tag: 'y'.repeat(200) }], sheet)
+      const bold = layout?.runs.filter(({ style }) => style === 'bold') ?? []
+      assert.equal(bold.map(({ text }) => text).join(''), String(id), `${sheet.labelWidth} x ${sheet.labelHeight}`)
+    }
+  })
+
+  test('show a long text with an ellipsis if it does not fit, and the other lines all the same', () => {
+    const shown = (name: string, tag?: string) => shownOn(layOutAll([byName(name, tag)], A5160)[0])
     assert.deepEqual(shown('Rosa'), ['Rosa', '1'])
     assert.equal(shown('Chlorophytum comosum ‘Vittatum’').slice(0, -1).join(' '), 'Chlorophytum comosum ‘Vittatum’')
     assert.deepEqual(shown('', 'fern'), ['fern', '1'])
-    const long = shown('Ein sehr langer Name '.repeat(60), 'an even longer tag '.repeat(10))
+    const long = shown('Ein sehr langer Name '.repeat(40), 'an even longer tag '.repeat(10))
     assert.match(long.at(-3) ?? '', /…$/)
     assert.match(long.at(-2) ?? '', /^an even longer .*…$/)
+    assert.equal(long.at(-1), '1')
   })
 
-  test('is laid out fast even if its name has a million characters', () => {
-    const name = '🌱 x'.repeat(2 ** 18)
+  test('leave room for a name that is to come: the other lines stand at the bottom', () => {
+    const [whole, blank] = layOutAll([byName('Rosa', 'bed'), byName('', 'bed')], L7160)
+    const placesOf = (layout?: LabelLayout) => layout?.runs.map(({ text, y }) => `${text} ${y}`) ?? []
+    assert.deepEqual(placesOf(blank), placesOf(whole).slice(1))
+  })
+
+  test('set genus and species in italics where the person wants that, and nothing else', () => {
+    const italicsOf = (name: string) =>
+      linesOf(byName(name), { ...WORDING, isItalic: true })
+        .flat()
+        .filter(({ style }) => style === 'italic')
+        .map(({ text }) => text)
+        .join(' ')
+    const cases = {
+      "Salvia microphylla 'Osakazuki'": 'Salvia microphylla',
+      'Rosa canina L.': 'Rosa canina',
+      'Rosa canina var. corymbifera': 'Rosa canina corymbifera',
+      'Rosa × damascena Mill.': 'Rosa damascena',
+      '×Cuprocyparis leylandii': 'Cuprocyparis leylandii',
+      'Rosa sp.': 'Rosa',
+      'tomato, red': '',
+      'Arctostaphylos uva-ursi': 'Arctostaphylos uva-ursi',
+      中国水仙: '',
+      'وردة دمشقية': '',
+      '': '',
+    }
+    for (const [name, expected] of Object.entries(cases)) {
+      assert.equal(italicsOf(name), expected, name)
+      const [line = []] = linesOf(byName(name), { ...WORDING, isItalic: true })
+      assert.equal(line.map(({ text }) => text).join(''), name)
+      assert.ok(
+        linesOf(byName(name), WORDING)
+          .flat()
+          .every(({ style }) => style !== 'italic'),
+      )
+    }
+  })
+
+  test('fill in the fields of their lines, wherever these stand, and keep all other texts', () => {
+    const wording = { ...WORDING, lines: ['No. {id} · {date}', 'Bed: {tag} {x', '{name}{name} {}'] }
+    const texts = linesOf({ id: -5n, name: 'Rosa\n{id} ', tag: undefined }, wording)
+    assert.deepEqual(
+      texts.map((line) => line.map(({ text }) => text).join('')),
+      ['No. -5 · 27 Nov 2026', 'Bed:  {x', 'Rosa {id}Rosa {id} {}'],
+    )
+    assert.deepEqual(
+      texts
+        .flat()
+        .filter(({ style }) => style === 'bold')
+        .map(({ text }) => text),
+      ['-5'],
+    )
+    assert.deepEqual(wording.lines.map(unknownFields), [[], [], ['']])
+    assert.deepEqual(unknownFields('{ID} {name} {colour}'), ['ID', 'colour'])
+  })
+
+  test('cut the long texts of a line and keep its id', () => {
+    const wording = { ...WORDING, lines: ['{name} ({tag}) No. {id}', '', ''] }
+    const text = linesOf({ id: -(2n ** 63n), name: 'long name '.repeat(99), tag: 'tag '.repeat(50) }, wording)
+    const format = { sheet: roll(40, 20), codes: 'qr' } as const
+    const shown = shownOn(layOut(text, sizeFor([text], format, measure), format, measure)).join(' ')
+    assert.match(shown, /…/)
+    assert.equal(shown.replaceAll(/[^-\d]/g, ''), String(-(2n ** 63n)))
+  })
+
+  test('are laid out fast, a page of 1,000 with the longest names', () => {
+    const name = '🌱 x'.repeat(250)
+    const texts = Array.from({ length: 1000 }, () => linesOf(byName(name, 'y'.repeat(200)), WORDING))
     const begin = process.cpuUsage()
-    layOut({ id: 1n, name, tag: name }, L7160, measure)
+    const format = { sheet: L7160, codes: 'qr' } as const
+    const size = sizeFor(texts, format, measure)
+    for (const lines of texts.slice(0, 21)) layOut(lines, size, format, measure)
     const { user } = process.cpuUsage(begin)
     assert.ok(user < 2e6, `${user} µs`)
   })
@@ -118,19 +224,28 @@ suite('a label', () => {
 
 suite('texts on labels', () => {
   const widthOf = (text: string) => [...text].length
+  const broken = (text: string, width: number, most?: number): [string[], boolean] => {
+    const { rows, isBroken } = wrap(text, width, widthOf, most)
+    for (const row of rows) assert.ok(text.startsWith(row.text, row.begin), text)
+    return [rows.map((row) => row.text), isBroken]
+  }
   test('break after spaces and hyphens, between words of scripts without spaces, and within long words', () => {
-    assert.deepEqual(wrap('aaa bbb ccc', 7, widthOf), { lines: ['aaa bbb', 'ccc'], isBroken: false })
-    assert.deepEqual(wrap('aaa-bbb (ccc)', 5, widthOf), { lines: ['aaa-', 'bbb', '(ccc)'], isBroken: false })
-    assert.deepEqual(wrap('Käsekuchen', 4, widthOf), { lines: ['Käse', 'kuch', 'en'], isBroken: true })
-    const { lines, isBroken } = wrap('中国水仙和一种兰花', 4, widthOf)
-    assert.deepEqual([lines.join(''), isBroken], ['中国水仙和一种兰花', false])
-    assert.deepEqual(wrap('', 4, widthOf), { lines: [], isBroken: false })
+    assert.deepEqual(broken('aaa bbb ccc', 7), [['aaa bbb', 'ccc'], false])
+    assert.deepEqual(broken('aaa-bbb (ccc)', 5), [['aaa-', 'bbb', '(ccc)'], false])
+    assert.deepEqual(broken('Käsekuchen', 4), [['Käse', 'kuch', 'en'], true])
+    assert.deepEqual(broken('No. -922337 (-5)', 9), [['No.', '-922337', '(-5)'], false])
+    const [rows, isBroken] = broken('中国水仙和一种兰花', 4)
+    assert.deepEqual([rows.join(''), isBroken], ['中国水仙和一种兰花', false])
+    assert.deepEqual(broken('', 4), [[], false])
+    assert.equal(broken('a '.repeat(1000), 4, 3)[0].length, 4, 'the work ends with the room')
   })
 
   test('are never cut within a letter of several characters', () => {
-    assert.equal(cut('👩‍🌾👩‍🌾👩‍🌾', 8, widthOf), '👩‍🌾👩‍🌾…')
-    assert.equal(cut('é'.normalize('NFD').repeat(4), 5, widthOf), `${'é'.normalize('NFD').repeat(2)}…`)
-    assert.equal(cut('abc', 3, widthOf), 'abc')
+    const within = (width: number) => (text: string) => widthOf(text) <= width
+    assert.equal(cut('👩‍🌾👩‍🌾👩‍🌾', within(8)), '👩‍🌾👩‍🌾…')
+    assert.equal(cut('é'.normalize('NFD').repeat(4), within(5)), `${'é'.normalize('NFD').repeat(2)}…`)
+    assert.equal(cut('abc', within(3)), 'abc')
+    assert.equal(cut('abc', within(0)), '…')
   })
 
   test('contain no line breaks or control characters, and have the direction of their first letter', () => {
@@ -163,4 +278,20 @@ test('a code restores 15% of itself or more, however long its address is', async
     assert.equal(found?.text, text)
     assert.match(found?.ecLevel ?? '', /^[MQH]$/, `${length} characters`)
   }
+})
+
+test('bars hold every id: pairs of digits as one symbol, and a checksum', async () => {
+  const ids = [0n, 7n, 10n, 99n, 123n, 2026n, -1n, -42n, -123n, 2n ** 63n - 1n, -(2n ** 63n)]
+  const shapes = Array.from({ length: 103 }, (_, i) => BigInt(i) * 89_107n)
+  for (const id of [...ids, ...shapes]) {
+    const { length, runs } = code128Of(id)
+    const [module, height] = [3, 40]
+    const width = (length + 2 * BAR_QUIET) * module
+    const row = Buffer.alloc(width, 255)
+    for (const { x, length: dark } of runs) row.fill(0, (BAR_QUIET + x) * module, (BAR_QUIET + x + dark) * module)
+    const picture = Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), ...Array(height).fill(row)])
+    const [found] = await codesIn(picture)
+    assert.deepEqual([found?.text, found?.format], [String(id), 'Code128'])
+  }
+  assert.equal(code128Of(12345678n).length, 11 * 6 + 13, 'a start, four pairs, a checksum and an end')
 })

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { QUIET } from '../../web/src/labels/code.ts'
+import { QUIET, qrCodeOf } from '../../web/src/codes/qr-code.ts'
 import {
   type LabelJob,
   labelsOfPage,
-  moduleGrid,
   type PlacedLabel,
   pagesOf,
   pdfOf,
+  tooThin,
+  typeFor,
 } from '../../web/src/labels/document.ts'
+import type { Codes } from '../../web/src/labels/layout.ts'
 import type { Bitmap } from '../../web/src/labels/pdf.ts'
 import { A5160, L7160, labelsPerPage, roll, type Sheet } from '../../web/src/labels/sheets.ts'
-import { measure } from '../support/labels.ts'
+import { measure, WORDING } from '../support/labels.ts'
 import { codesOn, type DrawnPage, drawPages, greyAt } from '../support/pdf-pages.ts'
 
 const ENDS = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 53n + 1n]
@@ -22,13 +24,18 @@ const jobOf = (sheet: Sheet, count: number, skip = 0): LabelJob => ({
   sheet,
   skip,
   addressOf,
+  wording: WORDING,
+  codes: 'qr',
 })
 
 /** A bitmap that is all black. */
 const raster = (): Bitmap => ({ width: 9, height: 2, bits: Uint8Array.of(0xff, 0x80, 0xff, 0x80) })
 
-async function bytesOf(job: LabelJob): Promise<Uint8Array> {
-  return new Uint8Array(await (await pdfOf(job, { measure, raster, onPage: () => {} })).arrayBuffer())
+const fileOf = (job: LabelJob, parts: Partial<Parameters<typeof pdfOf>[1]> = {}): Promise<Blob> =>
+  pdfOf(job, { type: typeFor(job, measure), raster, onPage: () => {}, ...parts })
+
+async function bytesOf(job: LabelJob, parts?: Parameters<typeof fileOf>[1]): Promise<Uint8Array> {
+  return new Uint8Array(await (await fileOf(job, parts)).arrayBuffer())
 }
 
 suite('labels as a PDF file', () => {
@@ -52,11 +59,42 @@ suite('labels as a PDF file', () => {
     })
   }
 
+  test('have their ids as bars that a scanner reads, beside the QR code or alone', async () => {
+    for (const sheet of [L7160, A5160, roll(62, 29)]) {
+      for (const codes of ['bars', 'both'] as const) {
+        const job: LabelJob = { ...jobOf(sheet, 3), codes }
+        assert.equal(tooThin(job), undefined)
+        const pages = await drawPages(await bytesOf(job), 300)
+        const found = (await Promise.all(pages.map(codesOn))).flat()
+        const ids = ENDS.map(String)
+        const expected = codes === 'both' ? [...ids, ...ENDS.map(addressOf)] : ids
+        assert.deepEqual(found.map(({ text }) => text).toSorted(), expected.toSorted(), codes)
+        for (const { left, right } of found) assert.ok(left > 0 && right < sheet.width)
+      }
+    }
+  })
+
+  test('are refused where the lines of a code would be too thin to read', () => {
+    const job = (id: bigint, sheet: Sheet, codes: Codes): LabelJob => ({
+      ...jobOf(sheet, 0),
+      codes,
+      labels: [1n, id].map((each) => ({ id: each, name: '', tag: undefined })),
+    })
+    const [long = 0n] = ENDS
+    assert.equal(tooThin(job(long, roll(30, 20), 'bars'))?.id, long)
+    assert.equal(tooThin(job(1234n, roll(30, 20), 'bars')), undefined)
+    assert.equal(tooThin(job(long, roll(20, 12), 'qr'))?.id, long)
+    assert.equal(tooThin(job(long, roll(62, 29), 'both')), undefined)
+    // Its dots are larger: three of 300 dpi fit where only one of 203 dpi does.
+    assert.equal(tooThin(job(long, roll(51, 25), 'bars')), undefined)
+    assert.equal(tooThin(job(long, roll(51, 25), 'bars'), 25.4 / 203)?.id, long)
+    assert.equal(tooThin({ ...job(1n, L7160, 'both'), labels: [] }), undefined)
+  })
+
   test('have sharp codes: each pixel is black or white at the resolution of the printer', async () => {
     // An inch is a whole number of dots, so the drawing is exactly as large as the page.
     const blank = (): Bitmap => ({ width: 8, height: 1, bits: Uint8Array.of(0) })
-    const file = await pdfOf(jobOf(roll(2 * 25.4, 25.4), 1), { measure, raster: blank, onPage: () => {} })
-    const [page] = await drawPages(new Uint8Array(await file.arrayBuffer()), 600)
+    const [page] = await drawPages(await bytesOf(jobOf(roll(2 * 25.4, 25.4), 1), { raster: blank }), 600)
     const dots = page?.pixels.grey ?? assert.fail('there is no page')
     const black = dots.filter((dot) => dot < 8).length
     const grey = dots.filter((dot) => dot >= 8 && dot < 248).length
@@ -67,9 +105,9 @@ suite('labels as a PDF file', () => {
     for (const id of [1n, ...ENDS]) {
       const job: LabelJob = { ...jobOf(roll(62, 29), 1), labels: [{ id, name: 'x', tag: undefined }] }
       const [page] = await drawPages(await bytesOf(job), 300)
-      const [placed] = labelsOfPage(job, 0, measure)
+      const [placed] = labelsOfPage(job, 0, typeFor(job, measure))
       assert.ok(page && placed)
-      const { size } = placed.code
+      const { size } = qrCodeOf(addressOf(id))
       for (const [x, y] of [
         [9, 9],
         [size - 10, 9],
@@ -89,9 +127,8 @@ suite('labels as a PDF file', () => {
   test('have their texts upright and in place', async () => {
     const job = jobOf(L7160, 1)
     const corner = (): Bitmap => ({ width: 8, height: 2, bits: Uint8Array.of(0x80, 0x00) })
-    const file = await pdfOf(job, { measure, raster: corner, onPage: () => {} })
-    const [page] = await drawPages(new Uint8Array(await file.arrayBuffer()), 150)
-    const [placed] = labelsOfPage(job, 0, measure)
+    const [page] = await drawPages(await bytesOf(job, { raster: corner }), 150)
+    const [placed] = labelsOfPage(job, 0, typeFor(job, measure))
     assert.ok(page && placed)
     const { text } = placed.layout
     const at = (x: number, y: number) => greyAt(page, placed.x + text.x + x, placed.y + text.y + y)
@@ -108,7 +145,7 @@ suite('labels as a PDF file', () => {
 
   test('ask viewers to print in real size, have a title, and report each finished page', async () => {
     const seen: number[] = []
-    const file = await pdfOf(jobOf(roll(62, 29), 3), { measure, raster, onPage: (count) => seen.push(count) })
+    const file = await fileOf(jobOf(roll(62, 29), 3), { onPage: (count) => seen.push(count) })
     const text = Buffer.from(await file.arrayBuffer()).toString('latin1')
     assert.match(text, /^%PDF-1\.7\n/)
     assert.match(text, /\/PrintScaling \/None/)
@@ -126,12 +163,12 @@ const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 0.1, `${actual} mm instead of ${expected} mm`)
 
 /** A copy of the page with 8 by 8 white modules on a code, from a module on. */
-function withSpot(page: DrawnPage, { x, y, code, layout }: PlacedLabel, column: number, row: number): DrawnPage {
+function withSpot(page: DrawnPage, { x, y, codes: [code] }: PlacedLabel, column: number, row: number): DrawnPage {
   const { pixels, scale } = page
-  const grid = moduleGrid(code, layout.code)
+  assert.ok(code)
   const dots = (mm: number) => Math.round(mm * scale)
-  const [left, top] = [dots(x + grid.x + column * grid.module), dots(y + grid.y + row * grid.module)]
-  const side = dots(8 * grid.module)
+  const [left, top] = [dots(x + code.x + column * code.width), dots(y + code.y + row * code.height)]
+  const side = dots(8 * code.width)
   const grey = Uint8Array.from(pixels.grey)
   for (let line = top; line < top + side; line++) {
     grey.fill(255, line * pixels.width + left, line * pixels.width + left + side)
@@ -141,19 +178,21 @@ function withSpot(page: DrawnPage, { x, y, code, layout }: PlacedLabel, column: 
 
 /** Checks that a decoder reads the address of each label at the place of its code. */
 async function assertCodes(page: DrawnPage, job: LabelJob, number: number): Promise<void> {
-  const expected = labelsOfPage(job, number, measure)
+  const expected = labelsOfPage(job, number, typeFor(job, measure))
   const found = await codesOn(page)
   assert.deepEqual(new Set(found.map(({ text }) => text)), new Set(expected.map(({ label }) => addressOf(label.id))))
   assert.equal(found.length, expected.length)
-  for (const { x, y, label, layout, code } of expected) {
+  for (const { x, y, label, codes } of expected) {
     const { left, top, right, bottom } = found.find(({ text }) => text === addressOf(label.id)) ?? assert.fail()
-    const grid = moduleGrid(code, layout.code)
+    const [code] = codes
+    assert.ok(code)
+    const side = qrCodeOf(addressOf(label.id)).size * code.width
     // Modules large enough for the camera of a phone, and a quiet zone inside the label.
-    assert.ok(grid.module >= 0.33, `${grid.module} mm`)
-    assert.ok(grid.x >= QUIET * grid.module)
-    near(left, x + grid.x)
-    near(top, y + grid.y)
-    near(right, x + grid.x + code.size * grid.module)
-    near(bottom, y + grid.y + code.size * grid.module)
+    assert.ok(code.width >= 0.33, `${code.width} mm`)
+    assert.ok(code.x >= QUIET * code.width)
+    near(left, x + code.x)
+    near(top, y + code.y)
+    near(right, x + code.x + side)
+    near(bottom, y + code.y + side)
   }
 }

@@ -1,91 +1,57 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { suite } from 'node:test'
-import type { Page } from 'playwright-core'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
 import { inkIn, shareNear } from '../support/ink.ts'
 import { untilCount } from '../support/labels.ts'
+import { choose, goOn, LABELLED, openLabels, print, save, withoutDialog } from '../support/labels-page.ts'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
-  type Opened,
+  openTools,
   PHONE,
   pageTests,
   pressOn,
   tabTo,
   untilFocused,
 } from '../support/page.ts'
-import { codesOn, type DrawnPage, drawPages } from '../support/pdf-pages.ts'
-
-const DPI = 300
-/** Plants with names in several scripts or hard to lay out, and with the smallest and the largest id. */
-const PLANTS = [
-  { id: -(2n ** 63n), name: 'Ficus × crème brûlée “Żółw”', tag: 'greenhouse 2' },
-  { id: 2n ** 63n - 1n, name: 'שושן צחור (Lilium candidum)', tag: 'גינה' },
-  { id: 11n, name: 'وردة دمشقية', tag: undefined },
-  { id: 12n, name: 'Ελιά της Καλαμάτας', tag: 'Ήπειρος' },
-  { id: 13n, name: '中国水仙', tag: '球根' },
-  { id: 14n, name: 'Chlorophytum comosum ‘Vittatum’ '.repeat(9), tag: 'long '.repeat(40) },
-  { id: 15n, name: '<b>&amp;', tag: '"' },
-]
-
-/** Fills the store of the file once, and opens the view. */
-async function open({ service, page }: Opened): Promise<void> {
-  const rows = PLANTS.map(({ id, name, tag }) => `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`)
-  const many = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 5000 + i, name: `Seedling ${i}` }))
-  const headers = { 'Content-Type': 'application/x-ndjson' }
-  await service.send('POST', '/plants/import', { headers, body: [...rows, ...many].join('\n') })
-  await pressOn(page, page.getByRole('link', { name: 'Labels', exact: true }))
-  await page.getByText('Choose some plants to see their labels.').waitFor()
-}
-
-/** Chooses the plants of the list above, one by one. */
-async function choose(page: Page): Promise<void> {
-  for (const { id, name } of PLANTS) {
-    await page.getByLabel('Search names, tags and ids').fill(name.slice(0, 200))
-    await page
-      .locator('.found li', { hasText: String(id) })
-      .getByRole('checkbox')
-      .check()
-  }
-  await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
-}
-
-/** Answers the question about codes that lead to this machine alone, which the page asks once. */
-const goOn = (page: Page): Promise<void> => page.getByRole('button', { name: 'Continue all the same' }).click()
-
-async function save(page: Page, { isAsked = false } = {}): Promise<DrawnPage[]> {
-  const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Save as PDF' }).click()
-  if (isAsked) await goOn(page)
-  const file = await download
-  assert.equal(file.suggestedFilename(), 'labels.pdf')
-  return drawPages(await readFile(await file.path()), DPI)
-}
-
-/** The pages that the browser gives to a printer. */
-async function print(page: Page): Promise<DrawnPage[]> {
-  await page.getByRole('button', { name: 'Print', exact: true }).click()
-  await page.locator('body[data-asked]').waitFor()
-  const pdf = await page.pdf({ preferCSSPageSize: true })
-  await page.evaluate(`document.body.removeAttribute('data-asked'), dispatchEvent(new Event('afterprint'))`)
-  return drawPages(pdf, DPI)
-}
-
-/** Replaces the dialog for printing, which nobody would close. The page asks for it once the size of the sheet is set. */
-const withoutDialog = ({ page }: Opened): Promise<unknown> =>
-  page.evaluate(`window.print = () => document.body.setAttribute('data-asked', '')`)
+import { codesOn } from '../support/pdf-pages.ts'
 
 suite('labels', () => {
   const inBrowser = pageTests()
 
+  inBrowser('of a bed or of a search are chosen at once, in place of those of before', async (opened) => {
+    const { page } = opened
+    await openLabels(opened)
+    await page.getByLabel('Labels', { exact: true }).fill('2')
+    await page.keyboard.press('Enter')
+    await page.getByText('2 labels', { exact: true }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Plants', exact: true }), 'Enter', 'Shift+Tab')
+    await page.getByLabel('Search plants').fill('seedling 99')
+    const link = page.getByRole('link', { name: 'Print labels' })
+    await openTools(page)
+    await pressOn(page, link)
+    await page.getByText('11 labels', { exact: true }).waitFor()
+    await page.locator('.preview text', { hasText: 'Seedling 99' }).first().waitFor()
+    await page.getByText('Show the labels').click()
+    await page.getByRole('button', { name: 'Remove 5099' }).click()
+    await page.getByText('10 labels', { exact: true }).waitFor()
+    await page.goBack()
+    await page.goForward()
+    await page.getByText('10 labels', { exact: true }).waitFor()
+    await page.goBack()
+    await page.getByLabel('Search plants').fill('')
+    await pressOn(page, link)
+    await page.getByText('The first 20 that match').waitFor()
+    await page.getByText('10 labels', { exact: true }).waitFor()
+  })
+
   inBrowser('can be saved and printed on a sheet, with codes that lead to their plants', async (opened) => {
     const { page, address } = opened
     await withoutDialog(opened)
-    await open(opened)
+    await openLabels(opened)
     await choose(page)
-    const expected = PLANTS.map(({ id }) => `${address}#/plant?id=${id}`)
+    const expected = LABELLED.map(({ id }) => `${address}#/plant?id=${id}`)
     for (const make of [save, print]) {
       const pages = make === save ? await save(page, { isAsked: true }) : await print(page)
       assert.equal(pages.length, 1, make.name)
@@ -99,7 +65,7 @@ suite('labels', () => {
         }
       }
     }
-    for (const { id, name } of [PLANTS[0], PLANTS[1]].map((plant) => plant ?? assert.fail())) {
+    for (const { id, name } of [LABELLED[0], LABELLED[1]].map((plant) => plant ?? assert.fail())) {
       await page.goto(`${address}#/plant?id=${id}`)
       await page.getByRole('gridcell', { name, exact: true }).waitFor()
     }
@@ -108,11 +74,11 @@ suite('labels', () => {
   inBrowser('look the same in the PDF file as printed by the browser, in any script', async (opened) => {
     const { page } = opened
     await withoutDialog(opened)
-    await open(opened)
+    await openLabels(opened)
     await choose(page)
     const [[saved], [printed]] = [await save(page, { isAsked: true }), await print(page)]
     assert.ok(saved && printed)
-    for (const [i, { name }] of PLANTS.entries()) {
+    for (const [i, { name }] of LABELLED.entries()) {
       const { x, y } = placeOf(L7160, i)
       const box = { x: x + 2, y: y + 2, width: 33, height: 34 }
       const one = inkIn(saved, box)
@@ -124,51 +90,48 @@ suite('labels', () => {
     }
   })
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `whose codes lead to this machine alone are neither printed nor saved unasked, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page } = opened
-        await withoutDialog(opened)
-        await open(opened)
-        await page.getByLabel('Labels', { exact: true }).fill('3')
+  inBrowser(
+    `whose codes lead to this machine alone are neither printed nor saved unasked, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await withoutDialog(opened)
+      await openLabels(opened)
+      await page.getByLabel('Labels', { exact: true }).fill('3')
+      await page.keyboard.press('Enter')
+      await page.getByText('3 labels', { exact: true }).waitFor()
+      const downloads: unknown[] = []
+      page.on('download', (download) => downloads.push(download))
+      const base = page.getByLabel('Address of the service, for phones')
+      for (const name of ['Print', 'Save as PDF']) {
+        const button = page.getByRole('button', { name, exact: true })
+        await pressOn(page, button)
+        const question = page.getByRole('dialog', { name: 'Print codes that lead to this device alone?' })
+        await question.waitFor()
+        await assertAtBothSizes(page)
+        await page.keyboard.press('Escape')
+        await question.waitFor({ state: 'detached' })
+        await untilFocused(page, button)
         await page.keyboard.press('Enter')
-        await page.getByText('3 labels', { exact: true }).waitFor()
-        const downloads: unknown[] = []
-        page.on('download', (download) => downloads.push(download))
-        const base = page.getByLabel('Address of the service, for phones')
-        for (const name of ['Print', 'Save as PDF']) {
-          const button = page.getByRole('button', { name, exact: true })
-          await pressOn(page, button)
-          const question = page.getByRole('dialog', { name: 'Print codes that lead to this device alone?' })
-          await question.waitFor()
-          await assertAccessible(page)
-          await assertFits(page)
-          await page.keyboard.press('Escape')
-          await question.waitFor({ state: 'detached' })
-          await untilFocused(page, button)
-          await page.keyboard.press('Enter')
-          await pressOn(page, page.getByRole('button', { name: 'Give the address' }))
-          await untilFocused(page, base)
-        }
-        assert.equal(await page.locator('body[data-asked]').count(), 0)
-        await base.fill('http://192.168.1.20:8080')
-        assert.equal((await print(page)).length, 1)
-        assert.deepEqual(downloads, [])
-        await base.fill('http://localhost:8080')
-        await page.getByRole('button', { name: 'Print', exact: true }).click()
-        await goOn(page)
-        await page.locator('body[data-asked]').waitFor()
-      },
-      { viewport },
-    )
-  }
+        await pressOn(page, page.getByRole('button', { name: 'Give the address' }))
+        await untilFocused(page, base)
+      }
+      assert.equal(await page.locator('body[data-asked]').count(), 0)
+      await base.fill('http://192.168.1.20:8080')
+      assert.equal((await print(page)).length, 1)
+      assert.deepEqual(downloads, [])
+      await base.fill('http://localhost:8080')
+      await page.getByRole('button', { name: 'Print', exact: true }).click()
+      await goOn(page)
+      await page.locator('body[data-asked]').waitFor()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     'can be printed before their plants are entered, and lead a phone to the form for the plant',
     async (opened) => {
       const { page, address, service } = opened
-      await open(opened)
+      await openLabels(opened)
       await page.getByLabel('Labels on').selectOption('roll')
       await page.getByLabel('Length of a label, mm').fill('40')
       await page.getByLabel('Address of the service, for phones').fill('http://192.168.1.20:8080')
@@ -210,7 +173,7 @@ suite('labels', () => {
 
   inBrowser('are found by the id of their plant, and added with those found by words', async (opened) => {
     const { page, service } = opened
-    await open(opened)
+    await openLabels(opened)
     const search = page.getByLabel('Search names, tags and ids')
     await search.fill('#5003')
     await page.locator('.found li', { hasText: 'Seedling 3' }).waitFor()
@@ -229,7 +192,7 @@ suite('labels', () => {
 
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened
-    await open(opened)
+    await openLabels(opened)
     await page.getByLabel('Search names, tags and ids').fill('seedling')
     await page.getByText('The first 20 that match').waitFor()
     await page.getByRole('button', { name: 'Add all that match' }).click()
@@ -247,7 +210,7 @@ suite('labels', () => {
 
   inBrowser('have options that the page checks, and that the device remembers', async (opened) => {
     const { page } = opened
-    await open(opened)
+    await openLabels(opened)
     await page.getByText('The codes lead to this device alone.').waitFor()
     await page.getByLabel('Address of the service, for phones').fill('nowhere')
     await page.getByText('must be an address such as').waitFor()
@@ -275,7 +238,7 @@ suite('labels', () => {
     async (opened) => {
       const { page } = opened
       await withoutDialog(opened)
-      await open(opened)
+      await openLabels(opened)
       const search = page.getByLabel('Search names, tags and ids')
       const found = page.getByRole('group', { name: 'Plants', exact: true }).getByRole('checkbox')
       const remove = page.getByRole('button', { name: /^Remove \d/ })
@@ -326,19 +289,16 @@ suite('labels', () => {
     { viewport: PHONE },
   )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `are accessible and fit ${viewport.width} pixels`,
-      async (opened) => {
-        const { page } = opened
-        await open(opened)
-        await choose(page)
-        await page.getByLabel('Labels on').selectOption('own')
-        await page.getByText('Show the labels').click()
-        await assertAccessible(page)
-        await assertFits(page)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `are accessible and fit ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await openLabels(opened)
+      await choose(page)
+      await page.getByLabel('Labels on').selectOption('own')
+      await page.getByText('Show the labels').click()
+      await assertAtBothSizes(page)
+    },
+    { viewport: PHONE },
+  )
 })

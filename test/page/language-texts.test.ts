@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import de from '../../web/src/language/de.ts'
-import { en } from '../../web/src/language/en.ts'
+import { en, type Text } from '../../web/src/language/en.ts'
 import es from '../../web/src/language/es.ts'
 import fr from '../../web/src/language/fr.ts'
 import nl from '../../web/src/language/nl.ts'
-import type { Text } from '../../web/src/language/texts.ts'
 
 const CATALOGS: Readonly<Record<string, Readonly<Record<string, Text>>>> = { en, de, fr, es, nl }
 const SOURCES = new URL('../../web/src/', import.meta.url)

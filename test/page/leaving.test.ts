@@ -6,6 +6,8 @@ import {
   assertFits,
   intercept,
   type Opened,
+  openMenu,
+  openView,
   PHONE,
   pageTests,
   pressOn,
@@ -41,7 +43,7 @@ async function startImport({ page }: Opened, name: string): Promise<() => void> 
   })
   const rows = Array.from({ length: COUNT }, (_, i) => `${name} ${i}`)
   const buffer = Buffer.from(`name\n${rows.join('\n')}\n`)
-  await page.getByRole('link', { name: 'Import', exact: true }).click()
+  await openView(page, 'Import')
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name: `${name}.csv`, mimeType: 'text/csv', buffer })
   await page.getByRole('button', { name: 'Check the file' }).click()
   await page.getByRole('button', { name: 'Import 2,000 plants' }).click()
@@ -113,7 +115,7 @@ suite('a person who leaves the page', () => {
       const name = `many${PHONE.width}`
       const goOn = await startImport(opened, name)
       const progress = progressOf(page).getByText('1,000 of 2,000 plants')
-      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await progress.waitFor()
       await assertAccessible(page)
       await assertFits(page)
@@ -134,7 +136,7 @@ suite('a person who leaves the page', () => {
       await pressOn(page, page.getByRole('link', { name: `${name}.csv` }))
       await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
       await page.getByText('2,000 added').waitFor()
-      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await page.getByRole('search').waitFor()
       assert.equal(await progressOf(page).count(), 0, 'the report was seen')
       assert.equal((await service.plants()).filter((plant) => plant.name.startsWith(`${name} `)).length, COUNT)
@@ -145,11 +147,12 @@ suite('a person who leaves the page', () => {
   inBrowser('is asked before signing out, which ends an import and deletes typed text', async (opened) => {
     const { page, service } = opened
     const goOn = await startImport(opened, 'ended')
-    await page.getByRole('link', { name: 'Plants' }).click()
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
     await page.getByRole('button', { name: 'Add a plant' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Not added')
     const signOut = page.getByRole('button', { name: 'Sign out', exact: true })
     const dialog = page.getByRole('dialog', { name: 'Sign out all the same?' })
+    await openMenu(page)
     await pressOn(page, signOut, 'Space')
     await dialog.getByText('the rest of the import of ended.csv').waitFor()
     await dialog.getByText('the new plant that you have not added').waitFor()
@@ -174,7 +177,7 @@ suite('a person who leaves the page', () => {
     const { page, service, address } = opened
     const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
     await signOver(page, address, secret)
-    await page.getByText('a test', { exact: true }).waitFor()
+    await page.getByText('Signed in as a test').waitFor()
     const goOn = await startImport(opened, 'revoked')
     await service.send('DELETE', `/tokens/${token.id}`)
     await untilRefused(service, secret)
@@ -183,10 +186,10 @@ suite('a person who leaves the page', () => {
     await page.keyboard.type(SECRET)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Imported so far' }).waitFor()
-    await page.getByRole('link', { name: 'Plants' }).click()
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
     await progressOf(page).getByText('is imported only in part').waitFor()
     await page.getByRole('link', { name: 'revoked.csv' }).click()
-    await pressOn(page, page.getByRole('button', { name: 'Go on' }))
+    await pressOn(page, page.getByRole('button', { name: 'Continue' }))
     await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
     await page.getByText('2,000 added').waitFor()
     assert.equal((await service.plants()).filter(({ name }) => name.startsWith('revoked ')).length, COUNT)

@@ -2,17 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { TESTER } from '../support/actor.ts'
-import {
-  assertAccessible,
-  assertFits,
-  DESKTOP,
-  holdAnswers,
-  intercept,
-  PHONE,
-  pageTests,
-  pressOn,
-  until,
-} from '../support/page.ts'
+import { assertAtBothSizes, holdAnswers, intercept, PHONE, pageTests, pressOn, until } from '../support/page.ts'
 import type { Service } from '../support/service.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until as untilHolds } from '../support/until.ts'
@@ -30,6 +20,10 @@ async function streamsOf(service: Service): Promise<number> {
   const { body } = await service.send('GET', '/metrics')
   return Number(/^plantstore_change_streams (\d+)$/m.exec(body)?.[1])
 }
+
+/** Waits until the page has seen where it is scrolled to. */
+const frames = (page: Page): Promise<void> =>
+  page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(seen, 50))))')
 
 suite('the page, while others change plants,', () => {
   const inBrowser = pageTests()
@@ -120,6 +114,44 @@ suite('the page, while others change plants,', () => {
     await rowOf(page, 70).waitFor()
   })
 
+  inBrowser('shows no plant twice that it reads for the person and for a change of others at once', async (opened) => {
+    const { page, service } = opened
+    const many = Array.from({ length: 230 }, (_, i) => plant(BigInt(20_000 + i), 'Once'))
+    await service.store.importPlants(many, 'add', TESTER)
+    await page.reload()
+    await page.getByLabel('Search plants').fill('once')
+    await rowOf(page, 20_099).waitFor()
+    await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')
+    const [reread, scrolled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await intercept(page, /plants\?.*limit=/, async (route) => {
+      await (route.request().url().includes('cursor=') ? scrolled : reread).promise
+      await route.continue()
+    })
+    const rereads = page.waitForRequest((request) => /limit=/.test(request.url()) && !request.url().includes('cursor='))
+    await service.create({ id: 19_999, name: 'Once' })
+    const answered = page.waitForResponse(async (response) => response.request() === (await rereads))
+    await rereads
+    const scrolls = page.waitForRequest(/cursor=/)
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    await scrolls
+    reread.resolve()
+    await (await answered).finished()
+    for (const place of ['0', 'document.body.scrollHeight']) {
+      await frames(page)
+      await page.evaluate(`scrollTo(0, ${place})`)
+    }
+    await frames(page)
+    scrolled.resolve()
+    const isAtEnd = async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+      return (await page.getByText('That is all.').count()) > 0
+    }
+    await untilHolds(isAtEnd, 'the page does not read all plants')
+    assert.equal(await rowOf(page, 20_229).getAttribute('aria-rowindex'), '231')
+    await page.evaluate('scrollTo(0, 0)')
+    await rowOf(page, 19_999).waitFor()
+  })
+
   inBrowser('shows a plant that somebody has deleted and added again', async ({ page, service }) => {
     await service.create({ id: 80, name: 'Back' })
     await page.getByLabel('Search plants').fill('back')
@@ -131,39 +163,34 @@ suite('the page, while others change plants,', () => {
     await rowOf(page, 80).getByText('Back again').waitFor()
   })
 
-  for (const [viewport, id] of [
-    [DESKTOP, 100],
-    [PHONE, 101],
-  ] as const) {
-    inBrowser(
-      `shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        await service.create({ id, name: 'Hoya first', tag: 'old' })
-        await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya second', tag: null })
-        await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya third' })
-        await page.getByLabel('Search plants').fill('hoya third')
-        await until(page, shows([id]))
-        await pressOn(page, rowOf(page, id).getByRole('link'))
-        const history = page.getByRole('region', { name: 'History' })
-        await history.getByText('Added').waitFor()
-        assert.equal(await history.getByRole('listitem').count(), 3)
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }))
-        await page.getByText(`Restored ${id}`).waitFor()
-        assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
-        await until(page, `document.querySelectorAll('.history li').length === 4`)
-        await service.send('DELETE', `/plants/${id}`)
-        await page.reload()
-        await history.getByText('Deleted').waitFor()
-        await assertAccessible(page)
-        await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }).first())
-        await rowOf(page, id).waitFor()
-        assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `shows the history of a plant and restores earlier states, also of a deleted one, by keyboard alone, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      const id = 101
+      await service.create({ id, name: 'Hoya first', tag: 'old' })
+      await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya second', tag: null })
+      await send(service, 'PATCH', `/plants/${id}`, { name: 'Hoya third' })
+      await page.getByLabel('Search plants').fill('hoya third')
+      await until(page, shows([id]))
+      await pressOn(page, rowOf(page, id).getByRole('link', { name: String(id), exact: true }))
+      const history = page.getByRole('region', { name: 'History' })
+      await history.getByText('Added').waitFor()
+      assert.equal(await history.getByRole('listitem').count(), 3)
+      await assertAtBothSizes(page)
+      await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }))
+      await page.getByText(`Restored ${id}`).waitFor()
+      assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
+      await until(page, `document.querySelectorAll('.history li').length === 4`)
+      await service.send('DELETE', `/plants/${id}`)
+      await page.reload()
+      await history.getByText('Deleted').waitFor()
+      await assertAtBothSizes(page)
+      await pressOn(page, history.getByRole('button', { name: 'Restore Hoya first' }).first())
+      await rowOf(page, id).waitFor()
+      assert.equal((await service.send('GET', `/plants/${id}`)).body, `{"id":${id},"name":"Hoya first","tag":"old"}`)
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('overwrites nobody while it restores', async ({ page, service, address }) => {
     await service.create({ id: 200, name: 'Contested' })

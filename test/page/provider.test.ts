@@ -2,8 +2,18 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import { Issuer } from '../support/issuer.ts'
-import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, pressOn, untilFocused } from '../support/page.ts'
-import { SECRET } from '../support/service.ts'
+import {
+  assertAccessible,
+  assertFits,
+  NO_NETWORK,
+  openView,
+  PHONE,
+  pageTests,
+  pressOn,
+  signOut,
+  untilFocused,
+} from '../support/page.ts'
+import { SECRET, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const FREE = { authorization: null, headers: { Accept: 'text/html' } }
@@ -46,6 +56,7 @@ suite('the page, for a person of an identity provider,', () => {
       assert.ok(!asked.some((url) => url.startsWith(address) && /[?&#]code=/.test(url)), asked.join('\n'))
       const id = String(Date.now())
       await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByRole('button', { name: 'Change the id' }).click()
       await page.getByLabel('Id', { exact: true }).fill(id)
       await page.getByLabel('Name', { exact: true }).fill('Rose')
       await page.keyboard.press('Enter')
@@ -59,11 +70,28 @@ suite('the page, for a person of an identity provider,', () => {
       )
       await page.reload()
       await page.getByText('Signed in as anna').waitFor()
-      await page.getByRole('button', { name: 'Sign out' }).click()
+      await signOut(page)
       await button(page).waitFor()
       assert.equal(await page.evaluate('sessionStorage.length'), 0)
     },
     { token: null, viewport: PHONE, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'signs in by the provider below the path of the service, and returns there',
+    async ({ page, t }) => {
+      const below = await withService(t, { ...issuer.settings, publicUrl: 'https://example.org/garden' })
+      await page.goto(`http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
+      await signIn(page)
+      await page.getByRole('search').waitFor()
+      assert.equal(page.url(), `http://127.0.0.1:${below.port}/garden/#/plants?q=rose`)
+      assert.deepEqual((await page.evaluate<string[]>('Object.keys(sessionStorage)')).toSorted(), [
+        'plantstore-own/garden',
+        'plantstore-renewal/garden',
+        'plantstore-token/garden',
+      ])
+    },
+    { token: null, expected: NO_NETWORK },
   )
 
   inBrowser(
@@ -90,7 +118,7 @@ suite('the page, for a person of an identity provider,', () => {
       const renewed = page.waitForResponse(`${issuer.url}/token`)
       await page.getByLabel('Search plants').fill('rose')
       assert.equal((await renewed).status(), 200)
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       await page.getByRole('heading', { name: 'All tokens' }).waitFor()
       const next = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
       assert.notEqual(next, first)
@@ -108,7 +136,7 @@ suite('the page, for a person of an identity provider,', () => {
         issuer.renews = true
       })
       await signIn(page)
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       await page.getByLabel('What is the token for?').fill('a season')
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_700_000 })
       // The end of the stream may sign the person out before a click on the link.
@@ -117,7 +145,7 @@ suite('the page, for a person of an identity provider,', () => {
       page.on('dialog', (dialog) => assert.fail(dialog.message()))
       await signIn(page, { isKnown: true })
       assert.equal(page.url(), `${address}#/plants`, 'the page returns to where the person was')
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
       page.removeAllListeners('dialog')
       page.on('dialog', (dialog) => void dialog.accept())

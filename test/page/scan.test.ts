@@ -6,13 +6,15 @@ import { type FakeCamera, fakeCamera } from '../support/camera.ts'
 import { KEYBOARDS, pressAsScanner } from '../support/keyboards.ts'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   intercept,
   type Opened,
+  openView,
   PHONE,
   pageTests,
   pressOn,
+  signOut,
   tabTo,
   until,
   untilFocused,
@@ -42,72 +44,70 @@ suite('the page, for a person who scans labels,', () => {
     await page.goto(`${address}#/scan`)
     await page.getByText('Hold a label into the frame.').waitFor()
   }
-  const heading = (page: Page, id: number) => page.getByRole('heading', { name: `Plant ${id}`, exact: true })
+  /** The number of a plant, or the title of one that is not entered yet. */
+  const heading = (page: Page, id: number) =>
+    page
+      .getByRole('heading', { name: `Plant ${id}`, exact: true })
+      .or(page.getByRole('gridcell', { name: `No. ${id}`, exact: true }))
 
-  for (const [viewport, free] of [
-    [DESKTOP, 900],
-    [PHONE, 901],
-  ] as const) {
-    inBrowser(
-      `opens the plant of each label and the form for a new one, and goes on, by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, service, address } = opened
-        const asked: string[] = []
-        page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-        await page.reload()
-        await page.locator('#search').waitFor()
-        assert.ok(!asked.some((path) => path.includes('zxing')), 'the page loads ZXing without a camera')
-        await open(opened)
-        assert.deepEqual(asked.filter((path) => path.includes('zxing')).toSorted(), [
-          '/page/zxing.js',
-          '/page/zxing_reader.wasm',
-        ])
-        await page.goto(address)
-        await pressOn(page, page.getByRole('link', { name: 'Scan', exact: true }))
-        camera.show(`${address}#/plant?id=7`)
-        await heading(page, 7).waitFor()
-        await page.getByRole('gridcell', { name: 'Acer griseum' }).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        // Of several labels, the one in the middle counts.
-        camera.show(...[7, 8, 9].map((id) => `https://plants.example/#/plant?id=${id}`))
-        await page.getByRole('gridcell', { name: 'Begonia rex' }).waitFor()
+  inBrowser(
+    `opens the plant of each label and the form for a new one, and goes on, by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const free = 901
+      const { page, service, address } = opened
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await page.reload()
+      await page.locator('#search').waitFor()
+      assert.ok(!asked.some((path) => path.includes('zxing')), 'the page loads ZXing without a camera')
+      await open(opened)
+      assert.deepEqual(asked.filter((path) => path.includes('zxing')).toSorted(), [
+        '/page/zxing.js',
+        '/page/zxing_reader.wasm',
+      ])
+      await page.goto(address)
+      await pressOn(page, page.getByRole('link', { name: 'Scan', exact: true }))
+      camera.show(`${address}#/plant?id=7`)
+      await heading(page, 7).waitFor()
+      await page.getByRole('gridcell', { name: 'Acer griseum' }).waitFor()
+      await assertAtBothSizes(page)
+      // Of several labels, the one in the middle counts.
+      camera.show(...[7, 8, 9].map((id) => `https://plants.example/#/plant?id=${id}`))
+      await page.getByRole('gridcell', { name: 'Begonia rex' }).waitFor()
 
-        camera.show(`${address}#/plant?id=${free}`)
-        await heading(page, free).waitFor()
-        await untilFocused(page, page.getByLabel('Name'))
-        await page.getByText('The camera waits while you type.').waitFor()
-        camera.show(`${address}#/plant?id=9`)
-        await page.keyboard.type('Dahlia “Thomas”')
-        await assertAccessible(page)
-        await assertFits(page)
-        assert.equal(await heading(page, free).count(), 1, 'a label takes the form away while somebody types')
-        await page.keyboard.press('Enter')
-        await page.getByRole('gridcell', { name: 'Cyclamen coum' }).waitFor()
-        assert.deepEqual((await service.send('GET', `/plants/${free}`)).json, { id: free, name: 'Dahlia “Thomas”' })
-        await page.waitForURL(/#\/scan\?id=9$/)
+      camera.show(`${address}#/plant?id=${free}`)
+      await heading(page, free).waitFor()
+      await untilFocused(page, page.getByLabel('Name'))
+      await page.getByText('The camera waits while you type.').waitFor()
+      camera.show(`${address}#/plant?id=9`)
+      await page.keyboard.type('Dahlia “Thomas”')
+      await assertAtBothSizes(page)
+      assert.equal(await heading(page, free).count(), 1, 'a label takes the form away while somebody types')
+      await page.keyboard.press('Enter')
+      await page.getByRole('gridcell', { name: 'Cyclamen coum' }).waitFor()
+      assert.deepEqual((await service.send('GET', `/plants/${free}`)).json, { id: free, name: 'Dahlia “Thomas”' })
+      await page.waitForURL(/#\/scan\?id=9$/)
 
-        // A hand scanner types what it reads, and then presses Enter.
-        await tabTo(page, page.getByLabel('Id of a label'))
-        for (const [typed, id] of [
-          [`https://plants.example/#/plant?id=8`, 8],
-          ['#7', 7],
-        ] as const) {
-          await page.keyboard.type(`${typed}\n`)
-          await heading(page, id).waitFor()
-        }
-        await pressOn(page, page.getByRole('button', { name: 'Edit 7' }))
-        // The text of the camera may still be that of the field for ids.
-        await untilFocused(page, page.getByLabel('Name'))
-        await page.getByText('The camera waits while you type.').waitFor()
-        await page.keyboard.press('Escape')
-        await page.getByText('Hold a label into the frame.').waitFor()
-        camera.show(`${address}#/plant?id=8`)
-        await heading(page, 8).waitFor()
-      },
-      { viewport },
-    )
-  }
+      // A hand scanner types what it reads, and then presses Enter.
+      await tabTo(page, page.getByLabel('Id of a label'))
+      for (const [typed, id] of [
+        [`https://plants.example/#/plant?id=8`, 8],
+        ['#7', 7],
+      ] as const) {
+        await page.keyboard.type(`${typed}\n`)
+        await heading(page, id).waitFor()
+      }
+      await pressOn(page, page.getByRole('button', { name: 'Edit 7' }))
+      // The text of the camera may still be that of the field for ids.
+      await untilFocused(page, page.getByLabel('Name'))
+      await page.getByText('The camera waits while you type.').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByText('Hold a label into the frame.').waitFor()
+      camera.show(`${address}#/plant?id=8`)
+      await heading(page, 8).waitFor()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser('shows codes of others as text, and opens none of them', async (opened) => {
     const { page, address, service } = opened
@@ -148,7 +148,8 @@ suite('the page, for a person who scans labels,', () => {
     assert.deepEqual([...new Set(asked)], [`127.0.0.1:${service.port}`])
   })
 
-  for (const [name, keyboard] of Object.entries(KEYBOARDS)) {
+  // A dead key in the address, and digits behind Shift. The tests of typed codes read those of all keyboards.
+  for (const [name, keyboard] of Object.entries(KEYBOARDS).filter(([each]) => /^(German|French)$/.test(each))) {
     inBrowser(
       `asks once whether a scanner on a ${name} keyboard reads the right id, then opens its labels`,
       async (opened) => {
@@ -197,41 +198,37 @@ suite('the page, for a person who scans labels,', () => {
     )
   }
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `keeps a plant in sight that was typed at its label and not added, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page, address } = opened
-        await open(opened)
-        const id = 950 + viewport.width
-        camera.show(`${address}#/plant?id=${id}`)
-        await untilFocused(page, page.getByLabel('Name'))
-        await page.keyboard.type('Dahlia merckii')
-        assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
-        await page.getByLabel('Id of a label').fill('8')
-        await page.keyboard.press('Enter')
-        await heading(page, 8).waitFor()
-        await page.getByText('1 plant not added:').waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.goto(`${address}#/plants`)
-        await pressOn(page, page.getByRole('button', { name: 'Add a plant (1 plant not added)' }))
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, page.getByRole('link', { name: String(id), exact: true }), 'Enter', 'Shift+Tab')
-        await heading(page, id).waitFor()
-        await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
-        await page.getByRole('gridcell', { name: 'Dahlia merckii' }).waitFor()
-        await page.goto(`${address}#/plants`)
-        await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
-        await page.getByLabel('Name').fill('Euonymus')
-        await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
-        await page.getByRole('button', { name: 'Add a plant (1 plant not added)' }).waitFor()
-        await assertFits(page)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `keeps a plant in sight that was typed at its label and not added, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, address } = opened
+      await open(opened)
+      const id = 950 + PHONE.width
+      camera.show(`${address}#/plant?id=${id}`)
+      await untilFocused(page, page.getByLabel('Name'))
+      await page.keyboard.type('Dahlia merckii')
+      assert.equal(await page.getByText('not added').count(), 0, 'its form is in sight')
+      await page.getByLabel('Id of a label').fill('8')
+      await page.keyboard.press('Enter')
+      await heading(page, 8).waitFor()
+      await page.getByText('1 plant not added:').waitFor()
+      await assertAtBothSizes(page)
+      await page.goto(`${address}#/plants`)
+      await pressOn(page, page.getByRole('button', { name: 'Add a plant (1 plant not added)' }))
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('link', { name: String(id), exact: true }), 'Enter', 'Shift+Tab')
+      await heading(page, id).waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
+      await page.getByRole('gridcell', { name: 'Dahlia merckii' }).waitFor()
+      await page.goto(`${address}#/plants`)
+      await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+      await page.getByLabel('Name').fill('Euonymus')
+      await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
+      await page.getByRole('button', { name: 'Add a plant (1 plant not added)' }).waitFor()
+      await assertAtBothSizes(page)
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     'takes a label in the search field from a scanner with the same keyboard, and what it adds',
@@ -282,7 +279,7 @@ suite('the page, for a person who scans labels,', () => {
     await hide(false)
     await untilOn(1)
     await page.getByText('Hold a label into the frame.').waitFor()
-    await page.getByRole('link', { name: 'Labels', exact: true }).click()
+    await openView(page, 'Labels')
     await untilOn(0)
     await page.goBack()
     await untilOn(1)
@@ -303,7 +300,7 @@ suite('the page, for a person who scans labels,', () => {
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Hold a label into the frame.').waitFor()
     await untilOn(1)
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByLabel('Access token').waitFor()
     await untilOn(0)
   })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { guess } from '../../web/src/import/guess.ts'
+import { guess } from '../../src/import/sheet/guess.ts'
+import type { Reading } from '../../src/import/sheet/sheet.ts'
 import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
-import { openSheet, type Reading, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
+import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
 
 const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
   openSheet(new File([text], 'plants.csv'), chosen)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { guess } from '../../web/src/import/guess.ts'
-import type { Encoding } from '../../web/src/import/guess-encoding.ts'
+import { guess } from '../../src/import/sheet/guess.ts'
+import type { Encoding } from '../../src/import/sheet/guess-encoding.ts'
 import { plantIn } from '../../web/src/import/plant-row.ts'
 import { openSheet, rowsOf } from '../../web/src/import/sheet.ts'
 

@@ -4,13 +4,15 @@ import { suite, test } from 'node:test'
 import { brotliCompressSync } from 'node:zlib'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   intercept,
   NO_NETWORK,
+  openView,
   PHONE,
   pageTests,
   pressOn,
+  signOut,
   signOver,
   untilFocused,
   withoutWaits,
@@ -33,7 +35,8 @@ suite('the files of the page at /', () => {
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
     assert.equal(page.headers.vary, 'Accept, Accept-Encoding')
     const files = [...page.body.matchAll(/(?:src|href)="(\/page[^"]*)"/g)].map(([, path = '']) => path)
-    assert.deepEqual(files, ['/page/page.css', '/page/icon.svg', '/page/page.js'])
+    const pictures = ['/page/icon.svg', '/page/icon-192.png']
+    assert.deepEqual(files, ['/page/page.css', ...pictures, '/page/app.webmanifest', '/page/page.js'])
     assert.ok(!/<script(?![^>]*src=)|<style|\son\w+=/.test(page.body))
     for (const path of ['/', ...files]) {
       const { status, headers } = await service.send('GET', path, {
@@ -107,7 +110,7 @@ suite('the page, for a person who signs in,', () => {
       await page.getByRole('search').waitFor()
       const other = await context.newPage()
       await other.goto(address)
-      await other.getByRole('button', { name: 'Sign out' }).click()
+      await signOut(other)
       await other.getByLabel('Access token').waitFor()
       assert.equal(await other.evaluate('localStorage.length + sessionStorage.length'), 0)
     },
@@ -161,7 +164,7 @@ suite('the page, for a person who signs in,', () => {
     async ({ page, context, service, address }) => {
       const { secret, token } = await service.issueToken(['plants:read', 'tokens'])
       const dialog = page.getByRole('dialog', { name: 'Sign in as a test instead?' })
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       await page.getByLabel('What is the token for?').fill('a season')
       await page.goto(`${address}#token=${secret}`)
       await dialog.getByText('the new token that you have not created').waitFor()
@@ -248,7 +251,7 @@ suite('the page, for a person who signs in,', () => {
       await intercept(page, '**/plants?*', (route) => route.fulfill({ status: 401, body: 'a proxy' }))
       await page.getByLabel('Search plants').fill('rosa')
       await page.getByText('HTTP status 401.').waitFor()
-      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await page.getByText('Signed in as the operator').waitFor()
     },
     { token: null, remembers: SECRET },
   )
@@ -266,12 +269,12 @@ suite('the page, for a person who signs in,', () => {
   )
 
   for (const [scopes, shown] of [
-    [['plants:read'], ['Plants', 'Labels']],
+    [['plants:read'], ['Plants', 'Scan', 'Stocktake', 'Labels']],
     [['plants:write'], ['Add', 'Import']],
     [['tokens'], ['Tokens']],
     [
       ['plants:read', 'plants:write', 'tokens'],
-      ['Plants', 'Import', 'Labels', 'Tokens'],
+      ['Plants', 'Scan', 'Stocktake', 'Import', 'Labels', 'Tokens'],
     ],
   ] as const) {
     inBrowser(
@@ -281,7 +284,7 @@ suite('the page, for a person who signs in,', () => {
         await page.getByLabel('Access token').fill(secret)
         await page.keyboard.press('Enter')
         await page.getByRole('navigation').waitFor()
-        assert.deepEqual(await page.getByRole('navigation').getByRole('link').allTextContents(), shown)
+        assert.deepEqual(await page.getByRole('navigation').getByRole('link').allInnerTexts(), shown)
         const mayAdd = scopes.some((scope) => scope === 'plants:write') && scopes.length > 1
         assert.equal(await page.getByRole('button', { name: 'Add a plant' }).count(), mayAdd ? 1 : 0)
         await assertAccessible(page)
@@ -290,27 +293,24 @@ suite('the page, for a person who signs in,', () => {
     )
   }
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `says that an address has no view, or none for this token, at ${viewport.width} pixels`,
-      async ({ page, service, address }) => {
-        await page.goto(`${address}#/greenhouses`)
-        await page.getByText('There is no page with this address.').waitFor()
-        await page.getByRole('link', { name: 'Go to: Plants' }).click()
-        await page.locator('#search').waitFor()
-        const { secret } = await service.issueToken(['plants:read'])
-        await signOver(page, address, secret)
-        await page.locator('#search').waitFor()
-        await page.goto(`${address}#/tokens`)
-        await page.getByText('Your token does not open this page.').waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.getByRole('link', { name: 'Go to: Plants' }).click()
-        await page.locator('#search').waitFor()
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `says that an address has no view, or none for this token, at ${PHONE.width} pixels`,
+    async ({ page, service, address }) => {
+      await page.goto(`${address}#/greenhouses`)
+      await page.getByText('There is no page with this address.').waitFor()
+      await page.getByRole('link', { name: 'Go to: Plants' }).click()
+      await page.locator('#search').waitFor()
+      const { secret } = await service.issueToken(['plants:read'])
+      await signOver(page, address, secret)
+      await page.locator('#search').waitFor()
+      await page.goto(`${address}#/tokens`)
+      await page.getByText('Your token does not open this page.').waitFor()
+      await assertAtBothSizes(page)
+      await page.getByRole('link', { name: 'Go to: Plants' }).click()
+      await page.locator('#search').waitFor()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     'names the operator in the words of people, also in the history of a plant',
@@ -322,33 +322,30 @@ suite('the page, for a person who signs in,', () => {
     },
   )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `signs in and out by keyboard alone, at ${viewport.width} pixels`,
-      async ({ page, address, context }) => {
-        await untilFocused(page, page.getByLabel('Access token'))
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.type('wrong')
-        await page.keyboard.press('Enter')
-        await page.getByText('The service does not know this token').waitFor()
-        await untilFocused(page, page.getByLabel('Access token'))
-        await page.keyboard.type(SECRET)
-        await pressOn(page, page.getByLabel('Remember on this device'), 'Space')
-        await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-        await page.getByRole('search').waitFor()
-        await untilFocused(page, page.locator('main'))
-        const other = await context.newPage()
-        await other.goto(address)
-        await other.getByRole('search').waitFor()
-        await pressOn(other, other.getByRole('button', { name: 'Skip to the contents' }))
-        await untilFocused(other, other.locator('main'))
-        await pressOn(other, other.getByRole('button', { name: 'Sign out' }))
-        await untilFocused(other, other.getByLabel('Access token'))
-      },
-      { token: null, viewport },
-    )
-  }
+  inBrowser(
+    `signs in and out by keyboard alone, at ${PHONE.width} pixels`,
+    async ({ page, address, context }) => {
+      await untilFocused(page, page.getByLabel('Access token'))
+      await assertAtBothSizes(page)
+      await page.keyboard.type('wrong')
+      await page.keyboard.press('Enter')
+      await page.getByText('The service does not know this token').waitFor()
+      await untilFocused(page, page.getByLabel('Access token'))
+      await page.keyboard.type(SECRET)
+      await pressOn(page, page.getByLabel('Remember on this device'), 'Space')
+      await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+      await page.getByRole('search').waitFor()
+      await untilFocused(page, page.locator('main'))
+      const other = await context.newPage()
+      await other.goto(address)
+      await other.getByRole('search').waitFor()
+      await pressOn(other, other.getByRole('button', { name: 'Skip to the contents' }))
+      await untilFocused(other, other.locator('main'))
+      await signOut(other)
+      await untilFocused(other, other.getByLabel('Access token'))
+    },
+    { token: null, viewport: PHONE },
+  )
 
   inBrowser(
     `retries with the same token if the service is out of reach, also by itself, at ${PHONE.width} pixels`,

@@ -3,8 +3,8 @@ import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   intercept,
   type Opened,
   openTools,
@@ -68,6 +68,11 @@ suite('the table of the page', () => {
       await page.getByLabel('Search plants').fill('nothing of that kind')
       await page.getByText('No plant matches.').waitFor()
       await page.getByText('Import a spreadsheet').waitFor({ state: 'detached' })
+      assert.equal(await page.getByRole('grid').count(), 0, 'a table without rows')
+      await pressOn(page, page.getByRole('button', { name: 'Add “nothing of that kind”' }))
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'nothing of that kind')
+      await pressOn(page, page.getByRole('button', { name: 'Clear the search' }))
+      await page.getByText('Import a spreadsheet').waitFor()
     },
     { viewport: PHONE },
   )
@@ -216,6 +221,30 @@ suite('the table of the page', () => {
     await page.getByText('No plant matches.').waitFor()
   })
 
+  inBrowser(
+    `offers the tags that begin with the text of a search, by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      await page.getByLabel('Search plants').fill('AHR')
+      const offer = page.getByRole('button', { name: 'Tag: Ähre (1)' })
+      await offer.waitFor()
+      await page.getByLabel('Search plants').fill('ev')
+      const even = page.getByRole('button', { name: 'Tag: even (1,000)' })
+      await even.waitFor()
+      await offer.waitFor({ state: 'detached' })
+      await assertAtBothSizes(page)
+      await page.getByLabel('Search plants').focus()
+      await tabTo(page, even)
+      await page.keyboard.press('Enter')
+      await until(page, `document.querySelector('input[type=search]').value === ''`)
+      await page.waitForURL(/tag=even/)
+      await even.waitFor({ state: 'detached' })
+      await page.getByText('Plant 00001', { exact: true }).waitFor()
+    },
+    { viewport: PHONE },
+  )
+
   inBrowser('sorts by id and by name, ascending and descending, with exact ids', async (opened) => {
     const { page } = opened
     await fill(opened)
@@ -264,40 +293,38 @@ suite('the table of the page', () => {
     await page.locator('[role=row][data-id="1"]').waitFor()
   })
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `can be searched, filtered, sorted and walked by keyboard alone, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page } = opened
-        await fill(opened)
-        const shows = (...ids: readonly number[]) =>
-          until(
-            page,
-            `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
-          )
-        await tabTo(page, page.getByLabel('Search plants'))
-        await page.keyboard.type('plant 0000')
-        await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
-        await openTools(page)
-        await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
-        await pressOn(page, page.getByLabel('even 1,000'), 'Space')
-        await shows(1, 3, 5, 7, 9)
-        await page.keyboard.press('Escape')
-        await pressOn(page, page.getByRole('button', { name: /^Id/ }))
-        await shows(9, 7, 5, 3, 1)
-        await tabTo(page, page.locator('[role=row][data-id="9"]'))
-        const focused = () => page.evaluate<string>('document.activeElement?.dataset.id')
-        await page.keyboard.press('ArrowDown')
-        assert.equal(await focused(), '7')
-        await page.keyboard.press('End')
-        assert.equal(await focused(), '1')
-        await page.keyboard.press('Home')
-        assert.equal(await focused(), '9')
-        assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `can be searched, filtered, sorted and walked by keyboard alone, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      const shows = (...ids: readonly number[]) =>
+        until(
+          page,
+          `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+        )
+      await tabTo(page, page.getByLabel('Search plants'))
+      await page.keyboard.type('plant 0000')
+      await shows(1, 2, 3, 4, 5, 6, 7, 8, 9)
+      await openTools(page)
+      await pressOn(page, page.locator('summary', { hasText: 'Tags' }))
+      await pressOn(page, page.getByLabel('even 1,000'), 'Space')
+      await shows(1, 3, 5, 7, 9)
+      await page.keyboard.press('Escape')
+      await pressOn(page, page.getByRole('button', { name: /^Id/ }))
+      await shows(9, 7, 5, 3, 1)
+      await tabTo(page, page.locator('[role=row][data-id="9"]'))
+      const focused = () => page.evaluate<string>('document.activeElement?.dataset.id')
+      await page.keyboard.press('ArrowDown')
+      assert.equal(await focused(), '7')
+      await page.keyboard.press('End')
+      assert.equal(await focused(), '1')
+      await page.keyboard.press('Home')
+      assert.equal(await focused(), '9')
+      assert.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid')
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     `begins with plants at ${PHONE.width} pixels: tools unfold, a finger opens a plant on its row, and chosen tags stay`,
@@ -321,16 +348,16 @@ suite('the table of the page', () => {
       assert.ok(name !== null)
       await page.touchscreen.tap(name.x + name.width / 2, name.y + name.height / 2)
       await page.waitForURL(/plant\?id=5$/)
-      await page.getByRole('button', { name: 'Delete 5' }).waitFor()
+      await page.getByRole('heading', { level: 1, name: /5$/ }).waitFor()
     },
     { viewport: PHONE, hasTouch: true },
   )
 
-  inBrowser('shows the actions of a row where the pointer or the focus is', async (opened) => {
+  inBrowser('shows what deletes a plant where the pointer or the focus is', async (opened) => {
     const { page } = opened
     await fill(opened)
     const opacity = (id: number): string =>
-      `getComputedStyle(document.querySelector('[data-id="${id}"] .actions')).opacity`
+      `getComputedStyle(document.querySelector('[data-id="${id}"] .delete')).opacity`
     await page.locator('[data-id="2"]').hover()
     await until(page, `${opacity(2)} === '1' && ${opacity(3)} === '0'`)
     await tabTo(page, page.locator('[role=row][data-id]').first())
@@ -341,23 +368,20 @@ suite('the table of the page', () => {
     await until(page, `${opacity(3)} === '1'`)
   })
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `is accessible and fits ${viewport.width} pixels`,
-      async (opened) => {
-        const { page } = opened
-        await fill(opened)
-        await page.getByLabel('Search plants').fill('tarax')
-        await page.locator('.name', { hasText: LONG }).waitFor()
-        await openTools(page)
-        await page.getByText('Tags', { exact: true }).click()
-        await page.getByLabel('Ähre 1').check()
-        await page.getByRole('checkbox', { name: LONG_TAG }).check()
-        await page.getByRole('button', { name: `Remove the filter ${LONG_TAG}` }).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `is accessible and fits ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      await page.getByLabel('Search plants').fill('tarax')
+      await page.locator('.name', { hasText: LONG }).waitFor()
+      await openTools(page)
+      await page.getByText('Tags', { exact: true }).click()
+      await page.getByLabel('Ähre 1').check()
+      await page.getByRole('checkbox', { name: LONG_TAG }).check()
+      await page.getByRole('button', { name: `Remove the filter ${LONG_TAG}` }).waitFor()
+      await assertAtBothSizes(page)
+    },
+    { viewport: PHONE },
+  )
 })

@@ -3,12 +3,14 @@ import { suite } from 'node:test'
 import { hashSecret, makeSecret, makeTokenId, SCOPES, type Token } from '../../src/domain/token.ts'
 import {
   assertAccessible,
+  assertAtBothSizes,
   assertFits,
-  DESKTOP,
   NO_NETWORK,
+  openView,
   PHONE,
   pageTests,
   pressOn,
+  signOut,
   signOver,
   tabTo,
   untilFocused,
@@ -30,155 +32,140 @@ async function store(service: Service, parts: Partial<Token>): Promise<{ secret:
 suite('tokens on the page', () => {
   const inBrowser = pageTests()
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `can be created, listed and revoked by keyboard alone, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
-        const name = `label printer ${viewport.width}`
-        await tabTo(page, page.getByLabel('What is the token for?'))
-        await page.keyboard.type(name)
-        await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
-        await tabTo(page, page.getByLabel('Last day'))
-        await page.keyboard.type('12312099')
-        await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
-        const field = page.getByLabel(`The secret of ${name}`)
-        await tabTo(page, field)
-        const secret = await field.inputValue()
-        const authorization = `Bearer ${secret}`
-        const own = await service.send('GET', '/tokens/self', { authorization })
-        assert.deepEqual((own.json as { scopes: string[] }).scopes.toSorted(), ['plants:read', 'plants:write'])
-        await page.getByText(name, { exact: true }).first().waitFor()
-        await page
-          .getByText(/expires Dec 31, 2099/)
-          .first()
-          .waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
-        await field.waitFor({ state: 'detached' })
-        const revoke = page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) })
-        await pressOn(page, revoke)
-        const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
-        await dialog.waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.press('Escape')
-        await untilFocused(page, revoke)
-        assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
-        await page.keyboard.press('Enter')
-        await pressOn(page, dialog.getByRole('button', { name: 'Revoke it' }))
-        await page.getByText(`Revoked ${name}`).waitFor()
-        await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
-        await untilRefused(service, secret)
-        await page.reload()
-        await page
-          .getByText(/revoked \w+ \d/)
-          .first()
-          .waitFor()
-        assert.equal(await page.getByText(secret).count(), 0)
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `can be created, listed and revoked by keyboard alone, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      await openView(page, 'Tokens')
+      const name = `label printer ${PHONE.width}`
+      await tabTo(page, page.getByLabel('What is the token for?'))
+      await page.keyboard.type(name)
+      await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
+      await tabTo(page, page.getByLabel('Last day'))
+      await page.keyboard.type('12312099')
+      await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
+      const field = page.getByLabel(`The secret of ${name}`)
+      await tabTo(page, field)
+      const secret = await field.inputValue()
+      const authorization = `Bearer ${secret}`
+      const own = await service.send('GET', '/tokens/self', { authorization })
+      assert.deepEqual((own.json as { scopes: string[] }).scopes.toSorted(), ['plants:read', 'plants:write'])
+      await page.getByText(name, { exact: true }).first().waitFor()
+      await page
+        .getByText(/expires Dec 31, 2099/)
+        .first()
+        .waitFor()
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
+      await field.waitFor({ state: 'detached' })
+      const revoke = page.getByRole('button', { name: new RegExp(`^Revoke ${name}`) })
+      await pressOn(page, revoke)
+      const dialog = page.getByRole('dialog', { name: `Revoke ${name}?` })
+      await dialog.waitFor()
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Escape')
+      await untilFocused(page, revoke)
+      assert.equal((await service.send('GET', '/tokens/self', { authorization })).status, 200)
+      await page.keyboard.press('Enter')
+      await pressOn(page, dialog.getByRole('button', { name: 'Revoke it' }))
+      await page.getByText(`Revoked ${name}`).waitFor()
+      await untilFocused(page, page.getByRole('listitem').filter({ hasText: name }))
+      await untilRefused(service, secret)
+      await page.reload()
+      await page
+        .getByText(/revoked \w+ \d/)
+        .first()
+        .waitFor()
+      assert.equal(await page.getByText(secret).count(), 0)
+    },
+    { viewport: PHONE },
+  )
 
-  for (const viewport of [DESKTOP, PHONE]) {
-    inBrowser(
-      `get a new secret by keyboard alone, beside the old one, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        const name = `gate ${viewport.width}`
-        const { secret, token } = await store(service, { name })
-        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
-        const rotate = page.getByRole('button', { name: `New secret for ${name} (${token.id})` })
-        await pressOn(page, rotate)
-        const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
-        await dialog.waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        await page.keyboard.press('Escape')
-        await untilFocused(page, rotate)
-        await page.keyboard.press('Enter')
-        await tabTo(page, dialog.getByLabel('The old secret works'))
-        await page.keyboard.type('for an hour')
-        await pressOn(page, dialog.getByRole('button', { name: 'Make a new secret' }))
-        const field = page.getByLabel(`The secret of ${name}`)
-        await untilFocused(page, field)
-        await page.getByText(new RegExp(`The old secret, of ${token.id}, works until \\w`)).waitFor()
-        await assertAccessible(page)
-        await assertFits(page)
-        const made = await field.inputValue()
-        for (const each of [secret, made]) {
-          const own = await service.send('GET', '/tokens/self', as(each))
-          assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
-        }
-        const items = page.getByRole('listitem').filter({ hasText: name })
-        await items
-          .filter({ hasText: token.id })
-          .getByText(/expires \w/)
-          .waitFor()
-        assert.equal(await items.count(), 2)
-        await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
-        await page.reload()
-        const soon = page
-          .getByRole('list', { name: 'Tokens to look at' })
-          .getByRole('listitem')
-          .filter({ hasText: name })
-        await soon.getByText('Ends in less than a day').waitFor()
-        assert.ok((await soon.textContent())?.includes(token.id))
-        assert.equal(await page.getByText(made).count(), 0)
-      },
-      { viewport },
-    )
+  inBrowser(
+    `get a new secret by keyboard alone, beside the old one, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      const name = `gate ${PHONE.width}`
+      const { secret, token } = await store(service, { name })
+      await openView(page, 'Tokens')
+      const rotate = page.getByRole('button', { name: `New secret for ${name} (${token.id})` })
+      await pressOn(page, rotate)
+      const dialog = page.getByRole('dialog', { name: `A new secret for ${name}?` })
+      await dialog.waitFor()
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Escape')
+      await untilFocused(page, rotate)
+      await page.keyboard.press('Enter')
+      await tabTo(page, dialog.getByLabel('The old secret works'))
+      await page.keyboard.type('for an hour')
+      await pressOn(page, dialog.getByRole('button', { name: 'Make a new secret' }))
+      const field = page.getByLabel(`The secret of ${name}`)
+      await untilFocused(page, field)
+      await page.getByText(new RegExp(`The old secret, of ${token.id}, works until \\w`)).waitFor()
+      await assertAtBothSizes(page)
+      const made = await field.inputValue()
+      for (const each of [secret, made]) {
+        const own = await service.send('GET', '/tokens/self', as(each))
+        assert.deepEqual((own.json as { scopes: string[] }).scopes, token.scopes)
+      }
+      const items = page.getByRole('listitem').filter({ hasText: name })
+      await items
+        .filter({ hasText: token.id })
+        .getByText(/expires \w/)
+        .waitFor()
+      assert.equal(await items.count(), 2)
+      await pressOn(page, page.getByRole('button', { name: `I have copied it: ${name}` }))
+      await page.reload()
+      const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: name })
+      await soon.getByText('Ends in less than a day').waitFor()
+      assert.ok((await soon.textContent())?.includes(token.id))
+      assert.equal(await page.getByText(made).count(), 0)
+    },
+    { viewport: PHONE },
+  )
 
-    inBrowser(
-      `that end soon or are not used come first, each with the reason, at ${viewport.width} pixels`,
-      async ({ page, service }) => {
-        const days = (count: number) => new Date(Date.now() + count * 86_400_000)
-        const at = `at ${viewport.width}`
-        await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
-        await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
-        const { token } = await store(service, {
-          name: `forgotten ${at}`,
-          createdAt: days(-91.5),
-          expiresAt: days(6.5),
-        })
-        await store(service, {
-          name: `lasting ${at}`,
-          expiresAt: days(8),
-          createdAt: days(-200),
-          lastUsedAt: days(-80),
-        })
-        await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
-        await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
-        await pressOn(page, page.getByRole('link', { name: 'Tokens' }))
-        const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
-        await soon
-          .filter({ hasText: `ending ${at}` })
-          .getByText('Ends in 3 days')
-          .waitFor()
-        await soon
-          .filter({ hasText: `unused ${at}` })
-          .getByText('Not used for 100 days')
-          .waitFor()
-        const forgotten = soon.filter({ hasText: `forgotten ${at}` })
-        await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
-        assert.equal(await soon.count(), 3)
-        const others = page
-          .getByRole('list', { name: 'All other tokens' })
-          .getByRole('listitem')
-          .filter({ hasText: at })
-        assert.equal(await others.count(), 3)
-        assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
-        await assertAccessible(page)
-        await assertFits(page)
-        await pressOn(page, page.getByRole('button', { name: `Revoke forgotten ${at} (${token.id})` }))
-        await pressOn(page, page.getByRole('button', { name: 'Revoke it' }))
-        await untilFocused(page, forgotten.getByRole('button').or(forgotten))
-        await forgotten.getByText(/revoked \w/).waitFor()
-      },
-      { viewport },
-    )
-  }
+  inBrowser(
+    `that end soon or are not used come first, each with the reason, at ${PHONE.width} pixels`,
+    async ({ page, service }) => {
+      const days = (count: number) => new Date(Date.now() + count * 86_400_000)
+      const at = `at ${PHONE.width}`
+      await store(service, { name: `ending ${at}`, expiresAt: days(3.5) })
+      await store(service, { name: `unused ${at}`, createdAt: days(-200), lastUsedAt: days(-100.5) })
+      const { token } = await store(service, {
+        name: `forgotten ${at}`,
+        createdAt: days(-91.5),
+        expiresAt: days(6.5),
+      })
+      await store(service, {
+        name: `lasting ${at}`,
+        expiresAt: days(8),
+        createdAt: days(-200),
+        lastUsedAt: days(-80),
+      })
+      await store(service, { name: `over ${at}`, expiresAt: days(-1), createdAt: days(-200) })
+      await store(service, { name: `revoked ${at}`, revokedAt: days(-1), createdAt: days(-200) })
+      await openView(page, 'Tokens')
+      const soon = page.getByRole('list', { name: 'Tokens to look at' }).getByRole('listitem').filter({ hasText: at })
+      await soon
+        .filter({ hasText: `ending ${at}` })
+        .getByText('Ends in 3 days')
+        .waitFor()
+      await soon
+        .filter({ hasText: `unused ${at}` })
+        .getByText('Not used for 100 days')
+        .waitFor()
+      const forgotten = soon.filter({ hasText: `forgotten ${at}` })
+      await forgotten.getByText('Ends in 6 days. Never used in 91 days').waitFor()
+      assert.equal(await soon.count(), 3)
+      const others = page.getByRole('list', { name: 'All other tokens' }).getByRole('listitem').filter({ hasText: at })
+      assert.equal(await others.count(), 3)
+      assert.equal(await others.getByRole('button', { name: 'New secret' }).count(), 1)
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('button', { name: `Revoke forgotten ${at} (${token.id})` }))
+      await pressOn(page, page.getByRole('button', { name: 'Revoke it' }))
+      await untilFocused(page, forgotten.getByRole('button').or(forgotten))
+      await forgotten.getByText(/revoked \w/).waitFor()
+    },
+    { viewport: PHONE },
+  )
 
   inBrowser(
     'with another secret are not made where the page may not, or the network is gone',
@@ -196,7 +183,7 @@ suite('tokens on the page', () => {
       await rotate('0')
       await page.getByText('wide has no new secret. A token can rotate only tokens that have no scope beyond').waitFor()
       await signOver(page, address, SECRET)
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       // The list comes before the network is gone.
       await page.getByRole('button', { name: `New secret for wide (${token.id})` }).waitFor()
       await context.setOffline(true)
@@ -213,7 +200,7 @@ suite('tokens on the page', () => {
     const { page, service, address } = opened
     const { secret, token } = await store(service, { name: 'mine', scopes: SCOPES })
     await signOver(page, address, secret)
-    await page.getByRole('link', { name: 'Tokens' }).click()
+    await openView(page, 'Tokens')
     await page.getByRole('button', { name: `New secret for mine (${token.id})` }).click()
     await page.getByText('You are signed in with the old one').waitFor()
     const offered = await page.getByLabel('The old secret works').getByRole('option').allTextContents()
@@ -243,7 +230,7 @@ suite('tokens on the page', () => {
   inBrowser(
     'end in the year 9999 at the latest, in UTC, and the page says so',
     async ({ page }) => {
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       await page.getByLabel('What is the token for?').fill('for ever')
       await page.getByLabel('Last day').fill('9999-12-31')
       await page.getByRole('button', { name: 'Create a token' }).click()
@@ -260,7 +247,7 @@ suite('tokens on the page', () => {
   inBrowser(
     `sign a phone in by a code, and can be copied with one key, at ${PHONE.width} pixels`,
     async ({ page, context, address }) => {
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       const name = page.getByLabel('What is the token for?')
       await name.fill('phone')
       await page.getByRole('button', { name: 'Create a token' }).click()
@@ -281,7 +268,7 @@ suite('tokens on the page', () => {
       }
       for (const [button, copied] of [
         ['Copy: phone', secret],
-        ['Copy a link that signs in: phone', `http://192.168.1.20:8080/#token=${secret}`],
+        ['Copy a sign-in link: phone', `http://192.168.1.20:8080/#token=${secret}`],
       ] as const) {
         await pressOn(page, page.getByRole('button', { name: button }))
         await page.getByText('is copied.').waitFor()
@@ -292,7 +279,7 @@ suite('tokens on the page', () => {
       }
       await page.evaluate('document.execCommand = () => false')
       await pressOn(page, page.getByRole('button', { name: 'Copy: phone' }), 'Enter', 'Shift+Tab')
-      await page.getByText('This browser does not copy. Select the secret and copy it yourself.').waitFor()
+      await page.getByText('This browser does not allow copying. Select the secret and copy it yourself.').waitFor()
       const phone = await (context.browser() ?? assert.fail()).newContext({ viewport: PHONE })
       const onPhone = await phone.newPage()
       await onPhone.goto(`${address}#token=${secret}`)
@@ -304,21 +291,21 @@ suite('tokens on the page', () => {
   )
 
   inBrowser('show their secrets until the person has kept them', async ({ page }) => {
-    await page.getByRole('link', { name: 'Tokens' }).click()
+    await openView(page, 'Tokens')
     for (const name of ['first', 'second']) {
       await page.getByLabel('What is the token for?').fill(name)
       await page.getByRole('button', { name: 'Create a token' }).click()
       await page.getByLabel(`The secret of ${name}`).waitFor()
     }
-    await page.getByRole('link', { name: 'Plants' }).click()
-    await pressOn(page, page.getByRole('button', { name: 'Sign out' }))
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await signOut(page)
     const dialog = page.getByRole('dialog', { name: 'Sign out all the same?' })
     await dialog.getByText('the secret of second, first').waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('link', { name: 'Tokens' }).click()
+    await openView(page, 'Tokens')
     for (const name of ['first', 'second'])
       await page.getByRole('button', { name: `I have copied it: ${name}` }).click()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByLabel('Access token').waitFor()
   })
 
@@ -326,7 +313,7 @@ suite('tokens on the page', () => {
     'are kept as they were typed when the network is gone, and told of when they were not revoked',
     async ({ page, context }) => {
       await page.clock.install()
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       await page.getByLabel('What is the token for?').fill('a season')
       await page.getByLabel('Read, search and export plants').uncheck()
       await page.getByLabel('Add, change, delete and import plants').check()
@@ -335,9 +322,9 @@ suite('tokens on the page', () => {
       await page.getByRole('button', { name: 'Create a token' }).click()
       await withoutWaits(page, page.getByText('Not created. The service cannot be reached.'))
       await context.setOffline(false)
-      await page.getByRole('link', { name: 'Plants' }).click()
+      await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await page.reload()
-      await page.getByRole('link', { name: 'Tokens' }).click()
+      await openView(page, 'Tokens')
       assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'a season')
       assert.equal(await page.getByLabel('Read, search and export plants').isChecked(), false)
       assert.equal(await page.getByLabel('Last day').inputValue(), '2099-12-31')
@@ -357,7 +344,7 @@ suite('tokens on the page', () => {
   inBrowser('are all looked through, and shown a hundred at a time', async ({ page, service }) => {
     for (let i = 0; i < 120; i++) await store(service, { name: `of many ${i}` })
     const { token } = await store(service, { name: 'after many', expiresAt: new Date(Date.now() + 60_000) })
-    await page.getByRole('link', { name: 'Tokens' }).click()
+    await openView(page, 'Tokens')
     const others = page.getByRole('list', { name: 'All other tokens' }).getByRole('listitem')
     await page.getByRole('list', { name: 'Tokens to look at' }).getByText(token.id).waitFor()
     assert.equal(await others.count(), 100)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Request } from 'playwright-core'
 import { PHONE, pageTests } from '../support/page.ts'
 import { plantSome, tour } from '../support/page-languages.ts'
 import { SECRET, withService } from '../support/service.ts'
@@ -41,13 +41,20 @@ const VARYING = /ps_\w+|tok_\w+|\d+:\d\d(:\d\d)?|127\.0\.0\.1:\d+/g
 /** The texts at each stop of a tour, with names in Greek letters where the browser would translate them. */
 async function texts(context: BrowserContext, address: string): Promise<readonly string[]> {
   const page = await context.newPage()
+  const asked = new Set<Request>()
+  page.on('request', (request) => {
+    // The stream of changes never ends.
+    if (!request.url().includes('/changes')) asked.add(request)
+  })
+  page.on('requestfinished', (request) => asked.delete(request))
+  page.on('requestfailed', (request) => asked.delete(request))
   await page.goto(`${address}#token=${SECRET}`)
   await page.getByRole('search').waitFor()
   const found: string[] = []
   await tour(page, address, async (what) => {
     // A translation comes a moment later; texts that are still on their way do as well.
     let [before, now] = ['', await page.locator('body').innerText()]
-    while (before !== now) {
+    while (before !== now || asked.size > 0) {
       await page.evaluate('new Promise((done) => setTimeout(done, 50))')
       ;[before, now] = [now, await page.locator('body').innerText()]
     }

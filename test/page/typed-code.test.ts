@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { garbledCode, isGarbledSignIn, withoutMarks } from '../../web/src/scan/typed-code.ts'
+import { garbledCode, isGarbledSignIn, withoutMarks } from '../../web/src/codes/typed-code.ts'
 import { asTyped, type CapsLock, KEYBOARDS } from '../support/keyboards.ts'
 import { holds } from '../support/property.ts'
 

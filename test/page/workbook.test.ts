@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { sheetsIn, type WorkbookFault, type WorkbookSheet } from '../../web/src/import/workbook.ts'
+import { sheetsIn, type WorkbookFault, type WorkbookSheet } from '../../src/import/workbook/workbook.ts'
 import { partsOf, rowsOf, workbook, zip } from '../support/workbook.ts'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
@@ -195,8 +195,10 @@ suite('the page refuses a workbook', () => {
     const long = `<si><t>${'x'.repeat(MIB)}</t></si>`
     const repeated = `<sheetData>${'<row><c t="s"><v>0</v></c></row>'.repeat(200)}</sheetData>`
     assert.equal(await opened(workbook({ Plants: repeated }, { texts: long })), 'large')
-    const far = '<row><c r="XFD1"><v>1</v></c></row>'.repeat(9000)
+    const far = '<row><c r="XFD1"><v>1</v></c></row>'.repeat(5000)
+    const before = process.memoryUsage.rss()
     assert.equal(await opened(workbook({ Plants: `<sheetData>${far}</sheetData>` })), 'large')
+    assert.ok(process.memoryUsage.rss() - before < 500 * MIB)
     const merges = '<mergeCell ref="A1:A1048576"/>'.repeat(200)
     const rows = `<sheetData><row><c><v>1</v></c></row></sheetData><mergeCells>${merges}</mergeCells>`
     assert.equal(await opened(workbook({ Plants: rows })), 'large')
@@ -206,6 +208,29 @@ suite('the page refuses a workbook', () => {
     const bytes = workbook({ Plants: `${rowsOf([['name'], ['Abies']])}${' '.repeat(16 * MIB)}` })
     assert.ok(bytes.length < 20_000)
     assert.deepEqual(await lines(bytes), ['name', 'Abies'])
+  })
+
+  test('but reads one with many sheets and relations that lead nowhere in the time of their number', async () => {
+    const parts = partsOf({ Plants: rowsOf([['name'], ['Abies']]) }).map((part) => ({
+      ...part,
+      content: String(part.content)
+        .replace('</sheets>', `${'<sheet r:id="none"/>'.repeat(40_000)}</sheets>`)
+        .replace('</Relationships>', `${'<Relationship Id="x" Target="y"/>'.repeat(40_000)}</Relationships>`),
+    }))
+    const before = process.cpuUsage()
+    assert.deepEqual(await lines(zip(parts)), ['name', 'Abies'])
+    // A search of all relations for each sheet took 20 s.
+    assert.ok(process.cpuUsage(before).user < 8e6)
+  })
+
+  test('but reads one whose cells share a long text with escapes', async () => {
+    const texts = `<si><t>${'_x0041_'.repeat(MIB)}</t></si>`
+    const row = '<row><c t="s"><v>0</v></c></row>'
+    const before = process.cpuUsage()
+    const read = await lines(workbook({ Plants: `<sheetData>${row.repeat(40)}</sheetData>` }, { texts }))
+    assert.deepEqual([read.length, read[39]?.length, read[39]?.slice(0, 2)], [40, MIB, 'AA'])
+    // Reading the escapes again for each cell took 30 s.
+    assert.ok(process.cpuUsage(before).user < 12e6)
   })
 
   test('with a password', async () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { qrCodeOf } from '../../web/src/labels/code.ts'
+import { qrCodeOf } from '../../web/src/codes/qr-code.ts'
 import type { Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 

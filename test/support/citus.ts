@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { distribute } from '../../src/postgres/sharding/distribute.ts'
+import { distribute } from '../../src/citus/distribute.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { query } from './query.ts'

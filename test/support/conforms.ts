@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ERRORS } from '../../src/domain/errors.ts'
+import { WITH_TEXT_IDS } from '../../src/http/request/head.ts'
 import {
   absolute,
   type OperationObject,
@@ -10,6 +11,7 @@ import {
   resolve,
   schemaCompiler,
 } from '../../src/http/request/operations.ts'
+import { contractWithTextIds } from '../../src/http/request/text-ids-contract.ts'
 
 export interface Seen {
   readonly status: number
@@ -26,8 +28,31 @@ export const contract = readContract()
 const literalFirst = contract.operations
   .toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
   .map(({ id, method, path }) => ({ id, method, path, pattern: patternOf(path) }))
-const ajv = schemaCompiler(contract.document)
-const validators = new Map<string, ValidateFunction>()
+
+/** The contract of a form of answers: with ids as numbers, or as texts. */
+class Form {
+  readonly document: typeof contract.document
+  readonly declared = new Map<string, Declared>()
+  readonly #ajv: ReturnType<typeof schemaCompiler>
+  readonly #validators = new Map<string, ValidateFunction>()
+
+  constructor(document: typeof contract.document) {
+    this.document = document
+    this.#ajv = schemaCompiler(document)
+  }
+
+  validatorOf(schema: object): ValidateFunction {
+    const key = JSON.stringify(schema)
+    const validate = this.#validators.get(key) ?? this.#ajv.compile(absolute(schema))
+    this.#validators.set(key, validate)
+    return validate
+  }
+}
+
+const NUMBERS = new Form(contract.document)
+const TEXTS = new Form(contractWithTextIds(contract.document))
+const formOf = ({ 'content-type': type = '' }: IncomingHttpHeaders): Form =>
+  type.endsWith(WITH_TEXT_IDS) ? TEXTS : NUMBERS
 
 /** Returns the operation of a method and path. HEAD belongs to GET (RFC 9110 section 9.3.2). */
 export function operationIdOf(method: string, url: string): string | undefined {
@@ -59,7 +84,7 @@ export function assertConforms(operationId: string, seen: Seen, { hasBody = true
 /** Checks only the status and the headers. */
 export function assertHeadConforms(operationId: string, { status, headers }: Omit<Seen, 'body'>): void {
   const about = `${operationId} ${status}`
-  const { content, ...declared } = declaredOf(operationId, status, about)
+  const { content, ...declared } = declaredOf(operationId, status, about, formOf(headers))
   assertHeaders(declared, headers, about)
   const { 'content-type': type = '', 'content-length': length } = headers
   if (content === undefined) {
@@ -72,18 +97,20 @@ export function assertHeadConforms(operationId: string, { status, headers }: Omi
 /** Checks only the body, which must be uncompressed. */
 export function assertBodyConforms(operationId: string, { status, headers, body }: Seen): void {
   const about = `${operationId} ${status} ${body.slice(0, 200)}`
-  const { content, errors } = declaredOf(operationId, status, about)
+  const { content, errors } = declaredOf(operationId, status, about, formOf(headers))
   if (content === undefined) {
     assert.equal(body, '', `${about}: has a body`)
     return
   }
   const type = mediaTypeOf(headers['content-type'] ?? '')
-  const value: unknown = type === 'application/json' ? JSON.parse(body) : body
+  const value: unknown = type.startsWith('application/json') ? JSON.parse(body) : body
   assertValid(content[type], value, about)
   if (status >= 400) assertError(value, status, errors, about)
 }
 
-const mediaTypeOf = (contentType: string): string => contentType.split(';', 1)[0] ?? ''
+/** A media type as the contract names it: the parameter for ids as texts belongs to it, and no other. */
+const mediaTypeOf = (contentType: string): string =>
+  contentType.endsWith(WITH_TEXT_IDS) ? contentType : (contentType.split(';', 1)[0] ?? '')
 
 /** Checks that a refusal is exactly `{error, message}` with a number of its status, even without an operation. */
 export function assertError(body: unknown, status: number, allowed?: readonly number[], about = ''): void {
@@ -103,34 +130,50 @@ interface Declared {
   readonly content: Readonly<Record<string, ValidateFunction>> | undefined
   readonly errors: readonly number[]
 }
-const known = new Map<string, Declared>()
 
-function declaredOf(operationId: string, status: number, about: string): Declared {
+function declaredOf(operationId: string, status: number, about: string, form: Form): Declared {
   const key = `${operationId} ${status}`
-  const declared = known.get(key) ?? readDeclared(operationId, status, about)
-  known.set(key, declared)
+  const declared = form.declared.get(key) ?? readDeclared(operationId, status, about, form)
+  form.declared.set(key, declared)
   return declared
 }
 
-function readDeclared(operationId: string, status: number, about: string): Declared {
-  const operations = Object.values(contract.document.paths).flatMap((item) => Object.values(item))
+function readDeclared(operationId: string, status: number, about: string, form: Form): Declared {
+  const { document } = form
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(item))
   const operation: OperationObject | undefined = operations.find((found) => found.operationId === operationId)
   assert.ok(operation !== undefined, `the contract has no operation ${operationId}`)
-  const found = operation.responses[String(status)]
-  assert.ok(found !== undefined, `${about}: the contract does not declare this status`)
-  const { headers = {}, content, 'x-errors': errors = [] } = resolve<ResponseObject>(contract.document, found)
+  const errors = operation['x-errors'].filter((number) => Math.trunc(number / 100) === status)
+  const found = operation.responses[status >= 400 ? 'default' : String(status)]
+  assert.ok(found !== undefined && (status < 400 || errors.length > 0), `${about}: the contract lacks this status`)
+  const { headers = {}, content } = resolve<ResponseObject>(document, found)
+  const accepted = { POST: 'accept-post', PATCH: 'accept-patch' }[methodOf(operationId)] ?? 'accept'
+  const needed = NEEDED[status] ?? (status === 415 ? [accepted] : [])
   return {
     headers: new Map(
-      Object.entries(headers).map(([name, object]) => {
-        const { required = false, schema } = resolve<HeaderObject>(contract.document, object as HeaderObject)
-        return [name.toLowerCase(), { isRequired: required, validate: validatorOf(schema) }]
+      Object.entries({ ...document['x-headers'], ...headers }).map(([name, object]) => {
+        const { required = false, schema } = resolve<HeaderObject>(document, object as HeaderObject)
+        const isRequired = required || needed.includes(name.toLowerCase())
+        return [name.toLowerCase(), { isRequired, validate: form.validatorOf(schema) }]
       }),
     ),
     content:
       content &&
-      Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, validatorOf(schema as object)])),
+      Object.fromEntries(
+        Object.entries(content).map(([type, { schema }]) => [type, form.validatorOf(schema as object)]),
+      ),
     errors,
   }
+}
+
+const methodOf = (id: string): string => contract.operations.find((operation) => operation.id === id)?.method ?? ''
+
+/** Headers that a refusal with a status always has. */
+const NEEDED: Readonly<Record<number, readonly string[]>> = {
+  401: ['www-authenticate'],
+  403: ['www-authenticate'],
+  429: ['retry-after'],
+  503: ['retry-after'],
 }
 
 /** Headers of HTTP itself, which an OpenAPI document does not list among the headers of an answer. */
@@ -159,13 +202,6 @@ function assertHeaders(
   }
 }
 
-function validatorOf(schema: object): ValidateFunction {
-  const key = JSON.stringify(schema)
-  const validate = validators.get(key) ?? ajv.compile(absolute(schema))
-  validators.set(key, validate)
-  return validate
-}
-
 function assertValid(validate: ValidateFunction | undefined, value: unknown, about: string): void {
-  assert.ok(validate?.(value) === true, `${about}: ${ajv.errorsText(validate?.errors)}`)
+  assert.ok(validate?.(value) === true, `${about}: ${JSON.stringify(validate?.errors)}`)
 }

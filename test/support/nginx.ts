@@ -21,8 +21,12 @@ export function nginxOf(guide: string, addresses: Readonly<Record<string, string
   return configuration
 }
 
-/** Starts nginx with these servers; resolves with its address when it answers. */
-export async function startNginx(scene: Scene, servers: string, port: number): Promise<string> {
+/**
+ * Starts nginx with these servers; resolves with its address when it answers.
+ *
+ * @param base the path of the service
+ */
+export async function startNginx(scene: Scene, servers: string, port: number, base = ''): Promise<string> {
   const folder = tempFolder(scene)
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -40,7 +44,7 @@ export async function startNginx(scene: Scene, servers: string, port: number): P
   const address = `http://127.0.0.1:${port}`
   const isServing = () => {
     if (nginx.exitCode !== null) assert.fail(readFileSync(join(folder, 'error.log'), 'utf8'))
-    return fetch(`${address}/health/live`).then(
+    return fetch(`${address}${base}/health/live`).then(
       ({ ok }) => ok,
       () => false,
     )

@@ -1,4 +1,6 @@
 import { after, type TestContext } from 'node:test'
+import { CitusStore } from '../../src/citus/store.ts'
+import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
 import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres/store.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
 import { isDistributed } from './citus.ts'
@@ -26,6 +28,20 @@ export async function openStore(
   cleanUp(t, () => store.close())
   return store
 }
+
+/** Opens a store whose plants Citus distributes. */
+export async function openCitus(t: TestContext, url: string, given: Partial<PostgresStoreOptions> = {}) {
+  const store = await CitusStore.open(readPostgresAddress(url, {}), options(given))
+  cleanUp(t, () => store.close())
+  return store
+}
+
+/** Opens the store of a test that holds on every engine in PostgreSQL. */
+export const openEither = (
+  t: TestContext,
+  url: string,
+  given: Partial<PostgresStoreOptions> = {},
+): Promise<ServedStore> => (isDistributed() ? openCitus(t, url, given) : openStore(t, url, given))
 
 /** A database of this process with the schema of a new store. */
 let template: Promise<string> | undefined
@@ -62,12 +78,12 @@ async function newStoreDatabase(t: TestContext): Promise<string> {
 /** Opens a PostgreSQL store in a new database, for the store suite. */
 export async function openPostgres(t: TestContext, { maxWaiting = 10_000 } = {}): Promise<StoreUnderTest> {
   const url = await newStoreDatabase(t)
-  let store = await openStore(t, url, { maxWaiting })
+  let store = await openEither(t, url, { maxWaiting })
   return {
     store,
     async reopen() {
       await store.close()
-      store = await openStore(t, url, { maxWaiting })
+      store = await openEither(t, url, { maxWaiting })
       return store
     },
     plants: () => plantsOf(url),

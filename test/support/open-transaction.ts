@@ -1,7 +1,7 @@
 import { Client as PgClient } from 'pg'
 import type { NewPlant } from '../../src/domain/plant.ts'
 import type { Run } from '../../src/postgres/pool/client.ts'
-import { insertColumns, writePlants } from '../../src/postgres/write/write-plants.ts'
+import { PlantTable } from '../../src/postgres/write/write-plants.ts'
 import { TESTER } from './actor.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
 
@@ -47,6 +47,6 @@ export class OpenTransaction {
 
   async #swap(write: 'insert' | 'update', before: NewPlant | undefined, after: NewPlant): Promise<void> {
     const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id }] }
-    await writePlants(this.#run, write, [swap], insertColumns)
+    await new PlantTable().write(this.#run, write, [swap])
   }
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { sheetsIn } from '../../web/src/import/workbook.ts'
-import { type Opened, pressOn } from './page.ts'
+import { sheetsIn } from '../../src/import/workbook/workbook.ts'
+import { type Opened, openView, pressOn } from './page.ts'
 import type { Service } from './service.ts'
 
 /** Opens a file in the view of imports. */
 export async function choose(page: Page, name: string, buffer: Buffer): Promise<void> {
-  await page.getByRole('link', { name: 'Import', exact: true }).click()
+  await openView(page, 'Import')
   await page.getByLabel('Drop a spreadsheet here').setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
@@ -19,7 +19,7 @@ export const empty = async (service: Service): Promise<void> => {
 }
 
 export const importAll = async (page: Page): Promise<void> => {
-  await page.getByRole('button', { name: 'Check the file' }).click()
+  await page.getByRole('button', { name: /^Check the (file|rows)$/ }).click()
   await page.getByRole('button', { name: /^Import \d+ plants?$/ }).click()
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }

@@ -79,7 +79,7 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await page.locator('[role=row][data-id] input[type=checkbox]').first().check()
   await stop('.selection', 'a selection')
   for (const i of [0, 1, 2, 3, 4]) {
-    await page.locator('.selection .tools button').nth(i).click()
+    await page.locator('.selection .tools button:not(.print)').nth(i).click()
     await stop('dialog form', `dialog ${i} of a selection`)
     await close()
   }
@@ -93,6 +93,12 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await look('a plant to enter')
   await open('duplicates', '.duplicates')
   await look('duplicates')
+  await open('actions', '.actions li')
+  await look('the last actions')
+  await page.locator('.actions button').first().click()
+  // Its changes are read once it says what it would do, or that there is nothing to undo.
+  await stop('dialog p:not([role=status])', 'an undo')
+  await close()
   await open('labels?id=1', 'svg.sheet')
   await page.locator('#sheet-kind').selectOption('own')
   await page.locator('.labels details summary').first().click()
@@ -124,12 +130,18 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
     await stop('dialog', 'a question about a token')
     await close()
   }
-  await page.locator('.who button').click()
+  await page.locator('.account > summary').click()
+  await look('the menu')
+  await page.locator('.account .panel > button').last().click()
   await stop('dialog ul', 'a question before signing out')
   await close()
-  for (const link of await page.locator('nav a').all()) {
-    await link.click()
-    await page.locator('nav a[aria-current]').waitFor()
+  await page.keyboard.press('Escape')
+  const tabs = await page
+    .locator('header > nav a')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+  for (const tab of tabs) {
+    await page.goto(`${address}${tab}`)
+    await page.locator(`header > nav a[href="${tab}"][aria-current]`).waitFor({ state: 'attached' })
     await look('a view')
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, type TestContext, test } from 'node:test'
-import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Route } from 'playwright-core'
 import { hasBrowser, withBrowser } from './browser.ts'
 import type { Scene } from './clean-up.ts'
@@ -66,6 +66,8 @@ export function pageTests(
         viewport: DESKTOP,
         storageState,
         reducedMotion: 'reduce',
+        // A page that comes from the device sends no request that a test could hold. Few tests are about that.
+        serviceWorkers: 'block',
         ...options,
       })
       t.after(() => context.close())
@@ -76,7 +78,8 @@ export function pageTests(
         const text = message.text()
         // Chromium reports each refusal that fetch receives. The page shows these refusals itself.
         const isRefusal = text.startsWith('Failed to load resource: the server responded with')
-        if (!isRefusal && expected?.test(text) !== true) faults.push(text)
+        const isBlocked = text.startsWith('Service Worker registration blocked')
+        if (!isRefusal && !isBlocked && expected?.test(text) !== true) faults.push(text)
       })
       const page = await context.newPage()
       await page.goto(token === null ? address : `${address}#token=${token}`)
@@ -143,7 +146,7 @@ export async function intercept(
  *
  * @returns ends that, after the effects of all these requests
  */
-export async function loseAnswers(page: Page, url: string): Promise<() => Promise<void>> {
+export async function loseAnswers(page: Page, url: string | RegExp): Promise<() => Promise<void>> {
   const lost: Promise<unknown>[] = []
   const end = await intercept(page, url, async (route) => {
     const answer = route.fetch()
@@ -193,6 +196,27 @@ export async function openTools(page: Page): Promise<void> {
   if (await tools.isVisible()) await pressOn(page, tools)
 }
 
+/** Opens the menu with the language and the way out by keyboard. @param way of the tabs to it */
+export async function openMenu(page: Page, way?: 'Tab' | 'Shift+Tab'): Promise<void> {
+  await page.locator('.account').waitFor()
+  if (await page.locator('.account').evaluate((menu) => !menu.hasAttribute('open')))
+    await pressOn(page, page.locator('.account > summary'), 'Enter', way)
+}
+
+/** Opens a view by keyboard. A narrow window has some of them in its menu. */
+export async function openView(page: Page, name: string): Promise<void> {
+  await page.locator('.account').waitFor()
+  const link = page.getByRole('navigation').getByRole('link', { name, exact: true })
+  if (!(await link.isVisible())) await openMenu(page)
+  await pressOn(page, link)
+}
+
+/** Signs out, where the person would lose nothing by that, or is asked first. */
+export async function signOut(page: Page): Promise<void> {
+  await openMenu(page)
+  await pressOn(page, page.getByRole('button', { name: 'Sign out', exact: true }))
+}
+
 /**
  * Waits until the focused element has a ring and nothing covers it: a browser scrolls to it in a later frame.
  *
@@ -230,26 +254,53 @@ export const untilFocused = (page: Page, target: Locator): Promise<void> => focu
 
 const focusedOf = (page: Page, target: Locator): Locator => target.and(page.locator(':focus'))
 
-/** Fails if axe finds a serious or critical fault, in light or in dark colours. */
+/** Fails if a view is not accessible, or wider than its window, at 360 or at 1280 pixels. Keeps the window as it is. */
+export async function assertAtBothSizes(page: Page): Promise<void> {
+  const isPhone = page.viewportSize()?.width === PHONE.width
+  for (const size of isPhone ? [DESKTOP, PHONE] : [PHONE, DESKTOP]) {
+    await page.setViewportSize(size)
+    await assertFits(page)
+    await assertAccessible(page)
+  }
+}
+
+/** Fails if axe finds a serious or critical fault, or contents in no landmark, in light or in dark colours. */
 export async function assertAccessible(page: Page): Promise<void> {
-  // The script has half a megabyte.
-  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source)
   for (const [colorScheme, rules] of [
     ['light', {}],
     // Only this rule depends on the colours.
     ['dark', { runOnly: ['color-contrast'] }],
   ] as const) {
-    // A third of the time goes into selectors, and into what is right.
-    const options = { ...rules, resultTypes: ['violations'], selectors: false }
     await page.emulateMedia({ colorScheme })
-    const found = await page.evaluate<{ id: string; impact: string; nodes: string[] }[]>(
-      `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
-        ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary) })))`,
-    )
-    const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    assert.deepEqual(serious, [], colorScheme)
+    const found = await faultsIn(page, rules)
+    const faults = found.filter(({ id, impact }) => id === 'region' || impact === 'serious' || impact === 'critical')
+    assert.deepEqual(faults, [], colorScheme)
   }
   await page.emulateMedia({ colorScheme: null })
+}
+
+/** Fails if contents are in no landmark. Colours change nothing of that. */
+export const assertInLandmarks = async (page: Page): Promise<void> =>
+  assert.deepEqual(await faultsIn(page, { runOnly: ['region'] }), [])
+
+/** Half the size of the readable script, which each page reads anew. */
+const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What axe looks at: of a table, the first rows and those that a person edits, because the others are like them. */
+const LOOKED_AT = `{ exclude: [['[role=row]:nth-child(n + 12):not(.editing)']] }`
+
+/** What axe finds by some rules; {}: by all. */
+async function faultsIn(
+  page: Page,
+  rules: { readonly runOnly?: readonly string[] },
+): Promise<readonly { readonly id: string; readonly impact: string }[]> {
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(AXE)
+  // A third of the time goes into selectors, and into what is right.
+  const options = { ...rules, resultTypes: ['violations'], selectors: false }
+  return page.evaluate(
+    `axe.run(${LOOKED_AT}, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+      ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary) })))`,
+  )
 }
 
 /** Fails if the page stays wider than the window: after a change of the window, some parts follow in the next frames. */

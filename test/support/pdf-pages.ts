@@ -60,7 +60,7 @@ export async function codesIn(picture: Uint8Array) {
     prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(bytes).buffer } })
     isPrepared = true
   }
-  return readBarcodes(picture, { formats: ['QRCode'], maxNumberOfSymbols: 255 })
+  return readBarcodes(picture, { formats: ['QRCode', 'Code128'], maxNumberOfSymbols: 255 })
 }
 
 /** Reads the codes of a page. */

@@ -29,7 +29,7 @@ export function manyPlants(count: number, first = 0): NewPlant[] {
 }
 
 export const textOf = (format: Format, plants: readonly NewPlant[]): string =>
-  format === 'csv' ? CSV_HEADER + plants.map(csvRow).join('') : plants.map(ndjsonRow).join('')
+  format === 'csv' ? CSV_HEADER + plants.map(csvRow).join('') : plants.map((plant) => ndjsonRow(plant)).join('')
 
 /** Writes a file of these plants. Its extension determines the format. */
 export function writePlantFile(path: string, plants: readonly NewPlant[]): void {

@@ -177,7 +177,7 @@ export const pretend = (versions: Record<string, string | undefined>) => {
 }
 
 /** The environment of the test run without settings of Plantstore and of PostgreSQL clients. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+export function ownEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:PLANTSTORE_|PG[A-Z]+$)/.test(name))
   const { NODE_COMPILE_CACHE: cache } = process.env
   // V8 refuses what the tests have compiled, because the program sets flags of V8; each would overwrite the other's.

@@ -122,8 +122,12 @@ function recordBody({ method, path }: Sent, { status, headers }: Head, bytes: Bu
   const body = decoded(bytes, headers['content-encoding']).toString('utf8')
   const operationId = operationIdOf(method, path)
   if (operationId !== undefined) assertBodyConforms(operationId, { status, headers, body })
-  else if (status >= 400) assertError(JSON.parse(body), status, undefined, `${method} ${path}`)
+  else if (status >= 400 && !isJsonRpc(path, body))
+    assertError(JSON.parse(body), status, undefined, `${method} ${path}`)
 }
+
+/** Whether a body is an error of JSON-RPC, which has members of its own. Only the protocol of agents answers so. */
+const isJsonRpc = (path: string, body: string): boolean => path === '/mcp' && body.includes('"jsonrpc":"2.0"')
 
 /**
  * Checks the answers on a closed connection, from the bytes in both directions. Skips what it cannot parse.

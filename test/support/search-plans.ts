@@ -1,7 +1,9 @@
-import type { PlantQuery } from '../../src/domain/plant-query.ts'
-import type { Run } from '../../src/postgres/pool/client.ts'
+import assert from 'node:assert/strict'
+import type { PlantFilter, PlantOrder, PlantQuery } from '../../src/domain/plant-query.ts'
+import { budgetOf, type Client, type Run } from '../../src/postgres/pool/client.ts'
 import { Pool } from '../../src/postgres/pool/pool.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
+import { exported } from '../../src/postgres/read/long-reads.ts'
 import { search } from '../../src/postgres/read/search.ts'
 import { type SearchStatistics, StatisticsCache } from '../../src/postgres/read/search-statistics.ts'
 import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
@@ -55,6 +57,28 @@ export async function plansOf(pool: Pool, wanted: PlantQuery, believed?: SearchS
     await search(explained, wanted, 100, believed ?? (await new StatisticsCache().current(run)))
   })
   return plans
+}
+
+/** Explains the cursor of an export, in the session and the transaction of the export. */
+export async function exportPlanOf(pool: Pool, filter: PlantFilter, order: PlantOrder): Promise<Plan> {
+  const client = await pool.acquire(budgetOf(60_000))
+  const plans: Plan[] = []
+  const explaining = new Proxy(client, {
+    get: (target, name) => {
+      const run: Client['run'] = async (statement, budget) => {
+        if (statement.text.startsWith('DECLARE ')) {
+          const { rows } = await target.run({ ...statement, text: `EXPLAIN (FORMAT JSON) ${statement.text}` }, budget)
+          plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
+        }
+        return target.run(statement, budget)
+      }
+      return name === 'run' ? run : Reflect.get(target, name, target)
+    },
+  })
+  // The first chunk needs the cursor.
+  await exported(explaining, filter, order).next()
+  pool.release(client, false)
+  return plans[0] ?? assert.fail('an export declares no cursor')
 }
 
 /** A pool of one session, which takes plans of the statistics that it finds first. */

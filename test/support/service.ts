@@ -9,9 +9,10 @@ import type { ChangeLog } from '../../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/domain/token.ts'
-import { AuditLog } from '../../src/http/answer/records.ts'
+import { AuditLog } from '../../src/http/answer/audit-log.ts'
 import type { ServiceState } from '../../src/http/answer/responder.ts'
 import { type App, buildApp } from '../../src/http/app.ts'
+import type { Agents } from '../../src/http/resources/agents.ts'
 import { JwtIssuer } from '../../src/oidc/jwt-issuer.ts'
 import { type Config, type DerivedLimits, readConfig, SETTINGS, type SettingValues } from '../../src/settings/config.ts'
 import type { Limits } from '../../src/settings/limits.ts'
@@ -66,6 +67,7 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
     store,
     log,
     issuer: issuerOf(config, log),
+    agents: await agentsOf(config),
     state,
     pair: certificate(),
     delivery,
@@ -85,20 +87,26 @@ export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Se
   return service
 }
 
-/** The service that the tests of this process share. */
-let shared: Promise<Service> | undefined
+/** The services that the tests of this process share, by their bounds. */
+const shared = new Map<string, Promise<Service>>()
 const ends: (() => Promise<void> | void)[] = []
 beforeDrops(async () => {
   for (const end of ends.toReversed()) await end()
 })
 
 /**
- * Returns the service that tests of this process share, without plants and with an empty log. It is for tests that
- * leave its tokens, its state, its store and its metrics alone: starting a service for each takes most of their time.
+ * Returns the service with these settings that tests of this process share, without plants and webhooks, and with an
+ * empty log. It is for tests that leave its tokens, its state, its store and its metrics alone: starting a service for
+ * each takes most of their time.
  */
-export async function emptyService(): Promise<Service> {
-  shared ??= withService({ after: (end) => void ends.push(end) })
-  const service = await shared
+export async function emptyService(bounds: Bounds = {}): Promise<Service> {
+  const key = JSON.stringify(bounds)
+  const known = shared.get(key) ?? withService({ after: (end) => void ends.push(end) }, bounds)
+  shared.set(key, known)
+  const service = await known
+  // By the service, which stops their deliveries at once.
+  const webhooks = await service.store.webhooks.list()
+  for (const { webhook } of webhooks) await service.send('DELETE', `/webhooks/${webhook.id}`)
   const plants = await service.plants()
   // As an HTTP client with so many connections, where a token may have 5,000 changes that wait for the search index.
   for (let from = 0; from < plants.length; from += 1000) {
@@ -120,6 +128,13 @@ const delivererOf = (changes: ChangeLog, { webhooks }: Store, config: Config, lo
     version: 'test',
     onNotice: (text) => log.warn(text),
   })
+
+/** The protocol of agents, as `plantstore serve` has it. */
+async function agentsOf({ mcp }: Config): Promise<Agents | undefined> {
+  if (mcp === 'off') return undefined
+  const { agentsEndpoint } = await import('../../src/mcp/endpoint.ts')
+  return agentsEndpoint('test', mcp === 'delete', () => {})
+}
 
 const issuerOf = ({ oidcIssuer, ...settings }: Config, log: Logger): JwtIssuer | undefined =>
   oidcIssuer === undefined

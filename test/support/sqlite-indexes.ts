@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { sortKey } from '../../src/domain/plant-query.ts'
+import { matches, sortKey } from '../../src/domain/plant-query.ts'
 import { type IndexProgress, indexPath, monotonicTime } from '../../src/sqlite/indexed.ts'
 import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
-import { nameStart } from '../../src/sqlite/search-index/plant-index.ts'
+import { nameStart, UNTAGGED } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { expectedTags } from './expected.ts'
@@ -80,7 +80,7 @@ export function assertIndexMatches(path: string): void {
         .all()
         .map((row) => Object.values(row))
     const sorted = (all: unknown[][]) => all.map(String).sort()
-    const tagged = [...plants].flatMap(([id, { tag }]) => (tag === undefined ? [] : [[tag, id]]))
+    const tagged = [...plants].map(([id, { tag }]) => [tag ?? UNTAGGED, id])
     assert.deepEqual(
       sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')),
       sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
@@ -113,6 +113,11 @@ export async function assertSearchable(storePath: string): Promise<void> {
     const byWord = await listAll(store, { words: ['plant'], order: 'name' })
     assert.deepEqual(new Map(byWord.map(({ id, name, tag }) => [id, { name, tag }])), plants)
     assert.deepEqual(await store.listTags(undefined, 100), expectedTags(byWord))
+    const prefix = byWord.find(({ tag = '' }) => tag !== '')?.tag?.slice(0, 1) ?? 'x'
+    for (const part of [{}, { untagged: true }, { tagPrefix: prefix }]) {
+      const filter = { tags: [], words: [], ...part }
+      assert.equal(await store.countMatches(filter, 1), byWord.filter((one) => matches(filter, one)).length)
+    }
   } finally {
     await store.close()
   }

@@ -72,8 +72,17 @@ export function modelMatches(q: string, { name, tag = '' }: Plant): boolean {
   const isBlank = Array.from(q).every((character) => /^\s$/u.test(character) || isInvisible(character))
   if (isBlank) return true
   const asked = modelWords(q.replaceAll('×', ' '))
-  const own = [...modelWords(name), ...modelWords(tag)]
+  const own = [name, tag].flatMap((text) => [...modelWords(text), ...modelJoined(text)])
   return asked.length > 0 && asked.every((word) => own.some((each) => each.startsWith(word)))
+}
+
+/** The runs of letters, digits and hyphens that have a hyphen, without it. */
+function modelJoined(text: string): string[] {
+  const kept = shown(text).map((each) =>
+    /^[-\u2010\u2011]$/.test(each) ? '-' : /^[\p{L}\p{N}]$/u.test(each) ? each : ' ',
+  )
+  const runs = kept.join('').split(' ')
+  return runs.filter((run) => run.includes('-') && !/^-+$/.test(run)).map((run) => run.split('-').join(''))
 }
 
 const isInvisible = (character: string): boolean => INVISIBLE.some(([from, to]) => isIn(character, from, to))

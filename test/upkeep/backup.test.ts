@@ -18,6 +18,7 @@ import { OperatorError } from '../../src/base/operator-error.ts'
 import { makeBackup } from '../../src/sqlite/upkeep/backup.ts'
 import { TESTER } from '../support/actor.ts'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere, runs } from '../support/not-tested.ts'
@@ -149,12 +150,12 @@ test('plantstore backup prints its result as text or JSON, and refuses PostgreSQ
   const folder = tempFolder(t)
   const store = ['--store', `sqlite:${path}`]
   const [words, json, quiet, taken, postgres, nothing] = await Promise.all([
-    run(t, ['backup', join(folder, 'a.db'), ...store]),
-    run(t, ['backup', join(folder, 'b.db'), '--json', '--quiet', ...store]),
-    run(t, ['backup', join(folder, 'c.db'), '--quiet', ...store]),
-    run(t, ['backup', path, ...store]),
-    run(t, ['backup', join(folder, 'd.db'), '--store', 'postgres://me@nowhere.invalid/plants']),
-    run(t, ['backup', ...store]),
+    command(['backup', join(folder, 'a.db'), ...store]),
+    command(['backup', join(folder, 'b.db'), '--json', '--quiet', ...store]),
+    command(['backup', join(folder, 'c.db'), '--quiet', ...store]),
+    command(['backup', path, ...store]),
+    command(['backup', join(folder, 'd.db'), '--store', 'postgres://me@nowhere.invalid/plants']),
+    command(['backup', ...store]),
   ])
   assert.match(words.stderr, /^done: \S+a\.db holds 10 plants and 0 tokens in [\d,]+ bytes, verified\n$/)
   assert.deepEqual([words.code, words.stdout], [0, ''])

@@ -62,7 +62,7 @@ test('a backup under load, restored elsewhere after a crash, equals the store ro
   copyFileSync(`${storePath}-wal`, `${elsewhere}-wal`)
   const foreign = await run(t, ['token', 'list', '--store', `sqlite:${elsewhere}`])
   assert.match(foreign.stderr, /the log \S+-wal belongs to another file/)
-  // A backup that somebody copies in place beside the log of its original is refused in the same way.
+  // A backup that an operator copies in place beside the log of its original is refused in the same way.
   copyFileSync(file, storePath)
   assert.match((await run(t, ['token', 'list', ...store])).stderr, /the log \S+-wal belongs to another file/)
   // The command keeps the log together with the file beside it.

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { pino } from 'pino'
 import { takeLock } from '../../src/base/files.ts'
 import { BackupFolder, ScheduledBackups } from '../../src/cli/scheduled-backups.ts'
 import { cleanUp } from '../support/clean-up.ts'
+import { command } from '../support/commands.ts'
 import { plantsIn, tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { isLinux, isRoot, notTestedHere } from '../support/not-tested.ts'
-import { PROGRAM, run, startServer, TOKEN } from '../support/process.ts'
+import { PROGRAM, startServer, TOKEN } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const stampAt = (time: number): string => new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
@@ -20,10 +21,10 @@ async function metric(address: string, name: string): Promise<number> {
 }
 
 /** Creates a store in the folder. Resolves with the start of the names of its scheduled backups. */
-async function newStore(t: TestContext, folder: string): Promise<string> {
+async function newStore(folder: string): Promise<string> {
   const store = ['--store', `sqlite:${join(folder, 'plants.db')}`]
-  assert.equal((await run(t, ['token', 'create', '--name', 'x', ...store])).code, 0)
-  const { identity } = JSON.parse((await run(t, ['status', '--json', ...store])).stdout) as { identity: string }
+  assert.equal((await command(['token', 'create', '--name', 'x', ...store])).code, 0)
+  const { identity } = JSON.parse((await command(['status', '--json', ...store])).stdout) as { identity: string }
   assert.match(identity, /^[0-9a-f]{8}$/)
   return `plants-${identity}-`
 }
@@ -34,7 +35,7 @@ const schedule = (backups: string, keep: number): string[] => [
 
 test('the service makes backups at its start and at each interval, and keeps the newest', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
-  const own = await newStore(t, folder)
+  const own = await newStore(folder)
   const old = ['20200101T000000Z', '20210101T000000Z', '20220101T000000Z'].map((stamp) => `${own}${stamp}.db`)
   // Files that are no backups of this store, and the draft of a process that lives.
   const others = [
@@ -90,11 +91,11 @@ test('the service makes backups at its start and at each interval, and keeps the
 test('stores that share a folder, restored copies included, each make, count and keep backups of their own', async (t) => {
   const backups = tempFolder(t)
   const folders = [tempFolder(t), tempFolder(t), tempFolder(t)] as const
-  const starts = [await newStore(t, folders[0]), await newStore(t, folders[1])]
+  const starts = [await newStore(folders[0]), await newStore(folders[1])]
   const copy = join(tempFolder(t), 'copy.db')
   const at = (folder: string) => ['--store', `sqlite:${join(folder, 'plants.db')}`]
-  assert.equal((await run(t, ['backup', copy, ...at(folders[0])])).code, 0)
-  assert.equal((await run(t, ['restore', copy, ...at(folders[2])])).code, 0)
+  assert.equal((await command(['backup', copy, ...at(folders[0])])).code, 0)
+  assert.equal((await command(['restore', copy, ...at(folders[2])])).code, 0)
   for (const [i, folder] of folders.entries()) {
     const { program, address } = await startServer(t, folder, schedule(backups, 1))
     await program.tells(/"msg":"backed the store up"/)
@@ -107,12 +108,12 @@ test('stores that share a folder, restored copies included, each make, count and
 
 test('backups under the names of earlier versions are counted and removed, if they are of this store', async (t) => {
   const [folder, other, backups] = [tempFolder(t), tempFolder(t), tempFolder(t)]
-  const own = await newStore(t, folder)
-  await newStore(t, other)
+  const own = await newStore(folder)
+  await newStore(other)
   const make = async (from: string, stamp: string) => {
     const name = `plants-${stamp}.db`
     const store = ['--store', `sqlite:${join(from, 'plants.db')}`]
-    assert.equal((await run(t, ['backup', join(backups, name), ...store])).code, 0)
+    assert.equal((await command(['backup', join(backups, name), ...store])).code, 0)
     return name
   }
   await make(folder, '20200101T000000Z')
@@ -138,7 +139,7 @@ test('backups under the names of earlier versions are counted and removed, if th
 
 test('backups with stamps of the future go first, and the metric does not take them for new ones', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
-  const own = await newStore(t, folder)
+  const own = await newStore(folder)
   const [past, ...future] = ['20200101T000000Z', '20980101T000000Z', '20990101T000000Z'].map((s) => `${own}${s}.db`)
   for (const name of [past ?? '', ...future]) writeFileSync(join(backups, name), '')
   const { program, address } = await startServer(t, folder, schedule(backups, 2))
@@ -153,7 +154,7 @@ test('backups with stamps of the future go first, and the metric does not take t
 
 test('after the clock is set back by years, backups go on at their interval, and the newest ones stay', async (t) => {
   const [folder, backups] = [tempFolder(t), tempFolder(t)]
-  const own = await newStore(t, folder)
+  const own = await newStore(folder)
   const storePath = join(folder, 'plants.db')
   let ahead = 10 * 365 * 86_400_000
   const real = Date.now
@@ -213,7 +214,7 @@ test('the start refuses an unsuitable folder for backups before it creates a sto
     [join(folder, 'file'), /backup folder \S+file: it is not a folder/],
   ] as const) {
     const args = ['serve', '--port', '0', '--store', `sqlite:${folder}/plants.db`, '--backup-every', '1d']
-    const { code, stderr } = await run(t, [...args, '--backup-folder', backups])
+    const { code, stderr } = await command([...args, '--backup-folder', backups])
     assert.match(stderr, why)
     assert.equal(code, 1)
   }

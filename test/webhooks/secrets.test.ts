@@ -10,6 +10,8 @@ import { startServer, TOKEN } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 
+const KEY = 'Basic dW5rbm93bjpwYXNz'
+
 test('the secrets of a webhook are in one answer each, and in no log, audit line, trace or metric', async (t) => {
   const traces: string[] = []
   const collector = createServer(async (request, response) => {
@@ -43,12 +45,15 @@ test('the secrets of a webhook are in one answer each, and in no log, audit line
     assert.ok(answer.ok, `${method} ${path}: ${received}`)
     return received
   }
-  const made = JSON.parse(await send('POST', '/webhooks', `{"url":"${receiver.url}"}`)) as WebhookWithSecret
+  const made = JSON.parse(
+    await send('POST', '/webhooks', `{"url":"${receiver.url}","headers":{"X-Key":"${KEY}"}}`),
+  ) as WebhookWithSecret
   const { id, secret } = made
   const rotated = JSON.parse(await send('POST', `/webhooks/${id}/secret`, '{"overlapSeconds":60}')) as WebhookWithSecret
   await send('POST', '/plants', '{"id":1,"name":"Fern"}')
   await until(() => receiver.received.length === 1, 'nothing is delivered')
-  receiver.respond = (response) => response.writeHead(500).end()
+  assert.equal(receiver.received[0]?.headers['x-key'], KEY)
+  receiver.respond = (response) => response.writeHead(500).end(`bad key ${KEY}, ${' '.repeat(220)}${KEY}`)
   await send('POST', '/plants', '{"id":2,"name":"Moss"}')
   await until(() => receiver.received.length === 2, 'nothing is delivered')
   answers.push(await send('PATCH', `/webhooks/${id}`, '{"description":"the same"}'))
@@ -59,7 +64,7 @@ test('the secrets of a webhook are in one answer each, and in no log, audit line
   program.signal('SIGTERM')
   const { stdout, stderr } = await program.outcome
   assert.ok(stderr.includes(id), 'the audit log names the webhook')
-  for (const each of [secret, rotated.secret]) {
+  for (const each of [secret, rotated.secret, `whsec_${KEY}`, `whsec_${KEY.slice(0, 8)}`]) {
     const bare = each.slice('whsec_'.length)
     for (const seen of [...answers, ...traces, stdout, stderr]) assert.ok(!seen.includes(bare), seen.slice(0, 500))
   }

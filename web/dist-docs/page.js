@@ -23,25 +23,7 @@
  */
 
 // node_modules/preact/dist/preact.mjs
-var n;
-var t;
-var r;
-var u;
-var i;
-var f;
-var o;
-var e;
-var l;
-var c;
-var a;
-var s;
-var h = /* @__PURE__ */ Symbol.for("pv");
-var p = {};
-var y = [];
-var v = /^m(i|n|o|s|text|space)$/;
-var w = Array.isArray;
-var d = y.slice;
-var _ = Object.assign;
+var n, t, r, u, i, f, o, e, l, c, a, s, h = /* @__PURE__ */ Symbol.for("pv"), p = {}, y = [], v = /^m(i|n|o|s|text|space)$/, w = Array.isArray, d = y.slice, _ = Object.assign;
 function g(n2) {
   n2 && n2.parentNode && n2.remove();
 }
@@ -56,9 +38,9 @@ function x(n2, t3) {
   this.props = n2, this.context = t3, this.__g = 0;
 }
 function S(n2, t3) {
-  if (null == t3) return n2.__ && S(n2.__, n2.__i + 1);
+  if (t3 == null) return n2.__ && S(n2.__, n2.__i + 1);
   for (var r3; t3 < n2.__k.length; t3++) if ((r3 = n2.__k[t3]) && r3.__e) return r3.__e;
-  return "function" != typeof n2.type || n2.props.__P ? null : S(n2);
+  return typeof n2.type != "function" || n2.props.__P ? null : S(n2);
 }
 function C(t3) {
   var r3, u3 = t3.__v, i3 = u3.__e, f4 = [], o4 = [], e3 = t3.__P;
@@ -81,12 +63,12 @@ function H() {
 }
 function I(n2, t3, r3, u3, i3, f4, o4, e3, l3, c3, a4) {
   var s3, h3, v3, w2, d3, _3, g3 = u3.__k || y, k2 = t3.length;
-  for (l3 = q(r3, t3, g3, l3, k2), s3 = 0; s3 < k2; s3++) null != (v3 = r3.__k[s3]) && (h3 = ~v3.__i && g3[v3.__i] || p, v3.__i = s3, _3 = z(n2, v3, h3, i3, f4, o4, e3, l3, c3, a4), w2 = v3.__e, (h3.ref != v3.ref || 8 & h3.__u) && (h3.ref && G(h3.ref, null, v3, h3), v3.ref && a4.push(v3.ref, v3.__c || w2, v3)), d3 = d3 || w2, 4 & v3.__u ? (l3 = A(v3, l3, n2, !h3.__v), h3.__e && (h3.__e = null)) : "function" == typeof v3.type && void 0 !== _3 ? l3 = _3 : w2 && (l3 = w2.nextSibling), v3.__u &= -21);
+  for (l3 = q(r3, t3, g3, l3, k2), s3 = 0; s3 < k2; s3++) (v3 = r3.__k[s3]) != null && (h3 = ~v3.__i && g3[v3.__i] || p, v3.__i = s3, _3 = z(n2, v3, h3, i3, f4, o4, e3, l3, c3, a4), w2 = v3.__e, (h3.ref != v3.ref || 8 & h3.__u) && (h3.ref && G(h3.ref, null, v3, h3), v3.ref && a4.push(v3.ref, v3.__c || w2, v3)), d3 = d3 || w2, 4 & v3.__u ? (l3 = A(v3, l3, n2, !h3.__v), h3.__e && (h3.__e = null)) : typeof v3.type == "function" && _3 !== void 0 ? l3 = _3 : w2 && (l3 = w2.nextSibling), v3.__u &= -21);
   return r3.__e = d3, l3;
 }
 function q(n2, t3, r3, u3, i3) {
   var f4, o4, e3, l3, c3, a4, s3, p3, y3, v3 = r3.length, d3 = v3, _3 = 0, g3 = 0, k2 = n2.__k = Array(i3);
-  for (f4 = 0; f4 < i3; f4++) null != (o4 = t3[f4]) && "boolean" != typeof o4 && "function" != typeof o4 ? ("object" != typeof o4 || o4.constructor === String ? o4 = k2[f4] = m(null, o4) : w(o4) ? o4 = k2[f4] = m($, { children: o4 }) : o4.constructor === h && o4.__b ? o4 = k2[f4] = m(o4.type, o4.props, o4.key, o4.ref, o4.__v) : k2[f4] = o4, l3 = f4 + _3, o4.__ = n2, o4.__b = n2.__b + 1, e3 = null, ~(c3 = o4.__i = P(o4, r3, l3, d3)) && (d3--, (e3 = r3[c3]) && (e3.__u |= 2)), e3 && e3.__v ? (o4.__u |= 16, c3 == l3 - 1 ? _3-- : c3 == l3 + 1 ? _3++ : c3 != l3 && (c3 > l3 ? _3-- : _3++, g3 = 1)) : (~c3 || (i3 > v3 ? _3-- : i3 < v3 && _3++), "function" != typeof o4.type && (o4.__u |= 4))) : k2[f4] = null;
+  for (f4 = 0; f4 < i3; f4++) (o4 = t3[f4]) != null && typeof o4 != "boolean" && typeof o4 != "function" ? (typeof o4 != "object" || o4.constructor === String ? o4 = k2[f4] = m(null, o4) : w(o4) ? o4 = k2[f4] = m($, { children: o4 }) : o4.constructor === h && o4.__b ? o4 = k2[f4] = m(o4.type, o4.props, o4.key, o4.ref, o4.__v) : k2[f4] = o4, l3 = f4 + _3, o4.__ = n2, o4.__b = n2.__b + 1, e3 = null, ~(c3 = o4.__i = P(o4, r3, l3, d3)) && (d3--, (e3 = r3[c3]) && (e3.__u |= 2)), e3 && e3.__v ? (o4.__u |= 16, c3 == l3 - 1 ? _3-- : c3 == l3 + 1 ? _3++ : c3 != l3 && (c3 > l3 ? _3-- : _3++, g3 = 1)) : (~c3 || (i3 > v3 ? _3-- : i3 < v3 && _3++), typeof o4.type != "function" && (o4.__u |= 4))) : k2[f4] = null;
   if (g3) {
     for (a4 = [], s3 = [], f4 = 0; f4 < i3; f4++) if ((o4 = k2[f4]) && 16 & o4.__u) {
       for (_3 = 0, p3 = a4.length; _3 < p3; ) a4[y3 = _3 + p3 >> 1] < o4.__i ? _3 = y3 + 1 : p3 = y3;
@@ -99,18 +81,18 @@ function q(n2, t3, r3, u3, i3) {
 }
 function A(n2, t3, r3, u3) {
   var i3, f4, o4, e3;
-  if ("function" == typeof n2.type) {
+  if (typeof n2.type == "function") {
     if (n2.props.__P) return t3;
-    if (i3 = n2.__k) for (f4 = 0; f4 < i3.length; f4++) i3[f4] && (i3[f4].__ = n2, t3 = A(i3[f4], t3, r3, false));
+    if (i3 = n2.__k) for (f4 = 0; f4 < i3.length; f4++) i3[f4] && (i3[f4].__ = n2, t3 = A(i3[f4], t3, r3, !1));
     return t3;
   }
-  for (t3 && !t3.parentNode && (t3 = S(n2)) && !t3.parentNode && (t3 = null), o4 = n2.__e, e3 = t3; e3 && 8 == e3.nodeType; ) e3 = e3.nextSibling;
-  for (o4 != e3 && (!u3 && r3.moveBefore && o4.parentNode ? r3.moveBefore(o4, t3) : r3.insertBefore(o4, t3 || null)), t3 = o4; (t3 = t3 && t3.nextSibling) && 8 == t3.nodeType && !t3.data.startsWith("$s"); ) ;
+  for (t3 && !t3.parentNode && (t3 = S(n2)) && !t3.parentNode && (t3 = null), o4 = n2.__e, e3 = t3; e3 && e3.nodeType == 8; ) e3 = e3.nextSibling;
+  for (o4 != e3 && (!u3 && r3.moveBefore && o4.parentNode ? r3.moveBefore(o4, t3) : r3.insertBefore(o4, t3 || null)), t3 = o4; (t3 = t3 && t3.nextSibling) && t3.nodeType == 8 && !t3.data.startsWith("$s"); ) ;
   return t3;
 }
 function P(n2, t3, r3, u3) {
   var i3, f4 = n2.key, o4 = n2.type, e3 = t3[r3], l3 = e3 && !(2 & e3.__u);
-  if (null === e3 && null == f4 || l3 && f4 == e3.key && o4 == e3.type) return r3;
+  if (e3 === null && f4 == null || l3 && f4 == e3.key && o4 == e3.type) return r3;
   if (u3 > (l3 ? 1 : 0)) {
     for (i3 = r3 - 1; i3 >= 0; i3--) if ((e3 = t3[i3]) && !(2 & e3.__u) && f4 == e3.key && o4 == e3.type) return i3;
     for (i3 = r3 + 1; i3 < t3.length; i3++) if ((e3 = t3[i3]) && !(2 & e3.__u) && f4 == e3.key && o4 == e3.type) return i3;
@@ -118,31 +100,31 @@ function P(n2, t3, r3, u3) {
   return -1;
 }
 function T(n2, t3, r3) {
-  null == r3 && (r3 = ""), "-" == t3[0] ? n2.setProperty(t3, r3) : n2[t3] = r3;
+  r3 == null && (r3 = ""), t3[0] == "-" ? n2.setProperty(t3, r3) : n2[t3] = r3;
 }
 function N(n2, t3, r3, u3, i3) {
   var f4, o4;
-  if ("style" == t3) if ("string" == typeof r3) n2.style.cssText = r3;
+  if (t3 == "style") if (typeof r3 == "string") n2.style.cssText = r3;
   else {
-    if ("string" == typeof u3 && (n2.style.cssText = u3 = ""), u3) for (t3 in u3) r3 && t3 in r3 || T(n2.style, t3);
+    if (typeof u3 == "string" && (n2.style.cssText = u3 = ""), u3) for (t3 in u3) r3 && t3 in r3 || T(n2.style, t3);
     if (r3) for (t3 in r3) u3 && r3[t3] == u3[t3] || T(n2.style, t3, r3[t3]);
   }
-  else if ("o" == t3[0] && "n" == t3[1]) "function" != typeof r3 && (r3 = null), "function" != typeof u3 && (u3 = null), (n2.__e || (n2.__e = {}))[t3] = r3, r3 && u3 || (o4 = a[t3] || (a[t3] = V(t3)), (n2.__a || (n2.__a = {}))[t3] = c, f4 = t3 != (t3 = t3.replace(l, "$1")), (t3 = t3.slice(2))[0] < "a" && (t3 = t3.toLowerCase()), r3 ? n2.addEventListener(t3, o4, f4) : n2.removeEventListener(t3, o4, f4));
+  else if (t3[0] == "o" && t3[1] == "n") typeof r3 != "function" && (r3 = null), typeof u3 != "function" && (u3 = null), (n2.__e || (n2.__e = {}))[t3] = r3, r3 && u3 || (o4 = a[t3] || (a[t3] = V(t3)), (n2.__a || (n2.__a = {}))[t3] = c, f4 = t3 != (t3 = t3.replace(l, "$1")), (t3 = t3.slice(2))[0] < "a" && (t3 = t3.toLowerCase()), r3 ? n2.addEventListener(t3, o4, f4) : n2.removeEventListener(t3, o4, f4));
   else {
-    if ("http://www.w3.org/2000/svg" == i3) t3 = t3.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
-    else if ("width" != t3 && "height" != t3 && "href" != t3 && "list" != t3 && "form" != t3 && "tabIndex" != t3 && "download" != t3 && "rowSpan" != t3 && "colSpan" != t3 && "role" != t3 && "popover" != t3 && t3 in n2) try {
-      return void (n2[t3] = null == r3 ? "" : r3);
-    } catch (n3) {
+    if (i3 == "http://www.w3.org/2000/svg") t3 = t3.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
+    else if (t3 != "width" && t3 != "height" && t3 != "href" && t3 != "list" && t3 != "form" && t3 != "tabIndex" && t3 != "download" && t3 != "rowSpan" && t3 != "colSpan" && t3 != "role" && t3 != "popover" && t3 in n2) try {
+      return void (n2[t3] = r3 ?? "");
+    } catch {
     }
-    if ("function" == typeof r3) return;
-    null == r3 || false === r3 && "-" != t3[4] ? n2.removeAttribute(t3) : n2.setAttribute(t3, "popover" == t3 && 1 == r3 ? "" : r3);
+    if (typeof r3 == "function") return;
+    r3 == null || r3 === !1 && t3[4] != "-" ? n2.removeAttribute(t3) : n2.setAttribute(t3, t3 == "popover" && r3 == 1 ? "" : r3);
   }
 }
 function V(t3) {
   return function(r3) {
     var u3 = this.__e;
     if (u3) {
-      if (u3 = u3[t3], null == r3[e]) r3[e] = c++;
+      if (u3 = u3[t3], r3[e] == null) r3[e] = c++;
       else if (r3[e] < this.__a[t3]) return;
       return u3(n.event ? n.event(r3) : r3);
     }
@@ -151,12 +133,12 @@ function V(t3) {
 function z(t3, r3, u3, i3, f4, o4, e3, l3, c3, a4) {
   var s3, p3, v3, d3, k2, b, m3, M, C3, j2, L2, H2, q2, A3, O, P2, T2, N2, V2 = r3.type;
   if (r3.constructor !== h) return null;
-  128 & u3.__u && (c3 = 32 & u3.__u, s3 = u3.__c.__z) && (r3.__u |= c3, p3 = o4 = [], 8 == s3.nodeType ? l3 = B(s3, o4) : o4.push(s3), l3 = o4[0] || l3), (s3 = n.__b) && s3(r3);
-  n: if ("function" == typeof V2) {
+  128 & u3.__u && (c3 = 32 & u3.__u, s3 = u3.__c.__z) && (r3.__u |= c3, p3 = o4 = [], s3.nodeType == 8 ? l3 = B(s3, o4) : o4.push(s3), l3 = o4[0] || l3), (s3 = n.__b) && s3(r3);
+  n: if (typeof V2 == "function") {
     v3 = e3.length;
     try {
       if (M = r3.props, C3 = (s3 = V2.prototype) && s3.render, j2 = (s3 = V2.contextType) && i3[s3.__c], L2 = s3 ? j2 ? j2.props.value : s3.__ : i3, (d3 = u3.__c) ? (r3.__c = d3, 2 & d3.__g && (d3.__g |= 1)) : (C3 ? r3.__c = d3 = new V2(M, L2) : (r3.__c = d3 = new x(M, L2), d3.constructor = V2, d3.render = K), j2 && j2.sub(d3), d3.state || (d3.state = {}), d3.__n = i3, d3.__g |= 8, d3.__h = [], d3.__k = []), C3 && (d3.__s || (d3.__s = d3.state), V2.getDerivedStateFromProps && (d3.__s == d3.state && (d3.__s = _({}, d3.__s)), _(d3.__s, V2.getDerivedStateFromProps(M, d3.__s)))), k2 = d3.props, b = d3.state, d3.__v = r3, u3.__c) {
-        if (M !== k2 && C3 && !V2.getDerivedStateFromProps && d3.componentWillReceiveProps && d3.componentWillReceiveProps(M, L2), r3.__v == u3.__v && !(8 & d3.__g) || !(4 & d3.__g) && d3.shouldComponentUpdate && false === d3.shouldComponentUpdate(M, d3.__s, L2)) {
+        if (M !== k2 && C3 && !V2.getDerivedStateFromProps && d3.componentWillReceiveProps && d3.componentWillReceiveProps(M, L2), r3.__v == u3.__v && !(8 & d3.__g) || !(4 & d3.__g) && d3.shouldComponentUpdate && d3.shouldComponentUpdate(M, d3.__s, L2) === !1) {
           r3.__v != u3.__v && (d3.props = M, d3.state = d3.__s, d3.__g &= -9), r3.__e = u3.__e, r3.__k = u3.__k, r3.__k.some(function(n2) {
             n2 && (n2.__ = r3);
           }), y.push.apply(d3.__h, d3.__k), d3.__k = [], d3.__h.length && e3.push(d3), l3 = S(u3);
@@ -167,25 +149,25 @@ function z(t3, r3, u3, i3, f4, o4, e3, l3, c3, a4) {
         });
       } else C3 && !V2.getDerivedStateFromProps && d3.componentWillMount && d3.componentWillMount(), C3 && d3.componentDidMount && d3.__h.push(d3.componentDidMount);
       d3.context = L2, d3.props = M, d3.__P = t3, d3.__g &= -5, H2 = n.__r, q2 = C3 ? 25 : 0;
-      do {
+      do
         d3.__g &= -9, H2 && H2(r3), s3 = d3.render(d3.props, d3.state = d3.__s, d3.context);
-      } while (8 & d3.__g && ++q2 < 25);
-      C3 && (y.push.apply(d3.__h, d3.__k), d3.__k = []), d3.state = d3.__s, d3.getChildContext && (i3 = _({}, i3, d3.getChildContext())), C3 && u3.__c && d3.getSnapshotBeforeUpdate && (m3 = d3.getSnapshotBeforeUpdate(k2, b)), A3 = s3 && s3.type === $ && null == s3.key ? s3.props.children : s3, M.__P && (s3 = l3, f4 = (t3 = M.__P).namespaceURI, c3 = o4 = null, u3.props && u3.props.__P != t3 && (u3.__k.some(function(n2) {
+      while (8 & d3.__g && ++q2 < 25);
+      C3 && (y.push.apply(d3.__h, d3.__k), d3.__k = []), d3.state = d3.__s, d3.getChildContext && (i3 = _({}, i3, d3.getChildContext())), C3 && u3.__c && d3.getSnapshotBeforeUpdate && (m3 = d3.getSnapshotBeforeUpdate(k2, b)), A3 = s3 && s3.type === $ && s3.key == null ? s3.props.children : s3, M.__P && (s3 = l3, f4 = (t3 = M.__P).namespaceURI, c3 = o4 = null, u3.props && u3.props.__P != t3 && (u3.__k.some(function(n2) {
         n2 && J(n2, n2);
       }), u3.__k = null), l3 = u3.__k ? S(u3, 0) : null), l3 = I(t3, w(A3) ? A3 : [A3], r3, u3, i3, f4, o4, e3, l3, c3, a4), M.__P && (r3.__e = null, l3 = s3), r3.__u &= -161, p3 && p3.some(g), d3.__h.length && e3.push(d3), 1 & d3.__g && (d3.__g &= -4);
     } catch (t4) {
       if (e3.length = v3, r3.__v = null, c3 || o4) if (t4 && t4.then) {
         if (r3.__u |= 128 | c3, o4) {
-          for (~(T2 = o4.indexOf(l3 || void 0)) || (T2 = o4.length); (N2 = o4[T2 - 1]) && 8 == N2.nodeType; ) T2--;
+          for (~(T2 = o4.indexOf(l3 || void 0)) || (T2 = o4.length); (N2 = o4[T2 - 1]) && N2.nodeType == 8; ) T2--;
           for (; T2 < o4.length; T2++) if (N2 = o4[T2]) if (o4[T2] = null, O) {
             if (N2 == P2) break;
           } else {
-            if (8 != N2.nodeType) break;
+            if (N2.nodeType != 8) break;
             N2.data.startsWith("$s") && (P2 = B(O = N2));
           }
         }
         if (!O) {
-          for (; l3 && 8 == l3.nodeType && l3.nextSibling; ) l3 = l3.nextSibling;
+          for (; l3 && l3.nodeType == 8 && l3.nextSibling; ) l3 = l3.nextSibling;
           O = l3;
         }
         (s3 = B(O = r3.__c.__z || (r3.__c.__z = O))) ? (r3.__e = O, l3 = s3) : r3.__e = l3, l3 = l3 && l3.nextSibling;
@@ -197,8 +179,8 @@ function z(t3, r3, u3, i3, f4, o4, e3, l3, c3, a4) {
   return (s3 = n.diffed) && s3(r3), l3;
 }
 function B(n2, t3) {
-  if (n2 && 8 == n2.nodeType && n2.data.startsWith("$s")) for (var r3 = 1; n2 = n2.nextSibling; ) {
-    if (8 == n2.nodeType) {
+  if (n2 && n2.nodeType == 8 && n2.data.startsWith("$s")) for (var r3 = 1; n2 = n2.nextSibling; ) {
+    if (n2.nodeType == 8) {
       if (n2.data.startsWith("$s")) r3++;
       else if (n2.data.startsWith("/$s") && !--r3) return n2;
     }
@@ -222,27 +204,27 @@ function E(t3, r3, u3) {
 }
 function F(t3, r3, u3, i3, f4, o4, e3, l3, c3, a4) {
   var s3, h3, y3, _3, k2, b, m3, M, $2 = u3.props || p, x2 = r3.props, C3 = r3.type;
-  if ("svg" == C3 ? f4 = "http://www.w3.org/2000/svg" : "math" == C3 ? f4 = "http://www.w3.org/1998/Math/MathML" : f4 || (f4 = "http://www.w3.org/1999/xhtml"), o4) {
-    for (s3 = 0; s3 < o4.length; s3++) if ((k2 = o4[s3]) && (C3 ? k2.localName == C3 : 3 == k2.nodeType)) {
+  if (C3 == "svg" ? f4 = "http://www.w3.org/2000/svg" : C3 == "math" ? f4 = "http://www.w3.org/1998/Math/MathML" : f4 || (f4 = "http://www.w3.org/1999/xhtml"), o4) {
+    for (s3 = 0; s3 < o4.length; s3++) if ((k2 = o4[s3]) && (C3 ? k2.localName == C3 : k2.nodeType == 3)) {
       t3 = k2, o4[s3] = null;
       break;
     }
   }
   if (!t3) {
     if (M = a4.ownerDocument || document, !C3) return M.createTextNode(x2);
-    t3 = M.createElementNS(f4, C3, x2.is ? x2 : a4), l3 && (n.__m && n.__m(r3, o4), l3 = false), o4 = null;
+    t3 = M.createElementNS(f4, C3, x2.is ? x2 : a4), l3 && (n.__m && n.__m(r3, o4), l3 = !1), o4 = null;
   }
   if (C3) {
-    if (a4 = "template" == C3 && t3.content || t3, o4 = "textarea" == C3 && null != x2.defaultValue ? null : o4 && d.call(a4.childNodes), !l3 && o4) for ($2 = {}, s3 = 0; s3 < t3.attributes.length; s3++) $2[(k2 = t3.attributes[s3]).name] = k2.value;
-    for (s3 in $2) k2 = $2[s3], "dangerouslySetInnerHTML" == s3 ? y3 = k2 : "children" == s3 || s3 in x2 || "value" == s3 && "defaultValue" in x2 || "checked" == s3 && "defaultChecked" in x2 || N(t3, s3, null, k2, f4);
-    for (s3 in x2) k2 = x2[s3], "children" == s3 ? _3 = k2 : "dangerouslySetInnerHTML" == s3 ? h3 = k2 : "value" == s3 ? b = k2 : "checked" == s3 ? m3 = k2 : l3 && "function" != typeof k2 || $2[s3] === k2 || N(t3, s3, k2, $2[s3], f4);
-    h3 ? (l3 || y3 && (h3.__html == y3.__html || h3.__html == t3.innerHTML) || (t3.innerHTML = h3.__html), r3.__k = []) : (y3 && (t3.textContent = ""), ("foreignObject" == C3 || "http://www.w3.org/1998/Math/MathML" == f4 && v.test(C3)) && (f4 = "http://www.w3.org/1999/xhtml"), I(a4, w(_3) ? _3 : [_3], r3, u3, i3, f4, o4, e3, o4 ? o4[0] : u3.__k && S(u3, 0), l3, c3), o4 && o4.some(g)), l3 && "textarea" != C3 || (s3 = "value", "progress" == C3 && null == b ? t3.removeAttribute(s3) : null == b || b === t3[s3] && ("progress" != C3 || b) || N(t3, s3, b, $2[s3], f4), s3 = "checked", null != m3 && m3 != t3[s3] && N(t3, s3, m3, $2[s3], f4));
+    if (a4 = C3 == "template" && t3.content || t3, o4 = C3 == "textarea" && x2.defaultValue != null ? null : o4 && d.call(a4.childNodes), !l3 && o4) for ($2 = {}, s3 = 0; s3 < t3.attributes.length; s3++) $2[(k2 = t3.attributes[s3]).name] = k2.value;
+    for (s3 in $2) k2 = $2[s3], s3 == "dangerouslySetInnerHTML" ? y3 = k2 : s3 == "children" || s3 in x2 || s3 == "value" && "defaultValue" in x2 || s3 == "checked" && "defaultChecked" in x2 || N(t3, s3, null, k2, f4);
+    for (s3 in x2) k2 = x2[s3], s3 == "children" ? _3 = k2 : s3 == "dangerouslySetInnerHTML" ? h3 = k2 : s3 == "value" ? b = k2 : s3 == "checked" ? m3 = k2 : l3 && typeof k2 != "function" || $2[s3] === k2 || N(t3, s3, k2, $2[s3], f4);
+    h3 ? (l3 || y3 && (h3.__html == y3.__html || h3.__html == t3.innerHTML) || (t3.innerHTML = h3.__html), r3.__k = []) : (y3 && (t3.textContent = ""), (C3 == "foreignObject" || f4 == "http://www.w3.org/1998/Math/MathML" && v.test(C3)) && (f4 = "http://www.w3.org/1999/xhtml"), I(a4, w(_3) ? _3 : [_3], r3, u3, i3, f4, o4, e3, o4 ? o4[0] : u3.__k && S(u3, 0), l3, c3), o4 && o4.some(g)), l3 && C3 != "textarea" || (s3 = "value", C3 == "progress" && b == null ? t3.removeAttribute(s3) : b == null || b === t3[s3] && (C3 != "progress" || b) || N(t3, s3, b, $2[s3], f4), s3 = "checked", m3 != null && m3 != t3[s3] && N(t3, s3, m3, $2[s3], f4));
   } else $2 === x2 || l3 && t3.data == x2 || (t3.data = x2);
   return t3;
 }
 function G(t3, r3, u3, i3) {
   try {
-    "function" == typeof t3 ? r3 ? r3.__x = t3(r3) || 1 : i3 && (i3 = i3.__c || i3.__e) && (r3 = i3.__x) && (i3.__x = null, "function" == typeof r3 ? r3() : t3(null)) : t3.current = r3;
+    typeof t3 == "function" ? r3 ? r3.__x = t3(r3) || 1 : i3 && (i3 = i3.__c || i3.__e) && (r3 = i3.__x) && (i3.__x = null, typeof r3 == "function" ? r3() : t3(null)) : t3.current = r3;
   } catch (t4) {
     n.__e(t4, u3);
   }
@@ -257,7 +239,7 @@ function J(t3, r3, u3) {
     }
     i3.__P = i3.__n = null;
   }
-  if (i3 = t3.__k) for (e3 = 0; e3 < i3.length; e3++) i3[e3] && J(i3[e3], r3, "function" != typeof t3.type || u3 && !t3.props.__P);
+  if (i3 = t3.__k) for (e3 = 0; e3 < i3.length; e3++) i3[e3] && J(i3[e3], r3, typeof t3.type != "function" || u3 && !t3.props.__P);
   !u3 && (i3 = t3.__c) && (i3 = i3.__z) && (f4 = B(i3, o4 = [])) && (i3 == t3.__e && o4.some(g), g(f4), g(i3)), u3 || g(t3.__e), t3.__e = t3.__c = t3.__ = null;
 }
 function K(n2, t3, r3) {
@@ -265,7 +247,7 @@ function K(n2, t3, r3) {
 }
 function Q(t3, r3) {
   var u3, i3, f4, o4;
-  n.__ && n.__(t3, r3), 9 == r3.nodeType && (r3 = r3.documentElement), i3 = (u3 = t3 && 32 & t3.__u) ? null : r3.__k, r3.__k = m($, { children: [t3] }), f4 = [], o4 = [], z(r3, r3.__k, i3 || p, p, r3.namespaceURI, i3 ? null : r3.firstChild ? d.call(r3.childNodes) : null, f4, i3 ? i3.__e : r3.firstChild, u3, o4), E(f4, r3.__k, o4), r3.__k.props.children = null;
+  n.__ && n.__(t3, r3), r3.nodeType == 9 && (r3 = r3.documentElement), i3 = (u3 = t3 && 32 & t3.__u) ? null : r3.__k, r3.__k = m($, { children: [t3] }), f4 = [], o4 = [], z(r3, r3.__k, i3 || p, p, r3.namespaceURI, i3 ? null : r3.firstChild ? d.call(r3.childNodes) : null, f4, i3 ? i3.__e : r3.firstChild, u3, o4), E(f4, r3.__k, o4), r3.__k.props.children = null;
 }
 n = { __e: function(n2, t3, r3, u3) {
   for (var i3, o4, e3; t3 = t3.__; ) if ((i3 = t3.__c) && !(1 & i3.__g)) {
@@ -278,10 +260,10 @@ n = { __e: function(n2, t3, r3, u3) {
   }
   throw f = 0, n2;
 } }, t = 0, r = function(n2) {
-  return null != n2 && n2.constructor === h;
+  return n2 != null && n2.constructor === h;
 }, x.prototype.setState = function(n2, t3) {
   var r3 = this.__s;
-  r3 && r3 != this.state || (r3 = this.__s = _({}, this.state)), "function" == typeof n2 && (n2 = n2(_({}, r3), this.props)), n2 && (_(r3, n2), this.__v && (t3 && this.__k.push(t3), L(this)));
+  r3 && r3 != this.state || (r3 = this.__s = _({}, this.state)), typeof n2 == "function" && (n2 = n2(_({}, r3), this.props)), n2 && (_(r3, n2), this.__v && (t3 && this.__k.push(t3), L(this)));
 }, x.prototype.forceUpdate = function(n2) {
   this.__v && (this.__g |= 4, n2 && this.__h.push(n2), L(this));
 }, x.prototype.render = $, u = [], f = 0, o = function(n2, t3) {
@@ -289,21 +271,7 @@ n = { __e: function(n2, t3, r3, u3) {
 }, e = /* @__PURE__ */ Symbol(), l = /(PointerCapture)$|Capture$/i, c = 0, a = {}, s = 0;
 
 // node_modules/preact/hooks/dist/hooks.mjs
-var t2;
-var r2;
-var u2;
-var i2;
-var o2 = Object.is;
-var f2 = 0;
-var c2 = [];
-var e2 = [];
-var a2 = n;
-var v2 = a2.__b;
-var l2 = a2.__r;
-var m2 = a2.diffed;
-var h2 = a2.__c;
-var s2 = a2.unmount;
-var p2 = a2.__;
+var t2, r2, u2, i2, o2 = Object.is, f2 = 0, c2 = [], e2 = [], a2 = n, v2 = a2.__b, l2 = a2.__r, m2 = a2.diffed, h2 = a2.__c, s2 = a2.unmount, p2 = a2.__;
 function y2(n2, t3) {
   a2.__h && a2.__h(r2, n2, f2 || t3), f2 = 0;
   var u3 = r2.__H || (r2.__H = { __: [], __h: [] });
@@ -318,14 +286,14 @@ function _2(n2, u3, i3) {
     var t3 = (f4.__N || f4.__)[0], r3 = f4.t(t3, n3);
     o2(t3, r3) || (f4.__N = [r3, f4.__[1]], f4.__c.setState({}));
   }], f4.__c = r2, !r2.__f)) {
-    r2.__f = true;
+    r2.__f = !0;
     var c3 = r2.shouldComponentUpdate;
     r2.shouldComponentUpdate = function(n3, t3, r3) {
       var u4 = this.__H;
-      if (!u4) return true;
-      var i4 = false, f5 = this.props != n3;
+      if (!u4) return !0;
+      var i4 = !1, f5 = this.props != n3;
       if (u4.__.some(function(n4) {
-        n4.__N && (i4 = true, o2(n4.__[0], n4.__N[0]) || (f5 = true));
+        n4.__N && (i4 = !0, o2(n4.__[0], n4.__N[0]) || (f5 = !0));
       }), c3) {
         var e3 = c3.call(this, n3, t3, r3);
         return i4 ? e3 || f5 : e3;
@@ -337,7 +305,7 @@ function _2(n2, u3, i3) {
 }
 function A2(n2, u3) {
   var i3 = y2(t2++, 3);
-  !a2.__s && E2(i3.__H, u3) && (i3.__P = true, i3.__ = n2, i3.u = u3, r2.__H.__h.push(i3));
+  !a2.__s && E2(i3.__H, u3) && (i3.__P = !0, i3.__ = n2, i3.u = u3, r2.__H.__h.push(i3));
 }
 function g2() {
   var n2;
@@ -391,7 +359,7 @@ a2.__b = function(n2) {
   u3 && u3.__H && (u3.__H.__.some(function(u4) {
     try {
       if (u4.__P && u4.__c) {
-        if (void 0 === r3) {
+        if (r3 === void 0) {
           for (r3 = n2.__; r3 && (!r3.__c || !r3.__c.__P); ) r3 = r3.__;
           r3 = r3 && r3.__c;
         }
@@ -402,7 +370,7 @@ a2.__b = function(n2) {
     }
   }), u3.__H = void 0, t3 && a2.__e(t3, u3.__v));
 };
-var k = "function" == typeof requestAnimationFrame;
+var k = typeof requestAnimationFrame == "function";
 function z2(n2) {
   var t3, r3 = function() {
     clearTimeout(u3), k && cancelAnimationFrame(t3), setTimeout(n2);
@@ -410,11 +378,11 @@ function z2(n2) {
   k && (t3 = requestAnimationFrame(r3));
 }
 function B2(n2) {
-  1 != n2 && i2 == a2.requestAnimationFrame || ((i2 = a2.requestAnimationFrame) || z2)(g2);
+  n2 != 1 && i2 == a2.requestAnimationFrame || ((i2 = a2.requestAnimationFrame) || z2)(g2);
 }
 function C2(n2) {
   var t3 = r2, u3 = n2.__c;
-  "function" == typeof u3 && (n2.__c = void 0, u3()), r2 = t3;
+  typeof u3 == "function" && (n2.__c = void 0, u3()), r2 = t3;
 }
 function D2(n2) {
   var t3 = r2;
@@ -426,84 +394,77 @@ function E2(n2, t3) {
   });
 }
 function G2(n2, t3) {
-  return "function" == typeof t3 ? t3(n2) : t3;
+  return typeof t3 == "function" ? t3(n2) : t3;
 }
 
-// web/src/token-key.ts
-var KEY = "plantstore-token";
+// web/src/page/service.ts
+var SERVICE = new URL("..", import.meta.url).href.replace(/\/$/, ""), BASE = new URL(SERVICE).pathname.replace(/\/$/, ""), nameHere = (name) => name + BASE;
+
+// web/src/session/token-key.ts
+var KEY = nameHere("plantstore-token");
 
 // client/src/exact-json.ts
-var MARK = "\0";
 function parseExact(text) {
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(
+  return /\d{16}/.test(text) ? JSON.parse(
     withMarks(text),
-    (_key, value) => typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(1)) : value
-  );
+    (_key, value) => typeof value == "string" && value.startsWith("\0") ? BigInt(value.slice(1)) : value
+  ) : JSON.parse(text);
 }
 function withMarks(text) {
-  const parts = [];
-  let at = 0;
-  while (at < text.length) {
-    const open = text.indexOf('"', at);
-    const outside = text.slice(at, open === -1 ? text.length : open);
-    parts.push(outside.replace(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g, '"\\u0000$&"'));
-    if (open === -1) break;
+  let parts = [], at = 0;
+  for (; at < text.length; ) {
+    let open = text.indexOf('"', at), outside = text.slice(at, open === -1 ? text.length : open);
+    if (parts.push(outside.replace(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g, '"\\u0000$&"')), open === -1) break;
     let close = text.indexOf('"', open + 1);
-    while (close !== -1 && isEscaped(text, close)) close = text.indexOf('"', close + 1);
-    at = close === -1 ? text.length : close + 1;
-    parts.push(text.slice(open, at));
+    for (; close !== -1 && isEscaped(text, close); ) close = text.indexOf('"', close + 1);
+    at = close === -1 ? text.length : close + 1, parts.push(text.slice(open, at));
   }
   return parts.join("");
 }
 function isEscaped(text, at) {
   let backslashes = 0;
-  while (text[at - 1 - backslashes] === "\\") backslashes++;
+  for (; text[at - 1 - backslashes] === "\\"; ) backslashes++;
   return backslashes % 2 === 1;
 }
 
 // web/src/docs/contract.ts
 var METHODS = ["get", "post", "put", "patch", "delete"];
 async function readContract() {
-  const response = await fetch("/openapi.json");
+  let response = await fetch(`${SERVICE}/openapi.json`);
   if (!response.ok) throw new Error(`/openapi.json answers ${response.status}`);
   return parseExact(await response.text());
 }
 function operationsOf({ paths, security = [], components }) {
   return Object.entries(paths).flatMap(
     ([path, item]) => METHODS.flatMap((method) => {
-      const operation = item[method];
+      let operation = item[method];
       if (operation === void 0) return [];
-      const parameters = (operation.parameters ?? []).map((one) => resolved(components.parameters, one));
+      let parameters = (operation.parameters ?? []).map((one) => resolved(components.parameters, one));
       return [{ security, ...operation, method: method.toUpperCase(), path, parameters }];
     })
   );
 }
 function resolved(parts, object) {
   if (!("$ref" in object)) return object;
-  const name = object.$ref.split("/").at(-1) ?? "";
-  const found = parts[name];
+  let name = object.$ref.split("/").at(-1) ?? "", found = parts[name];
   if (found === void 0) throw new Error(`the contract has no ${name}`);
   return found;
 }
 function exampleText(media) {
-  const [example] = Object.values(media?.examples ?? {});
-  if (example === void 0) return "";
-  return typeof example.value === "string" ? example.value : formatExact(example.value);
+  let [example] = Object.values(media?.examples ?? {});
+  return example === void 0 ? "" : typeof example.value == "string" ? example.value : formatExact(example.value);
 }
-var MARK2 = "\0";
+var MARK = "\0";
 function formatExact(value) {
-  const marked = (_key, part) => typeof part === "bigint" ? MARK2 + part : part;
-  return JSON.stringify(value, marked, 2).replaceAll(/"\\u0000(-?\d+)"/g, "$1");
+  return JSON.stringify(value, (_key, part) => typeof part == "bigint" ? MARK + part : part, 2).replaceAll(/"\\u0000(-?\d+)"/g, "$1");
 }
 
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f3 = /* @__PURE__ */ Symbol.for("pv");
-var o3 = 0;
+var f3 = /* @__PURE__ */ Symbol.for("pv"), o3 = 0;
 function a3(t3, e3, n2, u3, a4, i3) {
   e3 || (e3 = {});
   var c3, l3, p3 = e3;
-  if ("ref" in p3 && "function" != typeof t3) for (l3 in p3 = {}, e3) "ref" == l3 ? c3 = e3[l3] : p3[l3] = e3[l3];
+  if ("ref" in p3 && typeof t3 != "function") for (l3 in p3 = {}, e3) l3 == "ref" ? c3 = e3[l3] : p3[l3] = e3[l3];
   var s3 = { type: t3, props: p3, key: n2, ref: c3, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f3, __v: --o3, __i: -1, __u: 0 };
   return (a4 || i3) && (s3.__source = a4, s3.__self = i3), n.vnode && n.vnode(s3), s3;
 }
@@ -511,7 +472,7 @@ function a3(t3, e3, n2, u3, a4, i3) {
 // web/src/docs/prose.tsx
 var CODE = /`([^`]+)`/;
 function Prose({ text = "" }) {
-  const paragraphs = text.split(/\n{2,}/).filter((paragraph) => paragraph.trim() !== "");
+  let paragraphs = text.split(/\n{2,}/).filter((paragraph) => paragraph.trim() !== "");
   return /* @__PURE__ */ a3($, { children: paragraphs.map((paragraph) => /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3(Inline, { text: paragraph.trim() }) }, paragraph)) });
 }
 function Inline({ text }) {
@@ -521,80 +482,62 @@ function Inline({ text }) {
 // web/src/docs/request.ts
 var MAX_SHOWN = 5e5;
 function requestOf(operation, form, token) {
-  let path = operation.path;
-  const query = [];
-  const headers = [];
-  if (token !== "" && operation.security.length > 0) headers.push(["Authorization", `Bearer ${token}`]);
-  for (const parameter of operation.parameters) {
-    const text = typed(form, `${parameter.in}:${parameter.name}`) ?? "";
-    for (const value of text === "" ? [] : text.split("\n")) {
-      if (parameter.in === "path") path = path.replace(`{${parameter.name}}`, encodeURIComponent(value));
-      else if (parameter.in === "query") query.push(`${parameter.name}=${encodeURIComponent(value)}`);
-      else headers.push([parameter.name, value]);
-    }
+  let path = operation.path, query = [], headers = [];
+  token !== "" && operation.security.length > 0 && headers.push(["Authorization", `Bearer ${token}`]);
+  for (let parameter of operation.parameters) {
+    let text = typed(form, `${parameter.in}:${parameter.name}`) ?? "";
+    for (let value of text === "" ? [] : text.split(`
+`))
+      parameter.in === "path" ? path = path.replace(`{${parameter.name}}`, encodeURIComponent(value)) : parameter.in === "query" ? query.push(`${parameter.name}=${encodeURIComponent(value)}`) : headers.push([parameter.name, value]);
   }
-  for (const name of ["Content-Type", "Accept"]) {
-    const type = typed(form, name);
-    if (type !== void 0) headers.push([name, type]);
+  for (let name of ["Content-Type", "Accept"]) {
+    let type = typed(form, name);
+    type !== void 0 && headers.push([name, type]);
   }
-  const body = pickedFile(form) ?? typed(form, "body");
-  const target = query.length === 0 ? path : `${path}?${query.join("&")}`;
+  let body = pickedFile(form) ?? typed(form, "body"), target = query.length === 0 ? path : `${path}?${query.join("&")}`;
   return { method: operation.method, target, headers, body };
 }
 function typed(form, name) {
-  const control = form.elements.namedItem(name);
-  const hasText = control instanceof HTMLInputElement || control instanceof HTMLSelectElement || control instanceof HTMLTextAreaElement;
-  return hasText ? control.value : void 0;
+  let control = form.elements.namedItem(name);
+  return control instanceof HTMLInputElement || control instanceof HTMLSelectElement || control instanceof HTMLTextAreaElement ? control.value : void 0;
 }
 function pickedFile(form) {
-  const control = form.elements.namedItem("file");
+  let control = form.elements.namedItem("file");
   return control instanceof HTMLInputElement ? control.files?.[0] : void 0;
 }
 async function send({ method, target, headers, body }) {
-  const given = headers.map(([name, value]) => [name, value]);
-  const response = await fetch(target, { method, headers: given, body: body ?? null, cache: "no-store" });
-  const { text, isWhole } = await textOf(response);
+  let given = headers.map(([name, value]) => [name, value]), response = await fetch(SERVICE + target, { method, headers: given, body: body ?? null, cache: "no-store" }), { text, isWhole } = await textOf(response);
   return { status: `${response.status} ${response.statusText}`, headers: [...response.headers], text, isWhole };
 }
 async function textOf({ body }) {
-  if (body === null) return { text: "", isWhole: true };
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let text = "";
+  if (body === null) return { text: "", isWhole: !0 };
+  let decoder = new TextDecoder(), reader = body.getReader(), text = "";
   for (; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return { text, isWhole: true };
-    text += decoder.decode(value, { stream: true });
-    if (text.length <= MAX_SHOWN) continue;
-    await reader.cancel();
-    return { text: text.slice(0, MAX_SHOWN), isWhole: false };
+    let { done, value } = await reader.read();
+    if (done) return { text, isWhole: !0 };
+    if (text += decoder.decode(value, { stream: !0 }), !(text.length <= MAX_SHOWN))
+      return await reader.cancel(), { text: text.slice(0, MAX_SHOWN), isWhole: !1 };
   }
 }
 function curlOf({ method, target, headers, body }) {
-  const parts = method === "GET" ? [] : ["-X", method];
-  for (const [name, value] of headers) {
-    const isSecret = name === "Authorization";
+  let parts = method === "GET" ? [] : ["-X", method];
+  for (let [name, value] of headers) {
+    let isSecret = name === "Authorization";
     parts.push("-H", isSecret ? '"Authorization: Bearer $PLANTSTORE_TOKEN"' : quoted(`${name}: ${value}`));
   }
-  if (body !== void 0) parts.push("--data-binary", quoted(typeof body === "string" ? body : `@${body.name}`));
-  return ["curl", "-i", ...parts, quoted(location.origin + target)].join(" ");
+  return body !== void 0 && parts.push("--data-binary", quoted(typeof body == "string" ? body : `@${body.name}`)), ["curl", "-i", ...parts, quoted(SERVICE + target)].join(" ");
 }
 var quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 // web/src/docs/operation.tsx
 function OperationSection({ contract, operation, token }) {
-  const { operationId: id, method, path, summary, description, parameters, requestBody, responses } = operation;
-  const [sent, setSent] = d2();
-  const [isBusy, setBusy] = d2(false);
-  const submit = async (event) => {
+  let { operationId: id, method, path, summary, description, parameters, requestBody, responses } = operation, [sent, setSent] = d2(), [isBusy, setBusy] = d2(!1), submit = async (event) => {
     event.preventDefault();
-    const request = requestOf(operation, event.currentTarget, token);
-    setBusy(true);
-    const answer = await send(request).catch((error) => `No answer: ${error.message}`);
-    setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer }));
-    setBusy(false);
-  };
-  const scopes = operation.security.flatMap((requirement) => Object.values(requirement).flat());
+    let request = requestOf(operation, event.currentTarget, token);
+    setBusy(!0);
+    let answer = await send(request).catch((error) => `No answer: ${error.message}`);
+    setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer })), setBusy(!1);
+  }, scopes = operation["x-scopes"] ?? [];
   return /* @__PURE__ */ a3("section", { id, "aria-labelledby": `${id}-title`, children: [
     /* @__PURE__ */ a3("h3", { id: `${id}-title`, children: [
       /* @__PURE__ */ a3("span", { class: `method ${method}`, children: method }),
@@ -603,23 +546,21 @@ function OperationSection({ contract, operation, token }) {
     ] }),
     /* @__PURE__ */ a3("p", { class: "summary", children: summary }),
     /* @__PURE__ */ a3(Prose, { text: description }),
-    /* @__PURE__ */ a3("p", { class: "note", children: operation.security.length === 0 ? "Needs no token." : `Needs a token with the scope ${scopes.join(", ")}.` }),
-    /* @__PURE__ */ a3("form", { "aria-label": `Request of ${id}`, onSubmit: (event) => void submit(event), children: [
-      parameters.map((parameter) => /* @__PURE__ */ a3(ParameterField, { ...{ contract, id, parameter } }, parameter.in + parameter.name)),
-      requestBody !== void 0 && /* @__PURE__ */ a3(BodyFields, { ...{ id, requestBody } }),
-      /* @__PURE__ */ a3(AcceptField, { ...{ contract, id, responses } }),
+    /* @__PURE__ */ a3("p", { class: "note", children: operation.security.length === 0 ? "Needs no token." : `Needs a token${scopes.length === 0 ? "" : ` with the scope ${scopes.join(", ")}`}.` }),
+    /* @__PURE__ */ a3("form", { "aria-label": `Request of ${id}`, onSubmit: (event) => {
+      submit(event);
+    }, children: [
+      parameters.map((parameter) => /* @__PURE__ */ a3(ParameterField, { contract, id, parameter }, parameter.in + parameter.name)),
+      requestBody !== void 0 && /* @__PURE__ */ a3(BodyFields, { id, requestBody }),
+      /* @__PURE__ */ a3(AcceptField, { contract, id, responses }),
       /* @__PURE__ */ a3("button", { type: "submit", class: "primary", children: "Send" })
     ] }),
     /* @__PURE__ */ a3("div", { class: "answer", role: "status", "aria-label": `Answer of ${id}`, "aria-busy": isBusy ? "true" : void 0, children: sent !== void 0 && /* @__PURE__ */ a3(Shown, { ...sent }, sent.number) }),
-    /* @__PURE__ */ a3(Answers, { ...{ contract, responses } })
+    /* @__PURE__ */ a3(Answers, { contract, responses, numbers: operation["x-errors"] })
   ] });
 }
 function ParameterField({ contract, id, parameter }) {
-  const { name, in: place, description = "", required = false, example = "" } = parameter;
-  const schema = resolved(contract.components.schemas, parameter.schema);
-  const control = { id: `${id}-${place}-${name}`, name: `${place}:${name}`, required };
-  const described = { ...control, "aria-describedby": `${control.id}-note` };
-  const choices = schema.type === "boolean" ? ["true", "false"] : schema.enum;
+  let { name, in: place, description = "", required = !1 } = parameter, example = required ? parameter.example ?? "" : "", schema = resolved(contract.components.schemas, parameter.schema), control = { id: `${id}-${place}-${name}`, name: `${place}:${name}`, required }, described = { ...control, "aria-describedby": `${control.id}-note` }, choices = schema.type === "boolean" ? ["true", "false"] : schema.enum;
   return /* @__PURE__ */ a3("div", { class: "field", children: [
     /* @__PURE__ */ a3("label", { for: control.id, children: [
       name,
@@ -629,14 +570,12 @@ function ParameterField({ contract, id, parameter }) {
     choices !== void 0 ? /* @__PURE__ */ a3("select", { ...described, children: [
       /* @__PURE__ */ a3("option", { value: "" }),
       choices.map((choice) => /* @__PURE__ */ a3("option", { selected: choice === String(example), children: choice }, choice))
-    ] }) : schema.type === "array" ? /* @__PURE__ */ a3("textarea", { ...described, rows: 2, placeholder: "one per line", defaultValue: String(example) }) : /* @__PURE__ */ a3("input", { ...described, defaultValue: String(example), autocomplete: "off", spellcheck: false }),
+    ] }) : schema.type === "array" ? /* @__PURE__ */ a3("textarea", { ...described, rows: 2, placeholder: "one per line", defaultValue: String(example) }) : /* @__PURE__ */ a3("input", { ...described, defaultValue: String(example), autocomplete: "off", spellcheck: !1 }),
     /* @__PURE__ */ a3("span", { class: "note", id: `${control.id}-note`, children: /* @__PURE__ */ a3(Inline, { text: description }) })
   ] });
 }
 function BodyFields({ id, requestBody }) {
-  const { content, description, "x-streamed": isStreamed = false } = requestBody;
-  const types = Object.keys(content);
-  const [text, setText] = d2(exampleText(content[types[0] ?? ""]));
+  let { content, description, "x-streamed": isStreamed = !1 } = requestBody, types = Object.keys(content), [text, setText] = d2(exampleText(content[types[0] ?? ""]));
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("div", { class: "field", children: [
       /* @__PURE__ */ a3("label", { for: `${id}-type`, children: "Content-Type" }),
@@ -658,7 +597,7 @@ function BodyFields({ id, requestBody }) {
           id: `${id}-body`,
           name: "body",
           rows: 6,
-          spellcheck: false,
+          spellcheck: !1,
           value: text,
           onInput: ({ currentTarget }) => setText(currentTarget.value)
         }
@@ -672,59 +611,59 @@ function BodyFields({ id, requestBody }) {
   ] });
 }
 function AcceptField({ contract, id, responses }) {
-  const answer = responses["200"];
-  const types = Object.keys((answer && resolved(contract.components.responses, answer).content) ?? {});
-  if (types.length < 2) return null;
-  return /* @__PURE__ */ a3("div", { class: "field", children: [
+  let answer = responses[200], types = Object.keys((answer && resolved(contract.components.responses, answer).content) ?? {});
+  return types.length < 2 ? null : /* @__PURE__ */ a3("div", { class: "field", children: [
     /* @__PURE__ */ a3("label", { for: `${id}-accept`, children: "Accept" }),
     /* @__PURE__ */ a3("select", { id: `${id}-accept`, name: "Accept", children: ["*/*", ...types].map((type) => /* @__PURE__ */ a3("option", { children: type }, type)) })
   ] });
 }
-function Shown({ request, answer, hasCommand = true }) {
+function Shown({ request, answer, hasCommand = !0 }) {
   return /* @__PURE__ */ a3("div", { children: [
     hasCommand && /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "Command", children: curlOf(request) }),
-    /* @__PURE__ */ a3("p", { class: "status", children: typeof answer === "string" ? answer : answer.status }),
-    typeof answer !== "string" && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("pre", { class: "headers", tabIndex: 0, role: "region", "aria-label": "Headers", children: answer.headers.map(([name, value]) => `${name}: ${value}`).join("\n") }),
+    /* @__PURE__ */ a3("p", { class: "status", children: typeof answer == "string" ? answer : answer.status }),
+    typeof answer != "string" && /* @__PURE__ */ a3($, { children: [
+      /* @__PURE__ */ a3("pre", { class: "headers", tabIndex: 0, role: "region", "aria-label": "Headers", children: answer.headers.map(([name, value]) => `${name}: ${value}`).join(`
+`) }),
       /* @__PURE__ */ a3("pre", { class: "body", tabIndex: 0, role: "region", "aria-label": "Body", children: answer.text }),
       !answer.isWhole && /* @__PURE__ */ a3("p", { class: "note", children: "The page shows only the beginning of this body. Use the command to get all of it." })
     ] })
   ] });
 }
-function Answers({ contract, responses }) {
+var AnswerRow = ({ status, description }) => /* @__PURE__ */ a3("div", { children: [
+  /* @__PURE__ */ a3("dt", { children: status }),
+  /* @__PURE__ */ a3("dd", { children: /* @__PURE__ */ a3(Inline, { text: description.trim() }) })
+] });
+function Answers({
+  contract,
+  responses,
+  numbers
+}) {
   return /* @__PURE__ */ a3("details", { children: [
     /* @__PURE__ */ a3("summary", { children: "Answers" }),
-    /* @__PURE__ */ a3("dl", { children: Object.entries(responses).map(([status, response]) => {
-      const { description, "x-errors": numbers = [] } = resolved(contract.components.responses, response);
-      return /* @__PURE__ */ a3("div", { children: [
-        /* @__PURE__ */ a3("dt", { children: status }),
-        /* @__PURE__ */ a3("dd", { children: [
-          /* @__PURE__ */ a3(Inline, { text: description.trim() }),
-          numbers.length > 0 && /* @__PURE__ */ a3("span", { class: "numbers", children: [
-            " ",
-            numbers.join(", ")
-          ] })
-        ] })
-      ] }, status);
-    }) })
+    /* @__PURE__ */ a3("dl", { children: [
+      Object.entries(responses).flatMap(([status, response]) => {
+        let { description } = resolved(contract.components.responses, response);
+        return /^[123]/.test(status) ? [/* @__PURE__ */ a3(AnswerRow, { status, description }, status)] : [];
+      }),
+      numbers.map((number) => /* @__PURE__ */ a3(AnswerRow, { status: String(number), description: contract["x-errors"][number] ?? "" }, number))
+    ] })
   ] });
 }
 
 // web/src/docs/first-request.tsx
 function FirstRequest({ token }) {
-  const [sent, setSent] = d2();
-  const headers = [["Authorization", `Bearer ${token}`]];
-  const request = { method: "GET", target: "/plants?limit=5", headers, body: void 0 };
-  const ask = async () => {
-    const answer = await send(request).catch((error) => `No answer: ${error.message}`);
+  let [sent, setSent] = d2(), request = { method: "GET", target: "/plants?limit=5", headers: [["Authorization", `Bearer ${token}`]], body: void 0 }, ask = async () => {
+    let answer = await send(request).catch((error) => `No answer: ${error.message}`);
     setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer }));
   };
   return /* @__PURE__ */ a3("section", { class: "first", "aria-labelledby": "first-title", children: [
     /* @__PURE__ */ a3("h2", { id: "first-title", children: "A first request" }),
     /* @__PURE__ */ a3("p", { children: "The first five plants. It needs the access token above, and changes nothing." }),
     /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "First command", children: curlOf(request) }),
-    /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => void ask(), children: "Try it" }),
-    /* @__PURE__ */ a3("div", { class: "answer", role: "status", "aria-label": "First answer", children: sent !== void 0 && /* @__PURE__ */ a3(Shown, { ...sent, hasCommand: false }, sent.number) }),
+    /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => {
+      ask();
+    }, children: "Try it" }),
+    /* @__PURE__ */ a3("div", { class: "answer", role: "status", "aria-label": "First answer", children: sent !== void 0 && /* @__PURE__ */ a3(Shown, { ...sent, hasCommand: !1 }, sent.number) }),
     /* @__PURE__ */ a3("p", { class: "note", children: [
       "Then ",
       /* @__PURE__ */ a3("a", { href: "#createPlant", children: "create a plant" }),
@@ -735,7 +674,7 @@ function FirstRequest({ token }) {
 
 // web/src/docs/schemas.tsx
 function Schemas({ contract }) {
-  const objects = Object.entries(contract.components.schemas).filter(([, schema]) => schema.type === "object");
+  let objects = Object.entries(contract.components.schemas).filter(([, schema]) => schema.type === "object");
   return /* @__PURE__ */ a3($, { children: objects.map(([name, { properties = {}, required = [] }]) => /* @__PURE__ */ a3("section", { id: `schema-${name}`, "aria-labelledby": `schema-${name}-title`, children: [
     /* @__PURE__ */ a3("h3", { id: `schema-${name}-title`, children: name }),
     /* @__PURE__ */ a3("table", { children: [
@@ -746,7 +685,7 @@ function Schemas({ contract }) {
         /* @__PURE__ */ a3("th", { children: "Meaning" })
       ] }) }),
       /* @__PURE__ */ a3("tbody", { children: Object.entries(properties).map(([member, of]) => {
-        const schema = resolved(contract.components.schemas, of);
+        let schema = resolved(contract.components.schemas, of);
         return /* @__PURE__ */ a3("tr", { children: [
           /* @__PURE__ */ a3("td", { children: member }),
           /* @__PURE__ */ a3("td", { children: typeOf(schema) }),
@@ -758,21 +697,19 @@ function Schemas({ contract }) {
   ] }, name)) });
 }
 function typeOf({ type, format, items }) {
-  const name = type === "array" ? `array of ${items?.$ref?.split("/").at(-1) ?? items?.type}` : [type].flat().join(" or ");
+  let name = type === "array" ? `array of ${items?.$ref?.split("/").at(-1) ?? items?.type}` : [type].flat().join(" or ");
   return format === void 0 ? name : `${name} (${format})`;
 }
 
 // web/src/docs/main.tsx
 function Docs() {
-  const [contract, setContract] = d2();
-  const [fault, setFault] = d2();
-  const [token, setToken] = d2(sessionStorage.getItem(KEY) ?? "");
-  A2(() => void readContract().then(setContract, (error) => setFault(String(error))), []);
+  let [contract, setContract] = d2(), [fault, setFault] = d2(), [token, setToken] = d2(sessionStorage.getItem(KEY) ?? "");
   A2(() => {
-    if (contract !== void 0 && location.hash !== "")
-      document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    readContract().then(setContract, (error) => setFault(String(error)));
+  }, []), A2(() => {
+    contract !== void 0 && location.hash !== "" && document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }, [contract]);
-  const groups = contract === void 0 ? [] : groupsOf(contract);
+  let groups = contract === void 0 ? [] : groupsOf(contract);
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("header", { children: [
       /* @__PURE__ */ a3("h1", { children: "Plantstore API" }),
@@ -780,7 +717,7 @@ function Docs() {
         "Version ",
         contract.info.version,
         ". ",
-        /* @__PURE__ */ a3("a", { href: "/openapi.json", children: "openapi.json" })
+        /* @__PURE__ */ a3("a", { href: `${SERVICE}/openapi.json`, children: "openapi.json" })
       ] }),
       /* @__PURE__ */ a3("form", { onSubmit: (event) => event.preventDefault(), children: [
         /* @__PURE__ */ a3("label", { for: "token", children: "Access token" }),
@@ -791,12 +728,11 @@ function Docs() {
             type: "password",
             autocomplete: "off",
             autocapitalize: "off",
-            spellcheck: false,
+            spellcheck: !1,
             "aria-describedby": "token-note",
             value: token,
             onInput: ({ currentTarget: { value } }) => {
-              sessionStorage.setItem(KEY, value);
-              setToken(value);
+              sessionStorage.setItem(KEY, value), setToken(value);
             }
           }
         ),
@@ -812,7 +748,7 @@ function Docs() {
         ] }),
         contract === void 0 ? /* @__PURE__ */ a3("p", { children: [
           "Reading ",
-          /* @__PURE__ */ a3("a", { href: "/openapi.json", children: "/openapi.json" }),
+          /* @__PURE__ */ a3("a", { href: `${SERVICE}/openapi.json`, children: "/openapi.json" }),
           " …"
         ] }) : /* @__PURE__ */ a3($, { children: [
           /* @__PURE__ */ a3(FirstRequest, { token: token.trim() }),
@@ -838,7 +774,7 @@ function Docs() {
   ] });
 }
 function groupsOf(contract) {
-  const operations = operationsOf(contract);
+  let operations = operationsOf(contract);
   return contract.tags.map((tag) => ({ ...tag, operations: operations.filter(({ tags }) => tags.includes(tag.name)) }));
 }
 function Contents({ name, operations }) {

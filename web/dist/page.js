@@ -23,31 +23,13 @@
  */
 
 // node_modules/preact/dist/preact.mjs
-var n;
-var t;
-var r;
-var u;
-var i;
-var f;
-var o;
-var e;
-var l;
-var c;
-var a;
-var s;
-var h = /* @__PURE__ */ Symbol.for("pv");
-var p = {};
-var y = [];
-var v = /^m(i|n|o|s|text|space)$/;
-var w = Array.isArray;
-var d = y.slice;
-var _ = Object.assign;
+var n, t, r, u, i, f, o, e, l, c, a, s, h = /* @__PURE__ */ Symbol.for("pv"), p = {}, y = [], v = /^m(i|n|o|s|text|space)$/, w = Array.isArray, d = y.slice, _ = Object.assign;
 function g(n4) {
   n4 && n4.parentNode && n4.remove();
 }
 function k(n4, t5, r5) {
   var u5, i5, f6, o6 = {}, e5 = arguments.length;
-  for (f6 in t5) "key" == f6 ? u5 = t5[f6] : "ref" == f6 && "function" != typeof n4 ? i5 = t5[f6] : o6[f6] = t5[f6];
+  for (f6 in t5) f6 == "key" ? u5 = t5[f6] : f6 == "ref" && typeof n4 != "function" ? i5 = t5[f6] : o6[f6] = t5[f6];
   return e5 > 2 && (o6.children = e5 > 3 ? d.call(arguments, 2) : r5), m(n4, o6, u5, i5, null);
 }
 function m(r5, u5, i5, f6, o6) {
@@ -61,9 +43,9 @@ function x(n4, t5) {
   this.props = n4, this.context = t5, this.__g = 0;
 }
 function S(n4, t5) {
-  if (null == t5) return n4.__ && S(n4.__, n4.__i + 1);
+  if (t5 == null) return n4.__ && S(n4.__, n4.__i + 1);
   for (var r5; t5 < n4.__k.length; t5++) if ((r5 = n4.__k[t5]) && r5.__e) return r5.__e;
-  return "function" != typeof n4.type || n4.props.__P ? null : S(n4);
+  return typeof n4.type != "function" || n4.props.__P ? null : S(n4);
 }
 function C(t5) {
   var r5, u5 = t5.__v, i5 = u5.__e, f6 = [], o6 = [], e5 = t5.__P;
@@ -86,12 +68,12 @@ function H() {
 }
 function I(n4, t5, r5, u5, i5, f6, o6, e5, l5, c5, a6) {
   var s5, h6, v5, w6, d5, _4, g6 = u5.__k || y, k4 = t5.length;
-  for (l5 = q(r5, t5, g6, l5, k4), s5 = 0; s5 < k4; s5++) null != (v5 = r5.__k[s5]) && (h6 = ~v5.__i && g6[v5.__i] || p, v5.__i = s5, _4 = z(n4, v5, h6, i5, f6, o6, e5, l5, c5, a6), w6 = v5.__e, (h6.ref != v5.ref || 8 & h6.__u) && (h6.ref && G(h6.ref, null, v5, h6), v5.ref && a6.push(v5.ref, v5.__c || w6, v5)), d5 = d5 || w6, 4 & v5.__u ? (l5 = A(v5, l5, n4, !h6.__v), h6.__e && (h6.__e = null)) : "function" == typeof v5.type && void 0 !== _4 ? l5 = _4 : w6 && (l5 = w6.nextSibling), v5.__u &= -21);
+  for (l5 = q(r5, t5, g6, l5, k4), s5 = 0; s5 < k4; s5++) (v5 = r5.__k[s5]) != null && (h6 = ~v5.__i && g6[v5.__i] || p, v5.__i = s5, _4 = z(n4, v5, h6, i5, f6, o6, e5, l5, c5, a6), w6 = v5.__e, (h6.ref != v5.ref || 8 & h6.__u) && (h6.ref && G(h6.ref, null, v5, h6), v5.ref && a6.push(v5.ref, v5.__c || w6, v5)), d5 = d5 || w6, 4 & v5.__u ? (l5 = A(v5, l5, n4, !h6.__v), h6.__e && (h6.__e = null)) : typeof v5.type == "function" && _4 !== void 0 ? l5 = _4 : w6 && (l5 = w6.nextSibling), v5.__u &= -21);
   return r5.__e = d5, l5;
 }
 function q(n4, t5, r5, u5, i5) {
   var f6, o6, e5, l5, c5, a6, s5, p6, y6, v5 = r5.length, d5 = v5, _4 = 0, g6 = 0, k4 = n4.__k = Array(i5);
-  for (f6 = 0; f6 < i5; f6++) null != (o6 = t5[f6]) && "boolean" != typeof o6 && "function" != typeof o6 ? ("object" != typeof o6 || o6.constructor === String ? o6 = k4[f6] = m(null, o6) : w(o6) ? o6 = k4[f6] = m($, { children: o6 }) : o6.constructor === h && o6.__b ? o6 = k4[f6] = m(o6.type, o6.props, o6.key, o6.ref, o6.__v) : k4[f6] = o6, l5 = f6 + _4, o6.__ = n4, o6.__b = n4.__b + 1, e5 = null, ~(c5 = o6.__i = P(o6, r5, l5, d5)) && (d5--, (e5 = r5[c5]) && (e5.__u |= 2)), e5 && e5.__v ? (o6.__u |= 16, c5 == l5 - 1 ? _4-- : c5 == l5 + 1 ? _4++ : c5 != l5 && (c5 > l5 ? _4-- : _4++, g6 = 1)) : (~c5 || (i5 > v5 ? _4-- : i5 < v5 && _4++), "function" != typeof o6.type && (o6.__u |= 4))) : k4[f6] = null;
+  for (f6 = 0; f6 < i5; f6++) (o6 = t5[f6]) != null && typeof o6 != "boolean" && typeof o6 != "function" ? (typeof o6 != "object" || o6.constructor === String ? o6 = k4[f6] = m(null, o6) : w(o6) ? o6 = k4[f6] = m($, { children: o6 }) : o6.constructor === h && o6.__b ? o6 = k4[f6] = m(o6.type, o6.props, o6.key, o6.ref, o6.__v) : k4[f6] = o6, l5 = f6 + _4, o6.__ = n4, o6.__b = n4.__b + 1, e5 = null, ~(c5 = o6.__i = P(o6, r5, l5, d5)) && (d5--, (e5 = r5[c5]) && (e5.__u |= 2)), e5 && e5.__v ? (o6.__u |= 16, c5 == l5 - 1 ? _4-- : c5 == l5 + 1 ? _4++ : c5 != l5 && (c5 > l5 ? _4-- : _4++, g6 = 1)) : (~c5 || (i5 > v5 ? _4-- : i5 < v5 && _4++), typeof o6.type != "function" && (o6.__u |= 4))) : k4[f6] = null;
   if (g6) {
     for (a6 = [], s5 = [], f6 = 0; f6 < i5; f6++) if ((o6 = k4[f6]) && 16 & o6.__u) {
       for (_4 = 0, p6 = a6.length; _4 < p6; ) a6[y6 = _4 + p6 >> 1] < o6.__i ? _4 = y6 + 1 : p6 = y6;
@@ -104,18 +86,18 @@ function q(n4, t5, r5, u5, i5) {
 }
 function A(n4, t5, r5, u5) {
   var i5, f6, o6, e5;
-  if ("function" == typeof n4.type) {
+  if (typeof n4.type == "function") {
     if (n4.props.__P) return t5;
-    if (i5 = n4.__k) for (f6 = 0; f6 < i5.length; f6++) i5[f6] && (i5[f6].__ = n4, t5 = A(i5[f6], t5, r5, false));
+    if (i5 = n4.__k) for (f6 = 0; f6 < i5.length; f6++) i5[f6] && (i5[f6].__ = n4, t5 = A(i5[f6], t5, r5, !1));
     return t5;
   }
-  for (t5 && !t5.parentNode && (t5 = S(n4)) && !t5.parentNode && (t5 = null), o6 = n4.__e, e5 = t5; e5 && 8 == e5.nodeType; ) e5 = e5.nextSibling;
-  for (o6 != e5 && (!u5 && r5.moveBefore && o6.parentNode ? r5.moveBefore(o6, t5) : r5.insertBefore(o6, t5 || null)), t5 = o6; (t5 = t5 && t5.nextSibling) && 8 == t5.nodeType && !t5.data.startsWith("$s"); ) ;
+  for (t5 && !t5.parentNode && (t5 = S(n4)) && !t5.parentNode && (t5 = null), o6 = n4.__e, e5 = t5; e5 && e5.nodeType == 8; ) e5 = e5.nextSibling;
+  for (o6 != e5 && (!u5 && r5.moveBefore && o6.parentNode ? r5.moveBefore(o6, t5) : r5.insertBefore(o6, t5 || null)), t5 = o6; (t5 = t5 && t5.nextSibling) && t5.nodeType == 8 && !t5.data.startsWith("$s"); ) ;
   return t5;
 }
 function P(n4, t5, r5, u5) {
   var i5, f6 = n4.key, o6 = n4.type, e5 = t5[r5], l5 = e5 && !(2 & e5.__u);
-  if (null === e5 && null == f6 || l5 && f6 == e5.key && o6 == e5.type) return r5;
+  if (e5 === null && f6 == null || l5 && f6 == e5.key && o6 == e5.type) return r5;
   if (u5 > (l5 ? 1 : 0)) {
     for (i5 = r5 - 1; i5 >= 0; i5--) if ((e5 = t5[i5]) && !(2 & e5.__u) && f6 == e5.key && o6 == e5.type) return i5;
     for (i5 = r5 + 1; i5 < t5.length; i5++) if ((e5 = t5[i5]) && !(2 & e5.__u) && f6 == e5.key && o6 == e5.type) return i5;
@@ -123,31 +105,31 @@ function P(n4, t5, r5, u5) {
   return -1;
 }
 function T(n4, t5, r5) {
-  null == r5 && (r5 = ""), "-" == t5[0] ? n4.setProperty(t5, r5) : n4[t5] = r5;
+  r5 == null && (r5 = ""), t5[0] == "-" ? n4.setProperty(t5, r5) : n4[t5] = r5;
 }
 function N(n4, t5, r5, u5, i5) {
   var f6, o6;
-  if ("style" == t5) if ("string" == typeof r5) n4.style.cssText = r5;
+  if (t5 == "style") if (typeof r5 == "string") n4.style.cssText = r5;
   else {
-    if ("string" == typeof u5 && (n4.style.cssText = u5 = ""), u5) for (t5 in u5) r5 && t5 in r5 || T(n4.style, t5);
+    if (typeof u5 == "string" && (n4.style.cssText = u5 = ""), u5) for (t5 in u5) r5 && t5 in r5 || T(n4.style, t5);
     if (r5) for (t5 in r5) u5 && r5[t5] == u5[t5] || T(n4.style, t5, r5[t5]);
   }
-  else if ("o" == t5[0] && "n" == t5[1]) "function" != typeof r5 && (r5 = null), "function" != typeof u5 && (u5 = null), (n4.__e || (n4.__e = {}))[t5] = r5, r5 && u5 || (o6 = a[t5] || (a[t5] = V(t5)), (n4.__a || (n4.__a = {}))[t5] = c, f6 = t5 != (t5 = t5.replace(l, "$1")), (t5 = t5.slice(2))[0] < "a" && (t5 = t5.toLowerCase()), r5 ? n4.addEventListener(t5, o6, f6) : n4.removeEventListener(t5, o6, f6));
+  else if (t5[0] == "o" && t5[1] == "n") typeof r5 != "function" && (r5 = null), typeof u5 != "function" && (u5 = null), (n4.__e || (n4.__e = {}))[t5] = r5, r5 && u5 || (o6 = a[t5] || (a[t5] = V(t5)), (n4.__a || (n4.__a = {}))[t5] = c, f6 = t5 != (t5 = t5.replace(l, "$1")), (t5 = t5.slice(2))[0] < "a" && (t5 = t5.toLowerCase()), r5 ? n4.addEventListener(t5, o6, f6) : n4.removeEventListener(t5, o6, f6));
   else {
-    if ("http://www.w3.org/2000/svg" == i5) t5 = t5.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
-    else if ("width" != t5 && "height" != t5 && "href" != t5 && "list" != t5 && "form" != t5 && "tabIndex" != t5 && "download" != t5 && "rowSpan" != t5 && "colSpan" != t5 && "role" != t5 && "popover" != t5 && t5 in n4) try {
-      return void (n4[t5] = null == r5 ? "" : r5);
-    } catch (n5) {
+    if (i5 == "http://www.w3.org/2000/svg") t5 = t5.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
+    else if (t5 != "width" && t5 != "height" && t5 != "href" && t5 != "list" && t5 != "form" && t5 != "tabIndex" && t5 != "download" && t5 != "rowSpan" && t5 != "colSpan" && t5 != "role" && t5 != "popover" && t5 in n4) try {
+      return void (n4[t5] = r5 ?? "");
+    } catch {
     }
-    if ("function" == typeof r5) return;
-    null == r5 || false === r5 && "-" != t5[4] ? n4.removeAttribute(t5) : n4.setAttribute(t5, "popover" == t5 && 1 == r5 ? "" : r5);
+    if (typeof r5 == "function") return;
+    r5 == null || r5 === !1 && t5[4] != "-" ? n4.removeAttribute(t5) : n4.setAttribute(t5, t5 == "popover" && r5 == 1 ? "" : r5);
   }
 }
 function V(t5) {
   return function(r5) {
     var u5 = this.__e;
     if (u5) {
-      if (u5 = u5[t5], null == r5[e]) r5[e] = c++;
+      if (u5 = u5[t5], r5[e] == null) r5[e] = c++;
       else if (r5[e] < this.__a[t5]) return;
       return u5(n.event ? n.event(r5) : r5);
     }
@@ -156,12 +138,12 @@ function V(t5) {
 function z(t5, r5, u5, i5, f6, o6, e5, l5, c5, a6) {
   var s5, p6, v5, d5, k4, b4, m6, M3, C4, j3, L3, H3, q2, A5, O2, P4, T4, N3, V3 = r5.type;
   if (r5.constructor !== h) return null;
-  128 & u5.__u && (c5 = 32 & u5.__u, s5 = u5.__c.__z) && (r5.__u |= c5, p6 = o6 = [], 8 == s5.nodeType ? l5 = B(s5, o6) : o6.push(s5), l5 = o6[0] || l5), (s5 = n.__b) && s5(r5);
-  n: if ("function" == typeof V3) {
+  128 & u5.__u && (c5 = 32 & u5.__u, s5 = u5.__c.__z) && (r5.__u |= c5, p6 = o6 = [], s5.nodeType == 8 ? l5 = B(s5, o6) : o6.push(s5), l5 = o6[0] || l5), (s5 = n.__b) && s5(r5);
+  n: if (typeof V3 == "function") {
     v5 = e5.length;
     try {
       if (M3 = r5.props, C4 = (s5 = V3.prototype) && s5.render, j3 = (s5 = V3.contextType) && i5[s5.__c], L3 = s5 ? j3 ? j3.props.value : s5.__ : i5, (d5 = u5.__c) ? (r5.__c = d5, 2 & d5.__g && (d5.__g |= 1)) : (C4 ? r5.__c = d5 = new V3(M3, L3) : (r5.__c = d5 = new x(M3, L3), d5.constructor = V3, d5.render = K), j3 && j3.sub(d5), d5.state || (d5.state = {}), d5.__n = i5, d5.__g |= 8, d5.__h = [], d5.__k = []), C4 && (d5.__s || (d5.__s = d5.state), V3.getDerivedStateFromProps && (d5.__s == d5.state && (d5.__s = _({}, d5.__s)), _(d5.__s, V3.getDerivedStateFromProps(M3, d5.__s)))), k4 = d5.props, b4 = d5.state, d5.__v = r5, u5.__c) {
-        if (M3 !== k4 && C4 && !V3.getDerivedStateFromProps && d5.componentWillReceiveProps && d5.componentWillReceiveProps(M3, L3), r5.__v == u5.__v && !(8 & d5.__g) || !(4 & d5.__g) && d5.shouldComponentUpdate && false === d5.shouldComponentUpdate(M3, d5.__s, L3)) {
+        if (M3 !== k4 && C4 && !V3.getDerivedStateFromProps && d5.componentWillReceiveProps && d5.componentWillReceiveProps(M3, L3), r5.__v == u5.__v && !(8 & d5.__g) || !(4 & d5.__g) && d5.shouldComponentUpdate && d5.shouldComponentUpdate(M3, d5.__s, L3) === !1) {
           r5.__v != u5.__v && (d5.props = M3, d5.state = d5.__s, d5.__g &= -9), r5.__e = u5.__e, r5.__k = u5.__k, r5.__k.some(function(n4) {
             n4 && (n4.__ = r5);
           }), y.push.apply(d5.__h, d5.__k), d5.__k = [], d5.__h.length && e5.push(d5), l5 = S(u5);
@@ -172,25 +154,25 @@ function z(t5, r5, u5, i5, f6, o6, e5, l5, c5, a6) {
         });
       } else C4 && !V3.getDerivedStateFromProps && d5.componentWillMount && d5.componentWillMount(), C4 && d5.componentDidMount && d5.__h.push(d5.componentDidMount);
       d5.context = L3, d5.props = M3, d5.__P = t5, d5.__g &= -5, H3 = n.__r, q2 = C4 ? 25 : 0;
-      do {
+      do
         d5.__g &= -9, H3 && H3(r5), s5 = d5.render(d5.props, d5.state = d5.__s, d5.context);
-      } while (8 & d5.__g && ++q2 < 25);
-      C4 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i5 = _({}, i5, d5.getChildContext())), C4 && u5.__c && d5.getSnapshotBeforeUpdate && (m6 = d5.getSnapshotBeforeUpdate(k4, b4)), A5 = s5 && s5.type === $ && null == s5.key ? s5.props.children : s5, M3.__P && (s5 = l5, f6 = (t5 = M3.__P).namespaceURI, c5 = o6 = null, u5.props && u5.props.__P != t5 && (u5.__k.some(function(n4) {
+      while (8 & d5.__g && ++q2 < 25);
+      C4 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i5 = _({}, i5, d5.getChildContext())), C4 && u5.__c && d5.getSnapshotBeforeUpdate && (m6 = d5.getSnapshotBeforeUpdate(k4, b4)), A5 = s5 && s5.type === $ && s5.key == null ? s5.props.children : s5, M3.__P && (s5 = l5, f6 = (t5 = M3.__P).namespaceURI, c5 = o6 = null, u5.props && u5.props.__P != t5 && (u5.__k.some(function(n4) {
         n4 && J(n4, n4);
       }), u5.__k = null), l5 = u5.__k ? S(u5, 0) : null), l5 = I(t5, w(A5) ? A5 : [A5], r5, u5, i5, f6, o6, e5, l5, c5, a6), M3.__P && (r5.__e = null, l5 = s5), r5.__u &= -161, p6 && p6.some(g), d5.__h.length && e5.push(d5), 1 & d5.__g && (d5.__g &= -4);
     } catch (t6) {
       if (e5.length = v5, r5.__v = null, c5 || o6) if (t6 && t6.then) {
         if (r5.__u |= 128 | c5, o6) {
-          for (~(T4 = o6.indexOf(l5 || void 0)) || (T4 = o6.length); (N3 = o6[T4 - 1]) && 8 == N3.nodeType; ) T4--;
+          for (~(T4 = o6.indexOf(l5 || void 0)) || (T4 = o6.length); (N3 = o6[T4 - 1]) && N3.nodeType == 8; ) T4--;
           for (; T4 < o6.length; T4++) if (N3 = o6[T4]) if (o6[T4] = null, O2) {
             if (N3 == P4) break;
           } else {
-            if (8 != N3.nodeType) break;
+            if (N3.nodeType != 8) break;
             N3.data.startsWith("$s") && (P4 = B(O2 = N3));
           }
         }
         if (!O2) {
-          for (; l5 && 8 == l5.nodeType && l5.nextSibling; ) l5 = l5.nextSibling;
+          for (; l5 && l5.nodeType == 8 && l5.nextSibling; ) l5 = l5.nextSibling;
           O2 = l5;
         }
         (s5 = B(O2 = r5.__c.__z || (r5.__c.__z = O2))) ? (r5.__e = O2, l5 = s5) : r5.__e = l5, l5 = l5 && l5.nextSibling;
@@ -202,8 +184,8 @@ function z(t5, r5, u5, i5, f6, o6, e5, l5, c5, a6) {
   return (s5 = n.diffed) && s5(r5), l5;
 }
 function B(n4, t5) {
-  if (n4 && 8 == n4.nodeType && n4.data.startsWith("$s")) for (var r5 = 1; n4 = n4.nextSibling; ) {
-    if (8 == n4.nodeType) {
+  if (n4 && n4.nodeType == 8 && n4.data.startsWith("$s")) for (var r5 = 1; n4 = n4.nextSibling; ) {
+    if (n4.nodeType == 8) {
       if (n4.data.startsWith("$s")) r5++;
       else if (n4.data.startsWith("/$s") && !--r5) return n4;
     }
@@ -227,27 +209,27 @@ function E(t5, r5, u5) {
 }
 function F(t5, r5, u5, i5, f6, o6, e5, l5, c5, a6) {
   var s5, h6, y6, _4, k4, b4, m6, M3, $3 = u5.props || p, x4 = r5.props, C4 = r5.type;
-  if ("svg" == C4 ? f6 = "http://www.w3.org/2000/svg" : "math" == C4 ? f6 = "http://www.w3.org/1998/Math/MathML" : f6 || (f6 = "http://www.w3.org/1999/xhtml"), o6) {
-    for (s5 = 0; s5 < o6.length; s5++) if ((k4 = o6[s5]) && (C4 ? k4.localName == C4 : 3 == k4.nodeType)) {
+  if (C4 == "svg" ? f6 = "http://www.w3.org/2000/svg" : C4 == "math" ? f6 = "http://www.w3.org/1998/Math/MathML" : f6 || (f6 = "http://www.w3.org/1999/xhtml"), o6) {
+    for (s5 = 0; s5 < o6.length; s5++) if ((k4 = o6[s5]) && (C4 ? k4.localName == C4 : k4.nodeType == 3)) {
       t5 = k4, o6[s5] = null;
       break;
     }
   }
   if (!t5) {
     if (M3 = a6.ownerDocument || document, !C4) return M3.createTextNode(x4);
-    t5 = M3.createElementNS(f6, C4, x4.is ? x4 : a6), l5 && (n.__m && n.__m(r5, o6), l5 = false), o6 = null;
+    t5 = M3.createElementNS(f6, C4, x4.is ? x4 : a6), l5 && (n.__m && n.__m(r5, o6), l5 = !1), o6 = null;
   }
   if (C4) {
-    if (a6 = "template" == C4 && t5.content || t5, o6 = "textarea" == C4 && null != x4.defaultValue ? null : o6 && d.call(a6.childNodes), !l5 && o6) for ($3 = {}, s5 = 0; s5 < t5.attributes.length; s5++) $3[(k4 = t5.attributes[s5]).name] = k4.value;
-    for (s5 in $3) k4 = $3[s5], "dangerouslySetInnerHTML" == s5 ? y6 = k4 : "children" == s5 || s5 in x4 || "value" == s5 && "defaultValue" in x4 || "checked" == s5 && "defaultChecked" in x4 || N(t5, s5, null, k4, f6);
-    for (s5 in x4) k4 = x4[s5], "children" == s5 ? _4 = k4 : "dangerouslySetInnerHTML" == s5 ? h6 = k4 : "value" == s5 ? b4 = k4 : "checked" == s5 ? m6 = k4 : l5 && "function" != typeof k4 || $3[s5] === k4 || N(t5, s5, k4, $3[s5], f6);
-    h6 ? (l5 || y6 && (h6.__html == y6.__html || h6.__html == t5.innerHTML) || (t5.innerHTML = h6.__html), r5.__k = []) : (y6 && (t5.textContent = ""), ("foreignObject" == C4 || "http://www.w3.org/1998/Math/MathML" == f6 && v.test(C4)) && (f6 = "http://www.w3.org/1999/xhtml"), I(a6, w(_4) ? _4 : [_4], r5, u5, i5, f6, o6, e5, o6 ? o6[0] : u5.__k && S(u5, 0), l5, c5), o6 && o6.some(g)), l5 && "textarea" != C4 || (s5 = "value", "progress" == C4 && null == b4 ? t5.removeAttribute(s5) : null == b4 || b4 === t5[s5] && ("progress" != C4 || b4) || N(t5, s5, b4, $3[s5], f6), s5 = "checked", null != m6 && m6 != t5[s5] && N(t5, s5, m6, $3[s5], f6));
+    if (a6 = C4 == "template" && t5.content || t5, o6 = C4 == "textarea" && x4.defaultValue != null ? null : o6 && d.call(a6.childNodes), !l5 && o6) for ($3 = {}, s5 = 0; s5 < t5.attributes.length; s5++) $3[(k4 = t5.attributes[s5]).name] = k4.value;
+    for (s5 in $3) k4 = $3[s5], s5 == "dangerouslySetInnerHTML" ? y6 = k4 : s5 == "children" || s5 in x4 || s5 == "value" && "defaultValue" in x4 || s5 == "checked" && "defaultChecked" in x4 || N(t5, s5, null, k4, f6);
+    for (s5 in x4) k4 = x4[s5], s5 == "children" ? _4 = k4 : s5 == "dangerouslySetInnerHTML" ? h6 = k4 : s5 == "value" ? b4 = k4 : s5 == "checked" ? m6 = k4 : l5 && typeof k4 != "function" || $3[s5] === k4 || N(t5, s5, k4, $3[s5], f6);
+    h6 ? (l5 || y6 && (h6.__html == y6.__html || h6.__html == t5.innerHTML) || (t5.innerHTML = h6.__html), r5.__k = []) : (y6 && (t5.textContent = ""), (C4 == "foreignObject" || f6 == "http://www.w3.org/1998/Math/MathML" && v.test(C4)) && (f6 = "http://www.w3.org/1999/xhtml"), I(a6, w(_4) ? _4 : [_4], r5, u5, i5, f6, o6, e5, o6 ? o6[0] : u5.__k && S(u5, 0), l5, c5), o6 && o6.some(g)), l5 && C4 != "textarea" || (s5 = "value", C4 == "progress" && b4 == null ? t5.removeAttribute(s5) : b4 == null || b4 === t5[s5] && (C4 != "progress" || b4) || N(t5, s5, b4, $3[s5], f6), s5 = "checked", m6 != null && m6 != t5[s5] && N(t5, s5, m6, $3[s5], f6));
   } else $3 === x4 || l5 && t5.data == x4 || (t5.data = x4);
   return t5;
 }
 function G(t5, r5, u5, i5) {
   try {
-    "function" == typeof t5 ? r5 ? r5.__x = t5(r5) || 1 : i5 && (i5 = i5.__c || i5.__e) && (r5 = i5.__x) && (i5.__x = null, "function" == typeof r5 ? r5() : t5(null)) : t5.current = r5;
+    typeof t5 == "function" ? r5 ? r5.__x = t5(r5) || 1 : i5 && (i5 = i5.__c || i5.__e) && (r5 = i5.__x) && (i5.__x = null, typeof r5 == "function" ? r5() : t5(null)) : t5.current = r5;
   } catch (t6) {
     n.__e(t6, u5);
   }
@@ -262,7 +244,7 @@ function J(t5, r5, u5) {
     }
     i5.__P = i5.__n = null;
   }
-  if (i5 = t5.__k) for (e5 = 0; e5 < i5.length; e5++) i5[e5] && J(i5[e5], r5, "function" != typeof t5.type || u5 && !t5.props.__P);
+  if (i5 = t5.__k) for (e5 = 0; e5 < i5.length; e5++) i5[e5] && J(i5[e5], r5, typeof t5.type != "function" || u5 && !t5.props.__P);
   !u5 && (i5 = t5.__c) && (i5 = i5.__z) && (f6 = B(i5, o6 = [])) && (i5 == t5.__e && o6.some(g), g(f6), g(i5)), u5 || g(t5.__e), t5.__e = t5.__c = t5.__ = null;
 }
 function K(n4, t5, r5) {
@@ -270,7 +252,7 @@ function K(n4, t5, r5) {
 }
 function Q(t5, r5) {
   var u5, i5, f6, o6;
-  n.__ && n.__(t5, r5), 9 == r5.nodeType && (r5 = r5.documentElement), i5 = (u5 = t5 && 32 & t5.__u) ? null : r5.__k, r5.__k = m($, { children: [t5] }), f6 = [], o6 = [], z(r5, r5.__k, i5 || p, p, r5.namespaceURI, i5 ? null : r5.firstChild ? d.call(r5.childNodes) : null, f6, i5 ? i5.__e : r5.firstChild, u5, o6), E(f6, r5.__k, o6), r5.__k.props.children = null;
+  n.__ && n.__(t5, r5), r5.nodeType == 9 && (r5 = r5.documentElement), i5 = (u5 = t5 && 32 & t5.__u) ? null : r5.__k, r5.__k = m($, { children: [t5] }), f6 = [], o6 = [], z(r5, r5.__k, i5 || p, p, r5.namespaceURI, i5 ? null : r5.firstChild ? d.call(r5.childNodes) : null, f6, i5 ? i5.__e : r5.firstChild, u5, o6), E(f6, r5.__k, o6), r5.__k.props.children = null;
 }
 n = { __e: function(n4, t5, r5, u5) {
   for (var i5, o6, e5; t5 = t5.__; ) if ((i5 = t5.__c) && !(1 & i5.__g)) {
@@ -283,10 +265,10 @@ n = { __e: function(n4, t5, r5, u5) {
   }
   throw f = 0, n4;
 } }, t = 0, r = function(n4) {
-  return null != n4 && n4.constructor === h;
+  return n4 != null && n4.constructor === h;
 }, x.prototype.setState = function(n4, t5) {
   var r5 = this.__s;
-  r5 && r5 != this.state || (r5 = this.__s = _({}, this.state)), "function" == typeof n4 && (n4 = n4(_({}, r5), this.props)), n4 && (_(r5, n4), this.__v && (t5 && this.__k.push(t5), L(this)));
+  r5 && r5 != this.state || (r5 = this.__s = _({}, this.state)), typeof n4 == "function" && (n4 = n4(_({}, r5), this.props)), n4 && (_(r5, n4), this.__v && (t5 && this.__k.push(t5), L(this)));
 }, x.prototype.forceUpdate = function(n4) {
   this.__v && (this.__g |= 4, n4 && this.__h.push(n4), L(this));
 }, x.prototype.render = $, u = [], f = 0, o = function(n4, t5) {
@@ -294,21 +276,7 @@ n = { __e: function(n4, t5, r5, u5) {
 }, e = /* @__PURE__ */ Symbol(), l = /(PointerCapture)$|Capture$/i, c = 0, a = {}, s = 0;
 
 // node_modules/preact/hooks/dist/hooks.mjs
-var t2;
-var r2;
-var u2;
-var i2;
-var o2 = Object.is;
-var f2 = 0;
-var c2 = [];
-var e2 = [];
-var a2 = n;
-var v2 = a2.__b;
-var l2 = a2.__r;
-var m2 = a2.diffed;
-var h2 = a2.__c;
-var s2 = a2.unmount;
-var p2 = a2.__;
+var t2, r2, u2, i2, o2 = Object.is, f2 = 0, c2 = [], e2 = [], a2 = n, v2 = a2.__b, l2 = a2.__r, m2 = a2.diffed, h2 = a2.__c, s2 = a2.unmount, p2 = a2.__;
 function y2(n4, t5) {
   a2.__h && a2.__h(r2, n4, f2 || t5), f2 = 0;
   var u5 = r2.__H || (r2.__H = { __: [], __h: [] });
@@ -316,11 +284,11 @@ function y2(n4, t5) {
 }
 function A2(n4, u5) {
   var i5 = y2(t2++, 3);
-  !a2.__s && E2(i5.__H, u5) && (i5.__P = true, i5.__ = n4, i5.u = u5, r2.__H.__h.push(i5));
+  !a2.__s && E2(i5.__H, u5) && (i5.__P = !0, i5.__ = n4, i5.u = u5, r2.__H.__h.push(i5));
 }
 function F2(n4, u5) {
   var i5 = y2(t2++, 4);
-  !a2.__s && E2(i5.__H, u5) && (i5.__P = false, i5.__ = n4, i5.u = u5, r2.__h.push(i5));
+  !a2.__s && E2(i5.__H, u5) && (i5.__P = !1, i5.__ = n4, i5.u = u5, r2.__h.push(i5));
 }
 function T2(n4) {
   return f2 = 5, w2(function() {
@@ -392,7 +360,7 @@ a2.__b = function(n4) {
   u5 && u5.__H && (u5.__H.__.some(function(u6) {
     try {
       if (u6.__P && u6.__c) {
-        if (void 0 === r5) {
+        if (r5 === void 0) {
           for (r5 = n4.__; r5 && (!r5.__c || !r5.__c.__P); ) r5 = r5.__;
           r5 = r5 && r5.__c;
         }
@@ -403,7 +371,7 @@ a2.__b = function(n4) {
     }
   }), u5.__H = void 0, t5 && a2.__e(t5, u5.__v));
 };
-var k2 = "function" == typeof requestAnimationFrame;
+var k2 = typeof requestAnimationFrame == "function";
 function z2(n4) {
   var t5, r5 = function() {
     clearTimeout(u5), k2 && cancelAnimationFrame(t5), setTimeout(n4);
@@ -411,11 +379,11 @@ function z2(n4) {
   k2 && (t5 = requestAnimationFrame(r5));
 }
 function B2(n4) {
-  1 != n4 && i2 == a2.requestAnimationFrame || ((i2 = a2.requestAnimationFrame) || z2)(g2);
+  n4 != 1 && i2 == a2.requestAnimationFrame || ((i2 = a2.requestAnimationFrame) || z2)(g2);
 }
 function C2(n4) {
   var t5 = r2, u5 = n4.__c;
-  "function" == typeof u5 && (n4.__c = void 0, u5()), r2 = t5;
+  typeof u5 == "function" && (n4.__c = void 0, u5()), r2 = t5;
 }
 function D2(n4) {
   var t5 = r2;
@@ -430,142 +398,83 @@ function E2(n4, t5) {
 // node_modules/@preact/signals-core/dist/signals-core.module.js
 var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
 function t3() {
-  if (!(v3 > 1)) {
-    var i5, t5 = false;
-    !(function() {
+  if (v3 > 1)
+    v3--;
+  else {
+    var i5, t5 = !1;
+    for ((function() {
       var i6 = c3;
-      c3 = void 0;
-      while (void 0 !== i6) {
+      for (c3 = void 0; i6 !== void 0; ) {
         var t6 = i6.S;
-        if (t6.v === i6.v) {
-          for (var r6 = t6.t; void 0 !== r6; r6 = r6.x) if (r6.i === i6.i) r6.i = t6.i;
-        }
+        if (t6.v === i6.v) for (var r6 = t6.t; r6 !== void 0; r6 = r6.x) r6.i === i6.i && (r6.i = t6.i);
         i6 = i6.o;
       }
-    })();
-    while (void 0 !== h3) {
+    })(); h3 !== void 0; ) {
       var r5 = h3;
-      h3 = void 0;
-      s3++;
-      while (void 0 !== r5) {
+      for (h3 = void 0, s3++; r5 !== void 0; ) {
         var n4 = r5.u;
-        r5.u = void 0;
-        r5.f &= -3;
-        if (!(8 & r5.f) && w3(r5)) try {
+        if (r5.u = void 0, r5.f &= -3, !(8 & r5.f) && w3(r5)) try {
           r5.c();
         } catch (r6) {
-          if (!t5) {
-            i5 = r6;
-            t5 = true;
-          }
+          t5 || (i5 = r6, t5 = !0);
         }
         r5 = n4;
       }
     }
-    s3 = 0;
-    v3--;
-    if (t5) throw i5;
-  } else v3--;
+    if (s3 = 0, v3--, t5) throw i5;
+  }
 }
 function r3(i5) {
   if (v3 > 0) return i5();
-  u3 = ++e3;
-  v3++;
+  u3 = ++e3, v3++;
   try {
     return i5();
   } finally {
     t3();
   }
 }
-var n2;
-var o3 = void 0;
+var n2, o3 = void 0;
 function f3(i5) {
   var t5 = o3, r5 = n2;
-  o3 = void 0;
-  n2 = void 0;
+  o3 = void 0, n2 = void 0;
   try {
     return i5();
   } finally {
-    o3 = t5;
-    n2 = r5;
+    o3 = t5, n2 = r5;
   }
 }
-var h3 = void 0;
-var v3 = 0;
-var s3 = 0;
-var e3 = 0;
-var u3 = 0;
-var c3 = void 0;
-var a3 = 0;
+var h3 = void 0, v3 = 0, s3 = 0, e3 = 0, u3 = 0, c3 = void 0, a3 = 0;
 function d2(i5) {
-  if (void 0 !== o3) {
+  if (o3 !== void 0) {
     var t5 = i5.n;
-    if (void 0 === t5 || t5.t !== o3) {
-      t5 = { i: 0, S: i5, p: o3.s, n: void 0, t: o3, e: void 0, x: void 0, r: t5 };
-      if (void 0 !== o3.s) o3.s.n = t5;
-      o3.s = t5;
-      i5.n = t5;
-      if (32 & o3.f) i5.S(t5);
-      return t5;
-    } else if (-1 === t5.i) {
-      t5.i = 0;
-      if (void 0 !== t5.n) {
-        t5.n.p = t5.p;
-        if (void 0 !== t5.p) t5.p.n = t5.n;
-        t5.p = o3.s;
-        t5.n = void 0;
-        o3.s.n = t5;
-        o3.s = t5;
-      }
-      return t5;
-    }
+    if (t5 === void 0 || t5.t !== o3)
+      return t5 = { i: 0, S: i5, p: o3.s, n: void 0, t: o3, e: void 0, x: void 0, r: t5 }, o3.s !== void 0 && (o3.s.n = t5), o3.s = t5, i5.n = t5, 32 & o3.f && i5.S(t5), t5;
+    if (t5.i === -1)
+      return t5.i = 0, t5.n !== void 0 && (t5.n.p = t5.p, t5.p !== void 0 && (t5.p.n = t5.n), t5.p = o3.s, t5.n = void 0, o3.s.n = t5, o3.s = t5), t5;
   }
 }
 function l3(i5, t5) {
-  this.v = i5;
-  this.i = 0;
-  this.n = void 0;
-  this.t = void 0;
-  this.l = 0;
-  this.W = null == t5 ? void 0 : t5.watched;
-  this.Z = null == t5 ? void 0 : t5.unwatched;
-  this.name = null == t5 ? void 0 : t5.name;
+  this.v = i5, this.i = 0, this.n = void 0, this.t = void 0, this.l = 0, this.W = t5?.watched, this.Z = t5?.unwatched, this.name = t5?.name;
 }
 l3.prototype.brand = i3;
 l3.prototype.h = function() {
-  return true;
+  return !0;
 };
 l3.prototype.S = function(i5) {
   var t5 = this, r5 = this.t;
-  if (r5 !== i5 && void 0 === i5.e) {
-    i5.x = r5;
-    this.t = i5;
-    if (void 0 !== r5) r5.e = i5;
-    else f3(function() {
-      var i6;
-      null == (i6 = t5.W) || i6.call(t5);
-    });
-  }
+  r5 !== i5 && i5.e === void 0 && (i5.x = r5, this.t = i5, r5 !== void 0 ? r5.e = i5 : f3(function() {
+    var i6;
+    (i6 = t5.W) == null || i6.call(t5);
+  }));
 };
 l3.prototype.U = function(i5) {
   var t5 = this;
-  if (void 0 !== this.t) {
+  if (this.t !== void 0) {
     var r5 = i5.e, n4 = i5.x;
-    if (void 0 !== r5) {
-      r5.x = n4;
-      i5.e = void 0;
-    }
-    if (void 0 !== n4) {
-      n4.e = r5;
-      i5.x = void 0;
-    }
-    if (i5 === this.t) {
-      this.t = n4;
-      if (void 0 === n4) f3(function() {
-        var i6;
-        null == (i6 = t5.Z) || i6.call(t5);
-      });
-    }
+    r5 !== void 0 && (r5.x = n4, i5.e = void 0), n4 !== void 0 && (n4.e = r5, i5.x = void 0), i5 === this.t && (this.t = n4, n4 === void 0 && f3(function() {
+      var i6;
+      (i6 = t5.Z) == null || i6.call(t5);
+    }));
   }
 };
 l3.prototype.subscribe = function(i5) {
@@ -594,25 +503,15 @@ l3.prototype.peek = function() {
 };
 Object.defineProperty(l3.prototype, "value", { get: function() {
   var i5 = d2(this);
-  if (void 0 !== i5) i5.i = this.i;
-  return this.v;
+  return i5 !== void 0 && (i5.i = this.i), this.v;
 }, set: function(i5) {
   if (i5 !== this.v) {
     if (s3 > 100) throw new Error("Cycle detected");
-    !(function(i6) {
-      if (0 !== v3 && 0 === s3) {
-        if (i6.l !== u3) {
-          i6.l = u3;
-          c3 = { S: i6, v: i6.v, i: i6.i, o: c3 };
-        }
-      }
-    })(this);
-    this.v = i5;
-    this.i++;
-    a3++;
-    v3++;
+    (function(i6) {
+      v3 !== 0 && s3 === 0 && i6.l !== u3 && (i6.l = u3, c3 = { S: i6, v: i6.v, i: i6.i, o: c3 });
+    })(this), this.v = i5, this.i++, a3++, v3++;
     try {
-      for (var r5 = this.t; void 0 !== r5; r5 = r5.x) r5.t.N();
+      for (var r5 = this.t; r5 !== void 0; r5 = r5.x) r5.t.N();
     } finally {
       t3();
     }
@@ -622,104 +521,67 @@ function y3(i5, t5) {
   return new l3(i5, t5);
 }
 function w3(i5) {
-  for (var t5 = i5.s; void 0 !== t5; t5 = t5.n) if (t5.S.i !== t5.i || !t5.S.h() || t5.S.i !== t5.i) return true;
-  return false;
+  for (var t5 = i5.s; t5 !== void 0; t5 = t5.n) if (t5.S.i !== t5.i || !t5.S.h() || t5.S.i !== t5.i) return !0;
+  return !1;
 }
 function b(i5) {
-  for (var t5 = i5.s; void 0 !== t5; t5 = t5.n) {
+  for (var t5 = i5.s; t5 !== void 0; t5 = t5.n) {
     var r5 = t5.S.n;
-    if (void 0 !== r5) t5.r = r5;
-    t5.S.n = t5;
-    t5.i = -1;
-    if (void 0 === t5.n) {
+    if (r5 !== void 0 && (t5.r = r5), t5.S.n = t5, t5.i = -1, t5.n === void 0) {
       i5.s = t5;
       break;
     }
   }
 }
 function _2(i5) {
-  var t5 = i5.s, r5 = void 0;
-  while (void 0 !== t5) {
+  for (var t5 = i5.s, r5 = void 0; t5 !== void 0; ) {
     var n4 = t5.p;
-    if (-1 === t5.i) {
-      t5.S.U(t5);
-      if (void 0 !== n4) n4.n = t5.n;
-      if (void 0 !== t5.n) t5.n.p = n4;
-    } else r5 = t5;
-    t5.S.n = t5.r;
-    if (void 0 !== t5.r) t5.r = void 0;
-    t5 = n4;
+    t5.i === -1 ? (t5.S.U(t5), n4 !== void 0 && (n4.n = t5.n), t5.n !== void 0 && (t5.n.p = n4)) : r5 = t5, t5.S.n = t5.r, t5.r !== void 0 && (t5.r = void 0), t5 = n4;
   }
   i5.s = r5;
 }
 function j2(i5, t5) {
-  l3.call(this, void 0, t5);
-  this.x = i5;
-  this.s = void 0;
-  this.g = a3 - 1;
-  this.f = 4;
+  l3.call(this, void 0, t5), this.x = i5, this.s = void 0, this.g = a3 - 1, this.f = 4;
 }
 j2.prototype = new l3();
 j2.prototype.h = function() {
-  this.f &= -3;
-  if (1 & this.f) return false;
-  if (32 == (36 & this.f)) return true;
-  this.f &= -5;
-  if (this.g === a3) return true;
-  this.g = a3;
-  this.f |= 1;
-  if (this.i > 0 && !w3(this)) {
-    this.f &= -2;
-    return true;
-  }
+  if (this.f &= -3, 1 & this.f) return !1;
+  if ((36 & this.f) == 32 || (this.f &= -5, this.g === a3)) return !0;
+  if (this.g = a3, this.f |= 1, this.i > 0 && !w3(this))
+    return this.f &= -2, !0;
   var i5 = o3;
   try {
-    b(this);
-    o3 = this;
+    b(this), o3 = this;
     var t5 = this.x();
-    if (16 & this.f || this.v !== t5 || 0 === this.i) {
-      this.v = t5;
-      this.f &= -17;
-      this.i++;
-    }
+    (16 & this.f || this.v !== t5 || this.i === 0) && (this.v = t5, this.f &= -17, this.i++);
   } catch (i6) {
-    this.v = i6;
-    this.f |= 16;
-    this.i++;
+    this.v = i6, this.f |= 16, this.i++;
   }
-  o3 = i5;
-  _2(this);
-  this.f &= -2;
-  return true;
+  return o3 = i5, _2(this), this.f &= -2, !0;
 };
 j2.prototype.S = function(i5) {
-  if (void 0 === this.t) {
+  if (this.t === void 0) {
     this.f |= 36;
-    for (var t5 = this.s; void 0 !== t5; t5 = t5.n) t5.S.S(t5);
+    for (var t5 = this.s; t5 !== void 0; t5 = t5.n) t5.S.S(t5);
   }
   l3.prototype.S.call(this, i5);
 };
 j2.prototype.U = function(i5) {
-  if (void 0 !== this.t) {
-    l3.prototype.U.call(this, i5);
-    if (void 0 === this.t) {
-      this.f &= -33;
-      for (var t5 = this.s; void 0 !== t5; t5 = t5.n) t5.S.U(t5);
-    }
+  if (this.t !== void 0 && (l3.prototype.U.call(this, i5), this.t === void 0)) {
+    this.f &= -33;
+    for (var t5 = this.s; t5 !== void 0; t5 = t5.n) t5.S.U(t5);
   }
 };
 j2.prototype.N = function() {
   if (!(2 & this.f)) {
     this.f |= 6;
-    for (var i5 = this.t; void 0 !== i5; i5 = i5.x) i5.t.N();
+    for (var i5 = this.t; i5 !== void 0; i5 = i5.x) i5.t.N();
   }
 };
 Object.defineProperty(j2.prototype, "value", { get: function() {
   if (1 & this.f) throw new Error("Cycle detected");
   var i5 = d2(this);
-  this.h();
-  if (void 0 !== i5) i5.i = this.i;
-  if (16 & this.f) throw this.v;
+  if (this.h(), i5 !== void 0 && (i5.i = this.i), 16 & this.f) throw this.v;
   return this.v;
 } });
 function O(i5, t5) {
@@ -727,82 +589,56 @@ function O(i5, t5) {
 }
 function p3(i5) {
   var r5 = i5.j;
-  i5.j = void 0;
-  if ("function" == typeof r5) {
+  if (i5.j = void 0, typeof r5 == "function") {
     v3++;
     var n4 = o3;
     o3 = void 0;
     try {
       r5();
     } catch (t5) {
-      i5.f &= -2;
-      i5.f |= 8;
-      g3(i5);
-      throw t5;
+      throw i5.f &= -2, i5.f |= 8, g3(i5), t5;
     } finally {
-      o3 = n4;
-      t3();
+      o3 = n4, t3();
     }
   }
 }
 function g3(i5) {
-  for (var t5 = i5.s; void 0 !== t5; t5 = t5.n) t5.S.U(t5);
-  i5.x = void 0;
-  i5.s = void 0;
-  p3(i5);
+  for (var t5 = i5.s; t5 !== void 0; t5 = t5.n) t5.S.U(t5);
+  i5.x = void 0, i5.s = void 0, p3(i5);
 }
 function S2(i5) {
   if (o3 !== this) throw new Error("Out-of-order effect");
-  _2(this);
-  o3 = i5;
-  this.f &= -2;
+  _2(this), o3 = i5, this.f &= -2;
   try {
-    if (8 & this.f) g3(this);
+    8 & this.f && g3(this);
   } finally {
     t3();
   }
 }
 function m3(i5, t5) {
-  this.x = i5;
-  this.j = void 0;
-  this.s = void 0;
-  this.u = void 0;
-  this.f = 32;
-  this.name = null == t5 ? void 0 : t5.name;
-  if (n2) n2.push(this);
+  this.x = i5, this.j = void 0, this.s = void 0, this.u = void 0, this.f = 32, this.name = t5?.name, n2 && n2.push(this);
 }
 m3.prototype.c = function() {
   var i5 = this.S();
   try {
-    if (8 & this.f) return;
-    if (void 0 === this.x) return;
+    if (8 & this.f || this.x === void 0) return;
     var t5 = this.x();
-    if ("function" == typeof t5) this.j = t5;
+    typeof t5 == "function" && (this.j = t5);
   } finally {
     i5();
   }
 };
 m3.prototype.S = function() {
   if (1 & this.f) throw new Error("Cycle detected");
-  this.f |= 1;
-  this.f &= -9;
-  p3(this);
-  b(this);
-  v3++;
+  this.f |= 1, this.f &= -9, p3(this), b(this), v3++;
   var i5 = o3;
-  o3 = this;
-  return S2.bind(this, i5);
+  return o3 = this, S2.bind(this, i5);
 };
 m3.prototype.N = function() {
-  if (!(2 & this.f)) {
-    this.f |= 2;
-    this.u = h3;
-    h3 = this;
-  }
+  2 & this.f || (this.f |= 2, this.u = h3, h3 = this);
 };
 m3.prototype.d = function() {
-  this.f |= 8;
-  if (!(1 & this.f)) g3(this);
+  this.f |= 8, 1 & this.f || g3(this);
 };
 m3.prototype.dispose = function() {
   this.d();
@@ -812,12 +648,10 @@ function x2(i5, t5) {
   try {
     r5.c();
   } catch (i6) {
-    r5.d();
-    throw i6;
+    throw r5.d(), i6;
   }
   var n4 = r5.d.bind(r5);
-  n4[Symbol.dispose] = n4;
-  return n4;
+  return n4[Symbol.dispose] = n4, n4;
 }
 
 // web/src/language/en.ts
@@ -825,7 +659,7 @@ var en = {
   // The page as a whole
   "language.title": "Language",
   "language.failed": "The language could not be loaded. Try again.",
-  "page.retrying": "The service does not answer; trying again …",
+  "page.retrying": "The service does not answer; trying again…",
   "page.lost": "The service does not answer. The page tries again every few seconds.",
   "page.tryNow": "Try now",
   "page.tryAgain": "Try again",
@@ -833,7 +667,8 @@ var en = {
   "page.nothing": "Nothing",
   "page.skip": "Skip to the contents",
   "page.views": "Pages",
-  "page.noView": "No view of this page is open to the scopes of this token.",
+  "page.more": "More",
+  "page.noView": "This token does not give access to any page here.",
   "page.unknownView": "There is no page with this address.",
   "page.closedView": "Your token does not open this page.",
   "page.goTo": "Go to: {view}",
@@ -844,13 +679,14 @@ var en = {
   "view.plants": "Plants",
   "view.add": "Add",
   "view.import": "Import",
+  "view.actions": "Last actions",
   "view.labels": "Labels",
   "view.plant": "Plant",
   "view.duplicates": "Same names",
   "view.tokens": "Tokens",
   "view.webhooks": "Webhooks",
   // Signing in and out
-  "signIn.checking": "Signing in …",
+  "signIn.checking": "Signing in…",
   "signIn.token": "Access token",
   "signIn.tokenNote": "The service shows a token at its first start. The operator creates others with {command}.",
   "signIn.remember": "Remember on this device",
@@ -909,9 +745,9 @@ var en = {
   "tokens.scopeWrite": "Add, change, delete and import plants",
   "tokens.scopeTokens": "Create, list and revoke tokens",
   "tokens.scopeWebhooks": "Manage webhooks, which send changes to programs",
-  "tokens.lastDay": "Last day (empty: when your token expires)",
+  "tokens.lastDay": "Last day (if left empty: the day your token expires)",
   "tokens.create": "Create a token",
-  "tokens.creating": "Creating …",
+  "tokens.creating": "Creating…",
   "tokens.notCreated": "Not created. {why}",
   "tokens.lossNew": "the new token that you have not created",
   "tokens.lossSecret": "the secret of {names}",
@@ -919,12 +755,12 @@ var en = {
   "tokens.theSecret": "The secret",
   "tokens.theLink": "The link",
   "tokens.isCopied": "{what} is copied.",
-  "tokens.cannotCopy": "This browser does not copy. Select the secret and copy it yourself.",
+  "tokens.cannotCopy": "This browser does not allow copying. Select the secret and copy it yourself.",
   "tokens.secretOf": "The secret of {name}. Copy it now: it is not shown again.",
   "tokens.copy": "Copy",
   "tokens.copyOf": "Copy: {name}",
-  "tokens.copyLink": "Copy a link that signs in",
-  "tokens.copyLinkOf": "Copy a link that signs in: {name}",
+  "tokens.copyLink": "Copy a sign-in link",
+  "tokens.copyLinkOf": "Copy a sign-in link: {name}",
   "tokens.codeNeedsAddress": "A code that signs a phone in needs the address below.",
   "tokens.copied": "I have copied it",
   "tokens.copiedOf": "I have copied it: {name}",
@@ -975,7 +811,8 @@ var en = {
   "webhooks.reasonGone": "its receiver said that it is gone",
   "webhooks.reasonGaveUp": "nothing was delivered for too long",
   "webhooks.reasonBehind": "its next event has left the log of changes",
-  "webhooks.none": "There are no webhooks. Programs create them.",
+  "webhooks.none": "There are no webhooks.",
+  "webhooks.note": "Programs add, pause and delete webhooks, through the API.",
   "webhooks.answered": "The receiver answered {status} after {ms} ms",
   "webhooks.testFailed": "The test failed: {failure}",
   "webhooks.notTested": "Not tested. {why}",
@@ -999,6 +836,7 @@ var en = {
   "labels.unread": "The plant {id} could not be read. {why}",
   "labels.notAll": "Not all plants could be read. {why}",
   "labels.onlyTags": { one: "Only plants with the tag {tags}", other: "Only plants with the tags {tags}" },
+  "labels.onlyUntagged": "Only plants without a tag",
   "labels.first": "The first {most} that match. Type more to find others.",
   "labels.addAll": "Add all that match",
   "labels.full": "A document holds at most {most} labels. Print these first, then the others.",
@@ -1019,6 +857,18 @@ var en = {
   "labels.padding": "Margin inside a label, mm",
   "labels.sheet": "Sheet",
   "labels.on": "Labels on",
+  "labels.text": "Text",
+  "labels.italic": "Genus and species in italics",
+  "labels.line": "Line {number}",
+  "labels.insert": "Insert into line {number}:",
+  "labels.date": "Date",
+  "labels.unknownField": "There is no field {field}. The fields are {fields}.",
+  "labels.codes": "Code",
+  "labels.qr": "QR code",
+  "labels.bars": "Code 128 (bars)",
+  "labels.qrAndBars": "QR code and Code 128",
+  "labels.barsNote": "The bars hold the id alone, for hand scanners.",
+  "labels.thinCode": "The code of {id} does not fit on this label: scanners could not read lines thinner than {least} mm.",
   "labels.length": "Length of a label, mm",
   "labels.used": "Labels already used on the first sheet",
   "labels.codesPurpose": "The code of each label leads to its plant there.",
@@ -1048,7 +898,18 @@ var en = {
   "labels.giveAddress": "Give the address",
   "labels.goOn": "Continue all the same",
   "labels.savePdf": "Save as PDF",
-  "labels.writing": "Page {page} of {pages} …",
+  "labels.test": "Test print",
+  "labels.testNote": "Print the test on plain paper and hold it against a sheet: the frames must lie on the labels.",
+  "labels.testPage": "Frames of the labels",
+  "labels.saveCsv": "Save as CSV",
+  "labels.printers": "Label printers (ZPL)",
+  "labels.printersNote": "For printers of Zebra and others that read ZPL. Printers with a driver need none of this: choose them in the dialog of “Print”.",
+  "labels.resolution": "Resolution of the printer",
+  "labels.saveZpl": "Save as ZPL",
+  "labels.sendZpl": "Send to a USB printer",
+  "labels.sent": "The labels were sent to the printer.",
+  "labels.usbRefused": "The browser could not use this printer: the system may keep it to itself, as the driver on Windows does. Save the file and send it to the queue of the printer.",
+  "labels.writing": "Page {page} of {pages}…",
   "labels.realSize": "Print in real size: 100%, without “fit to page” and without margins.",
   "labels.pageOfLabels": "Page {page}: {labels}",
   "labels.page": "Page {page}",
@@ -1078,7 +939,7 @@ var en = {
   "import.noTag": "none",
   "import.existing": "Plants that exist with another name or tag",
   "import.stay": "stay as they are",
-  "import.become": "become as in the file",
+  "import.become": "take the values of the file",
   "import.readAs": "Read as {encoding}, cells separated by {separator}",
   "import.readAsNote": "If letters or columns look wrong, choose others.",
   "import.encoding": "Encoding",
@@ -1112,7 +973,8 @@ var en = {
   "import.chooseNames": "Choose the column of the names first.",
   "import.chooseIds": "Choose the column of the ids first: your token may not read plants, so the page cannot assign ids.",
   "import.check": "Check the file",
-  "import.checking": "Checking; nothing is stored yet …",
+  "import.checkRows": "Check the rows",
+  "import.checking": "Checking; nothing is stored yet…",
   "import.doneOf": "{done} of {plants}",
   "import.checked": "Result of the check",
   "import.soFar": "Imported so far",
@@ -1122,10 +984,10 @@ var en = {
   "import.nothing": "There is nothing to import.",
   "import.submit": "Import {plants}",
   "import.broken": "The import is not complete. {why} No row is imported twice.",
-  "import.goOn": "Go on",
+  "import.goOn": "Continue",
   "import.leaveRest": "Leave out the rest",
   "import.noCells": "The workbook has no cells.",
-  "import.reading": "Reading {file} …",
+  "import.reading": "Reading {file}…",
   "import.unreadable": "This workbook cannot be read. Save the sheet as CSV.",
   "import.locked": "This workbook has a password. Save it without one, or save the sheet as CSV.",
   "import.large": "This workbook is too large for the page. Save the sheet as CSV.",
@@ -1167,6 +1029,10 @@ var en = {
   "import.drop": "Drop a spreadsheet here, as .xlsx or CSV, or choose it",
   "import.another": "You can choose another file when this import has ended.",
   "import.note": "Excel, LibreOffice and Google Sheets save both. A check shows the result before anything is stored.",
+  "import.paste": "Or paste rows that you copied from a spreadsheet",
+  "import.pasted": "Pasted rows",
+  "import.nothingPasted": "There are no rows to paste. Copy cells in your spreadsheet first.",
+  "import.pastedTooLarge": "These are too many rows to paste. Save the sheet as .xlsx or CSV, and choose the file.",
   "import.sheet": "Sheet of the workbook",
   "import.added": "{number} added",
   "import.updated": "{number} updated",
@@ -1187,10 +1053,14 @@ var en = {
   // Plants
   "plants.count": { one: "{count} plant", other: "{count} plants" },
   "plants.search": "Search names, tags and ids",
+  "plants.searchHint": "Search",
   "plants.searchTitle": "Search plants",
   "plants.noMatch": "No plant matches.",
+  "plants.clearSearch": "Clear the search",
+  "plants.allTags": "Search all tags",
+  "plants.addNamed": "Add “{name}”",
   "plants.stale": "These plants are those of the search before.",
-  "plants.adding": "Adding …",
+  "plants.adding": "Adding…",
   "plants.add": "Add",
   "plants.addTitle": "Add a plant",
   "plants.notAddedCount": { one: "{count} plant not added", other: "{count} plants not added" },
@@ -1200,6 +1070,7 @@ var en = {
   "plants.id": "Id",
   "plants.name": "Name",
   "plants.tag": "Tag",
+  "plants.tagNote": "For example the bed or the group",
   "plants.actions": "Actions",
   "plants.noProposal": "No free id could be proposed. {why}",
   "plants.badId": "An id is a whole number from {least} to {most}.",
@@ -1208,6 +1079,9 @@ var en = {
   "plants.notAdded": "Not added; what you typed is kept. {why}",
   "plants.emptyIdNext": "If empty: the next free one",
   "plants.emptyId": "If empty: {id}",
+  "plants.thisId": "Id: {id}",
+  "plants.nextId": "Id: the next free one",
+  "plants.changeId": "Change the id",
   "plants.lossNew": "the new plant that you have not added",
   "plants.lossEntered": "the new plants that you have not added: {ids}",
   "plants.lossTyped": "what you typed for {ids}",
@@ -1223,12 +1097,12 @@ var en = {
   "plants.conflictDeleted": "Somebody has deleted {id} meanwhile",
   "plants.conflictChanged": "Somebody has changed {id} meanwhile",
   "plants.storedNow": "Stored now",
-  "plants.yours": "Yours",
+  "plants.yours": "Your version",
   "plants.leaveDeleted": "Leave it deleted",
   "plants.keepStored": "Keep the stored plant",
-  "plants.addMine": "Add mine again",
-  "plants.saveMine": "Save mine",
-  "plants.goOnEditing": "Go on editing",
+  "plants.addMine": "Add my version again",
+  "plants.saveMine": "Save my version",
+  "plants.goOnEditing": "Continue editing",
   "plants.noTag": "no tag",
   "plants.emptyTag": "(empty)",
   "plants.enter": "No plant has this id yet. Enter its name.",
@@ -1241,12 +1115,12 @@ var en = {
   "plants.selectAll": "Select all that match",
   "plants.nameOf": "Name of {id}",
   "plants.tagOf": "Tag of {id}",
-  "plants.saving": "Saving …",
+  "plants.saving": "Saving…",
   "plants.save": "Save",
   "plants.cancel": "Cancel",
   "plants.unfinished": "Unfinished edits",
-  "plants.searching": "Searching …",
-  "plants.readingMore": "Reading more …",
+  "plants.searching": "Searching…",
+  "plants.readingMore": "Reading more…",
   "plants.none": "There are no plants yet.",
   "plants.all": "That is all.",
   "plants.printLabels": "Print labels",
@@ -1259,10 +1133,37 @@ var en = {
   "begin.labels": "Print labels first",
   "begin.labelsNote": "Reserve ids, put the labels on the pots, and enter each plant when you scan its label.",
   "plant.title": "Plant {id}",
+  "plant.number": "No. {id}",
+  "plant.back": "Back to the list",
+  "plant.previous": "Previous",
+  "plant.next": "Next",
+  "plant.more": "More for {id}",
   "plant.badId": "The address contains no valid id of a plant.",
-  "plant.reading": "Reading …",
+  "plant.reading": "Reading…",
   "plant.absent": "There is no plant with this id.",
   "plant.wasDeleted": "This plant was deleted.",
+  "actions.note": "Imports and changes of many plants in the last 30 days, also those of others. Undoing one changes no plant that was changed since.",
+  "actions.reading": "Reading the changes … {count} so far",
+  "actions.unread": "The changes could not be read. {why}",
+  "actions.off": "This service keeps no log of changes (--changes-keep).",
+  "actions.none": "There were no imports and no changes of many plants.",
+  "actions.since": "The service has the changes since {time}, and no earlier ones.",
+  "actions.added": { one: "{count} plant added", other: "{count} plants added" },
+  "actions.changed": { one: "{count} plant changed", other: "{count} plants changed" },
+  "actions.deleted": { one: "{count} plant deleted", other: "{count} plants deleted" },
+  "actions.undoOf": "Undo: {action}, {time}",
+  "actions.deletes": {
+    one: "{count} plant that was added is deleted.",
+    other: "{count} plants that were added are deleted."
+  },
+  "actions.restores": {
+    one: "{count} plant gets its earlier name and tag.",
+    other: "{count} plants get their earlier names and tags."
+  },
+  "actions.bringsBack": { one: "{count} deleted plant comes back.", other: "{count} deleted plants come back." },
+  "actions.guard": "What was changed since stays as it is, and is listed.",
+  "actions.nothing": "There is nothing to undo: the plants are as they were before.",
+  "actions.tooMany": "This action changed more than {most} plants. The page cannot undo so many; the operator can restore a backup.",
   "history.title": "History",
   "history.created": "Added",
   "history.updated": "Changed",
@@ -1283,7 +1184,7 @@ var en = {
   "export.notById": "A plant that is found only by its id is not in the file.",
   "export.csv": "As CSV, for spreadsheets",
   "export.ndjson": "As NDJSON, for programs",
-  "export.read": "{size} …",
+  "export.read": "{size}…",
   "export.broken": "The export broke off; no file was saved. {why}",
   "export.formulas": {
     one: "{count} text begins with =, +, - or @. The file has them as they are, but a spreadsheet program may compute them.",
@@ -1296,24 +1197,27 @@ var en = {
   "tags.title": "Tags",
   "tags.titleChosen": "Tags ({count})",
   "tags.find": "Find a tag",
+  "tags.allOf": "All of {group}",
+  "tags.untagged": "Without a tag",
   "tags.renameOf": "Rename the tag {tag}",
   "tags.rename": "Rename",
   "tags.moreMatch": "{more} more match.",
   "tags.more": "More tags",
   "tags.none": "No plant has a tag.",
   "tags.removeFilter": "Remove the filter {tag}",
-  "matches.counting": "Counting … {plants} so far",
+  "tags.offer": "Tag: {tag} ({plants})",
+  "matches.counting": "Counting… {plants} so far",
   "matches.moreThan": "More than {plants}",
   "matches.count": "Count them",
   "matches.notCounted": "They could not be counted. {why}",
   "duplicates.title": "Plants with the same name",
   "duplicates.note": "Case and accents do not count.",
   "duplicates.back": "Back to all plants",
-  "duplicates.reading": "Reading … {plants} so far",
+  "duplicates.reading": "Reading… {plants} so far",
   "duplicates.none": "No two plants have the same name.",
   "duplicates.again": "Look again",
   "duplicates.done": "Kept {id} {name}, deleted {plants}",
-  "duplicates.deleting": "Deleting …",
+  "duplicates.deleting": "Deleting…",
   "duplicates.keep": "Keep {id}, delete {plants}",
   "duplicates.kept": "Kept {id}.",
   "duplicates.more": "{plants} more",
@@ -1321,7 +1225,7 @@ var en = {
   "duplicates.twins": "Same name and same tag",
   "duplicates.others": "Same name, different tags",
   "duplicates.choose": "Choose the plant to keep.",
-  "duplicates.keepAcross": "Keep {id}, delete {plants}, also with other tags …",
+  "duplicates.keepAcross": "Keep {id}, delete {plants}, also with other tags…",
   "duplicates.acrossTitle": "Delete plants with other tags?",
   "duplicates.across": "{plants} of this name, without the tag of {id}. If tags are places, they stand elsewhere and may be plants of their own.",
   "duplicates.notSame": "Not the same",
@@ -1342,30 +1246,31 @@ var en = {
   "bulk.replace": "Replace text",
   "bulk.selectedTitle": "Selected plants",
   "bulk.allThatMatch": "All that match",
+  "bulk.allSelected": { one: "{count} plant selected", other: "All {count} plants selected" },
   "bulk.allExcept": "All that match except {plants}",
   "bulk.selected": { one: "{count} plant selected", other: "{count} plants selected" },
   "bulk.elsewhere": { one: "({count} of them is not below)", other: "({count} of them are not below)" },
   "bulk.print": "Print",
   "bulk.clear": "Clear",
   "bulk.tooManyLabels": "A document holds at most {most} labels. Select fewer plants.",
-  "bulk.reading": "Reading the plants …",
-  "bulk.readingSoFar": "Reading the plants … {plants} so far",
+  "bulk.reading": "Reading the plants…",
+  "bulk.readingSoFar": "Reading the plants… {plants} so far",
   "bulk.unread": "The plants could not be read. {why}",
   "bulk.deletePlants": "Delete {plants}",
   "bulk.changePlants": "Change {plants}",
-  "bulk.working": { one: "{count} plant of {of} …", other: "{count} plants of {of} …" },
+  "bulk.working": { one: "{count} plant of {of}…", other: "{count} plants of {of}…" },
   "bulk.left": "{plants} left. {why}",
   "bulk.close": "Close",
   "bulk.count": { one: "{count} plant selected.", other: "{count} plants selected." },
   "bulk.haveTag": {
-    one: "{count} plant has the tag {tag}. A tag that other plants have becomes one with theirs.",
-    other: "{count} plants have the tag {tag}. A tag that other plants have becomes one with theirs."
+    one: "{count} plant has the tag {tag}. If other plants have the new tag already, they become one group.",
+    other: "{count} plants have the tag {tag}. If other plants have the new tag already, they become one group."
   },
-  "bulk.merges": "The tag {tag} exists already, with {plants}. The two become one.",
+  "bulk.merges": "The tag {tag} exists already, with {plants}. The two will be merged.",
   "bulk.newTag": "New tag",
   "bulk.find": "Find",
   "bulk.put": "Replace with",
-  "bulk.caseAlike": "Upper and lower case alike",
+  "bulk.caseAlike": "Ignore case",
   "bulk.andMore": "and {plants} more",
   "bulk.same": { one: "{count} plant stays as it is.", other: "{count} plants stay as they are." },
   "bulk.tagged": "Set the tag {tag} for {plants}",
@@ -1373,10 +1278,11 @@ var en = {
   "bulk.replaced": "Replaced {find} with {put} in {plants}",
   "bulk.replacedByNothing": "Replaced {find} with nothing in {plants}",
   "bulk.deleted": "Deleted {plants}",
+  "bulk.gone": { one: "{count} plant was already gone.", other: "{count} plants were already gone." },
   "bulk.undoBroken": "The undo broke off; {plants} left. {why}",
   "bulk.undoneFor": "Undone for {plants}.",
   "bulk.undoneExcept": "Undone for {plants}. {others} changed meanwhile and stayed so.",
-  "bulk.undoing": "Undoing …",
+  "bulk.undoing": "Undoing…",
   "bulk.undoFor": "Undo for {plants}",
   "bulk.undone": "Undone",
   "bulk.stayed": { one: "{count} plant stayed as it is:", other: "{count} plants stayed as they are:" },
@@ -1400,7 +1306,7 @@ var en = {
   "scan.note": "The plant of the label appears here, or the form for a plant that is not entered yet. Then hold the next label into the frame.",
   "scan.manyNote": "To tick off many plants, take stock.",
   "scan.picture": "Picture of the camera",
-  "scan.opening": "Opening the camera …",
+  "scan.opening": "Opening the camera…",
   "scan.waiting": "The camera waits while you type.",
   "scan.hold": "Hold a label into the frame.",
   "scan.insecure": "Browsers open the camera only on pages with https, or on the machine of the service itself. Ask the operator for the https address of this page. Until then, read labels with the camera app of your phone, or type their ids below.",
@@ -1421,15 +1327,18 @@ var en = {
   "scan.acceptGarbled": "Yes, the id is {id}",
   "scan.foreign": "This code is no label of this service. It says:",
   // Stocktakes
-  "stocktake.goOn": "Go on with the stocktake",
+  "stocktake.goOn": "Continue the stocktake",
+  "stocktake.these": "Count these plants",
   "stocktake.choose": "Choose the plants that should be there. Then scan their labels, or tick them off.",
   "stocktake.beginAll": "Begin with all plants",
   "stocktake.begin": "Begin with the plants that match",
   "stocktake.tooMany": "More than {plants}: choose a tag, or search for fewer, and count the others after them.",
   "stocktake.all": "All plants",
   "stocktake.matching": "Plants that match {words}",
-  "stocktake.tagged": "Plants with a tag: {tags}",
-  "stocktake.taggedMatching": "Plants with a tag: {tags}; and that match {words}",
+  "stocktake.tagged": "Plants tagged {tags}",
+  "stocktake.taggedMatching": "Plants tagged {tags} that match {words}",
+  "stocktake.untagged": "Plants without a tag",
+  "stocktake.untaggedMatching": "Plants without a tag that match {words}",
   "stocktake.since": "since {time}",
   "stocktake.progress": "Plants that are there",
   "stocktake.count": "{done} of {plants} there",
@@ -1438,7 +1347,7 @@ var en = {
   "stocktake.end": "End the stocktake",
   "stocktake.endTitle": "End the stocktake?",
   "stocktake.endNote": "What you have ticked off is forgotten. Export the result first if you need it. No plant changes.",
-  "stocktake.stay": "Go on counting",
+  "stocktake.stay": "Continue counting",
   "stocktake.endIt": "End it",
   "stocktake.tick": "Tick off",
   "stocktake.notRead": "Not all plants could be read. {why}",
@@ -1446,18 +1355,18 @@ var en = {
   "stocktake.again": "{plant} was ticked off before.",
   "stocktake.isExtra": "{plant} is not one of these plants.",
   "stocktake.isNew": "No plant has the id {id} yet.",
-  "stocktake.isFull": "{plant} is not listed: {most} plants too much are enough. Perhaps you count another set.",
+  "stocktake.isFull": "{plant} is not listed: {most} plants that are not expected are enough. Perhaps you count another set.",
   "stocktake.plants": "Plants of the stocktake",
   "stocktake.show": "Show",
   "stocktake.missing": "Missing",
   "stocktake.there": "There",
-  "stocktake.extra": "Too much",
+  "stocktake.extra": "Not expected",
   "stocktake.noMissing": "No plant is missing.",
   "stocktake.noThere": "No plant is ticked off yet.",
   "stocktake.noExtra": "No other plant was found.",
   "stocktake.find": "Find in this list",
   "stocktake.noMatch": "No plant of this list matches.",
-  "stocktake.reading": "Reading names …",
+  "stocktake.reading": "Reading names…",
   "stocktake.more": "Show more of {count} others",
   "stocktake.export": "Export as CSV",
   "stocktake.file": "stocktake",
@@ -1477,19 +1386,68 @@ var en = {
   "searches.saveAs": "Save this search as",
   "searches.full": "This device keeps no more searches. Delete one first.",
   "searches.tooLong": "This search is too long to save.",
-  "searches.noRoom": "This browser has no room for it."
+  "searches.noRoom": "This browser has no room for it.",
+  // Changes that wait for the service
+  "waiting.title": "Changes that wait",
+  "waiting.count": {
+    one: "{count} change waits on this device.",
+    other: "{count} changes wait on this device."
+  },
+  "waiting.held": {
+    one: "{count} of them needs your decision.",
+    other: "{count} of them need your decision."
+  },
+  "waiting.show": "Show them",
+  "waiting.kept": "{plant} waits on this device until the service answers.",
+  "waiting.mark": "waits to be sent",
+  "waiting.markDeleted": "will be deleted",
+  "waiting.noRoom": "This browser has no room left for changes. Keep this tab open until they are sent.",
+  "waiting.none": "Nothing waits.",
+  "waiting.note": "The page sends them in this order when the service answers. It overwrites nothing that others have changed meanwhile: then you decide.",
+  "waiting.add": "Add",
+  "waiting.change": "Change",
+  "waiting.delete": "Delete",
+  "waiting.before": "before: {text}",
+  "waiting.editOf": "Edit what waits for {plant}",
+  "waiting.drop": "Drop",
+  "waiting.dropOf": "Drop what waits for {plant}",
+  "waiting.dropped": "Dropped: {plant}",
+  "waiting.decide": "Decide",
+  "waiting.decideOf": "Decide about {plant}",
+  "waiting.met": "Somebody has changed this plant meanwhile.",
+  "waiting.metDeleted": "Somebody has deleted this plant meanwhile.",
+  "waiting.metTaken": "Another plant has this id by now.",
+  "waiting.refused": "The service has refused it. {why}",
+  "waiting.others": {
+    one: "{name} has made {count} change on this device. Only that token sends it.",
+    other: "{name} has made {count} changes on this device. Only that token sends them."
+  },
+  "waiting.otherStore": {
+    one: "{count} change is for another store, or for this one before it was restored from a backup. The page does not send it.",
+    other: "{count} changes are for another store, or for this one before it was restored from a backup. The page does not send them."
+  },
+  "waiting.takeOver": "Send them with my token",
+  "waiting.toThisStore": "Send them to this store",
+  "waiting.dropThem": "Drop them",
+  "waiting.loss": {
+    one: "{count} change that waits on this device",
+    other: "{count} changes that wait on this device"
+  },
+  "waiting.signedOut": {
+    one: "{count} change waits on this device until you sign in.",
+    other: "{count} changes wait on this device until you sign in."
+  },
+  "waiting.toDelete": "The plant is deleted.",
+  "waiting.deleteMine": "Delete it all the same",
+  "waiting.addAnother": "Add mine under another id",
+  "waiting.conflictTaken": "Another plant has the id {id} by now",
+  "waiting.back": "Take back",
+  "seen.since": "This is what this device has seen before, the oldest of it at {time}. Others may have changed it since.",
+  "seen.unseen": "This device has not seen the plant. Enter it here if nobody has; if somebody has, you decide later."
 };
 
 // web/src/language/language.ts
-var LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", nl: "Nederlands" };
-var shown = y3({ language: "en", texts: en });
-var language = O(() => shown.value.language);
-var locale = O(() => {
-  const regions = navigator.languages.filter((each) => /^[a-z\d-]+$/i.test(each));
-  return regions.find((each) => primary(each) === language.value) ?? language.value;
-});
-var primary = (tag) => tag.toLowerCase().split("-")[0] ?? "";
-var isLanguage = (tag) => tag !== null && Object.hasOwn(LANGUAGES, tag);
+var LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", nl: "Nederlands" }, shown = y3({ language: "en", texts: en }), language = O(() => shown.value.language), locale = O(() => navigator.languages.filter((each) => /^[a-z\d-]+$/i.test(each)).find((each) => primary(each) === language.value) ?? language.value), primary = (tag) => tag.toLowerCase().split("-")[0] ?? "", isLanguage = (tag) => tag !== null && Object.hasOwn(LANGUAGES, tag);
 function show(next, texts) {
   shown.value = { language: next, texts };
 }
@@ -1497,106 +1455,24 @@ function say(key, ...[values]) {
   return partsOf(key, values).join("");
 }
 function partsOf(key, values = {}) {
-  const text = shown.value.texts[key];
-  const form = typeof text === "string" ? text : text[rules.value.select(Number(values["count"])) === "one" ? "one" : "other"];
-  return form.split(/\{(\w+)\}/).map((part, i5) => {
+  let text = shown.value.texts[key];
+  return (typeof text == "string" ? text : text[rules.value.select(Number(values.count)) === "one" ? "one" : "other"]).split(/\{(\w+)\}/).map((part, i5) => {
     if (i5 % 2 === 0) return part;
-    const value = values[part];
-    return typeof value === "number" ? numberOf(value) : value;
+    let value = values[part];
+    return typeof value == "number" ? numberOf(value) : value;
   });
 }
-var rules = O(() => new Intl.PluralRules(locale.value));
-var number = O(() => new Intl.NumberFormat(locale.value));
-var megabytes = O(() => {
-  const digits = { maximumFractionDigits: 1, minimumFractionDigits: 1 };
+var rules = O(() => new Intl.PluralRules(locale.value)), number = O(() => new Intl.NumberFormat(locale.value)), megabytes = O(() => {
+  let digits = { maximumFractionDigits: 1, minimumFractionDigits: 1 };
   return new Intl.NumberFormat(locale.value, { style: "unit", unit: "megabyte", ...digits });
-});
-var list = O(() => new Intl.ListFormat(locale.value));
-var times = O(() => ({
+}), list = O(() => new Intl.ListFormat(locale.value)), times = O(() => ({
   short: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }),
-  medium: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "medium" })
-}));
-var numberOf = (value) => number.value.format(value);
-var megabytesOf = (bytes) => megabytes.value.format(bytes / 1e6);
-var listOf = (items) => list.value.format(items);
-var languageNames = O(() => new Intl.DisplayNames([locale.value], { type: "language" }));
-var languageName = (tag) => languageNames.value.of(tag) ?? tag;
-var timeOf = (text, style) => times.value[style].format(new Date(text));
-
-// web/src/actor.ts
-var CONFIGURED = "configured";
-var nameOf = ({ id, name }) => id === CONFIGURED ? say("actor.operator") : name;
-var actorOf = (token) => token === CONFIGURED || token.startsWith("command:") ? say("actor.operator") : token;
-
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f4 = /* @__PURE__ */ Symbol.for("pv");
-var o4 = 0;
-function a4(t5, e5, n4, u5, a6, i5) {
-  e5 || (e5 = {});
-  var c5, l5, p6 = e5;
-  if ("ref" in p6 && "function" != typeof t5) for (l5 in p6 = {}, e5) "ref" == l5 ? c5 = e5[l5] : p6[l5] = e5[l5];
-  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
-  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
-}
-
-// web/src/dialog.tsx
-var FIELDS = "input:not(:disabled), select:not(:disabled), textarea:not(:disabled)";
-var BUTTONS = "button:not(:disabled), a[href]";
-function Dialog({ title, children, onCancel }) {
-  const place2 = T2(null);
-  const id = P2();
-  F2(() => {
-    const dialog = place2.current;
-    if (dialog === null) return;
-    dialog.showModal();
-    begin(dialog);
-    const observer = new MutationObserver(() => {
-      if (dialog.open && !isWithin(dialog)) begin(dialog);
-    });
-    observer.observe(dialog, { childList: true, subtree: true, attributeFilter: ["disabled"] });
-    return () => {
-      observer.disconnect();
-      dialog.close();
-    };
-  }, []);
-  return /* @__PURE__ */ a4(
-    "dialog",
-    {
-      ref: place2,
-      tabIndex: -1,
-      "aria-labelledby": id,
-      onKeyDown: (event) => event.stopPropagation(),
-      onCancel: (event) => {
-        event.preventDefault();
-        onCancel();
-      },
-      children: [
-        /* @__PURE__ */ a4("h2", { id, children: title }),
-        children
-      ]
-    }
-  );
-}
-function begin(dialog) {
-  const first = dialog.querySelector(FIELDS) ?? dialog.querySelector(BUTTONS);
-  const target = first ?? dialog;
-  target.focus();
-}
-var isWithin = (dialog) => {
-  const { activeElement: activeElement2 } = document;
-  return activeElement2 !== null && activeElement2 !== dialog && dialog.contains(activeElement2) && !activeElement2.matches(":disabled");
-};
-
-// web/src/language/say-with.ts
-function sayWith(key, ...[values]) {
-  return partsOf(key, values);
-}
+  medium: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "medium" }),
+  day: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium" })
+})), numberOf = (value) => number.value.format(value), megabytesOf = (bytes) => megabytes.value.format(bytes / 1e6), listOf = (items) => list.value.format(items), languageNames = O(() => new Intl.DisplayNames([locale.value], { type: "language" })), languageName = (tag) => languageNames.value.of(tag) ?? tag, timeOf = (text, style) => times.value[style].format(new Date(text)), dateOf = (time) => times.value.day.format(time);
 
 // node_modules/@preact/signals/dist/signals.module.js
-var h4;
-var d3;
-var p4;
-var m4 = "undefined" != typeof window && !!window.__PREACT_SIGNALS_DEVTOOLS__;
+var h4, d3, p4, m4 = typeof window < "u" && !!window.__PREACT_SIGNALS_DEVTOOLS__;
 var g4 = [];
 x2(function() {
   h4 = this.N;
@@ -1608,143 +1484,103 @@ function b2(i5, n4) {
 function y4(i5) {
   if (p4) {
     var n4 = p4;
-    p4 = void 0;
-    n4();
+    p4 = void 0, n4();
   }
   p4 = i5 && i5.S();
 }
 function w4(i5) {
   var n4 = this, r5 = i5.data, t5 = useSignal(r5);
-  t5.name = "ReactiveDom";
-  t5.value = r5;
+  t5.name = "ReactiveDom", t5.value = r5;
   var e5 = w2(function() {
-    var i6 = n4, r6 = n4.__v;
-    while (r6 = r6.__) if (r6.__c) {
+    for (var i6 = n4, r6 = n4.__v; r6 = r6.__; ) if (r6.__c) {
       r6.__c.__$f |= 4;
       break;
     }
     var o6 = O(function() {
       var i7 = t5.value.value;
-      return 0 === i7 ? 0 : true === i7 ? "" : i7 || "";
+      return i7 === 0 ? 0 : i7 === !0 ? "" : i7 || "";
     }), e6 = O(function() {
       return !Array.isArray(o6.value) && !r(o6.value);
     }), u6 = x2(function() {
-      this.N = M;
-      if (e6.value) {
+      if (this.N = M, e6.value) {
         var n5 = o6.value;
-        if (i6.__v && i6.__v.__e && 3 === i6.__v.__e.nodeType) i6.__v.__e.data = n5;
+        i6.__v && i6.__v.__e && i6.__v.__e.nodeType === 3 && (i6.__v.__e.data = n5);
       }
     }), c6 = n4.__$u.d;
-    n4.__$u.d = function() {
-      u6();
-      c6.call(this);
-    };
-    return [e6, o6];
+    return n4.__$u.d = function() {
+      u6(), c6.call(this);
+    }, [e6, o6];
   }, []), u5 = e5[0], c5 = e5[1];
   return u5.value ? c5.peek() : c5.value;
 }
 w4.displayName = "ReactiveTextNode";
-Object.defineProperties(l3.prototype, { constructor: { configurable: true, value: k($, null).constructor }, type: { configurable: true, value: w4 }, props: { configurable: true, get: function() {
+Object.defineProperties(l3.prototype, { constructor: { configurable: !0, value: k($, null).constructor }, type: { configurable: !0, value: w4 }, props: { configurable: !0, get: function() {
   var i5 = this;
   return { data: { get value() {
     return i5.value;
   } } };
-} }, __b: { configurable: true, value: 1 } });
+} }, __b: { configurable: !0, value: 1 } });
 b2("__b", function(i5, n4) {
-  y4();
-  d3 = void 0;
-  if ("string" == typeof n4.type) {
+  if (y4(), d3 = void 0, typeof n4.type == "string") {
     var r5, t5 = n4.props;
-    for (var f6 in t5) if ("children" !== f6) {
+    for (var f6 in t5) if (f6 !== "children") {
       var o6 = t5[f6];
-      if (o6 instanceof l3) {
-        if (!r5) n4.__np = r5 = {};
-        r5[f6] = o6;
-        t5[f6] = o6.peek();
-      }
+      o6 instanceof l3 && (r5 || (n4.__np = r5 = {}), r5[f6] = o6, t5[f6] = o6.peek());
     }
   }
   i5(n4);
 });
 b2("__r", function(i5, r5) {
-  i5(r5);
-  if (r5.type !== $) {
+  if (i5(r5), r5.type !== $) {
     y4();
     var t5, f6 = r5.__c;
-    if (f6) {
-      f6.__$f &= -2;
-      if (void 0 === (t5 = f6.__$u)) f6.__$u = t5 = (function(i6, n4) {
-        var r6;
-        x2(function() {
-          r6 = this;
-        }, { name: n4 });
-        r6.c = i6;
-        return r6;
-      })(/* @__PURE__ */ (function(i6) {
-        return function() {
-          var n4;
-          if (m4) null == (n4 = this.y) || n4.call(this);
-          i6.__$f |= 1;
-          i6.setState({});
-        };
-      })(f6), "function" == typeof r5.type ? r5.type.displayName || r5.type.name : "");
-    }
-    d3 = f6;
-    y4(t5);
+    f6 && (f6.__$f &= -2, (t5 = f6.__$u) === void 0 && (f6.__$u = t5 = (function(i6, n4) {
+      var r6;
+      return x2(function() {
+        r6 = this;
+      }, { name: n4 }), r6.c = i6, r6;
+    })(/* @__PURE__ */ (function(i6) {
+      return function() {
+        var n4;
+        m4 && ((n4 = this.y) == null || n4.call(this)), i6.__$f |= 1, i6.setState({});
+      };
+    })(f6), typeof r5.type == "function" ? r5.type.displayName || r5.type.name : ""))), d3 = f6, y4(t5);
   }
 });
 b2("__e", function(i5, n4, r5, t5) {
-  y4();
-  d3 = void 0;
-  i5(n4, r5, t5);
+  y4(), d3 = void 0, i5(n4, r5, t5);
 });
 b2("diffed", function(i5, n4) {
-  y4();
-  d3 = void 0;
+  y4(), d3 = void 0;
   var r5;
-  if ("string" == typeof n4.type && (r5 = n4.__e)) {
+  if (typeof n4.type == "string" && (r5 = n4.__e)) {
     var t5 = n4.__np, f6 = n4.props, o6 = r5.U;
     if (o6) for (var e5 in o6) {
       var u5 = o6[e5];
-      if (!(void 0 === u5 || t5 && e5 in t5)) {
-        u5.d();
-        o6[e5] = void 0;
-      }
+      u5 === void 0 || t5 && e5 in t5 || (u5.d(), o6[e5] = void 0);
     }
     if (t5) {
-      if (!o6) {
-        o6 = {};
-        r5.U = o6;
-      }
+      o6 || (o6 = {}, r5.U = o6);
       for (var a6 in t5) {
         var c5 = o6[a6], v5 = t5[a6];
-        if (void 0 === c5) {
-          c5 = k3(r5, a6, v5, f6);
-          o6[a6] = c5;
-        } else c5.o(v5, f6);
+        c5 === void 0 ? (c5 = k3(r5, a6, v5, f6), o6[a6] = c5) : c5.o(v5, f6);
       }
     }
   }
   i5(n4);
 });
 function k3(i5, n4, r5, t5) {
-  var f6 = n4 in i5 && void 0 === i5.ownerSVGElement, o6 = y3(r5);
+  var f6 = n4 in i5 && i5.ownerSVGElement === void 0, o6 = y3(r5);
   return { o: function(i6, n5) {
-    o6.value = i6;
-    t5 = n5;
+    o6.value = i6, t5 = n5;
   }, d: x2(function() {
     this.N = M;
     var r6 = o6.value.value;
-    if (t5[n4] !== r6) {
-      t5[n4] = r6;
-      if (f6) i5[n4] = r6;
-      else if (null != r6 && (false !== r6 || "-" === n4[4])) i5.setAttribute(n4, r6);
-      else i5.removeAttribute(n4);
-    }
+    t5[n4] !== r6 && (t5[n4] = r6, f6 ? i5[n4] = r6 : r6 != null && (r6 !== !1 || n4[4] === "-") ? i5.setAttribute(n4, r6) : i5.removeAttribute(n4));
   }) };
 }
 b2("unmount", function(i5, n4) {
-  if ("string" == typeof n4.type) {
+  if (typeof n4.type == "string") {
     var r5 = n4.__e;
     if (r5) {
       var t5 = r5.U;
@@ -1752,7 +1588,7 @@ b2("unmount", function(i5, n4) {
         r5.U = void 0;
         for (var f6 in t5) {
           var o6 = t5[f6];
-          if (o6) o6.d();
+          o6 && o6.d();
         }
       }
     }
@@ -1767,33 +1603,25 @@ b2("unmount", function(i5, n4) {
     if (c5) {
       c5.__$f |= 8;
       var v5 = c5.__$u;
-      if (v5) {
-        c5.__$u = void 0;
-        v5.d();
-      }
+      v5 && (c5.__$u = void 0, v5.d());
     }
   }
   i5(n4);
 });
 b2("__h", function(i5, n4, r5, t5) {
-  if (t5 < 3) n4.__$f |= 2;
-  i5(n4, r5, t5);
+  t5 < 3 && (n4.__$f |= 2), i5(n4, r5, t5);
 });
 x.prototype.shouldComponentUpdate = function(i5, n4) {
-  if (this.__R) return true;
-  var r5 = this.__$u, t5 = r5 && void 0 !== r5.s;
-  for (var f6 in n4) return true;
-  if (this.__f || "boolean" == typeof this.u && true === this.u) {
+  if (this.__R) return !0;
+  var r5 = this.__$u, t5 = r5 && r5.s !== void 0;
+  for (var f6 in n4) return !0;
+  if (this.__f || typeof this.u == "boolean" && this.u === !0) {
     var o6 = 2 & this.__$f;
-    if (!(t5 || o6 || 4 & this.__$f)) return true;
-    if (1 & this.__$f) return true;
-  } else {
-    if (!(t5 || 4 & this.__$f)) return true;
-    if (3 & this.__$f) return true;
-  }
-  for (var e5 in i5) if ("__source" !== e5 && i5[e5] !== this.props[e5]) return true;
-  for (var u5 in this.props) if (!(u5 in i5)) return true;
-  return false;
+    if (!(t5 || o6 || 4 & this.__$f) || 1 & this.__$f) return !0;
+  } else if (!(t5 || 4 & this.__$f) || 3 & this.__$f) return !0;
+  for (var e5 in i5) if (e5 !== "__source" && i5[e5] !== this.props[e5]) return !0;
+  for (var u5 in this.props) if (!(u5 in i5)) return !0;
+  return !1;
 };
 function useSignal(i5, n4) {
   return w2(function() {
@@ -1802,9 +1630,7 @@ function useSignal(i5, n4) {
 }
 function useComputed(i5, n4) {
   var r5 = T2(i5);
-  r5.current = i5;
-  d3.__$f |= 4;
-  return w2(function() {
+  return r5.current = i5, d3.__$f |= 4, w2(function() {
     return O(function() {
       return r5.current();
     }, n4);
@@ -1817,117 +1643,264 @@ var A3 = function(i5) {
 };
 function F3() {
   r3(function() {
-    var i5;
-    while (i5 = g4.shift()) h4.call(i5);
+    for (var i5; i5 = g4.shift(); ) h4.call(i5);
   });
 }
 function M() {
-  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F3);
+  g4.push(this) === 1 && (n.requestAnimationFrame || A3)(F3);
 }
 
-// web/src/leaving.ts
-var sources = y3([]);
-var isReturning = y3(false);
-var losses = O(() => sources.value.flatMap(({ loss: loss2 }) => loss2() ?? []));
-function askBeforeLosing(loss2, { isKept: isKept2 = false, isOnDevice = false } = {}) {
-  sources.value = [...sources.value, { loss: loss2, isKept: isKept2, isOnDevice }];
+// web/src/language/choose-language.ts
+var LOADS = {
+  de: () => import("./de.js"),
+  fr: () => import("./fr.js"),
+  es: () => import("./es.js"),
+  nl: () => import("./nl.js")
+}, KEY = "plantstore-language";
+async function startLanguage() {
+  let wanted3 = [localStorage.getItem(KEY), ...navigator.languages.map(primary)];
+  await load(wanted3.find(isLanguage) ?? "en");
+}
+async function chooseLanguage(next) {
+  await load(next), localStorage.setItem(KEY, next);
+}
+async function load(next) {
+  show(next, next === "en" ? en : (await LOADS[next]()).default), document.documentElement.lang = next;
+}
+
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv"), o4 = 0;
+function a4(t5, e5, n4, u5, a6, i5) {
+  e5 || (e5 = {});
+  var c5, l5, p6 = e5;
+  if ("ref" in p6 && typeof t5 != "function") for (l5 in p6 = {}, e5) l5 == "ref" ? c5 = e5[l5] : p6[l5] = e5[l5];
+  var s5 = { type: t5, props: p6, key: n4, ref: c5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a6 || i5) && (s5.__source = a6, s5.__self = i5), n.vnode && n.vnode(s5), s5;
+}
+
+// web/src/language/language-menu.tsx
+function LanguageMenu() {
+  let isFailed = useSignal(!1), choose = async (field) => {
+    isFailed.value = !1;
+    try {
+      await chooseLanguage(field.value);
+    } catch {
+      isFailed.value = !0, field.value = language.value;
+    }
+  };
+  return /* @__PURE__ */ a4("span", { class: "language", children: [
+    /* @__PURE__ */ a4(
+      "select",
+      {
+        "aria-label": say("language.title"),
+        value: language.value,
+        onChange: (event) => {
+          choose(event.currentTarget);
+        },
+        children: Object.entries(LANGUAGES).map(([code, name]) => /* @__PURE__ */ a4("option", { value: code, lang: code, children: name }, code))
+      }
+    ),
+    isFailed.value && /* @__PURE__ */ a4("span", { role: "alert", children: say("language.failed") })
+  ] });
+}
+
+// web/src/page/focus.ts
+var STOPS = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]", last;
+function keepFocus() {
+  addEventListener("focusin", ({ target }) => {
+    last = target instanceof Element ? target : void 0;
+  }), new MutationObserver((records) => {
+    if (!isFocusLost() || last === void 0 || last.isConnected) return;
+    let gone = last, record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
+    record?.target instanceof Element && record.target.closest("dialog[open]") !== null || place(record)?.focus({ preventScroll: !0 });
+  }).observe(document.body, { childList: !0, subtree: !0 });
+}
+var isFocusLost = () => [null, document.body, main()].includes(activeElement()), focusMain = () => main()?.focus({ preventScroll: !0 }), main = () => document.getElementById("main"), activeElement = () => document.activeElement instanceof HTMLElement ? document.activeElement : null;
+function place(record) {
+  let around = record?.target;
+  if (!(around instanceof Element) || !around.isConnected || around.matches("body, [role=grid], [role=grid] *"))
+    return main();
+  let { nextSibling: next, previousSibling: before } = record, stops = [...around.querySelectorAll(STOPS)].filter(
+    (stop) => stop.tabIndex >= 0 && stop.checkVisibility()
+  );
+  return stops.find((stop) => next?.isConnected && (next.contains(stop) || isAfter(stop, next))) ?? stops.findLast((stop) => before?.isConnected && (before.contains(stop) || isAfter(before, stop))) ?? around.closest("[tabindex]") ?? main();
+}
+var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+function closeOnEscape(event) {
+  event.key !== "Escape" || !event.currentTarget.open || (event.preventDefault(), event.currentTarget.open = !1, event.currentTarget.querySelector("summary")?.focus());
+}
+
+// web/src/page/icon.tsx
+var PATHS = {
+  camera: "M9 4 7.4 6H4.5A2.5 2.5 0 0 0 2 8.5v9A2.5 2.5 0 0 0 4.5 20h15a2.5 2.5 0 0 0 2.5-2.5v-9A2.5 2.5 0 0 0 19.5 6h-2.9L15 4zm3 4.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9zm0 2a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
+  add: "M11 4h2v7h7v2h-7v7h-2v-7H4v-2h7z",
+  edit: "M16.8 3.2a2.5 2.5 0 0 1 3.6 0l.4.4a2.5 2.5 0 0 1 0 3.6L8.5 19.5 3 21l1.5-5.5zM15.4 7.4 6.3 16.5l-.5 1.7 1.7-.5 9.1-9.1zm2.8-2.8-1.4 1.4 1.2 1.2 1.4-1.4z",
+  tools: "M4 6h8.2a3 3 0 0 1 5.6 0H20v2h-2.2a3 3 0 0 1-5.6 0H4zm11 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2zM4 16h2.2a3 3 0 0 1 5.6 0H20v2h-8.2a3 3 0 0 1-5.6 0H4zm5 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2z",
+  plant: "M20.5 3.5C11 3.2 5 7 5 13.2c0 1.3.3 2.5.8 3.6L3.3 20l1.6 1.2 2.3-3A7 7 0 0 0 11 19.3c6.7 0 9.9-5.5 9.5-15.8zM11 17.3c-.9 0-1.8-.2-2.5-.6L15 9.5l-1.5-1.3-6.2 6.7a6 6 0 0 1-.3-1.7c0-4.6 4.2-7.5 11.5-7.7C18.4 12.7 16 17.3 11 17.3z",
+  tick: "M9 2h6a2 2 0 0 1 2 2h2a2 2 0 0 1 2 2v14a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2h2a2 2 0 0 1 2-2zm0 2v2h6V4zM7 6H5v14h14V6h-2v2H7zm3.8 11.5-3.3-3.3 1.4-1.4 1.9 1.9 4.3-4.3 1.4 1.4z",
+  more: "M5 10a2 2 0 1 1 0 4 2 2 0 0 1 0-4zm7 0a2 2 0 1 1 0 4 2 2 0 0 1 0-4zm7 0a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",
+  person: "M12 3a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9zm0 2a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zm0 8.5c4.4 0 8 2.4 8 5.5v2H4v-2c0-3.1 3.6-5.5 8-5.5zm0 2c-3.3 0-5.9 1.6-6 3.5h12c-.1-1.9-2.7-3.5-6-3.5z"
+};
+function Icon({ name }) {
+  return /* @__PURE__ */ a4("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+}
+
+// web/src/page/route.ts
+var route = y3({ view: "", query: new URLSearchParams() }), PAUSE = 300, timer;
+function followAddress() {
+  clearTimeout(timer), timer = void 0;
+  let [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  route.value = { view: path, query: new URLSearchParams(query) };
+}
+function linkTo(view, query = new URLSearchParams()) {
+  let text = query.toString();
+  return `#/${view}${text === "" ? "" : `?${text}`}`;
+}
+function go(view, query) {
+  location.hash = linkTo(view, query);
+}
+function replaceQuery(query) {
+  let { view } = route.value;
+  route.value = { view, query }, clearTimeout(timer), timer = setTimeout(writeAddress, PAUSE);
+}
+function writeAddress() {
+  if (timer === void 0) return;
+  clearTimeout(timer), timer = void 0;
+  let { view, query } = route.value;
+  history.replaceState(null, "", linkTo(view, query));
+}
+
+// web/src/page/service.ts
+var SERVICE = new URL("..", import.meta.url).href.replace(/\/$/, ""), BASE = new URL(SERVICE).pathname.replace(/\/$/, ""), nameHere = (name) => name + BASE;
+
+// web/src/session/actor.ts
+var CONFIGURED = "configured", nameOf = ({ id, name }) => id === CONFIGURED ? say("actor.operator") : name, actorOf = (token) => token === CONFIGURED || token.startsWith("command:") ? say("actor.operator") : token;
+
+// web/src/language/say-with.ts
+function sayWith(key, ...[values]) {
+  return partsOf(key, values);
+}
+
+// web/src/page/dialog.tsx
+var FIELDS = "input:not(:disabled), select:not(:disabled), textarea:not(:disabled)", BUTTONS = "button:not(:disabled), a[href]";
+function Dialog({ title, children, onCancel }) {
+  let place2 = T2(null), id = P2();
+  return F2(() => {
+    let dialog = place2.current;
+    if (dialog === null) return;
+    dialog.showModal(), begin(dialog);
+    let observer = new MutationObserver(() => {
+      dialog.open && !isWithin(dialog) && begin(dialog);
+    });
+    return observer.observe(dialog, { childList: !0, subtree: !0, attributeFilter: ["disabled"] }), () => {
+      observer.disconnect(), dialog.close();
+    };
+  }, []), /* @__PURE__ */ a4(
+    "dialog",
+    {
+      ref: place2,
+      tabIndex: -1,
+      "aria-labelledby": id,
+      onKeyDown: (event) => event.stopPropagation(),
+      onCancel: (event) => {
+        event.preventDefault(), onCancel();
+      },
+      children: [
+        /* @__PURE__ */ a4("h2", { id, children: title }),
+        children
+      ]
+    }
+  );
+}
+function begin(dialog) {
+  (dialog.querySelector(FIELDS) ?? dialog.querySelector(BUTTONS) ?? dialog).focus();
+}
+var isWithin = (dialog) => {
+  let { activeElement: activeElement2 } = document;
+  return activeElement2 !== null && activeElement2 !== dialog && dialog.contains(activeElement2) && !activeElement2.matches(":disabled");
+};
+
+// web/src/page/leaving.ts
+var sources = y3([]), isReturning = y3(!1), losses = O(() => sources.value.flatMap(({ loss: loss3 }) => loss3() ?? []));
+function askBeforeLosing(loss3, { isKept: isKept3 = !1, isOnDevice = !1 } = {}) {
+  sources.value = [...sources.value, { loss: loss3, isKept: isKept3, isOnDevice }];
 }
 function leaveForSignIn(url) {
-  isReturning.value = true;
-  location.assign(url);
+  isReturning.value = !0, location.assign(url);
 }
 addEventListener("pageshow", () => {
-  isReturning.value = false;
+  isReturning.value = !1;
 });
 var isLossy = O(
   () => sources.value.some(
-    ({ loss: loss2, isKept: isKept2, isOnDevice }) => !isOnDevice && !(isKept2 && isReturning.value) && loss2() !== void 0
+    ({ loss: loss3, isKept: isKept3, isOnDevice }) => !isOnDevice && !(isKept3 && isReturning.value) && loss3() !== void 0
   )
-);
-var ask = (event) => event.preventDefault();
+), ask = (event) => event.preventDefault();
 x2(() => {
-  if (!isLossy.value) return void 0;
-  addEventListener("beforeunload", ask);
-  return () => removeEventListener("beforeunload", ask);
+  if (isLossy.value)
+    return addEventListener("beforeunload", ask), () => removeEventListener("beforeunload", ask);
 });
 
 // client/src/exact-json.ts
-var MARK = "\0";
 function parseExact(text) {
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(
+  return /\d{16}/.test(text) ? JSON.parse(
     withMarks(text),
-    (_key, value) => typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(1)) : value
-  );
+    (_key, value) => typeof value == "string" && value.startsWith("\0") ? BigInt(value.slice(1)) : value
+  ) : JSON.parse(text);
 }
 function withMarks(text) {
-  const parts = [];
-  let at2 = 0;
-  while (at2 < text.length) {
-    const open = text.indexOf('"', at2);
-    const outside = text.slice(at2, open === -1 ? text.length : open);
-    parts.push(outside.replace(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g, '"\\u0000$&"'));
-    if (open === -1) break;
+  let parts = [], at2 = 0;
+  for (; at2 < text.length; ) {
+    let open = text.indexOf('"', at2), outside = text.slice(at2, open === -1 ? text.length : open);
+    if (parts.push(outside.replace(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g, '"\\u0000$&"')), open === -1) break;
     let close = text.indexOf('"', open + 1);
-    while (close !== -1 && isEscaped(text, close)) close = text.indexOf('"', close + 1);
-    at2 = close === -1 ? text.length : close + 1;
-    parts.push(text.slice(open, at2));
+    for (; close !== -1 && isEscaped(text, close); ) close = text.indexOf('"', close + 1);
+    at2 = close === -1 ? text.length : close + 1, parts.push(text.slice(open, at2));
   }
   return parts.join("");
 }
 function isEscaped(text, at2) {
   let backslashes = 0;
-  while (text[at2 - 1 - backslashes] === "\\") backslashes++;
+  for (; text[at2 - 1 - backslashes] === "\\"; ) backslashes++;
   return backslashes % 2 === 1;
 }
 function withId(id, members) {
-  const rest = JSON.stringify(members);
+  let rest = JSON.stringify(members);
   return `{"id":${exactId(id)}${rest === "{}" ? "" : ","}${rest.slice(1)}`;
 }
 function exactId(id) {
-  if (typeof id !== "bigint") throw new TypeError(`an id is a bigint, such as 7n, and not ${typeof id}`);
+  if (typeof id != "bigint") throw new TypeError(`an id is a bigint, such as 7n, and not ${typeof id}`);
   return String(id);
 }
 var int64 = (value) => BigInt(value);
 
 // client/src/lines.ts
-async function* linesOf(stream, signal2) {
-  const reader = stream.getReader();
-  const end2 = () => void reader.cancel(signal2?.reason).catch(() => {
-  });
-  signal2?.addEventListener("abort", end2);
-  const decoder2 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let rest = [];
-  let isWhole = false;
+async function* linesOf(stream) {
+  let reader = stream.getReader(), decoder2 = new TextDecoder("utf-8", { fatal: !0, ignoreBOM: !0 }), rest = [], isWhole = !1;
   try {
     for (; ; ) {
-      const { done, value } = await reader.read();
+      let { done, value } = await reader.read();
       if (done) break;
-      const [first = "", ...more] = decoder2.decode(value, { stream: true }).split("\n");
+      let [first = "", ...more] = decoder2.decode(value, { stream: !0 }).split(`
+`);
       rest.push(first);
-      for (const part of more) {
-        yield rest.join("");
-        rest = [part];
-      }
+      for (let part of more)
+        yield rest.join(""), rest = [part];
     }
-    signal2?.throwIfAborted();
-    isWhole = true;
+    isWhole = !0;
   } finally {
-    signal2?.removeEventListener("abort", end2);
-    if (!isWhole) await reader.cancel().catch(() => {
+    isWhole || await reader.cancel().catch(() => {
     });
   }
-  const last5 = rest.join("") + decoder2.decode();
-  if (last5 !== "") yield last5;
+  let last5 = rest.join("") + decoder2.decode();
+  last5 !== "" && (yield last5);
 }
 
 // client/src/plants.ts
 var plantOf = (json2) => {
-  const { id, ...rest } = json2;
+  let { id, ...rest } = json2;
   return { id: int64(id), ...rest };
-};
-var isSame = (one, other) => one.name === other.name && one.tag === other.tag;
-var isPatched = (plant, { name, tag }) => (name === void 0 || plant.name === name) && (tag === void 0 || (plant.tag ?? null) === tag);
+}, isSame = (one, other) => one.name === other.name && one.tag === other.tag, isPatched = (plant, { name, tag }) => (name === void 0 || plant.name === name) && (tag === void 0 || (plant.tag ?? null) === tag);
 
 // client/src/errors.ts
 var PlantstoreError = class extends Error {
@@ -1945,30 +1918,20 @@ var PlantstoreError = class extends Error {
   /** Whether an earlier attempt of the call may have succeeded: its answer was lost, or left the outcome open. */
   mayHaveSucceeded;
   constructor(number3, message, details) {
-    super(message);
-    this.number = number3;
-    this.status = details.status;
-    this.requestId = details.requestId;
-    this.retryAfter = details.retryAfter;
-    this.mayHaveSucceeded = details.mayHaveSucceeded;
+    super(message), this.number = number3, this.status = details.status, this.requestId = details.requestId, this.retryAfter = details.retryAfter, this.mayHaveSucceeded = details.mayHaveSucceeded;
   }
-};
-var PlantstoreUnreachable = class extends Error {
+}, PlantstoreUnreachable = class extends Error {
   name = "PlantstoreUnreachable";
 };
 
 // client/src/transport.ts
-var TRANSIENT = [408, 429, 500, 502, 503, 504];
-var FIRST_WAIT = 100;
-var Transport = class {
+var TRANSIENT = [408, 429, 500, 502, 503, 504], FIRST_WAIT = 100, Transport = class {
   #base;
   #options;
   #fetch;
   /** @throws TypeError for an address to which no request can go */
   constructor(options3) {
-    this.#base = baseOf(String(options3.url));
-    this.#options = options3;
-    this.#fetch = options3.fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#base = baseOf(String(options3.url)), this.#options = options3, this.#fetch = options3.fetch ?? ((...request) => globalThis.fetch(...request));
   }
   /**
    * Sends a request, and resolves with the value that `read` returns for a successful answer.
@@ -1976,55 +1939,42 @@ var Transport = class {
    * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
    *   the call's signal
    */
-  async send(call, read2) {
-    const { attempts = 6, maxWait = 6e4, onRetry, onGiveUp } = this.#options;
-    let mayHaveSucceeded = false;
-    let waited = 0;
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#attempt(call, mayHaveSucceeded, read2);
+  async send(call, read3) {
+    let { maxWait = 6e4, onRetry, onGiveUp } = this.#options, attempts = call.body instanceof ReadableStream ? 1 : this.#options.attempts ?? 6, mayHaveSucceeded = !1, waited = 0;
+    for (let attempt2 = 1; ; attempt2++) {
+      let outcome = await this.#attempt(call, mayHaveSucceeded, read3);
       if ("value" in outcome) return outcome.value;
-      const { reason } = outcome;
-      const wait = waitAfter(reason, attempt);
+      let { reason } = outcome, wait = waitAfter(reason, attempt2);
       if (!isTransient(reason)) throw reason;
-      if (attempt >= attempts || waited + wait > maxWait) {
-        onGiveUp?.(reason);
-        throw reason;
-      }
-      mayHaveSucceeded ||= isOpen(reason);
-      waited += wait;
-      onRetry?.({ reason, attempt, wait });
-      await pause(wait, call.signal);
+      if (attempt2 >= attempts || waited + wait > maxWait)
+        throw onGiveUp?.(reason), reason;
+      mayHaveSucceeded ||= isOpen(reason), waited += wait, onRetry?.({ reason, attempt: attempt2, wait }), await pause(wait, call.signal);
     }
   }
-  async #attempt(call, mayHaveSucceeded, read2) {
-    const { signal: signal2 } = call;
+  async #attempt(call, mayHaveSucceeded, read3) {
+    let { signal: signal2 } = call;
     signal2?.throwIfAborted();
-    const ending = new AbortController();
-    const end2 = () => ending.abort(signal2?.reason);
+    let ending = new AbortController(), end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    const timer3 = this.#startTimer(call, ending);
+    let timer4 = this.#startTimer(call, ending);
     try {
-      const response = await this.#request(call, ending.signal);
-      if (!response.ok) return { reason: await refusalOf(response, mayHaveSucceeded) };
-      return { value: await read2(response) };
+      let response = await this.#request(call, ending.signal);
+      return response.ok ? { value: await read3(response) } : { reason: await refusalOf(response, mayHaveSucceeded) };
     } catch (cause) {
       signal2?.throwIfAborted();
-      const { method, path } = call.operation;
+      let { method, path } = call.operation;
       return { reason: new PlantstoreUnreachable(`${method} ${path}: no whole answer came`, { cause }) };
     } finally {
-      clearTimeout(timer3);
-      signal2?.removeEventListener("abort", end2);
+      clearTimeout(timer4), signal2?.removeEventListener("abort", end2);
     }
   }
-  #startTimer({ isLong = false }, ending) {
-    const { timeout = 3e4 } = this.#options;
-    if (isLong) return void 0;
-    return setTimeout(() => ending.abort(new Error(`no answer within ${timeout} ms`)), timeout);
+  #startTimer({ isLong = !1 }, ending) {
+    let { timeout = 3e4 } = this.#options;
+    if (!isLong)
+      return setTimeout(() => ending.abort(new DOMException(`no answer within ${timeout} ms`, "TimeoutError")), timeout);
   }
   #request({ operation, id = "", query = "", headers, body }, signal2) {
-    const { token } = this.#options;
-    const path = operation.path.replace("{id}", encodeURIComponent(id));
-    const authorization = token === void 0 ? {} : { Authorization: `Bearer ${token}` };
+    let { token } = this.#options, path = operation.path.replace("{id}", encodeURIComponent(id)), authorization = token === void 0 ? {} : { Authorization: `Bearer ${token}` };
     return this.#fetch(`${this.#base}${path}${query}`, {
       method: operation.method,
       headers: { ...authorization, ...headers },
@@ -2032,25 +1982,21 @@ var Transport = class {
       // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: "omit",
       redirect: "error",
-      ...body === void 0 ? {} : { body }
+      // `duplex` is for a stream.
+      ...body === void 0 ? {} : { body, duplex: "half" }
     });
   }
 };
 function baseOf(url) {
   try {
-    const { protocol, username, password, origin: origin2, pathname, search, hash } = new URL(url);
-    const rest = username + password + search + hash;
-    if (/^https?:$/.test(protocol) && rest === "") return `${origin2}${pathname}`.replace(/\/+$/, "");
+    let { protocol, username, password, origin, pathname, search, hash } = new URL(url), rest = username + password + search + hash;
+    if (/^https?:$/.test(protocol) && rest === "") return `${origin}${pathname}`.replace(/\/+$/, "");
   } catch {
   }
   throw new TypeError("the address of a service is one such as https://plants.example, without user, query or fragment");
 }
 async function refusalOf(response, mayHaveSucceeded) {
-  const { status } = response;
-  const text = await response.text();
-  const body = objectIn(text);
-  const number3 = typeof body["error"] === "number" ? body["error"] : 0;
-  const message = number3 === 0 ? `HTTP status ${status}` : String(body["message"]);
+  let { status } = response, text = await response.text(), body = objectIn(text), number3 = typeof body.error == "number" ? body.error : 0, message = number3 === 0 ? `HTTP status ${status}` : String(body.message);
   return new PlantstoreError(number3, message, {
     status,
     requestId: response.headers.get("X-Request-Id") ?? void 0,
@@ -2060,43 +2006,39 @@ async function refusalOf(response, mayHaveSucceeded) {
 }
 function objectIn(text) {
   try {
-    const value = parseExact(text);
-    return typeof value === "object" && value !== null ? value : {};
+    let value = parseExact(text);
+    return typeof value == "object" && value !== null ? value : {};
   } catch {
     return {};
   }
 }
 function secondsIn(header) {
-  if (header === null) return void 0;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1e3;
+  if (header === null) return;
+  let seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1e3;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : void 0;
 }
-var isTransient = (reason) => reason instanceof PlantstoreUnreachable || reason instanceof PlantstoreError && TRANSIENT.includes(reason.status);
-var isOpen = (reason) => reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number);
-function waitAfter(reason, attempt) {
-  const asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1e3 : 0;
-  return Math.max(asked, FIRST_WAIT * 2 ** (attempt - 1)) * (1 + Math.random() / 2);
+var isTransient = (reason) => reason instanceof PlantstoreUnreachable || reason instanceof PlantstoreError && TRANSIENT.includes(reason.status), isOpen = (reason) => reason instanceof PlantstoreUnreachable || [0, 50001, 50301].includes(reason.number);
+function waitAfter(reason, attempt2) {
+  let asked = reason instanceof PlantstoreError ? (reason.retryAfter ?? 0) * 1e3 : 0;
+  return Math.max(asked, FIRST_WAIT * 2 ** (attempt2 - 1)) * (1 + Math.random() / 2);
 }
 function pause(time, signal2) {
   return new Promise((resolve, reject) => {
-    const end2 = () => {
-      clearTimeout(timer3);
-      reject(signal2?.reason);
+    let end2 = () => {
+      clearTimeout(timer4), reject(signal2?.reason);
     };
     if (signal2?.aborted) return reject(signal2.reason);
-    const timer3 = setTimeout(() => {
-      signal2?.removeEventListener("abort", end2);
-      resolve();
+    let timer4 = setTimeout(() => {
+      signal2?.removeEventListener("abort", end2), resolve();
     }, time);
     signal2?.addEventListener("abort", end2);
   });
 }
 
 // client/src/changes.ts
-var PAUSE = 2e3;
-var SILENCE = 45e3;
+var PAUSE2 = 2e3, SILENCE = 45e3;
 function entryOf(json2) {
-  const { plant, before, ...rest } = json2;
+  let { plant, before, ...rest } = json2;
   return {
     ...rest,
     ...plant === void 0 ? {} : { plant: plantOf(plant) },
@@ -2104,44 +2046,32 @@ function entryOf(json2) {
   };
 }
 async function* entriesOf(open, { after, signal: signal2, onPosition }) {
-  let hasBegun = false;
-  for (let position = after; ; await pause(PAUSE * (0.5 + Math.random()), signal2)) {
-    const ending = new AbortController();
-    const end2 = () => ending.abort(signal2?.reason);
+  let hasBegun = !1;
+  for (let position = after; ; await pause(PAUSE2 * (0.5 + Math.random()), signal2)) {
+    let ending = new AbortController(), end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    let timer3;
+    let timer4;
     try {
       signal2?.throwIfAborted();
-      const stream = await open(position, ending.signal).catch((error) => {
-        if (hasBegun && !ending.signal.aborted && isTransient(error)) return void 0;
-        throw error;
+      let stream = await open(position, ending.signal).catch((error) => {
+        if (!(hasBegun && !ending.signal.aborted && isTransient(error)))
+          throw error;
       });
       if (stream === void 0) continue;
-      hasBegun = true;
-      let [id, data] = [];
-      const lines = linesOf(stream, ending.signal);
+      hasBegun = !0;
+      let [id, data] = [], lines = linesOf(stream);
       for (; ; ) {
-        timer3 = setTimeout(end2, SILENCE);
-        const { done, value: line = "" } = await lines.next().catch(ended);
-        clearTimeout(timer3);
-        if (done) break;
-        if (line.startsWith("id: ")) id = line.slice(4);
-        else if (line.startsWith("data: ")) data = line.slice(6);
-        else if (line === "") {
-          position = id ?? position;
-          if (data !== void 0) yield entryOf(parseExact(data));
-          if (id !== void 0) onPosition?.(id);
-          id = data = void 0;
-        }
+        timer4 = setTimeout(end2, SILENCE);
+        let { done, value: line = "" } = await lines.next().catch(ended);
+        if (clearTimeout(timer4), done) break;
+        line.startsWith("id: ") ? id = line.slice(4) : line.startsWith("data: ") ? data = line.slice(6) : line === "" && (position = id ?? position, data !== void 0 && (yield entryOf(parseExact(data))), id !== void 0 && onPosition?.(id), id = data = void 0);
       }
     } finally {
-      clearTimeout(timer3);
-      signal2?.removeEventListener("abort", end2);
-      ending.abort();
+      clearTimeout(timer4), signal2?.removeEventListener("abort", end2), ending.abort();
     }
   }
 }
-var ended = () => ({ done: true, value: void 0 });
+var ended = () => ({ done: !0, value: void 0 });
 
 // client/src/contract.generated.ts
 var OPERATIONS = {
@@ -2180,25 +2110,20 @@ var OPERATIONS = {
 };
 
 // client/src/import.ts
-var BATCH_TEXT = 1e6;
-var BATCH_ROWS = 5e3;
-var MAX_REFUSED = 1e3;
+var BATCH_TEXT = 1e6, BATCH_ROWS = 5e3, MAX_REFUSED = 1e3, FOREIGN = "not an answer of Plantstore";
 async function* batchesOf(plants2) {
-  let lines = [];
-  let text = 0;
-  const batch = () => ({ ndjson: lines.join(""), rows: lines.length });
-  for await (const { id, name, tag, before } of plants2) {
-    const expected = before === void 0 ? void 0 : { name: before.name, tag: before.tag };
-    const line = `${withId(id, { name, tag, before: expected })}
+  let lines = [], text = 0, batch = () => ({ ndjson: lines.join(""), rows: lines.length });
+  for await (let row of plants2) {
+    let { id, name, tag } = row, before = "before" in row ? row.before : void 0, expected = before === void 0 ? void 0 : { name: before.name, tag: before.tag }, line = `${withId(id, { name, tag, before: expected })}
 `;
-    lines.push(line);
-    text += line.length;
-    if (text < BATCH_TEXT && lines.length < BATCH_ROWS) continue;
-    yield batch();
-    lines = [];
-    text = 0;
+    lines.push(line), text += line.length, !(text < BATCH_TEXT && lines.length < BATCH_ROWS) && (yield batch(), lines = [], text = 0);
   }
-  if (lines.length > 0) yield batch();
+  lines.length > 0 && (yield batch());
+}
+async function textsOf(source) {
+  let texts = [];
+  for await (let { ndjson } of batchesOf(source)) texts.push(ndjson);
+  return texts;
 }
 var emptyReport = (dryRun) => ({
   dryRun,
@@ -2208,14 +2133,18 @@ var emptyReport = (dryRun) => ({
   refused: 0,
   refusedRows: []
 });
-var withExactIds = ({ duplicateRows, ...report }) => duplicateRows === void 0 ? report : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
+function reportOf({ duplicateRows, ...report }) {
+  if (!Array.isArray(report.refusedRows)) throw new TypeError(FOREIGN);
+  return duplicateRows === void 0 ? report : { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) };
+}
 function joined(before, next, rows) {
-  const moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows }));
+  let moved = next.refusedRows.map((row) => ({ ...row, line: row.line + rows }));
   return {
     dryRun: next.dryRun,
     added: before.added + next.added,
     updated: before.updated + next.updated,
     unchanged: before.unchanged + next.unchanged,
+    ...next.deleted === void 0 ? {} : { deleted: (before.deleted ?? 0) + next.deleted },
     refused: before.refused + next.refused,
     refusedRows: [...before.refusedRows, ...moved].slice(0, MAX_REFUSED)
   };
@@ -2230,8 +2159,7 @@ var Listing = class {
    * @param load reads the page of a query string
    */
   constructor(first, load2) {
-    this.#first = first;
-    this.#load = load2;
+    this.#first = first, this.#load = load2;
   }
   /**
    * Reads one page, for a caller that keeps its position itself. A caller can repeat it after an error, which would end
@@ -2244,55 +2172,53 @@ var Listing = class {
   }
   async *pages() {
     for (let query = this.#first; query !== void 0; ) {
-      const page = await this.#load(query);
-      yield page.items;
-      query = page.next;
+      let page = await this.#load(query);
+      yield page.items, query = page.next;
     }
   }
   async *[Symbol.asyncIterator]() {
-    for await (const page of this.pages()) yield* page;
+    for await (let page of this.pages()) yield* page;
   }
 };
 function nextIn(link) {
-  const target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? "")?.[1];
-  const mark = target?.indexOf("?") ?? -1;
+  let target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? "")?.[1], mark = target?.indexOf("?") ?? -1;
   return mark === -1 ? void 0 : target?.slice(mark);
 }
+function totalIn(text) {
+  let [, more, plants2] = /^(>?)(\d+)$/.exec(text ?? "") ?? [];
+  return plants2 === void 0 ? void 0 : { plants: Number(plants2), isExact: more === "" };
+}
 function queryOf(parameters) {
-  const pairs = Object.entries(parameters).flatMap(
+  let pairs = Object.entries(parameters).flatMap(
     ([name, value]) => (Array.isArray(value) ? value : [value]).filter((each) => each !== void 0).map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(String(each))}`)
   );
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
 // client/src/client.ts
-var JSON_TYPE = { "Content-Type": "application/json" };
-var FILE_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv" };
-var PlantstoreClient = class {
+var JSON_TYPE = { "Content-Type": "application/json" }, FILE_TYPES = { ndjson: "application/x-ndjson", csv: "text/csv" }, PlantstoreClient = class {
   #transport;
   /** @throws TypeError if `url` is no address with http:// or https:// */
   constructor(options3) {
     this.#transport = new Transport(options3);
   }
   /** Stores a plant if its id is free or belongs to an equal plant. */
-  async createPlant({ id, name, tag }, { mustBeNew = false, signal: signal2 } = {}) {
-    const headers = mustBeNew ? { ...JSON_TYPE, "If-None-Match": "*" } : JSON_TYPE;
-    const call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal: signal2 };
-    const plant = tag === void 0 ? { id, name } : { id, name, tag };
-    return this.#transport.send(call, async (response) => ({ plant, etag: etagOf(response) })).catch((error) => this.#unlessDone(error, id, signal2, (kept5) => isSame(kept5, plant)));
+  async createPlant({ id, name, tag }, { mustBeNew = !1, signal: signal2 } = {}) {
+    let headers = mustBeNew ? { ...JSON_TYPE, "If-None-Match": "*" } : JSON_TYPE, call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal: signal2 }, plant = tag === void 0 ? { id, name } : { id, name, tag };
+    return this.#transport.send(call, async (response) => ({ plant, etag: etagOf(response) })).catch((error) => this.#unlessDone(error, id, signal2, (kept6) => isSame(kept6, plant)));
   }
   async getPlant(id, { signal: signal2 } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getPlant, id: exactId(id), signal: signal2 }, keptPlant);
   }
   /** Creates or replaces the plant under this id. */
   async replacePlant(id, { name, tag }, options3 = {}) {
-    const call = writeCall(OPERATIONS.replacePlant, id, options3, JSON.stringify({ name, tag }));
-    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept5) => isSame(kept5, { name, tag })));
+    let call = writeCall(OPERATIONS.replacePlant, id, options3, JSON.stringify({ name, tag }));
+    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept6) => isSame(kept6, { name, tag })));
   }
   /** Changes the members in the patch. A tag of null removes the tag. */
   async updatePlant(id, { name, tag }, options3 = {}) {
-    const call = writeCall(OPERATIONS.updatePlant, id, options3, JSON.stringify({ name, tag }));
-    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept5) => isPatched(kept5, { name, tag })));
+    let call = writeCall(OPERATIONS.updatePlant, id, options3, JSON.stringify({ name, tag }));
+    return this.#transport.send(call, keptPlant).catch((error) => this.#unlessDone(error, id, options3.signal, (kept6) => isPatched(kept6, { name, tag })));
   }
   async deletePlant(id, options3 = {}) {
     try {
@@ -2309,41 +2235,47 @@ var PlantstoreClient = class {
   }
   /** Yields the plants of one snapshot one by one. */
   async *exportPlants(query = {}, { signal: signal2 } = {}) {
-    const stream = await this.exportFile({ ...query, format: "ndjson" }, { signal: signal2 });
-    for await (const line of linesOf(stream, signal2)) yield plantOf(parseExact(line));
+    let stream = await this.exportFile({ ...query, format: "ndjson" }, { signal: signal2 });
+    for await (let line of linesOf(stream)) yield plantOf(parseExact(line));
   }
-  /** Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. */
+  /**
+   * Returns the plants of one snapshot as a file, which is complete only if the stream ends without an error. The signal
+   * ends the stream too.
+   */
   async exportFile(query = {}, { signal: signal2 } = {}) {
-    const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal: signal2 };
-    return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
+    let call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal: signal2 };
+    return this.#stream(call, /^(text\/csv|application\/x-ndjson)/);
   }
   /**
    * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
-   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe.
+   * limit. If a part fails, the parts before it are stored, and importing all of them again is safe. The client sends a
+   * stream once, without a retry; of the browsers, only those on Chromium can send one. `columns` and `ids` are for files.
    */
   async importPlants(source, options3 = {}) {
-    const { mode, dryRun = false, duplicates, format = "ndjson", onProgress, signal: signal2 } = options3;
-    const send2 = (body, type) => {
-      const headers = { "Content-Type": type };
-      const query = queryOf({ mode, dryRun, duplicates });
-      const call = { operation: OPERATIONS.importPlants, query, headers, body, signal: signal2, isLong: true };
-      return this.#transport.send(call, async (response) => withExactIds(await json(response)));
+    let { mode, dryRun = !1, duplicates, columns, ids, key, format = "ndjson", onProgress, signal: signal2 } = options3, send3 = (body, type) => {
+      let headers = { "Content-Type": type, ...ids !== void 0 || columns !== void 0 ? { "Idempotency-Key": key ?? randomKey() } : {} }, query = queryOf({ mode, dryRun, duplicates, columns, ids }), call = { operation: OPERATIONS.importPlants, query, headers, body, signal: signal2, isLong: !0 };
+      return this.#transport.send(call, async (response) => reportOf(await json(response)));
     };
-    if (typeof source === "string" || source instanceof Blob) return send2(source, FILE_TYPES[format]);
-    if (dryRun) return send2(new Blob(await textsOf(source)), FILE_TYPES.ndjson);
-    let report = emptyReport(dryRun);
-    let before = 0;
-    for await (const { ndjson, rows } of batchesOf(source)) {
-      report = joined(report, await send2(ndjson, FILE_TYPES.ndjson), before);
-      before += rows;
-      onProgress?.(report);
-    }
+    if (typeof source == "string" || source instanceof Blob || source instanceof ReadableStream)
+      return send3(source, FILE_TYPES[format]);
+    if (dryRun) return send3(new Blob(await textsOf(source)), FILE_TYPES.ndjson);
+    let report = emptyReport(dryRun), before = 0;
+    for await (let { ndjson, rows } of batchesOf(source))
+      report = joined(report, await send3(ndjson, FILE_TYPES.ndjson), before), before += rows, onProgress?.(report);
     return report;
   }
   /** Returns the changes of one plant, the newest first, also of a deleted one. */
   history(id, query = {}, { signal: signal2 } = {}) {
-    const operation = { ...OPERATIONS.getHistory, path: OPERATIONS.getHistory.path.replace("{id}", exactId(id)) };
+    let operation = { ...OPERATIONS.getHistory, path: OPERATIONS.getHistory.path.replace("{id}", exactId(id)) };
     return this.#list(operation, query, { signal: signal2 }, entryOf);
+  }
+  /** Returns the changes of all plants from a position on, the oldest first, up to the present end of the log. */
+  listChanges(query = {}, options3 = {}) {
+    let log = this.#list(OPERATIONS.listChanges, query, options3, entryOf);
+    return new Listing(queryOf(query), async (at2) => {
+      let { next, ...page } = await log.page(at2);
+      return { ...page, next: page.items.length === 0 ? void 0 : next };
+    });
   }
   /**
    * Yields the changes of all plants as they happen, without an end. Connects again after a lost connection, and goes on
@@ -2351,35 +2283,26 @@ var PlantstoreClient = class {
    *
    * @throws PlantstoreError 41001 when the position is older than the log, or of another history: begin with an export
    */
-  changes({ tag, ...query } = {}) {
-    const headers = { Accept: "text/event-stream" };
-    const open = (position, ending) => {
-      const call = {
-        operation: OPERATIONS.listChanges,
-        headers,
-        query: queryOf({ after: position, tag }),
-        signal: ending
-      };
-      return this.#transport.send(call, async ({ body }) => body ?? new Blob().stream());
-    };
-    return entriesOf(open, query);
+  changes({ tag, tagPrefix, untagged, ...query } = {}) {
+    let headers = { Accept: "text/event-stream" };
+    return entriesOf((position, ending) => {
+      let parameters = queryOf({ after: position, tag, tagPrefix, untagged }), call = { operation: OPERATIONS.listChanges, headers, query: parameters, signal: ending };
+      return this.#stream(call, /^text\/event-stream/);
+    }, query);
   }
   /** Returns a free id. Another client may get the same one. */
   async proposeId({ signal: signal2 } = {}) {
-    const { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal: signal2 }, json);
+    let { next } = await this.#transport.send({ operation: OPERATIONS.proposeId, signal: signal2 }, json);
     return int64(next);
   }
   /** Reserves consecutive ids, which no other client gets. */
   async reserveIds(count, { signal: signal2 } = {}) {
-    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal: signal2 };
-    const { first, last: last5 } = await this.#transport.send(call, json);
+    let headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() }, call = { operation: OPERATIONS.reserveIds, headers, body: JSON.stringify({ count }), signal: signal2 }, { first, last: last5 } = await this.#transport.send(call, json);
     return { first: int64(first), last: int64(last5) };
   }
   /** Creates an access token with at most the rights of this client's token. Only the result has its secret. */
   async createToken(token, { signal: signal2 } = {}) {
-    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal: signal2 };
+    let headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() }, call = { operation: OPERATIONS.createToken, headers, body: JSON.stringify(token), signal: signal2 };
     return this.#transport.send(call, json);
   }
   listTokens(query = {}, options3 = {}) {
@@ -2387,8 +2310,7 @@ var PlantstoreClient = class {
   }
   /** Creates a webhook, which sends each change to its URL. Only the result has the secret that signs. */
   async createWebhook(webhook, { signal: signal2 } = {}) {
-    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.createWebhook, headers, body: JSON.stringify(webhook), signal: signal2 };
+    let headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() }, call = { operation: OPERATIONS.createWebhook, headers, body: JSON.stringify(webhook), signal: signal2 };
     return this.#transport.send(call, json);
   }
   /** Returns all webhooks, the oldest first. */
@@ -2400,7 +2322,7 @@ var PlantstoreClient = class {
   }
   /** Changes the given members; `{state: 'paused'}` holds all events back, null removes the description. */
   async updateWebhook(id, patch, { signal: signal2 } = {}) {
-    const call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal: signal2 };
+    let call = { operation: OPERATIONS.updateWebhook, id, headers: JSON_TYPE, body: JSON.stringify(patch), signal: signal2 };
     return this.#transport.send(call, json);
   }
   async deleteWebhook(id, { signal: signal2 } = {}) {
@@ -2412,19 +2334,17 @@ var PlantstoreClient = class {
   }
   /** Makes a new secret. The one of before signs as well, until the end of the overlap: a day by default. */
   async rotateWebhookSecret(id, overlap = {}, { signal: signal2 } = {}) {
-    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.rotateWebhookSecret, id, headers, body: JSON.stringify(overlap), signal: signal2 };
+    let headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() }, call = { operation: OPERATIONS.rotateWebhookSecret, id, headers, body: JSON.stringify(overlap), signal: signal2 };
     return this.#transport.send(call, json);
   }
   /** Delivers the events after a position of the log of changes again. */
   async redeliverWebhook(id, range, { signal: signal2 } = {}) {
-    const call = { operation: OPERATIONS.redeliverWebhook, id, headers: JSON_TYPE, body: JSON.stringify(range), signal: signal2 };
+    let call = { operation: OPERATIONS.redeliverWebhook, id, headers: JSON_TYPE, body: JSON.stringify(range), signal: signal2 };
     return this.#transport.send(call, json);
   }
   /** Returns the last attempts to deliver an event, the newest first: 1,000 at most. */
   async listWebhookDeliveries(id, { signal: signal2 } = {}) {
-    const query = "?limit=1000";
-    const call = { operation: OPERATIONS.listWebhookDeliveries, id, query, signal: signal2 };
+    let call = { operation: OPERATIONS.listWebhookDeliveries, id, query: "?limit=1000", signal: signal2 };
     return this.#transport.send(call, json);
   }
   /** Returns the token of this client. */
@@ -2433,8 +2353,7 @@ var PlantstoreClient = class {
   }
   /** Makes a token with the rights of this one, which works until the end of the overlap: a day by default. */
   async rotateToken(id, overlap = {}, { signal: signal2 } = {}) {
-    const headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() };
-    const call = { operation: OPERATIONS.rotateToken, id, headers, body: JSON.stringify(overlap), signal: signal2 };
+    let headers = { ...JSON_TYPE, "Idempotency-Key": randomKey() }, call = { operation: OPERATIONS.rotateToken, id, headers, body: JSON.stringify(overlap), signal: signal2 };
     return this.#transport.send(call, json);
   }
   async revokeToken(id, { signal: signal2 } = {}) {
@@ -2458,12 +2377,24 @@ var PlantstoreClient = class {
   async getResourceMetadata({ signal: signal2 } = {}) {
     return this.#transport.send({ operation: OPERATIONS.getResourceMetadata, signal: signal2 }, json);
   }
+  /** Resolves with the body of an answer of a media type. The signal of the call ends it too. */
+  async #stream(call, type) {
+    let stream = await this.#transport.send(call, async ({ body, headers }) => {
+      if (!type.test(headers.get("Content-Type") ?? "")) throw new TypeError(FOREIGN);
+      return body ?? new Blob().stream();
+    }), { signal: signal2 } = call;
+    return signal2 === void 0 ? stream : stream.pipeThrough(new TransformStream(), { signal: signal2 });
+  }
   #list(operation, query, { signal: signal2 }, itemOf) {
     return new Listing(
       queryOf(query),
       (page) => this.#transport.send({ operation, query: page, signal: signal2 }, async (response) => {
-        const items = await json(response);
-        return { items: items.map(itemOf), next: nextIn(response.headers.get("Link")) };
+        let items = await json(response), { headers } = response;
+        return {
+          items: items.map(itemOf),
+          next: nextIn(headers.get("Link")),
+          total: totalIn(headers.get("Plantstore-Total"))
+        };
       })
     );
   }
@@ -2475,155 +2406,95 @@ var PlantstoreClient = class {
    */
   async #unlessDone(error, id, signal2, isDone) {
     if (!(error instanceof PlantstoreError && error.number === 41201 && error.mayHaveSucceeded)) throw error;
-    const kept5 = await this.getPlant(id, { signal: signal2 });
-    if (!isDone(kept5.plant)) throw error;
-    return kept5;
+    let kept6 = await this.getPlant(id, { signal: signal2 });
+    if (!isDone(kept6.plant)) throw error;
+    return kept6;
   }
 };
 function writeCall(operation, id, options3, body) {
-  const { ifMatch, ifNoneMatch, signal: signal2 } = options3;
-  const headers = {
+  let { ifMatch, ifNoneMatch, signal: signal2 } = options3, headers = {
     ...body === void 0 ? {} : JSON_TYPE,
     ...ifMatch === void 0 ? {} : { "If-Match": ifMatch },
     ...ifNoneMatch === void 0 ? {} : { "If-None-Match": ifNoneMatch }
   };
   return { operation, id: exactId(id), headers, body, signal: signal2 };
 }
-var utf8 = new TextDecoder("utf-8", { fatal: true });
-var json = async (response) => parseExact(utf8.decode(await response.arrayBuffer()));
-var nothing = async () => {
-};
-var keptPlant = async (response) => ({
+var utf8 = new TextDecoder("utf-8", { fatal: !0 }), json = async (response) => parseExact(utf8.decode(await response.arrayBuffer())), nothing = async () => {
+}, keptPlant = async (response) => ({
   plant: plantOf(await json(response)),
   etag: etagOf(response)
-});
-var etagOf = (response) => response.headers.get("ETag") ?? "";
-async function textsOf(source) {
-  const texts = [];
-  for await (const { ndjson } of batchesOf(source)) texts.push(ndjson);
-  return texts;
-}
-var randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}), etagOf = (response) => response.headers.get("ETag") ?? "", randomKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// web/src/connection.ts
-var connection = y3("good");
-var PAUSE2 = 7e3;
-var waiting = /* @__PURE__ */ new Set();
-var isLost = false;
-var isLooking = false;
-var timer;
+// web/src/page/connection.ts
+var connection = y3("good"), PAUSE3 = 7e3, waiting = /* @__PURE__ */ new Set(), isLost = !1, isLooking = !1, timer2;
 function willRetry() {
-  if (isLost) return;
-  connection.value = "retrying";
-  lookLater();
+  isLost || (connection.value = "retrying", lookLater());
 }
 function giveUp() {
-  isLost = true;
-  connection.value = "lost";
-  lookLater();
+  isLost = !0, connection.value = "lost", lookLater();
 }
 function answered() {
-  connection.value = "good";
-  clearTimeout(timer);
-  timer = void 0;
-  if (!isLost) return;
-  isLost = false;
-  for (const read2 of [...waiting]) read2();
+  if (connection.value = "good", clearTimeout(timer2), timer2 = void 0, !!isLost) {
+    isLost = !1;
+    for (let read3 of [...waiting]) read3();
+  }
 }
+function whenAway(run) {
+  let isDone = !1;
+  return x2(() => {
+    connection.value === "good" || isDone || (isDone = !0, run());
+  });
+}
+var untilAway = () => new Promise((resolve) => {
+  whenAway(resolve);
+});
 function lookNow() {
-  if (!isLost) return;
-  connection.value = "looking";
-  void look();
+  isLost && (connection.value = "looking", look());
 }
 function followNetwork() {
-  const lookUnseen = () => {
-    if (isLost && !document.hidden) void look();
+  let lookUnseen = () => {
+    isLost && !document.hidden && look();
   };
-  addEventListener("online", lookUnseen);
-  document.addEventListener("visibilitychange", lookUnseen);
+  addEventListener("online", lookUnseen), document.addEventListener("visibilitychange", lookUnseen);
 }
-function afterLoss(read2) {
-  waiting.add(read2);
-  return () => waiting.delete(read2);
+function afterLoss(read3) {
+  return waiting.add(read3), () => waiting.delete(read3);
 }
-function useRepeat(read2) {
-  const latest = T2(read2);
-  latest.current = read2;
-  const hasFailed = read2 !== void 0;
+function useRepeat(read3) {
+  let latest = T2(read3);
+  latest.current = read3;
+  let hasFailed = read3 !== void 0;
   F2(() => hasFailed ? afterLoss(() => latest.current?.()) : void 0, [hasFailed]);
 }
 async function look() {
-  if (isLooking) return;
-  isLooking = true;
-  try {
-    const { ok } = await fetch("/health/ready", { cache: "no-store", signal: AbortSignal.timeout(PAUSE2) });
-    if (ok) answered();
-  } catch {
+  if (!isLooking) {
+    isLooking = !0;
+    try {
+      let { ok } = await fetch(`${SERVICE}/health/ready`, { cache: "no-store", signal: AbortSignal.timeout(PAUSE3) });
+      ok && answered();
+    } catch {
+    }
+    isLooking = !1, connection.value !== "good" && giveUp();
   }
-  isLooking = false;
-  if (connection.value !== "good") giveUp();
 }
 function lookLater() {
-  timer ??= setTimeout(() => {
-    timer = void 0;
-    if (!document.hidden) void look();
-  }, PAUSE2);
+  timer2 ??= setTimeout(() => {
+    timer2 = void 0, document.hidden || look();
+  }, PAUSE3);
 }
 
-// web/src/named.ts
-var [BEGIN_ENGLISH, BEGIN_NAME, END] = ["⁦", "⁨", "⁩"];
-var named = (name) => `${BEGIN_NAME}${name}${END}`;
-var inEnglish = (sentence2) => `${BEGIN_ENGLISH}${sentence2}${END}`;
-var plain = (sentence2) => sentence2.replaceAll(/[\u2066\u2068\u2069]/g, "");
+// web/src/page/named.ts
+var [BEGIN_ENGLISH, BEGIN_NAME, END] = ["⁦", "⁨", "⁩"], named = (name) => `${BEGIN_NAME}${name}${END}`, inEnglish = (sentence2) => `${BEGIN_ENGLISH}${sentence2}${END}`, plain = (sentence2) => sentence2.replaceAll(/[\u2066\u2068\u2069]/g, "");
 function dividedByMarks(sentence2) {
-  return sentence2.split(/(\u2066[^\u2069]*\u2069|\u2068[^\u2069]*\u2069)/).map((part, i5) => {
-    if (i5 % 2 === 0) return { text: part, kind: "own" };
-    return { text: part.slice(1, -1), kind: part.startsWith(BEGIN_NAME) ? "name" : "english" };
-  });
+  return sentence2.split(/(\u2066[^\u2069]*\u2069|\u2068[^\u2069]*\u2069)/).map((part, i5) => i5 % 2 === 0 ? { text: part, kind: "own" } : { text: part.slice(1, -1), kind: part.startsWith(BEGIN_NAME) ? "name" : "english" });
 }
 
-// web/src/focus.ts
-var STOPS = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, summary, [tabindex]";
-var last;
-function keepFocus() {
-  addEventListener("focusin", ({ target }) => {
-    last = target instanceof Element ? target : void 0;
-  });
-  new MutationObserver((records) => {
-    if (!isFocusLost() || last === void 0 || last.isConnected) return;
-    const gone = last;
-    const record = records.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
-    if (record?.target instanceof Element && record.target.closest("dialog[open]") !== null) return;
-    place(record)?.focus({ preventScroll: true });
-  }).observe(document.body, { childList: true, subtree: true });
-}
-var isFocusLost = () => [null, document.body, main()].includes(activeElement());
-var focusMain = () => main()?.focus({ preventScroll: true });
-var main = () => document.getElementById("main");
-var activeElement = () => document.activeElement instanceof HTMLElement ? document.activeElement : null;
-function place(record) {
-  const around = record?.target;
-  if (!(around instanceof Element) || !around.isConnected || around.matches("body, [role=grid], [role=grid] *"))
-    return main();
-  const { nextSibling: next, previousSibling: before } = record;
-  const stops = [...around.querySelectorAll(STOPS)].filter(
-    (stop) => stop.tabIndex >= 0 && stop.checkVisibility()
-  );
-  return stops.find((stop) => next?.isConnected && (next.contains(stop) || isAfter(stop, next))) ?? stops.findLast((stop) => before?.isConnected && (before.contains(stop) || isAfter(before, stop))) ?? around.closest("[tabindex]") ?? main();
-}
-var isAfter = (one, other) => (other.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-
-// web/src/sentence.tsx
+// web/src/page/sentence.tsx
 function Sentence({ text }) {
-  return /* @__PURE__ */ a4("span", { children: dividedByMarks(text).map(({ text: part, kind }, i5) => {
-    if (kind === "name")
-      return /* @__PURE__ */ a4("bdi", { translate: false, children: part }, i5);
-    return kind === "english" ? /* @__PURE__ */ a4("span", { lang: "en", children: part }, i5) : part;
-  }) });
+  return /* @__PURE__ */ a4("span", { children: dividedByMarks(text).map(({ text: part, kind }, i5) => kind === "name" ? /* @__PURE__ */ a4("bdi", { translate: !1, children: part }, i5) : kind === "english" ? /* @__PURE__ */ a4("span", { lang: "en", children: part }, i5) : part) });
 }
 function Fault({ text, onRetry }) {
-  useRepeat(text === "" ? void 0 : onRetry);
-  return text === "" ? null : /* @__PURE__ */ a4("p", { role: "alert", children: [
+  return useRepeat(text === "" ? void 0 : onRetry), text === "" ? null : /* @__PURE__ */ a4("p", { role: "alert", children: [
     /* @__PURE__ */ a4(Sentence, { text }),
     onRetry !== void 0 && /* @__PURE__ */ a4($, { children: [
       " ",
@@ -2631,221 +2502,219 @@ function Fault({ text, onRetry }) {
     ] })
   ] });
 }
-
-// web/src/notices.tsx
-var MOST = 4;
-var notices = y3([]);
-var last2 = 0;
-function tell(text, options3 = {}) {
-  const { action, isError = false } = options3;
-  last2 += 1;
-  const older = notices.value;
-  const kept5 = older.filter((notice, i5) => i5 > older.length - MOST || isFailure(notice));
-  notices.value = [...kept5, { id: last2, text, isError, action }];
+function FieldNote({ name, fault, children = "" }) {
+  return /* @__PURE__ */ a4("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
 }
-var isFailure = ({ isError, action }) => isError && action !== void 0;
-var dismiss = (id) => {
+
+// web/src/page/notices.tsx
+var MOST = 4, notices = y3([]), last2 = 0;
+function tell(text, options3 = {}) {
+  let { action, isError = !1 } = options3;
+  last2 += 1;
+  let older = notices.value, kept6 = older.filter((notice, i5) => i5 > older.length - MOST || isFailure(notice));
+  notices.value = [...kept6, { id: last2, text, isError, action }];
+}
+var isFailure = ({ isError, action }) => isError && action !== void 0, dismiss = (id) => {
   notices.value = notices.value.filter((notice) => notice.id !== id);
-};
-var clearNotices = () => {
+}, clearNotices = () => {
   notices.value = [];
 };
-function Notices() {
-  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": say("page.messages"), "aria-live": "polite", children: notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
-    /* @__PURE__ */ a4(Sentence, { text }),
-    action !== void 0 && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          focusMain();
-          dismiss(id);
-          action.run();
-        },
-        children: action.label
-      }
-    ),
-    /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        "aria-label": say("page.dismiss", { text: plain(text) }),
-        onClick: () => dismiss(id),
-        children: "×"
-      }
-    )
-  ] }, id)) });
+function Notices({ children }) {
+  return /* @__PURE__ */ a4("section", { class: "notices", "aria-label": say("page.messages"), "aria-live": "polite", children: [
+    children,
+    notices.value.map(({ id, text, isError, action }) => /* @__PURE__ */ a4("div", { class: isError ? "notice error" : "notice", children: [
+      /* @__PURE__ */ a4(Sentence, { text }),
+      action !== void 0 && /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          onClick: () => {
+            focusMain(), dismiss(id), action.run();
+          },
+          children: action.label
+        }
+      ),
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          "aria-label": say("page.dismiss", { text: plain(text) }),
+          onClick: () => dismiss(id),
+          children: "×"
+        }
+      )
+    ] }, id))
+  ] });
 }
+
+// src/domain/errors.ts
+var statusOf = (number3) => Math.trunc(number3 / 100), TRANSIENT2 = [429, 503], AppError = class extends Error {
+  name = "AppError";
+  number;
+  /** Seconds after which a retry makes sense; undefined when no retry helps. */
+  retryAfter;
+  constructor(number3, message, { retryAfter, cause } = {}) {
+    super(message, cause === void 0 ? void 0 : { cause }), this.number = number3, this.retryAfter = retryAfter ?? (TRANSIENT2.includes(statusOf(number3)) ? 1 : void 0);
+  }
+  get status() {
+    return statusOf(this.number);
+  }
+};
+
+// src/domain/plant.ts
+var MIN_ID = -(2n ** 63n), MAX_ID = 2n ** 63n - 1n;
+function validatePlant({ id, name, tag }, show2) {
+  if (isInt64(id) && isName(name) && (tag === void 0 || isTag(tag))) return { id, name, tag };
+  let nameFault = name === void 0 ? "name is required" : textFault("name", name, "a string", show2);
+  throw invalid(idFault(id), nameFault, textFault("tag", tag, "a string", show2));
+}
+var isInt64 = (id) => typeof id == "bigint" && id >= MIN_ID && id <= MAX_ID, MAX_NAME = 1e3, MAX_TAG = 200, isName = (value) => isText(value, MAX_NAME), isTag = (value) => isText(value, MAX_TAG), isText = (value, max) => typeof value == "string" && !isLongerThan(value, max) && value.isWellFormed() && !value.includes("\0"), isLongerThan = (text, max) => text.length > max && (text.length > 2 * max || Array.from(text).length > max), ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
+function idFault(id) {
+  if (!isInt64(id))
+    return `id ${id === void 0 ? "is required" : typeof id == "string" ? id : ID_RANGE}`;
+}
+function textFault(member, value, type, show2) {
+  let max = member === "name" ? MAX_NAME : MAX_TAG;
+  if (value === void 0 || isText(value, max)) return;
+  if (typeof value != "string") return `${member} must be ${type}`;
+  if (isLongerThan(value, max)) return `${member} must have at most ${max} characters`;
+  let found2 = show2 === void 0 ? "" : `, as ${show2(value)} does`;
+  return `${member} must not contain U+0000 or a lone surrogate${found2}`;
+}
+var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
+var HEX = Array.from({ length: 256 }, (_4, byte) => byte.toString(16).padStart(2, "0"));
+
+// web/src/page/said.ts
+var PageError = class extends Error {
+};
+function said(error) {
+  return error instanceof PlantstoreUnreachable ? say("fault.unreachable") : error instanceof PlantstoreError || error instanceof AppError ? saidOf(error.number, error.message) : error instanceof DOMException && error.name === "NotReadableError" ? say("fault.fileChanged") : error instanceof PageError ? error.message : foreign(sentence(error instanceof Error ? error.message : String(error)));
+}
+function saidOf(number3, message) {
+  let key = numberKey(number3, message);
+  if (key !== void 0) return say(key);
+  let long = number3 === 40002 ? message.split("; ").map((fault) => LONG.exec(fault)?.[1]) : [];
+  return long.length > 0 && long.every((member) => member === "name" || member === "tag") ? long.map(saidTooLong).join(" ") : foreign(sentence(message));
+}
+var LONG = /^(name|tag) must have at most \d+ characters$/, saidTooLong = (member) => member === "name" ? say("fault.longName", { most: MAX_NAME }) : say("fault.longTag", { most: MAX_TAG }), foreign = (text) => language.value === "en" ? text : inEnglish(text);
+function numberKey(number3, message) {
+  return number3 === 40102 ? /revoked|unknown/.test(message) ? "fault.unknownToken" : void 0 : WORDED[number3] ?? (language.value === "en" ? void 0 : TRANSLATED[number3]);
+}
+var WORDED = {
+  40103: "fault.expired",
+  40301: "fault.notAllowed",
+  42901: "fault.tooMany"
+}, TRANSLATED = {
+  40402: "fault.absent",
+  40901: "fault.idTaken",
+  40903: "fault.lastToken",
+  40904: "fault.manyTokens",
+  41201: "fault.changed",
+  50001: "fault.unexpected",
+  50301: "fault.outOfReach",
+  50302: "fault.busy",
+  50303: "fault.stopping",
+  50304: "fault.full"
+}, sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`, isSilence = (error) => error instanceof PlantstoreUnreachable || error instanceof PlantstoreError && [0, 50301, 50303].includes(error.number), isRefusal = (error, number3) => error instanceof PlantstoreError && error.number === number3, isAbort = (error) => error instanceof DOMException && error.name === "AbortError";
 
 // node_modules/oauth4webapi/build/index.js
 var USER_AGENT;
-if (typeof navigator === "undefined" || !navigator.userAgent?.startsWith?.("Mozilla/5.0 ")) {
-  const NAME = "oauth4webapi";
-  const VERSION = "v3.8.8";
-  USER_AGENT = `${NAME}/${VERSION}`;
-}
+(typeof navigator > "u" || !navigator.userAgent?.startsWith?.("Mozilla/5.0 ")) && (USER_AGENT = "oauth4webapi/v3.8.8");
 function looseInstanceOf(input, expected) {
-  if (input == null) {
-    return false;
-  }
+  if (input == null)
+    return !1;
   try {
     return input instanceof expected || Object.getPrototypeOf(input)[Symbol.toStringTag] === expected.prototype[Symbol.toStringTag];
   } catch {
-    return false;
+    return !1;
   }
 }
-var ERR_INVALID_ARG_VALUE = "ERR_INVALID_ARG_VALUE";
-var ERR_INVALID_ARG_TYPE = "ERR_INVALID_ARG_TYPE";
+var ERR_INVALID_ARG_VALUE = "ERR_INVALID_ARG_VALUE", ERR_INVALID_ARG_TYPE = "ERR_INVALID_ARG_TYPE";
 function CodedTypeError(message, code, cause) {
-  const err = new TypeError(message, { cause });
-  Object.assign(err, { code });
-  return err;
+  let err = new TypeError(message, { cause });
+  return Object.assign(err, { code }), err;
 }
-var allowInsecureRequests = /* @__PURE__ */ Symbol();
-var clockSkew = /* @__PURE__ */ Symbol();
-var clockTolerance = /* @__PURE__ */ Symbol();
-var customFetch = /* @__PURE__ */ Symbol();
+var allowInsecureRequests = /* @__PURE__ */ Symbol(), clockSkew = /* @__PURE__ */ Symbol(), clockTolerance = /* @__PURE__ */ Symbol(), customFetch = /* @__PURE__ */ Symbol();
 var jweDecrypt = /* @__PURE__ */ Symbol();
-var encoder = new TextEncoder();
-var decoder = new TextDecoder();
+var encoder = new TextEncoder(), decoder = new TextDecoder();
 function buf(input) {
-  if (typeof input === "string") {
-    return encoder.encode(input);
-  }
-  return decoder.decode(input);
+  return typeof input == "string" ? encoder.encode(input) : decoder.decode(input);
 }
 var encodeBase64Url;
-if (Uint8Array.prototype.toBase64) {
-  encodeBase64Url = (input) => {
-    if (input instanceof ArrayBuffer) {
-      input = new Uint8Array(input);
-    }
-    return input.toBase64({ alphabet: "base64url", omitPadding: true });
-  };
-} else {
-  const CHUNK_SIZE = 32768;
-  encodeBase64Url = (input) => {
-    if (input instanceof ArrayBuffer) {
-      input = new Uint8Array(input);
-    }
-    const arr = [];
-    for (let i5 = 0; i5 < input.byteLength; i5 += CHUNK_SIZE) {
-      arr.push(String.fromCharCode.apply(null, input.subarray(i5, i5 + CHUNK_SIZE)));
-    }
-    return btoa(arr.join("")).replace(/=/g, "").replace(/\+/g, "-").replace(/\//g, "_");
-  };
-}
+Uint8Array.prototype.toBase64 ? encodeBase64Url = (input) => (input instanceof ArrayBuffer && (input = new Uint8Array(input)), input.toBase64({ alphabet: "base64url", omitPadding: !0 })) : encodeBase64Url = (input) => {
+  input instanceof ArrayBuffer && (input = new Uint8Array(input));
+  let arr = [];
+  for (let i5 = 0; i5 < input.byteLength; i5 += 32768)
+    arr.push(String.fromCharCode.apply(null, input.subarray(i5, i5 + 32768)));
+  return btoa(arr.join("")).replace(/=/g, "").replace(/\+/g, "-").replace(/\//g, "_");
+};
 var decodeBase64Url;
-if (Uint8Array.fromBase64) {
-  decodeBase64Url = (input) => {
-    try {
-      return Uint8Array.fromBase64(input, { alphabet: "base64url" });
-    } catch (cause) {
-      throw CodedTypeError("The input to be decoded is not correctly encoded.", ERR_INVALID_ARG_VALUE, cause);
-    }
-  };
-} else {
-  decodeBase64Url = (input) => {
-    try {
-      const binary = atob(input.replace(/-/g, "+").replace(/_/g, "/").replace(/\s/g, ""));
-      const bytes = new Uint8Array(binary.length);
-      for (let i5 = 0; i5 < binary.length; i5++) {
-        bytes[i5] = binary.charCodeAt(i5);
-      }
-      return bytes;
-    } catch (cause) {
-      throw CodedTypeError("The input to be decoded is not correctly encoded.", ERR_INVALID_ARG_VALUE, cause);
-    }
-  };
-}
-function b64u(input) {
-  if (typeof input === "string") {
-    return decodeBase64Url(input);
+Uint8Array.fromBase64 ? decodeBase64Url = (input) => {
+  try {
+    return Uint8Array.fromBase64(input, { alphabet: "base64url" });
+  } catch (cause) {
+    throw CodedTypeError("The input to be decoded is not correctly encoded.", ERR_INVALID_ARG_VALUE, cause);
   }
-  return encodeBase64Url(input);
+} : decodeBase64Url = (input) => {
+  try {
+    let binary = atob(input.replace(/-/g, "+").replace(/_/g, "/").replace(/\s/g, "")), bytes = new Uint8Array(binary.length);
+    for (let i5 = 0; i5 < binary.length; i5++)
+      bytes[i5] = binary.charCodeAt(i5);
+    return bytes;
+  } catch (cause) {
+    throw CodedTypeError("The input to be decoded is not correctly encoded.", ERR_INVALID_ARG_VALUE, cause);
+  }
+};
+function b64u(input) {
+  return typeof input == "string" ? decodeBase64Url(input) : encodeBase64Url(input);
 }
 var UnsupportedOperationError = class extends Error {
   code;
   constructor(message, options3) {
-    super(message, options3);
-    this.name = this.constructor.name;
-    this.code = UNSUPPORTED_OPERATION;
-    Error.captureStackTrace?.(this, this.constructor);
+    super(message, options3), this.name = this.constructor.name, this.code = UNSUPPORTED_OPERATION, Error.captureStackTrace?.(this, this.constructor);
   }
-};
-var OperationProcessingError = class extends Error {
+}, OperationProcessingError = class extends Error {
   code;
   constructor(message, options3) {
-    super(message, options3);
-    this.name = this.constructor.name;
-    if (options3?.code) {
-      this.code = options3?.code;
-    }
-    Error.captureStackTrace?.(this, this.constructor);
+    super(message, options3), this.name = this.constructor.name, options3?.code && (this.code = options3?.code), Error.captureStackTrace?.(this, this.constructor);
   }
 };
 function OPE(message, code, cause) {
   return new OperationProcessingError(message, { code, cause });
 }
 function isJsonObject(input) {
-  if (input === null || typeof input !== "object" || Array.isArray(input)) {
-    return false;
-  }
-  return true;
+  return !(input === null || typeof input != "object" || Array.isArray(input));
 }
 function prepareHeaders(input) {
-  if (looseInstanceOf(input, Headers)) {
-    input = Object.fromEntries(input.entries());
-  }
-  const headers = new Headers(input ?? {});
-  if (USER_AGENT && !headers.has("user-agent")) {
-    headers.set("user-agent", USER_AGENT);
-  }
-  if (headers.has("authorization")) {
+  looseInstanceOf(input, Headers) && (input = Object.fromEntries(input.entries()));
+  let headers = new Headers(input ?? {});
+  if (USER_AGENT && !headers.has("user-agent") && headers.set("user-agent", USER_AGENT), headers.has("authorization"))
     throw CodedTypeError('"options.headers" must not include the "authorization" header name', ERR_INVALID_ARG_VALUE);
-  }
   return headers;
 }
 function signal(url, value) {
   if (value !== void 0) {
-    if (typeof value === "function") {
-      value = value(url.href);
-    }
-    if (!(value instanceof AbortSignal)) {
+    if (typeof value == "function" && (value = value(url.href)), !(value instanceof AbortSignal))
       throw CodedTypeError('"options.signal" must return or be an instance of AbortSignal', ERR_INVALID_ARG_TYPE);
-    }
     return value;
   }
-  return void 0;
 }
 function replaceDoubleSlash(pathname) {
-  if (pathname.includes("//")) {
-    return pathname.replace("//", "/");
-  }
-  return pathname;
+  return pathname.includes("//") ? pathname.replace("//", "/") : pathname;
 }
-function prependWellKnown(url, wellKnown, allowTerminatingSlash = false) {
-  if (url.pathname === "/") {
-    url.pathname = wellKnown;
-  } else {
-    url.pathname = replaceDoubleSlash(`${wellKnown}/${allowTerminatingSlash ? url.pathname : url.pathname.replace(/(\/)$/, "")}`);
-  }
-  return url;
+function prependWellKnown(url, wellKnown, allowTerminatingSlash = !1) {
+  return url.pathname === "/" ? url.pathname = wellKnown : url.pathname = replaceDoubleSlash(`${wellKnown}/${allowTerminatingSlash ? url.pathname : url.pathname.replace(/(\/)$/, "")}`), url;
 }
 function appendWellKnown(url, wellKnown) {
-  url.pathname = replaceDoubleSlash(`${url.pathname}/${wellKnown}`);
-  return url;
+  return url.pathname = replaceDoubleSlash(`${url.pathname}/${wellKnown}`), url;
 }
 async function performDiscovery(input, urlName, transform, options3) {
-  if (!(input instanceof URL)) {
+  if (!(input instanceof URL))
     throw CodedTypeError(`"${urlName}" must be an instance of URL`, ERR_INVALID_ARG_TYPE);
-  }
-  checkProtocol(input, options3?.[allowInsecureRequests] !== true);
-  const url = transform(new URL(input.href));
-  const headers = prepareHeaders(options3?.headers);
-  headers.set("accept", "application/json");
-  return (options3?.[customFetch] || fetch)(url.href, {
+  checkProtocol(input, options3?.[allowInsecureRequests] !== !0);
+  let url = transform(new URL(input.href)), headers = prepareHeaders(options3?.headers);
+  return headers.set("accept", "application/json"), (options3?.[customFetch] || fetch)(url.href, {
     body: void 0,
     headers: Object.fromEntries(headers.entries()),
     method: "GET",
@@ -2871,57 +2740,42 @@ async function discoveryRequest(issuerIdentifier, options3) {
 }
 function assertNumber(input, allow0, it, code, cause) {
   try {
-    if (typeof input !== "number" || !Number.isFinite(input)) {
+    if (typeof input != "number" || !Number.isFinite(input))
       throw CodedTypeError(`${it} must be a number`, ERR_INVALID_ARG_TYPE, cause);
-    }
     if (input > 0)
       return;
     if (allow0) {
-      if (input !== 0) {
+      if (input !== 0)
         throw CodedTypeError(`${it} must be a non-negative number`, ERR_INVALID_ARG_VALUE, cause);
-      }
       return;
     }
     throw CodedTypeError(`${it} must be a positive number`, ERR_INVALID_ARG_VALUE, cause);
   } catch (err) {
-    if (code) {
-      throw OPE(err.message, code, cause);
-    }
-    throw err;
+    throw code ? OPE(err.message, code, cause) : err;
   }
 }
 function assertString(input, it, code, cause) {
   try {
-    if (typeof input !== "string") {
+    if (typeof input != "string")
       throw CodedTypeError(`${it} must be a string`, ERR_INVALID_ARG_TYPE, cause);
-    }
-    if (input.length === 0) {
+    if (input.length === 0)
       throw CodedTypeError(`${it} must not be empty`, ERR_INVALID_ARG_VALUE, cause);
-    }
   } catch (err) {
-    if (code) {
-      throw OPE(err.message, code, cause);
-    }
-    throw err;
+    throw code ? OPE(err.message, code, cause) : err;
   }
 }
 async function processDiscoveryResponse(expectedIssuerIdentifier, response) {
-  const expected = expectedIssuerIdentifier;
-  if (!(expected instanceof URL) && expected !== _nodiscoverycheck) {
+  let expected = expectedIssuerIdentifier;
+  if (!(expected instanceof URL) && expected !== _nodiscoverycheck)
     throw CodedTypeError('"expectedIssuerIdentifier" must be an instance of URL', ERR_INVALID_ARG_TYPE);
-  }
-  if (!looseInstanceOf(response, Response)) {
+  if (!looseInstanceOf(response, Response))
     throw CodedTypeError('"response" must be an instance of Response', ERR_INVALID_ARG_TYPE);
-  }
-  if (response.status !== 200) {
+  if (response.status !== 200)
     throw OPE('"response" is not a conform Authorization Server Metadata response (unexpected HTTP status code)', RESPONSE_IS_NOT_CONFORM, response);
-  }
   assertReadableResponse(response);
-  const json2 = await getResponseJsonBody(response);
-  assertString(json2.issuer, '"response" body "issuer" property', INVALID_RESPONSE, { body: json2 });
-  if (expected !== _nodiscoverycheck && new URL(json2.issuer).href !== expected.href) {
+  let json2 = await getResponseJsonBody(response);
+  if (assertString(json2.issuer, '"response" body "issuer" property', INVALID_RESPONSE, { body: json2 }), expected !== _nodiscoverycheck && new URL(json2.issuer).href !== expected.href)
     throw OPE('"response" body "issuer" property does not match the expected value', JSON_ATTRIBUTE_COMPARISON, { expected: expected.href, body: json2, attribute: "issuer" });
-  }
   return json2;
 }
 function assertApplicationJson(response) {
@@ -2930,19 +2784,14 @@ function assertApplicationJson(response) {
 function notJson(response, ...types) {
   let msg = '"response" content-type must be ';
   if (types.length > 2) {
-    const last5 = types.pop();
+    let last5 = types.pop();
     msg += `${types.join(", ")}, or ${last5}`;
-  } else if (types.length === 2) {
-    msg += `${types[0]} or ${types[1]}`;
-  } else {
-    msg += types[0];
-  }
+  } else types.length === 2 ? msg += `${types[0]} or ${types[1]}` : msg += types[0];
   return OPE(msg, RESPONSE_IS_NOT_JSON, response);
 }
 function assertContentType(response, contentType) {
-  if (getContentType(response) !== contentType) {
+  if (getContentType(response) !== contentType)
     throw notJson(response, contentType);
-  }
 }
 function randomBytes() {
   return b64u(crypto.getRandomValues(new Uint8Array(32)));
@@ -2954,30 +2803,27 @@ function generateRandomState() {
   return randomBytes();
 }
 async function calculatePKCECodeChallenge(codeVerifier) {
-  assertString(codeVerifier, "codeVerifier");
-  return b64u(await crypto.subtle.digest("SHA-256", buf(codeVerifier)));
+  return assertString(codeVerifier, "codeVerifier"), b64u(await crypto.subtle.digest("SHA-256", buf(codeVerifier)));
 }
 function getClockSkew(client) {
-  const skew = client?.[clockSkew];
-  return typeof skew === "number" && Number.isFinite(skew) ? skew : 0;
+  let skew = client?.[clockSkew];
+  return typeof skew == "number" && Number.isFinite(skew) ? skew : 0;
 }
 function getClockTolerance(client) {
-  const tolerance = client?.[clockTolerance];
-  return typeof tolerance === "number" && Number.isFinite(tolerance) && Math.sign(tolerance) !== -1 ? tolerance : 30;
+  let tolerance = client?.[clockTolerance];
+  return typeof tolerance == "number" && Number.isFinite(tolerance) && Math.sign(tolerance) !== -1 ? tolerance : 30;
 }
 function epochTime() {
   return Math.floor(Date.now() / 1e3);
 }
 function assertAs(as) {
-  if (typeof as !== "object" || as === null) {
+  if (typeof as != "object" || as === null)
     throw CodedTypeError('"as" must be an object', ERR_INVALID_ARG_TYPE);
-  }
   assertString(as.issuer, '"as.issuer"');
 }
 function assertClient(client) {
-  if (typeof client !== "object" || client === null) {
+  if (typeof client != "object" || client === null)
     throw CodedTypeError('"client" must be an object', ERR_INVALID_ARG_TYPE);
-  }
   assertString(client.client_id, '"client.client_id"');
 }
 function None() {
@@ -2985,34 +2831,27 @@ function None() {
     body.set("client_id", client.client_id);
   };
 }
-var URLParse = URL.parse ? (url, base) => URL.parse(url, base) : (url, base) => {
+var URLParse = URL.parse ? (url, base2) => URL.parse(url, base2) : (url, base2) => {
   try {
-    return new URL(url, base);
+    return new URL(url, base2);
   } catch {
     return null;
   }
 };
 function checkProtocol(url, enforceHttps) {
-  if (enforceHttps && url.protocol !== "https:") {
+  if (enforceHttps && url.protocol !== "https:")
     throw OPE("only requests to HTTPS are allowed", HTTP_REQUEST_FORBIDDEN, url);
-  }
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
+  if (url.protocol !== "https:" && url.protocol !== "http:")
     throw OPE("only HTTP and HTTPS requests are allowed", REQUEST_PROTOCOL_FORBIDDEN, url);
-  }
 }
 function validateEndpoint(value, endpoint, useMtlsAlias, enforceHttps) {
   let url;
-  if (typeof value !== "string" || !(url = URLParse(value))) {
+  if (typeof value != "string" || !(url = URLParse(value)))
     throw OPE(`authorization server metadata does not contain a valid ${useMtlsAlias ? `"as.mtls_endpoint_aliases.${endpoint}"` : `"as.${endpoint}"`}`, value === void 0 ? MISSING_SERVER_METADATA : INVALID_SERVER_METADATA, { attribute: useMtlsAlias ? `mtls_endpoint_aliases.${endpoint}` : endpoint });
-  }
-  checkProtocol(url, enforceHttps);
-  return url;
+  return checkProtocol(url, enforceHttps), url;
 }
 function resolveEndpoint(as, endpoint, useMtlsAlias, enforceHttps) {
-  if (useMtlsAlias && as.mtls_endpoint_aliases && endpoint in as.mtls_endpoint_aliases) {
-    return validateEndpoint(as.mtls_endpoint_aliases[endpoint], endpoint, useMtlsAlias, enforceHttps);
-  }
-  return validateEndpoint(as[endpoint], endpoint, useMtlsAlias, enforceHttps);
+  return useMtlsAlias && as.mtls_endpoint_aliases && endpoint in as.mtls_endpoint_aliases ? validateEndpoint(as.mtls_endpoint_aliases[endpoint], endpoint, useMtlsAlias, enforceHttps) : validateEndpoint(as[endpoint], endpoint, useMtlsAlias, enforceHttps);
 }
 var ResponseBodyError = class extends Error {
   cause;
@@ -3022,165 +2861,99 @@ var ResponseBodyError = class extends Error {
   error_description;
   response;
   constructor(message, options3) {
-    super(message, options3);
-    this.name = this.constructor.name;
-    this.code = RESPONSE_BODY_ERROR;
-    this.cause = options3.cause;
-    this.error = options3.cause.error;
-    this.status = options3.response.status;
-    this.error_description = options3.cause.error_description;
-    Object.defineProperty(this, "response", { enumerable: false, value: options3.response });
-    Error.captureStackTrace?.(this, this.constructor);
+    super(message, options3), this.name = this.constructor.name, this.code = RESPONSE_BODY_ERROR, this.cause = options3.cause, this.error = options3.cause.error, this.status = options3.response.status, this.error_description = options3.cause.error_description, Object.defineProperty(this, "response", { enumerable: !1, value: options3.response }), Error.captureStackTrace?.(this, this.constructor);
   }
-};
-var AuthorizationResponseError = class extends Error {
+}, AuthorizationResponseError = class extends Error {
   cause;
   code;
   error;
   error_description;
   constructor(message, options3) {
-    super(message, options3);
-    this.name = this.constructor.name;
-    this.code = AUTHORIZATION_RESPONSE_ERROR;
-    this.cause = options3.cause;
-    this.error = options3.cause.get("error");
-    this.error_description = options3.cause.get("error_description") ?? void 0;
-    Error.captureStackTrace?.(this, this.constructor);
+    super(message, options3), this.name = this.constructor.name, this.code = AUTHORIZATION_RESPONSE_ERROR, this.cause = options3.cause, this.error = options3.cause.get("error"), this.error_description = options3.cause.get("error_description") ?? void 0, Error.captureStackTrace?.(this, this.constructor);
   }
-};
-var WWWAuthenticateChallengeError = class extends Error {
+}, WWWAuthenticateChallengeError = class extends Error {
   cause;
   code;
   response;
   status;
   constructor(message, options3) {
-    super(message, options3);
-    this.name = this.constructor.name;
-    this.code = WWW_AUTHENTICATE_CHALLENGE;
-    this.cause = options3.cause;
-    this.status = options3.response.status;
-    this.response = options3.response;
-    Object.defineProperty(this, "response", { enumerable: false });
-    Error.captureStackTrace?.(this, this.constructor);
+    super(message, options3), this.name = this.constructor.name, this.code = WWW_AUTHENTICATE_CHALLENGE, this.cause = options3.cause, this.status = options3.response.status, this.response = options3.response, Object.defineProperty(this, "response", { enumerable: !1 }), Error.captureStackTrace?.(this, this.constructor);
   }
-};
-var tokenMatch = "[a-zA-Z0-9!#$%&\\'\\*\\+\\-\\.\\^_`\\|~]+";
-var token68Match = "[a-zA-Z0-9\\-\\._\\~\\+\\/]+={0,2}";
-var quotedMatch = '"((?:[^"\\\\]|\\\\[\\s\\S])*)"';
-var quotedParamMatcher = "(" + tokenMatch + ")\\s*=\\s*" + quotedMatch;
-var paramMatcher = "(" + tokenMatch + ")\\s*=\\s*(" + tokenMatch + ")";
-var schemeRE = new RegExp("^[,\\s]*(" + tokenMatch + ")");
-var quotedParamRE = new RegExp("^[,\\s]*" + quotedParamMatcher + "[,\\s]*(.*)");
-var unquotedParamRE = new RegExp("^[,\\s]*" + paramMatcher + "[,\\s]*(.*)");
-var token68ParamRE = new RegExp("^(" + token68Match + ")(?:$|[,\\s])(.*)");
+}, tokenMatch = "[a-zA-Z0-9!#$%&\\'\\*\\+\\-\\.\\^_`\\|~]+", token68Match = "[a-zA-Z0-9\\-\\._\\~\\+\\/]+={0,2}", quotedMatch = '"((?:[^"\\\\]|\\\\[\\s\\S])*)"', quotedParamMatcher = "(" + tokenMatch + ")\\s*=\\s*" + quotedMatch, paramMatcher = "(" + tokenMatch + ")\\s*=\\s*(" + tokenMatch + ")", schemeRE = new RegExp("^[,\\s]*(" + tokenMatch + ")"), quotedParamRE = new RegExp("^[,\\s]*" + quotedParamMatcher + "[,\\s]*(.*)"), unquotedParamRE = new RegExp("^[,\\s]*" + paramMatcher + "[,\\s]*(.*)"), token68ParamRE = new RegExp("^(" + token68Match + ")(?:$|[,\\s])(.*)");
 function parseWwwAuthenticateChallenges(response) {
-  if (!looseInstanceOf(response, Response)) {
+  if (!looseInstanceOf(response, Response))
     throw CodedTypeError('"response" must be an instance of Response', ERR_INVALID_ARG_TYPE);
-  }
-  const header = response.headers.get("www-authenticate");
-  if (header === null) {
-    return void 0;
-  }
-  const challenges = [];
-  let rest = header;
-  while (rest) {
-    let match = rest.match(schemeRE);
-    const scheme = match?.["1"].toLowerCase();
-    if (!scheme) {
-      return void 0;
-    }
-    const afterScheme = rest.substring(match[0].length);
-    if (afterScheme && !afterScheme.match(/^[\s,]/)) {
-      return void 0;
-    }
-    const spaceMatch = afterScheme.match(/^\s+(.*)$/);
-    const hasParameters = !!spaceMatch;
+  let header = response.headers.get("www-authenticate");
+  if (header === null)
+    return;
+  let challenges = [], rest = header;
+  for (; rest; ) {
+    let match = rest.match(schemeRE), scheme = match?.[1].toLowerCase();
+    if (!scheme)
+      return;
+    let afterScheme = rest.substring(match[0].length);
+    if (afterScheme && !afterScheme.match(/^[\s,]/))
+      return;
+    let spaceMatch = afterScheme.match(/^\s+(.*)$/), hasParameters = !!spaceMatch;
     rest = spaceMatch ? spaceMatch[1] : void 0;
-    const parameters = {};
-    let token68;
-    if (hasParameters) {
-      while (rest) {
-        let key;
-        let value;
+    let parameters = {}, token68;
+    if (hasParameters)
+      for (; rest; ) {
+        let key, value;
         if (match = rest.match(quotedParamRE)) {
-          ;
-          [, key, value, rest] = match;
-          if (value.includes("\\")) {
-            value = value.replace(/\\([\s\S])/g, "$1");
-          }
-          parameters[key.toLowerCase()] = value;
+          [, key, value, rest] = match, value.includes("\\") && (value = value.replace(/\\([\s\S])/g, "$1")), parameters[key.toLowerCase()] = value;
           continue;
         }
         if (match = rest.match(unquotedParamRE)) {
-          ;
-          [, key, value, rest] = match;
-          parameters[key.toLowerCase()] = value;
+          [, key, value, rest] = match, parameters[key.toLowerCase()] = value;
           continue;
         }
         if (match = rest.match(token68ParamRE)) {
-          if (Object.keys(parameters).length) {
+          if (Object.keys(parameters).length)
             break;
-          }
-          ;
           [, token68, rest] = match;
           break;
         }
-        return void 0;
+        return;
       }
-    } else {
+    else
       rest = afterScheme || void 0;
-    }
-    const challenge = { scheme, parameters };
-    if (token68) {
-      challenge.token68 = token68;
-    }
-    challenges.push(challenge);
+    let challenge = { scheme, parameters };
+    token68 && (challenge.token68 = token68), challenges.push(challenge);
   }
-  if (!challenges.length) {
-    return void 0;
-  }
-  return challenges;
+  if (challenges.length)
+    return challenges;
 }
 async function parseOAuthResponseErrorBody(response) {
   if (response.status > 399 && response.status < 500) {
-    assertReadableResponse(response);
-    assertApplicationJson(response);
+    assertReadableResponse(response), assertApplicationJson(response);
     try {
-      const json2 = await response.clone().json();
-      if (isJsonObject(json2) && typeof json2.error === "string" && json2.error.length) {
+      let json2 = await response.clone().json();
+      if (isJsonObject(json2) && typeof json2.error == "string" && json2.error.length)
         return json2;
-      }
     } catch {
     }
   }
-  return void 0;
 }
 async function checkOAuthBodyError(response, expected, label) {
   if (response.status !== expected) {
     checkAuthenticationChallenges(response);
     let err;
-    if (err = await parseOAuthResponseErrorBody(response)) {
-      await response.body?.cancel();
-      throw new ResponseBodyError("server responded with an error in the response body", {
-        cause: err,
-        response
-      });
-    }
-    throw OPE(`"response" is not a conform ${label} response (unexpected HTTP status code)`, RESPONSE_IS_NOT_CONFORM, response);
+    throw (err = await parseOAuthResponseErrorBody(response)) ? (await response.body?.cancel(), new ResponseBodyError("server responded with an error in the response body", {
+      cause: err,
+      response
+    })) : OPE(`"response" is not a conform ${label} response (unexpected HTTP status code)`, RESPONSE_IS_NOT_CONFORM, response);
   }
 }
 function assertDPoP(option) {
-  if (!branded.has(option)) {
+  if (!branded.has(option))
     throw CodedTypeError('"options.DPoP" is not a valid DPoPHandle', ERR_INVALID_ARG_VALUE);
-  }
 }
 function getContentType(input) {
   return input.headers.get("content-type")?.split(";")[0];
 }
 async function authenticatedRequest(as, client, clientAuthentication, url, body, headers, options3) {
-  await clientAuthentication(as, client, body, headers);
-  headers.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
-  return (options3?.[customFetch] || fetch)(url.href, {
+  return await clientAuthentication(as, client, body, headers), headers.set("content-type", "application/x-www-form-urlencoded;charset=UTF-8"), (options3?.[customFetch] || fetch)(url.href, {
     body,
     headers: Object.fromEntries(headers.entries()),
     method: "POST",
@@ -3189,160 +2962,109 @@ async function authenticatedRequest(as, client, clientAuthentication, url, body,
   });
 }
 async function tokenEndpointRequest(as, client, clientAuthentication, grantType, parameters, options3) {
-  const url = resolveEndpoint(as, "token_endpoint", client.use_mtls_endpoint_aliases, options3?.[allowInsecureRequests] !== true);
+  let url = resolveEndpoint(as, "token_endpoint", client.use_mtls_endpoint_aliases, options3?.[allowInsecureRequests] !== !0);
   parameters.set("grant_type", grantType);
-  const headers = prepareHeaders(options3?.headers);
-  headers.set("accept", "application/json");
-  if (options3?.DPoP !== void 0) {
-    assertDPoP(options3.DPoP);
-    await options3.DPoP.addProof(url, headers, "POST");
-  }
-  const response = await authenticatedRequest(as, client, clientAuthentication, url, parameters, headers, options3);
-  options3?.DPoP?.cacheNonce(response, url);
-  return response;
+  let headers = prepareHeaders(options3?.headers);
+  headers.set("accept", "application/json"), options3?.DPoP !== void 0 && (assertDPoP(options3.DPoP), await options3.DPoP.addProof(url, headers, "POST"));
+  let response = await authenticatedRequest(as, client, clientAuthentication, url, parameters, headers, options3);
+  return options3?.DPoP?.cacheNonce(response, url), response;
 }
 async function refreshTokenGrantRequest(as, client, clientAuthentication, refreshToken, options3) {
-  assertAs(as);
-  assertClient(client);
-  assertString(refreshToken, '"refreshToken"');
-  const parameters = new URLSearchParams(options3?.additionalParameters);
-  parameters.set("refresh_token", refreshToken);
-  return tokenEndpointRequest(as, client, clientAuthentication, "refresh_token", parameters, options3);
+  assertAs(as), assertClient(client), assertString(refreshToken, '"refreshToken"');
+  let parameters = new URLSearchParams(options3?.additionalParameters);
+  return parameters.set("refresh_token", refreshToken), tokenEndpointRequest(as, client, clientAuthentication, "refresh_token", parameters, options3);
 }
-var idTokenClaims = /* @__PURE__ */ new WeakMap();
-var jwtRefs = /* @__PURE__ */ new WeakMap();
+var idTokenClaims = /* @__PURE__ */ new WeakMap(), jwtRefs = /* @__PURE__ */ new WeakMap();
 function getValidatedIdTokenClaims(ref) {
-  if (!ref.id_token) {
-    return void 0;
-  }
-  const claims = idTokenClaims.get(ref);
-  if (!claims) {
+  if (!ref.id_token)
+    return;
+  let claims = idTokenClaims.get(ref);
+  if (!claims)
     throw CodedTypeError('"ref" was already garbage collected or did not resolve from the proper sources', ERR_INVALID_ARG_VALUE);
-  }
   return claims;
 }
 async function processGenericAccessTokenResponse(as, client, response, additionalRequiredIdTokenClaims, decryptFn, recognizedTokenTypes) {
-  assertAs(as);
-  assertClient(client);
-  if (!looseInstanceOf(response, Response)) {
+  if (assertAs(as), assertClient(client), !looseInstanceOf(response, Response))
     throw CodedTypeError('"response" must be an instance of Response', ERR_INVALID_ARG_TYPE);
-  }
-  await checkOAuthBodyError(response, 200, "Token Endpoint");
-  assertReadableResponse(response);
-  const json2 = await getResponseJsonBody(response);
-  assertString(json2.access_token, '"response" body "access_token" property', INVALID_RESPONSE, {
+  await checkOAuthBodyError(response, 200, "Token Endpoint"), assertReadableResponse(response);
+  let json2 = await getResponseJsonBody(response);
+  if (assertString(json2.access_token, '"response" body "access_token" property', INVALID_RESPONSE, {
     body: json2
-  });
-  assertString(json2.token_type, '"response" body "token_type" property', INVALID_RESPONSE, {
+  }), assertString(json2.token_type, '"response" body "token_type" property', INVALID_RESPONSE, {
     body: json2
-  });
-  json2.token_type = json2.token_type.toLowerCase();
-  if (json2.expires_in !== void 0) {
-    let expiresIn = typeof json2.expires_in !== "number" ? parseFloat(json2.expires_in) : json2.expires_in;
-    assertNumber(expiresIn, true, '"response" body "expires_in" property', INVALID_RESPONSE, {
+  }), json2.token_type = json2.token_type.toLowerCase(), json2.expires_in !== void 0) {
+    let expiresIn = typeof json2.expires_in != "number" ? parseFloat(json2.expires_in) : json2.expires_in;
+    assertNumber(expiresIn, !0, '"response" body "expires_in" property', INVALID_RESPONSE, {
       body: json2
-    });
-    json2.expires_in = expiresIn;
+    }), json2.expires_in = expiresIn;
   }
-  if (json2.refresh_token !== void 0) {
-    assertString(json2.refresh_token, '"response" body "refresh_token" property', INVALID_RESPONSE, {
-      body: json2
-    });
-  }
-  if (json2.scope !== void 0 && typeof json2.scope !== "string") {
+  if (json2.refresh_token !== void 0 && assertString(json2.refresh_token, '"response" body "refresh_token" property', INVALID_RESPONSE, {
+    body: json2
+  }), json2.scope !== void 0 && typeof json2.scope != "string")
     throw OPE('"response" body "scope" property must be a string', INVALID_RESPONSE, { body: json2 });
-  }
   if (json2.id_token !== void 0) {
     assertString(json2.id_token, '"response" body "id_token" property', INVALID_RESPONSE, {
       body: json2
     });
-    const requiredClaims = [];
-    if (client.require_auth_time === true) {
-      requiredClaims.push("auth_time");
-    }
-    if (client.default_max_age !== void 0) {
-      assertNumber(client.default_max_age, true, '"client.default_max_age"');
-      requiredClaims.push("auth_time");
-    }
-    if (additionalRequiredIdTokenClaims?.length) {
-      requiredClaims.push(...additionalRequiredIdTokenClaims);
-    }
-    const { claims, jwt } = await validateIdTokenClaims(as, client, json2.id_token, requiredClaims, decryptFn);
-    validateIdTokenAuthorizedParty(client, claims);
-    validateIdTokenAuthTimeClaim(claims);
-    jwtRefs.set(response, jwt);
-    idTokenClaims.set(json2, claims);
+    let requiredClaims = [];
+    client.require_auth_time === !0 && requiredClaims.push("auth_time"), client.default_max_age !== void 0 && (assertNumber(client.default_max_age, !0, '"client.default_max_age"'), requiredClaims.push("auth_time")), additionalRequiredIdTokenClaims?.length && requiredClaims.push(...additionalRequiredIdTokenClaims);
+    let { claims, jwt } = await validateIdTokenClaims(as, client, json2.id_token, requiredClaims, decryptFn);
+    validateIdTokenAuthorizedParty(client, claims), validateIdTokenAuthTimeClaim(claims), jwtRefs.set(response, jwt), idTokenClaims.set(json2, claims);
   }
-  if (recognizedTokenTypes?.[json2.token_type] !== void 0) {
+  if (recognizedTokenTypes?.[json2.token_type] !== void 0)
     recognizedTokenTypes[json2.token_type](response, json2);
-  } else if (json2.token_type !== "dpop" && json2.token_type !== "bearer") {
+  else if (json2.token_type !== "dpop" && json2.token_type !== "bearer")
     throw new UnsupportedOperationError("unsupported `token_type` value", { cause: { body: json2 } });
-  }
   return json2;
 }
 function checkAuthenticationChallenges(response) {
   let challenges;
-  if (challenges = parseWwwAuthenticateChallenges(response)) {
+  if (challenges = parseWwwAuthenticateChallenges(response))
     throw new WWWAuthenticateChallengeError("server responded with a challenge in the WWW-Authenticate HTTP Header", { cause: challenges, response });
-  }
 }
 async function processRefreshTokenResponse(as, client, response, options3) {
   return processGenericAccessTokenResponse(as, client, response, void 0, options3?.[jweDecrypt], options3?.recognizedTokenTypes);
 }
 function validateAudience(expected, result) {
   if (Array.isArray(result.claims.aud)) {
-    if (!result.claims.aud.includes(expected)) {
+    if (!result.claims.aud.includes(expected))
       throw OPE('unexpected JWT "aud" (audience) claim value', JWT_CLAIM_COMPARISON, {
         expected,
         claims: result.claims,
         claim: "aud"
       });
-    }
-  } else if (result.claims.aud !== expected) {
+  } else if (result.claims.aud !== expected)
     throw OPE('unexpected JWT "aud" (audience) claim value', JWT_CLAIM_COMPARISON, {
       expected,
       claims: result.claims,
       claim: "aud"
     });
-  }
   return result;
 }
 function validateIssuer(as, result) {
-  const expected = as[_expectedIssuer]?.(result) ?? as.issuer;
-  if (result.claims.iss !== expected) {
+  let expected = as[_expectedIssuer]?.(result) ?? as.issuer;
+  if (result.claims.iss !== expected)
     throw OPE('unexpected JWT "iss" (issuer) claim value', JWT_CLAIM_COMPARISON, {
       expected,
       claims: result.claims,
       claim: "iss"
     });
-  }
   return result;
 }
 var branded = /* @__PURE__ */ new WeakSet();
 function brand(searchParams) {
-  branded.add(searchParams);
-  return searchParams;
+  return branded.add(searchParams), searchParams;
 }
 var nopkce = /* @__PURE__ */ Symbol();
 async function authorizationCodeGrantRequest(as, client, clientAuthentication, callbackParameters, redirectUri2, codeVerifier, options3) {
-  assertAs(as);
-  assertClient(client);
-  if (!branded.has(callbackParameters)) {
+  if (assertAs(as), assertClient(client), !branded.has(callbackParameters))
     throw CodedTypeError('"callbackParameters" must be an instance of URLSearchParams obtained from "validateAuthResponse()", or "validateJwtAuthResponse()', ERR_INVALID_ARG_VALUE);
-  }
   assertString(redirectUri2, '"redirectUri"');
-  const code = getURLSearchParameter(callbackParameters, "code");
-  if (!code) {
+  let code = getURLSearchParameter(callbackParameters, "code");
+  if (!code)
     throw OPE('no authorization code in "callbackParameters"', INVALID_RESPONSE);
-  }
-  const parameters = new URLSearchParams(options3?.additionalParameters);
-  parameters.set("redirect_uri", redirectUri2);
-  parameters.set("code", code);
-  if (codeVerifier !== nopkce) {
-    assertString(codeVerifier, '"codeVerifier"');
-    parameters.set("code_verifier", codeVerifier);
-  }
-  return tokenEndpointRequest(as, client, clientAuthentication, "authorization_code", parameters, options3);
+  let parameters = new URLSearchParams(options3?.additionalParameters);
+  return parameters.set("redirect_uri", redirectUri2), parameters.set("code", code), codeVerifier !== nopkce && (assertString(codeVerifier, '"codeVerifier"'), parameters.set("code_verifier", codeVerifier)), tokenEndpointRequest(as, client, clientAuthentication, "authorization_code", parameters, options3);
 }
 var jwtClaimNames = {
   aud: "audience",
@@ -3362,89 +3084,66 @@ var jwtClaimNames = {
   auth_time: "authentication time"
 };
 function validatePresence(required, result) {
-  for (const claim of required) {
-    if (result.claims[claim] === void 0) {
-      throw OPE(`JWT "${claim}" (${jwtClaimNames[claim]}) claim missing`, INVALID_RESPONSE, {
+  for (let claim2 of required)
+    if (result.claims[claim2] === void 0)
+      throw OPE(`JWT "${claim2}" (${jwtClaimNames[claim2]}) claim missing`, INVALID_RESPONSE, {
         claims: result.claims
       });
-    }
-  }
   return result;
 }
-function validateStringClaim(claim, result) {
-  if (typeof result.claims[claim] !== "string") {
-    throw OPE(`unexpected JWT "${claim}" (${jwtClaimNames[claim]}) claim type`, INVALID_RESPONSE, {
+function validateStringClaim(claim2, result) {
+  if (typeof result.claims[claim2] != "string")
+    throw OPE(`unexpected JWT "${claim2}" (${jwtClaimNames[claim2]}) claim type`, INVALID_RESPONSE, {
       claims: result.claims
     });
-  }
   return result;
 }
 function validateIdTokenClaims(as, client, idToken, requiredClaims, decryptFn) {
   return validateJwt(idToken, checkSigningAlgorithm.bind(void 0, client.id_token_signed_response_alg, as.id_token_signing_alg_values_supported, "RS256"), getClockSkew(client), getClockTolerance(client), decryptFn).then(validatePresence.bind(void 0, ["aud", "exp", "iat", "iss", "sub", ...requiredClaims])).then(validateIssuer.bind(void 0, as)).then(validateAudience.bind(void 0, client.client_id)).then(validateStringClaim.bind(void 0, "sub"));
 }
 function resolveIdTokenMaxAge(client, maxAge) {
-  if (maxAge === skipAuthTimeCheck) {
+  if (maxAge === skipAuthTimeCheck)
     return maxAge;
-  }
-  const fromClient = maxAge === void 0;
-  if (fromClient) {
-    maxAge = client.default_max_age;
-  }
-  if (maxAge === void 0) {
-    return skipAuthTimeCheck;
-  }
-  assertNumber(maxAge, true, fromClient ? '"client.default_max_age"' : '"maxAge" argument');
-  return maxAge;
+  let fromClient = maxAge === void 0;
+  return fromClient && (maxAge = client.default_max_age), maxAge === void 0 ? skipAuthTimeCheck : (assertNumber(maxAge, !0, fromClient ? '"client.default_max_age"' : '"maxAge" argument'), maxAge);
 }
 function validateIdTokenAuthTimeClaim(claims) {
-  if (claims.auth_time !== void 0) {
-    assertNumber(claims.auth_time, true, 'ID Token "auth_time" (authentication time)', INVALID_RESPONSE, { claims });
-  }
+  claims.auth_time !== void 0 && assertNumber(claims.auth_time, !0, 'ID Token "auth_time" (authentication time)', INVALID_RESPONSE, { claims });
 }
 function validateIdTokenAuthTime(client, claims, maxAge) {
-  if (maxAge === skipAuthTimeCheck) {
+  if (maxAge === skipAuthTimeCheck)
     return;
-  }
-  const now = epochTime() + getClockSkew(client);
-  const tolerance = getClockTolerance(client);
-  if (claims.auth_time + maxAge < now - tolerance) {
+  let now = epochTime() + getClockSkew(client), tolerance = getClockTolerance(client);
+  if (claims.auth_time + maxAge < now - tolerance)
     throw OPE("too much time has elapsed since the last End-User authentication", JWT_TIMESTAMP_CHECK, { claims, now, tolerance, claim: "auth_time" });
-  }
 }
 function validateIdTokenNonce(claims, expectedNonce) {
-  const expected = expectedNonce === expectNoNonce ? void 0 : expectedNonce;
-  if (claims.nonce !== expected) {
+  let expected = expectedNonce === expectNoNonce ? void 0 : expectedNonce;
+  if (claims.nonce !== expected)
     throw OPE('unexpected ID Token "nonce" claim value', JWT_CLAIM_COMPARISON, {
       expected,
       claims,
       claim: "nonce"
     });
-  }
 }
 function validateIdTokenAuthorizedParty(client, claims) {
   if (Array.isArray(claims.aud) && claims.aud.length !== 1) {
-    if (claims.azp === void 0) {
+    if (claims.azp === void 0)
       throw OPE('ID Token "aud" (audience) claim includes additional untrusted audiences', JWT_CLAIM_COMPARISON, { claims, claim: "aud" });
-    }
-    if (claims.azp !== client.client_id) {
+    if (claims.azp !== client.client_id)
       throw OPE('unexpected ID Token "azp" (authorized party) claim value', JWT_CLAIM_COMPARISON, {
         expected: client.client_id,
         claims,
         claim: "azp"
       });
-    }
   }
 }
-var expectNoNonce = /* @__PURE__ */ Symbol();
-var skipAuthTimeCheck = /* @__PURE__ */ Symbol();
+var expectNoNonce = /* @__PURE__ */ Symbol(), skipAuthTimeCheck = /* @__PURE__ */ Symbol();
 async function processAuthorizationCodeResponse(as, client, response, options3) {
-  if (typeof options3?.expectedNonce === "string" || typeof options3?.maxAge === "number" || options3?.requireIdToken) {
-    return processAuthorizationCodeOpenIDResponse(as, client, response, options3.expectedNonce, options3.maxAge, options3[jweDecrypt], options3.recognizedTokenTypes);
-  }
-  return processAuthorizationCodeOAuth2Response(as, client, response, options3?.maxAge, options3?.[jweDecrypt], options3?.recognizedTokenTypes);
+  return typeof options3?.expectedNonce == "string" || typeof options3?.maxAge == "number" || options3?.requireIdToken ? processAuthorizationCodeOpenIDResponse(as, client, response, options3.expectedNonce, options3.maxAge, options3[jweDecrypt], options3.recognizedTokenTypes) : processAuthorizationCodeOAuth2Response(as, client, response, options3?.maxAge, options3?.[jweDecrypt], options3?.recognizedTokenTypes);
 }
 async function processAuthorizationCodeOpenIDResponse(as, client, response, expectedNonce, maxAge, decryptFn, recognizedTokenTypes) {
-  const additionalRequiredClaims = [];
+  let additionalRequiredClaims = [];
   switch (expectedNonce) {
     case void 0:
       expectedNonce = expectNoNonce;
@@ -3452,221 +3151,155 @@ async function processAuthorizationCodeOpenIDResponse(as, client, response, expe
     case expectNoNonce:
       break;
     default:
-      assertString(expectedNonce, '"expectedNonce" argument');
-      additionalRequiredClaims.push("nonce");
+      assertString(expectedNonce, '"expectedNonce" argument'), additionalRequiredClaims.push("nonce");
   }
-  maxAge = resolveIdTokenMaxAge(client, maxAge);
-  if (maxAge !== skipAuthTimeCheck) {
-    additionalRequiredClaims.push("auth_time");
-  }
-  const result = await processGenericAccessTokenResponse(as, client, response, additionalRequiredClaims, decryptFn, recognizedTokenTypes);
+  maxAge = resolveIdTokenMaxAge(client, maxAge), maxAge !== skipAuthTimeCheck && additionalRequiredClaims.push("auth_time");
+  let result = await processGenericAccessTokenResponse(as, client, response, additionalRequiredClaims, decryptFn, recognizedTokenTypes);
   assertString(result.id_token, '"response" body "id_token" property', INVALID_RESPONSE, {
     body: result
   });
-  const claims = getValidatedIdTokenClaims(result);
-  validateIdTokenAuthTime(client, claims, maxAge);
-  validateIdTokenNonce(claims, expectedNonce);
-  return result;
+  let claims = getValidatedIdTokenClaims(result);
+  return validateIdTokenAuthTime(client, claims, maxAge), validateIdTokenNonce(claims, expectedNonce), result;
 }
 async function processAuthorizationCodeOAuth2Response(as, client, response, maxAge, decryptFn, recognizedTokenTypes) {
-  const result = await processGenericAccessTokenResponse(as, client, response, void 0, decryptFn, recognizedTokenTypes);
-  const claims = getValidatedIdTokenClaims(result);
-  if (claims) {
-    validateIdTokenAuthTime(client, claims, resolveIdTokenMaxAge(client, maxAge));
-    validateIdTokenNonce(claims, expectNoNonce);
-  }
-  return result;
+  let result = await processGenericAccessTokenResponse(as, client, response, void 0, decryptFn, recognizedTokenTypes), claims = getValidatedIdTokenClaims(result);
+  return claims && (validateIdTokenAuthTime(client, claims, resolveIdTokenMaxAge(client, maxAge)), validateIdTokenNonce(claims, expectNoNonce)), result;
 }
-var WWW_AUTHENTICATE_CHALLENGE = "OAUTH_WWW_AUTHENTICATE_CHALLENGE";
-var RESPONSE_BODY_ERROR = "OAUTH_RESPONSE_BODY_ERROR";
-var UNSUPPORTED_OPERATION = "OAUTH_UNSUPPORTED_OPERATION";
-var AUTHORIZATION_RESPONSE_ERROR = "OAUTH_AUTHORIZATION_RESPONSE_ERROR";
-var PARSE_ERROR = "OAUTH_PARSE_ERROR";
-var INVALID_RESPONSE = "OAUTH_INVALID_RESPONSE";
-var RESPONSE_IS_NOT_JSON = "OAUTH_RESPONSE_IS_NOT_JSON";
-var RESPONSE_IS_NOT_CONFORM = "OAUTH_RESPONSE_IS_NOT_CONFORM";
-var HTTP_REQUEST_FORBIDDEN = "OAUTH_HTTP_REQUEST_FORBIDDEN";
-var REQUEST_PROTOCOL_FORBIDDEN = "OAUTH_REQUEST_PROTOCOL_FORBIDDEN";
-var JWT_TIMESTAMP_CHECK = "OAUTH_JWT_TIMESTAMP_CHECK_FAILED";
-var JWT_CLAIM_COMPARISON = "OAUTH_JWT_CLAIM_COMPARISON_FAILED";
-var JSON_ATTRIBUTE_COMPARISON = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
-var MISSING_SERVER_METADATA = "OAUTH_MISSING_SERVER_METADATA";
-var INVALID_SERVER_METADATA = "OAUTH_INVALID_SERVER_METADATA";
+var WWW_AUTHENTICATE_CHALLENGE = "OAUTH_WWW_AUTHENTICATE_CHALLENGE", RESPONSE_BODY_ERROR = "OAUTH_RESPONSE_BODY_ERROR", UNSUPPORTED_OPERATION = "OAUTH_UNSUPPORTED_OPERATION", AUTHORIZATION_RESPONSE_ERROR = "OAUTH_AUTHORIZATION_RESPONSE_ERROR";
+var PARSE_ERROR = "OAUTH_PARSE_ERROR", INVALID_RESPONSE = "OAUTH_INVALID_RESPONSE";
+var RESPONSE_IS_NOT_JSON = "OAUTH_RESPONSE_IS_NOT_JSON", RESPONSE_IS_NOT_CONFORM = "OAUTH_RESPONSE_IS_NOT_CONFORM", HTTP_REQUEST_FORBIDDEN = "OAUTH_HTTP_REQUEST_FORBIDDEN", REQUEST_PROTOCOL_FORBIDDEN = "OAUTH_REQUEST_PROTOCOL_FORBIDDEN", JWT_TIMESTAMP_CHECK = "OAUTH_JWT_TIMESTAMP_CHECK_FAILED", JWT_CLAIM_COMPARISON = "OAUTH_JWT_CLAIM_COMPARISON_FAILED", JSON_ATTRIBUTE_COMPARISON = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
+var MISSING_SERVER_METADATA = "OAUTH_MISSING_SERVER_METADATA", INVALID_SERVER_METADATA = "OAUTH_INVALID_SERVER_METADATA";
 function assertReadableResponse(response) {
-  if (response.bodyUsed) {
+  if (response.bodyUsed)
     throw CodedTypeError('"response" body has been used already', ERR_INVALID_ARG_VALUE);
-  }
 }
 async function validateJwt(jws, checkAlg, clockSkew2, clockTolerance2, decryptJwt) {
   let { 0: protectedHeader, 1: payload, length } = jws.split(".");
-  if (length === 5) {
-    if (decryptJwt !== void 0) {
-      jws = await decryptJwt(jws);
-      ({ 0: protectedHeader, 1: payload, length } = jws.split("."));
-    } else {
+  if (length === 5)
+    if (decryptJwt !== void 0)
+      jws = await decryptJwt(jws), { 0: protectedHeader, 1: payload, length } = jws.split(".");
+    else
       throw new UnsupportedOperationError("JWE decryption is not configured", { cause: jws });
-    }
-  }
-  if (length !== 3) {
+  if (length !== 3)
     throw OPE("Invalid JWT", INVALID_RESPONSE, jws);
-  }
   let header;
   try {
     header = JSON.parse(buf(b64u(protectedHeader)));
   } catch (cause) {
     throw OPE("failed to parse JWT Header body as base64url encoded JSON", PARSE_ERROR, cause);
   }
-  if (!isJsonObject(header)) {
+  if (!isJsonObject(header))
     throw OPE("JWT Header must be a top level object", INVALID_RESPONSE, jws);
-  }
-  checkAlg(header);
-  if (header.crit !== void 0) {
+  if (checkAlg(header), header.crit !== void 0)
     throw new UnsupportedOperationError('no JWT "crit" header parameter extensions are supported', {
       cause: { header }
     });
-  }
   let claims;
   try {
     claims = JSON.parse(buf(b64u(payload)));
   } catch (cause) {
     throw OPE("failed to parse JWT Payload body as base64url encoded JSON", PARSE_ERROR, cause);
   }
-  if (!isJsonObject(claims)) {
+  if (!isJsonObject(claims))
     throw OPE("JWT Payload must be a top level object", INVALID_RESPONSE, jws);
-  }
-  const now = epochTime() + clockSkew2;
+  let now = epochTime() + clockSkew2;
   if (claims.exp !== void 0) {
-    if (typeof claims.exp !== "number") {
+    if (typeof claims.exp != "number")
       throw OPE('unexpected JWT "exp" (expiration time) claim type', INVALID_RESPONSE, { claims });
-    }
-    if (claims.exp <= now - clockTolerance2) {
+    if (claims.exp <= now - clockTolerance2)
       throw OPE('unexpected JWT "exp" (expiration time) claim value, expiration is past current timestamp', JWT_TIMESTAMP_CHECK, { claims, now, tolerance: clockTolerance2, claim: "exp" });
-    }
   }
-  if (claims.iat !== void 0) {
-    if (typeof claims.iat !== "number") {
-      throw OPE('unexpected JWT "iat" (issued at) claim type', INVALID_RESPONSE, { claims });
-    }
-  }
-  if (claims.iss !== void 0) {
-    if (typeof claims.iss !== "string") {
-      throw OPE('unexpected JWT "iss" (issuer) claim type', INVALID_RESPONSE, { claims });
-    }
-  }
+  if (claims.iat !== void 0 && typeof claims.iat != "number")
+    throw OPE('unexpected JWT "iat" (issued at) claim type', INVALID_RESPONSE, { claims });
+  if (claims.iss !== void 0 && typeof claims.iss != "string")
+    throw OPE('unexpected JWT "iss" (issuer) claim type', INVALID_RESPONSE, { claims });
   if (claims.nbf !== void 0) {
-    if (typeof claims.nbf !== "number") {
+    if (typeof claims.nbf != "number")
       throw OPE('unexpected JWT "nbf" (not before) claim type', INVALID_RESPONSE, { claims });
-    }
-    if (claims.nbf > now + clockTolerance2) {
+    if (claims.nbf > now + clockTolerance2)
       throw OPE('unexpected JWT "nbf" (not before) claim value', JWT_TIMESTAMP_CHECK, {
         claims,
         now,
         tolerance: clockTolerance2,
         claim: "nbf"
       });
-    }
   }
-  if (claims.aud !== void 0) {
-    if (typeof claims.aud !== "string" && !Array.isArray(claims.aud)) {
-      throw OPE('unexpected JWT "aud" (audience) claim type', INVALID_RESPONSE, { claims });
-    }
-  }
+  if (claims.aud !== void 0 && typeof claims.aud != "string" && !Array.isArray(claims.aud))
+    throw OPE('unexpected JWT "aud" (audience) claim type', INVALID_RESPONSE, { claims });
   return { header, claims, jwt: jws };
 }
 function checkSigningAlgorithm(client, issuer, fallback, header) {
   if (client !== void 0) {
-    if (typeof client === "string" ? header.alg !== client : !client.includes(header.alg)) {
+    if (typeof client == "string" ? header.alg !== client : !client.includes(header.alg))
       throw OPE('unexpected JWT "alg" header parameter', INVALID_RESPONSE, {
         header,
         expected: client,
         reason: "client configuration"
       });
-    }
     return;
   }
   if (Array.isArray(issuer)) {
-    if (!issuer.includes(header.alg)) {
+    if (!issuer.includes(header.alg))
       throw OPE('unexpected JWT "alg" header parameter', INVALID_RESPONSE, {
         header,
         expected: issuer,
         reason: "authorization server metadata"
       });
-    }
     return;
   }
   if (fallback !== void 0) {
-    if (typeof fallback === "string" ? header.alg !== fallback : typeof fallback === "function" ? !fallback(header.alg) : !fallback.includes(header.alg)) {
+    if (typeof fallback == "string" ? header.alg !== fallback : typeof fallback == "function" ? !fallback(header.alg) : !fallback.includes(header.alg))
       throw OPE('unexpected JWT "alg" header parameter', INVALID_RESPONSE, {
         header,
         expected: fallback,
         reason: "default value"
       });
-    }
     return;
   }
   throw OPE('missing client or server configuration to verify used JWT "alg" header parameter', void 0, { client, issuer, fallback });
 }
 function getURLSearchParameter(parameters, name) {
-  const { 0: value, length } = parameters.getAll(name);
-  if (length > 1) {
+  let { 0: value, length } = parameters.getAll(name);
+  if (length > 1)
     throw OPE(`"${name}" parameter must be provided only once`, INVALID_RESPONSE);
-  }
   return value;
 }
-var skipStateCheck = /* @__PURE__ */ Symbol();
-var expectNoState = /* @__PURE__ */ Symbol();
+var skipStateCheck = /* @__PURE__ */ Symbol(), expectNoState = /* @__PURE__ */ Symbol();
 function validateAuthResponse(as, client, parameters, expectedState) {
-  assertAs(as);
-  assertClient(client);
-  if (parameters instanceof URL) {
-    parameters = parameters.searchParams;
-  }
-  if (!(parameters instanceof URLSearchParams)) {
+  if (assertAs(as), assertClient(client), parameters instanceof URL && (parameters = parameters.searchParams), !(parameters instanceof URLSearchParams))
     throw CodedTypeError('"parameters" must be an instance of URLSearchParams, or URL', ERR_INVALID_ARG_TYPE);
-  }
-  if (getURLSearchParameter(parameters, "response")) {
+  if (getURLSearchParameter(parameters, "response"))
     throw OPE('"parameters" contains a JARM response, use validateJwtAuthResponse() instead of validateAuthResponse()', INVALID_RESPONSE, { parameters });
-  }
-  const iss = getURLSearchParameter(parameters, "iss");
-  const state = getURLSearchParameter(parameters, "state");
-  if (!iss && as.authorization_response_iss_parameter_supported) {
+  let iss = getURLSearchParameter(parameters, "iss"), state = getURLSearchParameter(parameters, "state");
+  if (!iss && as.authorization_response_iss_parameter_supported)
     throw OPE('response parameter "iss" (issuer) missing', INVALID_RESPONSE, { parameters });
-  }
-  if (iss && iss !== as.issuer) {
+  if (iss && iss !== as.issuer)
     throw OPE('unexpected "iss" (issuer) response parameter value', INVALID_RESPONSE, {
       expected: as.issuer,
       parameters
     });
-  }
   switch (expectedState) {
     case void 0:
     case expectNoState:
-      if (state !== void 0) {
+      if (state !== void 0)
         throw OPE('unexpected "state" response parameter encountered', INVALID_RESPONSE, {
           expected: void 0,
           parameters
         });
-      }
       break;
     case skipStateCheck:
       break;
     default:
-      assertString(expectedState, '"expectedState" argument');
-      if (state !== expectedState) {
+      if (assertString(expectedState, '"expectedState" argument'), state !== expectedState)
         throw OPE(state === void 0 ? 'response parameter "state" missing' : 'unexpected "state" response parameter value', INVALID_RESPONSE, { expected: expectedState, parameters });
-      }
   }
-  const error = getURLSearchParameter(parameters, "error");
-  if (error) {
+  if (getURLSearchParameter(parameters, "error"))
     throw new AuthorizationResponseError("authorization response from the server is an error", {
       cause: parameters
     });
-  }
-  const id_token = getURLSearchParameter(parameters, "id_token");
-  const token = getURLSearchParameter(parameters, "token");
-  if (id_token !== void 0 || token !== void 0) {
+  let id_token = getURLSearchParameter(parameters, "id_token"), token = getURLSearchParameter(parameters, "token");
+  if (id_token !== void 0 || token !== void 0)
     throw new UnsupportedOperationError("implicit and hybrid flows are not supported");
-  }
   return brand(new URLSearchParams(parameters));
 }
 async function getResponseJsonBody(response, check2 = assertApplicationJson) {
@@ -3674,170 +3307,34 @@ async function getResponseJsonBody(response, check2 = assertApplicationJson) {
   try {
     json2 = await response.json();
   } catch (cause) {
-    check2(response);
-    throw OPE('failed to parse "response" body as JSON', PARSE_ERROR, cause);
+    throw check2(response), OPE('failed to parse "response" body as JSON', PARSE_ERROR, cause);
   }
-  if (!isJsonObject(json2)) {
+  if (!isJsonObject(json2))
     throw OPE('"response" body must be a top level object', INVALID_RESPONSE, { body: json2 });
-  }
   return json2;
 }
-var _nodiscoverycheck = /* @__PURE__ */ Symbol();
-var _expectedIssuer = /* @__PURE__ */ Symbol();
+var _nodiscoverycheck = /* @__PURE__ */ Symbol(), _expectedIssuer = /* @__PURE__ */ Symbol();
 
-// web/src/route.ts
-var route = y3({ view: "", query: new URLSearchParams() });
-var PAUSE3 = 300;
-var timer2;
-function followAddress() {
-  clearTimeout(timer2);
-  timer2 = void 0;
-  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
-  route.value = { view: path, query: new URLSearchParams(query) };
-}
-function linkTo(view, query = new URLSearchParams()) {
-  const text = query.toString();
-  return `#/${view}${text === "" ? "" : `?${text}`}`;
-}
-function go(view, query) {
-  location.hash = linkTo(view, query);
-}
-function replaceQuery(query) {
-  const { view } = route.value;
-  route.value = { view, query };
-  clearTimeout(timer2);
-  timer2 = setTimeout(writeAddress, PAUSE3);
-}
-function writeAddress() {
-  if (timer2 === void 0) return;
-  clearTimeout(timer2);
-  timer2 = void 0;
-  const { view, query } = route.value;
-  history.replaceState(null, "", linkTo(view, query));
-}
+// web/src/session/token-key.ts
+var KEY2 = nameHere("plantstore-token");
 
-// src/domain/errors.ts
-var statusOf = (number3) => Math.trunc(number3 / 100);
-var TRANSIENT2 = [429, 503];
-var AppError = class extends Error {
-  name = "AppError";
-  number;
-  /** Seconds after which a retry makes sense; undefined when no retry helps. */
-  retryAfter;
-  constructor(number3, message, { retryAfter, cause } = {}) {
-    super(message, cause === void 0 ? void 0 : { cause });
-    this.number = number3;
-    this.retryAfter = retryAfter ?? (TRANSIENT2.includes(statusOf(number3)) ? 1 : void 0);
-  }
-  get status() {
-    return statusOf(this.number);
-  }
-};
-
-// src/domain/plant.ts
-var MIN_ID = -(2n ** 63n);
-var MAX_ID = 2n ** 63n - 1n;
-function validatePlant({ id, name, tag }, show2) {
-  if (isInt64(id) && isName(name) && (tag === void 0 || isTag(tag))) return { id, name, tag };
-  const nameFault = name === void 0 ? "name is required" : textFault("name", name, "a string", show2);
-  throw invalid(idFault(id), nameFault, textFault("tag", tag, "a string", show2));
-}
-var isInt64 = (id) => typeof id === "bigint" && id >= MIN_ID && id <= MAX_ID;
-var MAX_NAME = 1e3;
-var MAX_TAG = 200;
-var isName = (value) => isText(value, MAX_NAME);
-var isTag = (value) => isText(value, MAX_TAG);
-var isText = (value, max) => typeof value === "string" && !isLongerThan(value, max) && value.isWellFormed() && !value.includes("\0");
-var isLongerThan = (text, max) => text.length > max && (text.length > 2 * max || Array.from(text).length > max);
-var ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
-function idFault(id) {
-  if (isInt64(id)) return void 0;
-  return `id ${id === void 0 ? "is required" : typeof id === "string" ? id : ID_RANGE}`;
-}
-function textFault(member, value, type, show2) {
-  const max = member === "name" ? MAX_NAME : MAX_TAG;
-  if (value === void 0 || isText(value, max)) return void 0;
-  if (typeof value !== "string") return `${member} must be ${type}`;
-  if (isLongerThan(value, max)) return `${member} must have at most ${max} characters`;
-  const found = show2 === void 0 ? "" : `, as ${show2(value)} does`;
-  return `${member} must not contain U+0000 or a lone surrogate${found}`;
-}
-var invalid = (...faults2) => new AppError(40002, faults2.filter((fault) => fault !== void 0).join("; "));
-var HEX = Array.from({ length: 256 }, (_4, byte) => byte.toString(16).padStart(2, "0"));
-
-// web/src/said.ts
-var PageError = class extends Error {
-};
-function said(error) {
-  if (error instanceof PlantstoreUnreachable) return say("fault.unreachable");
-  if (error instanceof PlantstoreError || error instanceof AppError) return saidOf(error.number, error.message);
-  if (error instanceof DOMException && error.name === "NotReadableError") return say("fault.fileChanged");
-  return error instanceof PageError ? error.message : foreign(sentence(error instanceof Error ? error.message : String(error)));
-}
-function saidOf(number3, message) {
-  const key = numberKey(number3, message);
-  if (key !== void 0) return say(key);
-  const long = number3 === 40002 ? message.split("; ").map((fault) => LONG.exec(fault)?.[1]) : [];
-  if (long.length > 0 && long.every((member) => member === "name" || member === "tag")) {
-    return long.map(saidTooLong).join(" ");
-  }
-  return foreign(sentence(message));
-}
-var LONG = /^(name|tag) must have at most \d+ characters$/;
-var saidTooLong = (member) => member === "name" ? say("fault.longName", { most: MAX_NAME }) : say("fault.longTag", { most: MAX_TAG });
-var foreign = (text) => language.value === "en" ? text : inEnglish(text);
-function numberKey(number3, message) {
-  if (number3 === 40102) return /revoked|unknown/.test(message) ? "fault.unknownToken" : void 0;
-  return WORDED[number3] ?? (language.value === "en" ? void 0 : TRANSLATED[number3]);
-}
-var WORDED = {
-  40103: "fault.expired",
-  40301: "fault.notAllowed",
-  42901: "fault.tooMany"
-};
-var TRANSLATED = {
-  40402: "fault.absent",
-  40901: "fault.idTaken",
-  40903: "fault.lastToken",
-  40904: "fault.manyTokens",
-  41201: "fault.changed",
-  50001: "fault.unexpected",
-  50301: "fault.outOfReach",
-  50302: "fault.busy",
-  50303: "fault.stopping",
-  50304: "fault.full"
-};
-var sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
-var isSilence = (error) => error instanceof PlantstoreUnreachable || error instanceof PlantstoreError && [0, 50301, 50303].includes(error.number);
-var isRefusal = (error, number3) => error instanceof PlantstoreError && error.number === number3;
-var isAbort = (error) => error instanceof DOMException && error.name === "AbortError";
-
-// web/src/token-key.ts
-var KEY = "plantstore-token";
-
-// web/src/provider.ts
-var PENDING = "plantstore-sign-in";
-var RENEWAL = "plantstore-renewal";
-var MARGIN = 3e4;
-var factOf = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
-var provider = readProvider();
+// web/src/session/provider.ts
+var PENDING = nameHere("plantstore-sign-in"), RENEWAL = nameHere("plantstore-renewal"), MARGIN = 3e4, factOf = (name) => document.querySelector(`meta[name="${name}"]`)?.content, provider = readProvider();
 function readProvider() {
-  const [issuer, id, scope = ""] = ["oidc-issuer", "oidc-client-id", "oidc-scope"].map(factOf);
-  if (issuer === void 0 || id === void 0) return void 0;
-  return { issuer, name: new URL(issuer).host, client: { client_id: id }, scope };
+  let [issuer, id, scope = ""] = ["oidc-issuer", "oidc-client-id", "oidc-scope"].map(factOf);
+  if (!(issuer === void 0 || id === void 0))
+    return { issuer, name: new URL(issuer).host, client: { client_id: id }, scope };
 }
 async function leaveToSignIn() {
-  const { name, client, scope } = known();
+  let { name, client, scope } = known();
   if (!isSecureContext) throw new PageError(say("provider.needsHttps", { name }));
-  const server = await discovered();
+  let server = await discovered();
   if (server.authorization_endpoint === void 0) throw new PageError(say("provider.signsNobody", { name }));
-  const pending = {
+  let pending = {
     state: generateRandomState(),
     verifier: generateRandomCodeVerifier(),
     hash: location.hash
-  };
-  const url = new URL(server.authorization_endpoint);
-  const parameters = {
+  }, url = new URL(server.authorization_endpoint), parameters = {
     response_type: "code",
     // Browsers send no fragment to a server, so no log and no Referer holds the code.
     response_mode: "fragment",
@@ -3848,66 +3345,49 @@ async function leaveToSignIn() {
     code_challenge: await calculatePKCECodeChallenge(pending.verifier),
     code_challenge_method: "S256"
   };
-  for (const [parameter, value] of Object.entries(parameters)) url.searchParams.set(parameter, value);
-  sessionStorage.setItem(PENDING, JSON.stringify(pending));
-  leaveForSignIn(url);
+  for (let [parameter, value] of Object.entries(parameters)) url.searchParams.set(parameter, value);
+  sessionStorage.setItem(PENDING, JSON.stringify(pending)), leaveForSignIn(url);
 }
 function takeAnswer() {
-  const parameters = new URLSearchParams(location.hash.slice(1));
-  if (!parameters.has("state") || !(parameters.has("code") || parameters.has("error"))) return void 0;
-  const pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
-  sessionStorage.removeItem(PENDING);
-  history.replaceState(null, "", pending?.hash || linkTo(""));
-  return pending === null ? void 0 : { ...pending, parameters };
+  let parameters = new URLSearchParams(location.hash.slice(1));
+  if (!parameters.has("state") || !(parameters.has("code") || parameters.has("error"))) return;
+  let pending = JSON.parse(sessionStorage.getItem(PENDING) ?? "null");
+  return sessionStorage.removeItem(PENDING), history.replaceState(null, "", pending?.hash || linkTo("")), pending === null ? void 0 : { ...pending, parameters };
 }
 async function redeem({ state, verifier, parameters }) {
-  const { name, client } = known();
+  let { name, client } = known();
   try {
-    const server = await discovered();
-    const code = validateAuthResponse(server, client, parameters, state);
-    const answer = await authorizationCodeGrantRequest(server, client, None(), code, redirectUri(), verifier, options());
+    let server = await discovered(), code = validateAuthResponse(server, client, parameters, state), answer = await authorizationCodeGrantRequest(server, client, None(), code, redirectUri(), verifier, options());
     return keep(await processAuthorizationCodeResponse(server, client, answer));
   } catch (error) {
-    const why = parameters.get("error") ?? (error instanceof PageError ? error.message : foreign(String(error instanceof Error ? error.message : error)));
+    let why = parameters.get("error") ?? (error instanceof PageError ? error.message : foreign(String(error instanceof Error ? error.message : error)));
     throw new PageError(say("provider.failed", { name, why }), { cause: error });
   }
 }
-var renewing;
-var names = /* @__PURE__ */ new Set();
+var renewing, names = /* @__PURE__ */ new Set();
 async function freshToken(token) {
-  const renewal = keptRenewal();
-  if (renewal === void 0 || renewal.token !== token && !names.has(token)) return token;
-  names.add(token);
-  if (Date.now() < renewal.expiresAt - MARGIN) return renewal.token;
-  renewing ??= renewed(renewal).finally(() => {
+  let renewal = keptRenewal();
+  return renewal === void 0 || renewal.token !== token && !names.has(token) ? token : (names.add(token), Date.now() < renewal.expiresAt - MARGIN ? renewal.token : (renewing ??= renewed(renewal).finally(() => {
     renewing = void 0;
-  });
-  return renewing;
+  }), renewing));
 }
 function endRenewal(token) {
-  const renewal = keptRenewal();
-  if (renewal === void 0 || renewal.token !== token && !names.has(token)) return token;
-  sessionStorage.removeItem(RENEWAL);
-  return renewal.token;
+  let renewal = keptRenewal();
+  return renewal === void 0 || renewal.token !== token && !names.has(token) ? token : (sessionStorage.removeItem(RENEWAL), renewal.token);
 }
-async function renewed({ token, refresh }) {
-  const { client } = known();
+async function renewed({ token, refresh: refresh2 }) {
+  let { client } = known();
   try {
-    const server = await discovered();
-    const answer = await refreshTokenGrantRequest(server, client, None(), refresh, options());
-    const next = keep(await processRefreshTokenResponse(server, client, answer), refresh);
-    names.add(next);
-    if (sessionStorage.getItem(KEY) === token) sessionStorage.setItem(KEY, next);
-    return next;
+    let server = await discovered(), answer = await refreshTokenGrantRequest(server, client, None(), refresh2, options()), next = keep(await processRefreshTokenResponse(server, client, answer), refresh2);
+    return names.add(next), sessionStorage.getItem(KEY2) === token && sessionStorage.setItem(KEY2, next), next;
   } catch {
     return token;
   }
 }
 function keep({ access_token: token, refresh_token, expires_in }, before) {
-  const refresh = refresh_token ?? before;
-  sessionStorage.removeItem(RENEWAL);
-  if (refresh !== void 0 && expires_in !== void 0) {
-    const renewal = { token, refresh, expiresAt: Date.now() + expires_in * 1e3 };
+  let refresh2 = refresh_token ?? before;
+  if (sessionStorage.removeItem(RENEWAL), refresh2 !== void 0 && expires_in !== void 0) {
+    let renewal = { token, refresh: refresh2, expiresAt: Date.now() + expires_in * 1e3 };
     sessionStorage.setItem(RENEWAL, JSON.stringify(renewal));
   }
   return token;
@@ -3918,170 +3398,186 @@ function known() {
   return provider;
 }
 async function discovered() {
-  const { issuer, name } = known();
-  const url = new URL(issuer);
-  let server;
+  let { issuer, name } = known(), url = new URL(issuer), server;
   try {
     server = await processDiscoveryResponse(url, await discoveryRequest(url, options()));
   } catch (cause) {
     throw new PageError(say("provider.silent", { name }), { cause });
   }
-  if (URL.parse(server.token_endpoint ?? "")?.origin !== url.origin) {
+  if (URL.parse(server.token_endpoint ?? "")?.origin !== url.origin)
     throw new PageError(say("provider.elsewhere", { name }));
-  }
   return server;
 }
 var options = () => ({
   [allowInsecureRequests]: known().issuer.startsWith("http:"),
   signal: AbortSignal.timeout(15e3)
-});
-var redirectUri = () => `${location.origin}/`;
+}), redirectUri = () => `${SERVICE}/`;
 
-// web/src/session.ts
-var session = y3({ kind: "checking" });
-var offered = y3(void 0);
-var isByLink = y3(false);
-var ended2 = [];
-var onSignOut = (forget) => {
+// web/src/session/session.ts
+var OWN = nameHere("plantstore-own"), session = y3({ kind: "checking" }), offered = y3(void 0), byLink = y3(void 0), ended2 = [], onSignOut = (forget) => {
   ended2.push(forget);
 };
 async function resume() {
-  const kept5 = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY) ?? []))];
+  let kept6 = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY2) ?? []))];
   session.value = { kind: "signed-out", why: "" };
-  for (const token of kept5) {
-    if (session.value.kind === "signed-out") await check(token, () => void resume());
-  }
-  const [, second] = kept5;
-  if (second !== void 0 && isSession(second)) tell(say("signIn.tabRefused"));
+  for (let token of kept6)
+    session.value.kind === "signed-out" && await check(token, () => {
+      resume();
+    });
+  let [, second] = kept6;
+  second !== void 0 && isSession(second) && tell(say("signIn.tabRefused"));
 }
 async function signIn(token, remember3) {
-  await check(token, () => void signIn(token, remember3));
-  if (!isSession(token)) return;
-  sessionStorage.setItem(KEY, token);
-  if (remember3) localStorage.setItem(KEY, token);
+  await check(token, () => {
+    signIn(token, remember3);
+  }), isSession(token) && (sessionStorage.setItem(KEY2, token), remember3 && localStorage.setItem(KEY2, token), keepOwn());
 }
 async function signInWith(answer) {
   session.value = { kind: "checking" };
   try {
-    await signIn(await redeem(answer), false);
+    await signIn(await redeem(answer), !1);
   } catch (error) {
     session.value = { kind: "signed-out", why: said(error) };
   }
 }
 function takeFromAddress() {
-  const token = /^#token=(.*)$/.exec(location.hash)?.[1];
-  if (token === void 0) return void 0;
-  const { view, query } = route.value;
-  history.replaceState(null, "", linkTo(view, query));
-  return token === "" ? void 0 : token;
+  let token = /^#token=(.*)$/.exec(location.hash)?.[1];
+  if (token === void 0) return;
+  let { view, query } = route.value;
+  return history.replaceState(null, "", linkTo(view, query)), token === "" ? void 0 : token;
 }
 async function followLink(token) {
   if (isSession(token)) return;
-  if (session.value.kind !== "signed-in") await resume();
-  const current = session.value;
-  if (current.kind === "signed-in") await offer(token, current);
-  else if (current.kind === "unreachable") session.value = { ...current, again: () => void followLink(token) };
-  else if (current.kind === "signed-out") await enter(token);
+  session.value.kind !== "signed-in" && await resume();
+  let current = session.value;
+  current.kind === "signed-in" ? await offer(token, current) : current.kind === "unreachable" ? session.value = { ...current, again: () => {
+    followLink(token);
+  } } : current.kind === "signed-out" && await enter(token);
 }
 async function offer(token, { own: mine }) {
-  if (isSession(token)) return;
-  try {
-    const own = await clientFor(token).getOwnToken();
-    if (session.value.kind === "signed-in") offered.value = { token, own };
-    else await enter(token);
-  } catch (error) {
-    tell(say("link.failed", { name: named(nameOf(mine)), why: said(error) }), {
-      isError: true,
-      ...isRefused(error) ? {} : { action: { label: say("page.tryAgain"), run: () => void followLink(token) } }
-    });
-  }
+  if (!isSession(token))
+    try {
+      let own = await clientFor(token).getOwnToken();
+      session.value.kind === "signed-in" ? offered.value = { token, own } : await enter(token);
+    } catch (error) {
+      tell(say("link.failed", { name: named(nameOf(mine)), why: said(error) }), {
+        isError: !0,
+        ...isRefused(error) ? {} : { action: { label: say("page.tryAgain"), run: () => {
+          followLink(token);
+        } } }
+      });
+    }
 }
 async function acceptOffer({ token }) {
-  endSession();
-  await enter(token);
+  endSession(), await enter(token);
 }
 async function enter(token) {
-  sessionStorage.setItem(KEY, token);
-  await check(token, () => void enter(token));
-  isByLink.value = isSession(token) && localStorage.getItem(KEY) !== token;
+  sessionStorage.setItem(KEY2, token), await check(token, () => {
+    enter(token);
+  }), isSession(token) && localStorage.getItem(KEY2) !== token && (byLink.value = "asked");
 }
-var remembersAnother = () => localStorage.getItem(KEY) !== null;
+var remembersAnother = () => localStorage.getItem(KEY2) !== null, remembersSession = () => session.value.kind === "signed-in" && localStorage.getItem(KEY2) === session.value.token;
 function remember({ token }) {
-  localStorage.setItem(KEY, token);
-  isByLink.value = false;
+  localStorage.setItem(KEY2, token), keepOwn(), byLink.value = void 0;
+}
+function leaveForLater() {
+  byLink.value === "asked" && (byLink.value = "later");
 }
 function signOut() {
-  endRenewal(sessionStorage.getItem(KEY) ?? "");
-  sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
-  endSession();
-  session.value = { kind: "signed-out", why: "" };
+  endRenewal(sessionStorage.getItem(KEY2) ?? "");
+  for (let storage of [sessionStorage, localStorage])
+    storage.removeItem(KEY2), storage.removeItem(OWN);
+  endSession(), session.value = { kind: "signed-out", why: "" };
 }
 function endSession() {
   offered.value = void 0;
-  for (const forget of ended2) forget();
+  for (let forget of ended2) forget();
 }
-var isSession = (token) => session.value.kind === "signed-in" && session.value.token === token;
-var last3 = 0;
+var isSession = (token) => session.value.kind === "signed-in" && session.value.token === token, last3 = 0;
 async function check(token, again) {
   last3 += 1;
-  const number3 = last3;
-  isByLink.value = false;
-  if (/[^\x20-\x7e]/.test(token)) {
+  let number3 = last3;
+  if (byLink.value = void 0, /[^\x20-\x7e]/.test(token)) {
     session.value = { kind: "signed-out", why: say("signIn.badToken") };
     return;
   }
   session.value = { kind: "checking" };
-  const client = clientFor(token);
-  let state;
+  let client = clientFor(token), state, signedIn = (own, isConfirmed) => ({
+    kind: "signed-in",
+    token,
+    client,
+    own,
+    may: (scope) => own.scopes.includes(scope),
+    isConfirmed
+  }), known2 = ownOf(token);
   try {
-    const own = await client.getOwnToken();
-    state = { kind: "signed-in", token, client, own, may: (scope) => own.scopes.includes(scope) };
+    let asked = client.getOwnToken().then((own) => signedIn(own, !0)), away = known2 && untilAway().then(() => signedIn(known2, !1));
+    state = await (away === void 0 ? asked : Promise.race([asked, away]));
   } catch (error) {
-    const why = isRefusal(error, 40301) ? say("signIn.noRights") : said(error);
-    state = isRefused(error) ? { kind: "signed-out", why } : { kind: "unreachable", why, again };
-    if (isRefused(error)) forgetToken(token);
+    let why = isRefusal(error, 40301) ? say("signIn.noRights") : said(error);
+    state = isRefused(error) ? { kind: "signed-out", why } : { kind: "unreachable", why, again }, isRefused(error) && forgetToken(token);
   }
-  if (number3 === last3) session.value = state;
+  number3 === last3 && (session.value = state, keepOwn());
+}
+function keepOwn() {
+  let { value: current } = session;
+  if (current.kind !== "signed-in") return;
+  let text = JSON.stringify({ token: current.token, own: current.own });
+  for (let storage of [sessionStorage, localStorage])
+    storage.getItem(KEY2) === current.token && storage.setItem(OWN, text);
+}
+function ownOf(token) {
+  for (let storage of [sessionStorage, localStorage]) {
+    let kept6 = JSON.parse(storage.getItem(OWN) ?? "{}");
+    if (kept6.token === token) return kept6.own;
+  }
+}
+function followOwn() {
+  x2(() => {
+    let { value: current } = session;
+    current.kind === "signed-in" && (connection.value === "lost" && current.isConfirmed && (session.value = { ...current, isConfirmed: !1 }), connection.value === "good" && !current.isConfirmed && confirm(current));
+  });
+}
+async function confirm(asking) {
+  try {
+    let own = await asking.client.getOwnToken(), { value: current } = session;
+    if (current.kind !== "signed-in" || current.token !== asking.token) return;
+    session.value = { ...current, own, may: (scope) => own.scopes.includes(scope), isConfirmed: !0 }, keepOwn();
+  } catch {
+  }
 }
 var isRefused = (error) => error instanceof PlantstoreError && [40101, 40102, 40103, 40301].includes(error.number);
 function clientFor(token) {
   return new PlantstoreClient({
-    url: location.origin,
+    url: SERVICE,
     token,
     timeout: 15e3,
     onRetry: willRetry,
     onGiveUp: (reason) => isSilence(reason) ? giveUp() : answered(),
     async fetch(address, request) {
-      const headers = new Headers(request?.headers);
+      let headers = new Headers(request?.headers);
       headers.set("Authorization", `Bearer ${await freshToken(token)}`);
-      const response = await globalThis.fetch(address, { ...request, headers });
-      if (response.status < 500) answered();
-      const isRefusal2 = response.status === 401 && /^Bearer\b/i.test(response.headers.get("WWW-Authenticate") ?? "");
-      if (isRefusal2 && isSession(token)) expire(token);
-      return response;
+      let response = await globalThis.fetch(address, { ...request, headers });
+      return response.status < 500 && answered(), response.status === 401 && /^Bearer\b/i.test(response.headers.get("WWW-Authenticate") ?? "") && isSession(token) && expire(token), response;
     }
   });
 }
 function expire(token) {
-  forgetToken(token);
-  session.value = { kind: "signed-out", why: say("signIn.ended") };
+  forgetToken(token), session.value = { kind: "signed-out", why: say("signIn.ended") };
 }
 function forgetToken(token) {
-  const present = endRenewal(token);
-  for (const storage of [sessionStorage, localStorage]) {
-    if (storage.getItem(KEY) === present) storage.removeItem(KEY);
-  }
+  let present = endRenewal(token);
+  for (let storage of [sessionStorage, localStorage])
+    storage.getItem(KEY2) === present && (storage.removeItem(KEY2), storage.removeItem(OWN));
 }
 
-// web/src/sign-out.tsx
+// web/src/session/sign-out.tsx
 function SignOut({
   title,
-  isQuiet = false
+  isQuiet = !1
 }) {
-  const isAsking = useSignal(false);
-  const stay = () => {
-    isAsking.value = false;
+  let isAsking = useSignal(!1), stay = () => {
+    isAsking.value = !1;
   };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4(
@@ -4090,8 +3586,7 @@ function SignOut({
         type: "button",
         class: isQuiet ? "quiet" : void 0,
         onClick: () => {
-          isAsking.value = losses.value.length > 0;
-          if (!isAsking.value) signOut();
+          isAsking.value = losses.value.length > 0, isAsking.value || signOut();
         },
         children: title
       }
@@ -4106,74 +3601,120 @@ function SignOut({
   ] });
 }
 function Losses() {
-  if (losses.value.length === 0) return null;
-  return /* @__PURE__ */ a4($, { children: [
+  return losses.value.length === 0 ? null : /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("p", { children: say("leaving.losses") }),
-    /* @__PURE__ */ a4("ul", { children: losses.value.map((loss2) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(Sentence, { text: loss2 }) }, loss2)) })
+    /* @__PURE__ */ a4("ul", { children: losses.value.map((loss3) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(Sentence, { text: loss3 }) }, loss3)) })
   ] });
 }
 
-// web/src/by-link.tsx
+// web/src/session/by-link.tsx
 function LinkDialog({ own }) {
-  const offer2 = offered.value;
+  let offer2 = offered.value;
   if (offer2 === void 0) return null;
-  const stay = () => {
+  let stay = () => {
     offered.value = void 0;
   };
-  return /* @__PURE__ */ a4(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(offer2.own) }) }), onCancel: stay, children: [
+  return /* @__PURE__ */ a4(Dialog, { title: sayWith("link.title", { name: /* @__PURE__ */ a4("bdi", { translate: !1, children: nameOf(offer2.own) }) }), onCancel: stay, children: [
     /* @__PURE__ */ a4("p", { children: sayWith("link.text", {
-      own: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(own) }),
-      name: /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(offer2.own) })
+      own: /* @__PURE__ */ a4("bdi", { translate: !1, children: nameOf(own) }),
+      name: /* @__PURE__ */ a4("bdi", { translate: !1, children: nameOf(offer2.own) })
     }) }),
     /* @__PURE__ */ a4(Losses, {}),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
       /* @__PURE__ */ a4("button", { type: "button", onClick: stay, children: say("signOut.stay") }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void acceptOffer(offer2), children: say(losses.value.length === 0 ? "link.accept" : "link.acceptAndLose") })
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => {
+        acceptOffer(offer2);
+      }, children: say(losses.value.length === 0 ? "link.accept" : "link.acceptAndLose") })
     ] })
   ] });
 }
-function RememberLine({ session: session2 }) {
-  if (!isByLink.value) return null;
-  return /* @__PURE__ */ a4("p", { class: "remember", children: [
+function RememberQuestion({ session: session2 }) {
+  let { view } = route.value, askedAt = T2(view);
+  return A2(() => {
+    view !== askedAt.current && leaveForLater(), askedAt.current = view;
+  }, [view]), byLink.value !== "asked" ? null : /* @__PURE__ */ a4("p", { class: "notice remember", children: [
     /* @__PURE__ */ a4("span", { children: say(remembersAnother() ? "link.forgetsAndRemembers" : "link.forgets") }),
     " ",
-    /* @__PURE__ */ a4("button", { type: "button", onClick: () => remember(session2), children: say("signIn.remember") }),
-    /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        onClick: () => {
-          isByLink.value = false;
-        },
-        children: say("page.notNow")
-      }
-    )
+    /* @__PURE__ */ a4(RememberButton, { session: session2 }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: leaveForLater, children: say("page.notNow") })
+  ] });
+}
+function RememberButton({ session: session2 }) {
+  return byLink.value === void 0 ? null : /* @__PURE__ */ a4("button", { type: "button", onClick: () => remember(session2), children: say("signIn.remember") });
+}
+
+// web/src/header.tsx
+function Header({ session: session2, views, shown: shown6 }) {
+  let tabs = views.filter(({ under }) => under === void 0), others = tabs.filter(({ icon }) => icon !== void 0).length === 0 ? [] : tabs.filter(({ icon }) => icon === void 0), tab = (view) => /* @__PURE__ */ a4(Tab, { view, shown: shown6, isOther: others.includes(view) }, view.name);
+  return /* @__PURE__ */ a4("header", { children: [
+    /* @__PURE__ */ a4("p", { class: "brand", children: [
+      /* @__PURE__ */ a4("img", { src: `${SERVICE}/page/icon.svg`, alt: "" }),
+      " ",
+      /* @__PURE__ */ a4("span", { children: "Plantstore" })
+    ] }),
+    /* @__PURE__ */ a4("nav", { "aria-label": say("page.views"), children: tabs.map(tab) }),
+    /* @__PURE__ */ a4(Menu, { session: session2, children: others.length > 0 && /* @__PURE__ */ a4("nav", { "aria-label": say("page.views"), children: others.map(tab) }) })
+  ] });
+}
+function Tab({ view: { name, title, tab = title, icon }, shown: shown6, isOther }) {
+  let current = name === shown6?.name ? "page" : name === shown6?.under ? "true" : void 0;
+  return /* @__PURE__ */ a4("a", { href: linkTo(name), class: isOther ? "other" : void 0, "aria-current": current, children: [
+    icon !== void 0 && /* @__PURE__ */ a4(Icon, { name: icon }),
+    " ",
+    /* @__PURE__ */ a4("span", { children: say(tab) })
+  ] });
+}
+function Menu({ session: session2, children }) {
+  let place2 = T2(null);
+  A2(() => {
+    let close = ({ target }) => {
+      let menu = place2.current, isInside = target instanceof Element && menu?.contains(target) === !0 && target.closest("a") === null;
+      menu !== null && !isInside && (menu.open = !1);
+    };
+    return addEventListener("click", close), () => removeEventListener("click", close);
+  }, []);
+  let name = /* @__PURE__ */ a4("bdi", { translate: !1, children: nameOf(session2.own) });
+  return /* @__PURE__ */ a4("details", { ref: place2, class: "account", onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: [
+      /* @__PURE__ */ a4("span", { class: "who", children: [
+        /* @__PURE__ */ a4(Icon, { name: "person" }),
+        " ",
+        /* @__PURE__ */ a4("span", { class: "hidden", children: say("signIn.as") }),
+        " ",
+        name
+      ] }),
+      /* @__PURE__ */ a4("span", { class: "more", children: [
+        /* @__PURE__ */ a4(Icon, { name: "more" }),
+        " ",
+        /* @__PURE__ */ a4("span", { children: say("page.more") })
+      ] })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: [
+      children,
+      /* @__PURE__ */ a4("p", { class: "name", children: name }),
+      /* @__PURE__ */ a4(RememberButton, { session: session2 }),
+      /* @__PURE__ */ a4(LanguageMenu, {}),
+      /* @__PURE__ */ a4(SignOut, { title: say("signOut.submit") })
+    ] })
   ] });
 }
 
 // src/base/printable.ts
 function printable(text) {
-  return text.replaceAll(UNSAFE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
+  return text.replaceAll(UNSAFE, (found2) => `\\u{${found2.codePointAt(0)?.toString(16)}}`);
 }
-var onOneLine = (text) => printable(text).replaceAll(/[\r\n\t]+/g, " ");
-var UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-var MAX_SHOWN = 40;
+var onOneLine = (text) => printable(text).replaceAll(/[\r\n\t]+/g, " "), UNSAFE = /(?!\n|\t|\r\n|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, MAX_SHOWN = 40;
 function shown2(value) {
-  const points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2));
-  const isCut = points.length > MAX_SHOWN;
+  let points = Array.from(value.slice(0, 2 * MAX_SHOWN + 2)), isCut = points.length > MAX_SHOWN;
   return `"${onOneLine(points.slice(0, MAX_SHOWN).join(""))}${isCut ? "…" : ""}"`;
 }
 
 // src/import/csv-rows.ts
-var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" };
-var isSeparator = (c5) => Object.hasOwn(SEPARATORS, c5);
-var MAX_PIECES = 1024;
-var CsvRows = class {
+var SEPARATORS = { ",": "commas", ";": "semicolons", "	": "tabs" }, isSeparator = (c5) => Object.hasOwn(SEPARATORS, c5), MAX_PIECES = 1024, CsvRows = class {
   /** Undefined: each of SEPARATORS ends a cell. A change applies from the next row on. */
   separator;
   /** Whether texts may be in quotation marks. Programs that write tabs often put a text as it is. */
-  isQuoted = true;
+  isQuoted = !0;
   /** The separators in the last row, while `separator` is not set. */
   used = /* @__PURE__ */ new Set();
   #limit;
@@ -4183,8 +3724,8 @@ var CsvRows = class {
   /** Cells before this one have lost the quotation marks around them. */
   #unquoted = 0;
   #rest = [];
-  #isWellFormed = true;
-  #isTooLarge = false;
+  #isWellFormed = !0;
+  #isTooLarge = !1;
   #line = 1;
   #number = 1;
   #lineFeeds = 0;
@@ -4196,178 +3737,102 @@ var CsvRows = class {
    * @param place how errors name a row: by its line, or by its number
    */
   constructor(limit, place2 = "line") {
-    this.#limit = limit;
-    this.#place = place2;
+    this.#limit = limit, this.#place = place2;
   }
   /** Yields the rows that a chunk completes. */
   *divide(chunk) {
-    let cell = 0;
-    let row = -this.#length;
-    let state = this.#state;
-    let separator = codeOf(this.separator);
-    const isQuoted = this.isQuoted;
+    let cell = 0, row = -this.#length, state = this.#state, separator = codeOf(this.separator), isQuoted = this.isQuoted;
     for (let i5 = 0; i5 < chunk.length; i5++) {
-      const c5 = chunk.charCodeAt(i5);
+      let c5 = chunk.charCodeAt(i5);
       if (state === "quoted") {
-        if (c5 === QUOTE) state = "quote";
-        else if (c5 === LF) this.#lineFeeds++;
+        c5 === QUOTE ? state = "quote" : c5 === LF && this.#lineFeeds++;
         continue;
       }
       if (c5 === LF || c5 === separator || separator === void 0 && isAnySeparator(c5)) {
-        this.#endCell(chunk.slice(cell, i5), state, c5 === LF);
-        cell = i5 + 1;
-        state = "start";
-        if (c5 !== LF) {
-          if (separator === void 0) this.used.add(String.fromCharCode(c5));
+        if (this.#endCell(chunk.slice(cell, i5), state, c5 === LF), cell = i5 + 1, state = "start", c5 !== LF) {
+          separator === void 0 && this.used.add(String.fromCharCode(c5));
           continue;
         }
-        if (i5 - row > this.#limit) this.#drop();
-        if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(true);
-        else yield* this.#takeLines(true);
-        row = i5 + 1;
-        separator = codeOf(this.separator);
-        this.used.clear();
-      } else if (c5 === QUOTE && isQuoted) {
-        if (state === "start" || state === "quote") {
-          state = "quoted";
-        } else {
-          this.#isWellFormed = false;
-          state = "plain";
-        }
-      } else if (c5 === CR && state === "quote") {
-        state = "return";
-      } else {
-        if (state === "quote" || state === "return") this.#isWellFormed = false;
-        state = "plain";
-      }
+        i5 - row > this.#limit && this.#drop(), this.#isWellFormed && !this.#isTooLarge ? yield this.#takeRow(!0) : yield* this.#takeLines(!0), row = i5 + 1, separator = codeOf(this.separator), this.used.clear();
+      } else c5 === QUOTE && isQuoted ? state === "start" || state === "quote" ? state = "quoted" : (this.#isWellFormed = !1, state = "plain") : c5 === CR && state === "quote" ? state = "return" : ((state === "quote" || state === "return") && (this.#isWellFormed = !1), state = "plain");
     }
-    this.#state = state;
-    this.#length = chunk.length - row;
-    if (chunk.length > 0) this.#last = chunk.charCodeAt(chunk.length - 1);
-    if (this.#length > this.#limit) this.#drop();
-    if (cell < chunk.length && !this.#isTooLarge) this.#rest.push(chunk.slice(cell));
-    if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join("")];
+    this.#state = state, this.#length = chunk.length - row, chunk.length > 0 && (this.#last = chunk.charCodeAt(chunk.length - 1)), this.#length > this.#limit && this.#drop(), cell < chunk.length && !this.#isTooLarge && this.#rest.push(chunk.slice(cell)), this.#rest.length > MAX_PIECES && (this.#rest = [this.#rest.join("")]);
   }
   /** Yields the last row, if no line end follows it. */
   *end() {
-    const state = this.#state;
+    let state = this.#state;
     if (state === "start" && this.#cells.length === 0 && !this.#isTooLarge) return;
-    const isOpen2 = state === "quoted";
-    if (isOpen2 || state === "return") this.#isWellFormed = false;
-    this.#endCell("", state, false);
-    if (this.#isWellFormed && !this.#isTooLarge) yield this.#takeRow(false);
-    else yield* this.#takeLines(false, isOpen2);
+    let isOpen2 = state === "quoted";
+    (isOpen2 || state === "return") && (this.#isWellFormed = !1), this.#endCell("", state, !1), this.#isWellFormed && !this.#isTooLarge ? yield this.#takeRow(!1) : yield* this.#takeLines(!1, isOpen2);
   }
   #endCell(end2, state, isLast) {
     if (this.#isTooLarge) return;
     let raw = end2;
-    if (this.#rest.length > 0) {
-      raw = this.#rest.join("") + end2;
-      this.#rest = [];
-    }
-    if (state === "start") {
+    if (this.#rest.length > 0 && (raw = this.#rest.join("") + end2, this.#rest = []), state === "return" && !isLast && (this.#isWellFormed = !1), state === "start")
       this.#cells.push(void 0);
-    } else if (state === "plain" || !this.#isWellFormed) {
-      const text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw;
+    else if (state === "plain" || !this.#isWellFormed) {
+      let text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw;
       this.#cells.push(text === "" ? void 0 : text);
-    } else {
-      if (state === "return" && !isLast) this.#isWellFormed = false;
-      this.#cells.push(raw.slice(1, state === "return" ? -2 : -1).replaceAll('""', '"'));
-      this.#unquoted = this.#cells.length;
-    }
+    } else
+      this.#cells.push(raw.slice(1, state === "return" ? -2 : -1).replaceAll('""', '"')), this.#unquoted = this.#cells.length;
   }
   #takeRow(isEnded) {
-    const row = { line: this.#line, number: this.#number, cells: this.#cells, isEnded };
-    this.#line += 1 + this.#lineFeeds;
-    this.#number += 1;
-    this.#cells = [];
-    this.#unquoted = 0;
-    this.#lineFeeds = 0;
-    return row;
+    let row = { line: this.#line, number: this.#number, cells: this.#cells, isEnded };
+    return this.#line += 1 + this.#lineFeeds, this.#number += 1, this.#cells = [], this.#unquoted = 0, this.#lineFeeds = 0, row;
   }
   /** Yields the lines of a row with a fault, without blank ones. If the row is too large, their cells are gone. */
-  *#takeLines(isEnded, isOpen2 = false) {
-    const [error, own, ofOther] = this.#fault(isOpen2);
-    const name = this.#place === "line" ? `the row at line ${this.#line}` : `row ${this.#number}`;
-    const others = `the quotation marks of ${name} reach over this line: ${ofOther}`;
-    let message = own;
-    const count = this.#lineFeeds + (isOpen2 && this.#last === LF ? 0 : 1);
-    for (const cells of this.#isTooLarge ? emptyLines(count) : linesOf2(this.#text, this.separator)) {
-      if (!cells.every(isNothing) || this.#isTooLarge) {
-        yield { line: this.#line, number: this.#number, cells, fault: { error, message }, isEnded };
-      }
-      message = others;
-      this.#line += 1;
-      this.#number += 1;
-    }
-    this.#cells = [];
-    this.#unquoted = 0;
-    this.#lineFeeds = 0;
-    this.#isWellFormed = true;
-    this.#isTooLarge = false;
+  *#takeLines(isEnded, isOpen2 = !1) {
+    let [error, own, ofOther] = this.#fault(isOpen2), others = `the quotation marks of ${this.#place === "line" ? `the row at line ${this.#line}` : `row ${this.#number}`} reach over this line: ${ofOther}`, message = own, count = this.#lineFeeds + (isOpen2 && this.#last === LF ? 0 : 1);
+    for (let cells of this.#isTooLarge ? emptyLines(count) : linesOf2(this.#text, this.separator))
+      (!cells.every(isNothing) || this.#isTooLarge) && (yield { line: this.#line, number: this.#number, cells, fault: { error, message }, isEnded }), message = others, this.#line += 1, this.#number += 1;
+    this.#cells = [], this.#unquoted = 0, this.#lineFeeds = 0, this.#isWellFormed = !0, this.#isTooLarge = !1;
   }
   /** The fault of a row, as its own line and as each other line says it. */
   #fault(isOpen2) {
     if (this.#isTooLarge) {
-      const size = `larger than ${this.#limit} ${this.#place === "line" ? "bytes" : "characters"}`;
-      const cause = this.#lineFeeds > 0 ? `${size}, or has an unclosed quotation mark` : size;
+      let size = `larger than ${this.#limit} ${this.#place === "line" ? "bytes" : "characters"}`, cause = this.#lineFeeds > 0 ? `${size}, or has an unclosed quotation mark` : size;
       return [41301, `the row is ${cause}`, `that row is ${cause}`];
     }
     return isOpen2 ? [40001, `a quotation mark is not closed: ${QUOTE_RULE}`, "one of them is not closed"] : [40001, `a quotation mark is misplaced: ${QUOTE_RULE}`, "one of them is misplaced"];
   }
   /** The text of a row with a fault. */
   get #text() {
-    const textOf3 = (cell, at2) => at2 < this.#unquoted ? cellOf(cell, this.separator) : cell;
-    const raw = this.#cells.map((cell, at2) => cell === void 0 ? "" : textOf3(cell, at2));
-    return raw.join(this.separator ?? ",");
+    let textOf3 = (cell, at2) => at2 < this.#unquoted ? cellOf(cell, this.separator) : cell;
+    return this.#cells.map((cell, at2) => cell === void 0 ? "" : textOf3(cell, at2)).join(this.separator ?? ",");
   }
   /** Forgets the text of a row that is too large. */
   #drop() {
-    this.#isTooLarge = true;
-    this.#cells = [];
-    this.#rest = [];
+    this.#isTooLarge = !0, this.#cells = [], this.#rest = [];
   }
 };
 function* linesOf2(text, separator = ",") {
   for (let from = 0; from <= text.length; ) {
-    const lineFeed = text.indexOf("\n", from);
-    const end2 = lineFeed === -1 ? text.length : lineFeed;
-    const line = text.charCodeAt(end2 - 1) === CR ? text.slice(from, end2 - 1) : text.slice(from, end2);
-    yield line.split(separator).map((cell) => cell === "" ? void 0 : cell);
-    from = end2 + 1;
+    let lineFeed = text.indexOf(`
+`, from), end2 = lineFeed === -1 ? text.length : lineFeed;
+    yield (text.charCodeAt(end2 - 1) === CR ? text.slice(from, end2 - 1) : text.slice(from, end2)).split(separator).map((cell) => cell === "" ? void 0 : cell), from = end2 + 1;
   }
 }
 function* emptyLines(count) {
   for (let i5 = 0; i5 < count; i5++) yield [];
 }
-var QUOTE_RULE = "put a text that contains one between quotation marks, and double those inside";
-var QUOTE = 34;
-var LF = 10;
-var CR = 13;
-var codeOf = (separator) => separator?.charCodeAt(0);
-var isAnySeparator = (c5) => c5 === 44 || c5 === 59 || c5 === 9;
-var isBlank = ({ cells, fault }) => fault === void 0 && cells.every(isNothing);
-var isNothing = (cell) => cell === void 0 || /^[ \t]*$/.test(cell);
+var QUOTE_RULE = "put a text that contains one between quotation marks, and double those inside", QUOTE = 34, LF = 10, CR = 13, codeOf = (separator) => separator?.charCodeAt(0), isAnySeparator = (c5) => c5 === 44 || c5 === 59 || c5 === 9, isBlank = ({ cells, fault }) => fault === void 0 && cells.every(isNothing), isNothing = (cell) => cell === void 0 || /^[ \t]*$/.test(cell);
 function separatorRow({ cells }, used) {
-  const [first = "", ...others] = cells;
-  const match = /^sep=([,;\t]?)$/i.exec(first);
-  if (match === null || others.some((cell) => cell !== void 0)) return void 0;
-  const [, named2 = ""] = match;
+  let [first = "", ...others] = cells, match = /^sep=([,;\t]?)$/i.exec(first);
+  if (match === null || others.some((cell) => cell !== void 0)) return;
+  let [, named2 = ""] = match;
   return isSeparator(named2) ? named2 : [...used][0];
 }
 var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0 ? "" : cellOf(cell, separator)).join(separator)}\r
-`;
-var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf3 = asItIs) {
-  const { cells, fault } = row;
+`, cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function candidateOf(row, { id, name, tag }, columns, isComplete = !0, textOf3 = asItIs) {
+  let { cells, fault } = row;
   if (fault !== void 0) throw new AppError(fault.error, fault.message);
-  const surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : void 0;
+  let surplus = cells.length > columns ? cells.slice(columns).find((cell) => !isNothing(cell)) : void 0;
   if (!isComplete || surplus !== void 0) throw wrongCount(cells.length, columns, surplus && textOf3(surplus));
-  const text = (at2) => {
-    const cell = at2 === void 0 ? void 0 : cells[at2];
+  let text = (at2) => {
+    let cell = at2 === void 0 ? void 0 : cells[at2];
     return cell === void 0 ? void 0 : textOf3(cell);
-  };
-  const [first, ...others] = name;
+  }, [first, ...others] = name;
   return {
     id: integerOf(text(id)),
     name: others.length === 0 ? text(first) : joined2(name.map(text)),
@@ -4376,29 +3841,28 @@ function candidateOf(row, { id, name, tag }, columns, isComplete = true, textOf3
 }
 var asItIs = (cell) => cell;
 function wrongCount(count, columns, surplus) {
-  const found = surplus === void 0 ? `${count}` : `${count}, and ${shown2(surplus)} has no column`;
-  return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found}`);
+  let found2 = surplus === void 0 ? `${count}` : `${count}, and ${shown2(surplus)} has no column`;
+  return new AppError(40002, `the row must have ${columns} cells, like the header; it has ${found2}`);
 }
 function joined2(parts) {
-  const texts = parts.map((part) => part?.trim() ?? "").filter((part) => part !== "");
+  let texts = parts.map((part) => part?.trim() ?? "").filter((part) => part !== "");
   return texts.length === 0 ? void 0 : texts.join(" ");
 }
 var ROUNDED = /^-?[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i;
 function integerOf(cell) {
-  const text = cell?.trim() ?? "";
-  if (text === "") return void 0;
-  const [, sign, padded] = /^(-?)([0-9]+)$/.exec(text) ?? [];
+  let text = cell?.trim() ?? "";
+  if (text === "") return;
+  let [, sign, padded] = /^(-?)([0-9]+)$/.exec(text) ?? [];
   if (padded === void 0) {
-    const cause = ROUNDED.test(text) ? ", to which a spreadsheet program has rounded it" : "";
+    let cause = ROUNDED.test(text) ? ", to which a spreadsheet program has rounded it" : "";
     return `must be an integer in plain digits, such as 7 or -7, not ${shown2(text)}${cause}`;
   }
-  const digits = padded.replace(/^0+(?=.)/, "");
-  const id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : void 0;
+  let digits = padded.replace(/^0+(?=.)/, ""), id = digits.length <= MAX_DIGITS ? BigInt(`${sign}${digits}`) : void 0;
   return isInt64(id) ? id : `${ID_RANGE}, and not ${shown2(text)}`;
 }
 var MAX_DIGITS = 19;
 
-// web/src/import/column-names.ts
+// src/import/sheet/column-names.ts
 var NAMES = {
   id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
     |accession no|acc no|acc num|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
@@ -4433,120 +3897,84 @@ var NAMES = {
     |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
     |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
     |場所|位置|区画|分类|위치|장소`
-};
-var MEANINGS = Object.entries(NAMES).map(
+}, MEANINGS = Object.entries(NAMES).map(
   ([meaning, names2]) => [meaning, names2.split("|").map(folded)]
-);
-var NAMES_OF = new Map(MEANINGS);
-var MEANING_OF = new Map(MEANINGS.flatMap(([meaning, names2]) => names2.map((name) => [name, meaning])));
-var LONGEST = 200;
-var meaningOf = (cell) => cell === void 0 || cell.length > LONGEST ? void 0 : MEANING_OF.get(folded(cell));
-var FLAGS = new Set(
+), NAMES_OF = new Map(MEANINGS), MEANING_OF = new Map(
+  MEANINGS.flatMap(([meaning, names2]) => names2.map((name) => [name, meaning]))
+), LONGEST = 200, meaningOf = (cell) => cell === void 0 || cell.length > LONGEST ? void 0 : MEANING_OF.get(folded(cell)), FLAGS = new Set(
   `yes|no|y|n|x|true|false|ja|nein|j|wahr|falsch|oui|non|o|vrai|faux|si|s|verdadero|falso|nee|waar|onwaar|tak|nie|evet
     |hayır|ναι|όχι|да|нет|はい|いいえ|有|無|无|是|否|예|아니오`.split("|").map(folded)
-);
-var isFlag = (cell) => FLAGS.has(folded(cell));
+), isFlag = (cell) => FLAGS.has(folded(cell));
 function folded(text) {
-  if (text.trim() === "#") return "#";
-  return text.replaceAll(/\p{M}/gu, "").normalize("NFKD").replaceAll(/\p{M}|\([^)]{0,200}\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+  return text.trim() === "#" ? "#" : text.replaceAll(/\p{M}/gu, "").normalize("NFKD").replaceAll(/\p{M}|\([^)]{0,200}\)/gu, "").replaceAll(/(\p{Ll})(?=\p{Lu})/gu, "$1 ").replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 }
 
-// web/src/import/guess.ts
-var ADDRESS = /@|^(?:https?:\/\/|www\.)/i;
-var NUMBER = /^[\p{Sc}\s.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u;
-var PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u;
+// src/import/sheet/guess.ts
+var ADDRESS = /@|^(?:https?:\/\/|www\.)/i, NUMBER = /^[\p{Sc}\s.,:/%+~–-]*\d[\p{Sc}\s\d.,:/%+~–-]*(?:\p{L}{1,3}\.?)?$/u, PLANT_NAME = /^[×x+]?\s?\p{Lu}\p{Ll}+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}{2,}|['"‘’“‚„«»]\s?\p{L})/u;
 function lookOf(cell) {
-  const text = cell.trim();
-  if (text.length > LONGEST) return "text";
-  if (ADDRESS.test(text)) return "address";
-  if (isFlag(text)) return "flag";
-  if (NUMBER.test(text)) return "number";
-  if (PLANT_NAME.test(text)) return "name";
-  return /\p{N}/u.test(text) ? "code" : "text";
+  let text = cell.trim();
+  return text.length > LONGEST ? "text" : ADDRESS.test(text) ? "address" : isFlag(text) ? "flag" : NUMBER.test(text) ? "number" : PLANT_NAME.test(text) ? "name" : /\p{N}/u.test(text) ? "code" : "text";
 }
-var MAX_NAME2 = 40;
+var MAX_NAME2 = 40, MOST_COMPARED = 500;
 function headerIn(rows) {
-  const readable = rows.filter(({ fault }) => fault === void 0);
-  const width = Math.max(0, ...readable.map(filled));
-  const wide = readable.filter((row) => width === 1 || filled(row) > 1);
-  const scores = wide.map((row, i5) => {
+  let readable = rows.filter(({ fault }) => fault === void 0).map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) })), width = Math.max(0, ...readable.map(filled)), wide = readable.filter((row) => width === 1 || filled(row) > 1), scores = wide.map((row, i5) => {
     if (wide.slice(0, i5).some((above) => filled(above) >= filled(row))) return 0;
-    const score = meaningsIn(row, wide).size;
+    let score = meaningsIn(row, wide).size;
     return score === 1 && (looksLikePlant(row, wide) || width === 1 && wide.length === 1) ? 0 : score;
-  });
-  const best = Math.max(0, ...scores);
+  }), best = Math.max(0, ...scores);
   if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0;
-  const [first] = wide;
+  let [first] = wide;
   return first !== void 0 && width > 1 && differs(first, wide) && !looksLikePlant(first, wide) ? first.number : 0;
 }
 var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
 function meaningsIn(row, rows) {
-  const named2 = row.cells.flatMap((cell, at2) => {
-    const meaning = meaningOf(cell);
+  let named2 = row.cells.flatMap((cell, at2) => {
+    let meaning = meaningOf(cell);
     if (cell === void 0 || meaning === void 0 || isRepeated(row, cell)) return [];
-    const others = columnOf(rows, row, at2);
-    const isOfPlant = others.some((other) => meaningOf(other) !== void 0) || isFlag(cell) && others.every(isFlag);
-    return isOfPlant ? [] : [{ cell, meaning }];
+    let others = columnOf(rows, row, at2);
+    return others.some((other) => meaningOf(other) !== void 0) || isFlag(cell) && others.every(isFlag) ? [] : [{ cell, meaning }];
   });
   return new Set(named2.every(({ cell }) => isFlag(cell)) ? [] : named2.map(({ meaning }) => meaning));
 }
-var columnOf = (rows, row, at2) => rows.filter((other) => other.cells.some((cell, i5) => cell !== row.cells[i5])).map(({ cells }) => cells[at2]).flatMap((cell) => cell === void 0 || isNothing(cell) ? [] : [cell]);
-var isRepeated = ({ cells }, cell) => cells.indexOf(cell) !== cells.lastIndexOf(cell);
+var columnOf = (rows, row, at2) => rows.filter((other) => other.cells.some((cell, i5) => cell !== row.cells[i5])).map(({ cells }) => cells[at2]).flatMap((cell) => cell === void 0 || isNothing(cell) ? [] : [cell]), isRepeated = ({ cells }, cell) => cells.indexOf(cell) !== cells.lastIndexOf(cell);
 function looksLikePlant(row, rows) {
   return row.cells.some((cell, at2) => {
-    if (cell === void 0 || isNothing(cell)) return false;
-    if (cell.length > MAX_NAME2 || isRepeated(row, cell)) return true;
-    const others = columnOf(rows, row, at2);
-    if (others.includes(cell)) return true;
-    const look2 = lookOf(cell);
-    if (look2 === "address" || look2 === "number") return true;
-    const alike = others.filter((other) => lookOf(other) === look2);
-    const isKnown = meaningOf(cell) !== void 0 && look2 !== "flag";
-    return look2 !== "text" && !isKnown && alike.length > 0 && 2 * alike.length >= others.length;
+    if (cell === void 0 || isNothing(cell)) return !1;
+    if (cell.length > MAX_NAME2 || isRepeated(row, cell)) return !0;
+    let others = columnOf(rows, row, at2);
+    if (others.includes(cell)) return !0;
+    let look3 = lookOf(cell);
+    if (look3 === "address" || look3 === "number") return !0;
+    let alike = others.filter((other) => lookOf(other) === look3), isKnown = meaningOf(cell) !== void 0 && look3 !== "flag";
+    return look3 !== "text" && !isKnown && alike.length > 0 && 2 * alike.length >= others.length;
   });
 }
 function differs(row, rows) {
   return row.cells.some((cell, at2) => {
-    if (cell === void 0 || isNothing(cell) || lookOf(cell) !== "text") return false;
-    const looks = new Set(columnOf(rows, row, at2).map(lookOf));
-    return looks.size === 1 && !["name", "code", "text"].some((look2) => looks.has(look2));
+    if (cell === void 0 || isNothing(cell) || lookOf(cell) !== "text") return !1;
+    let looks = new Set(columnOf(rows, row, at2).map(lookOf));
+    return looks.size === 1 && !["name", "code", "text"].some((look3) => looks.has(look3));
   });
 }
 function guess(columns, rows, hasNames) {
   return hasNames ? guessByNames(columns, rows) : guessByContents(columns, rows);
 }
 function guessByNames(columns, rows) {
-  const keys = columns.map(folded);
-  const placesOf = (meaning) => (NAMES_OF.get(meaning) ?? []).map((name2) => keys.indexOf(name2)).filter((at2) => at2 !== -1);
-  const placeOf3 = (meaning) => placesOf(meaning)[0];
-  const whole = placesOf("name").find((at2) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at2])));
-  const [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf3);
-  const hasParts = genus !== void 0 || species !== void 0;
-  const parts = [beginsWith(rows, species, genus) ? void 0 : genus, species, subspecies];
-  const name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf3("common")]).filter((at2) => at2 !== void 0);
-  const cultivar = placeOf3("cultivar");
+  let keys2 = columns.map(folded), placesOf = (meaning) => (NAMES_OF.get(meaning) ?? []).map((name2) => keys2.indexOf(name2)).filter((at2) => at2 !== -1), placeOf3 = (meaning) => placesOf(meaning)[0], whole = placesOf("name").find((at2) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at2]))), [genus, species, subspecies] = ["genus", "species", "subspecies"].map(placeOf3), hasParts = genus !== void 0 || species !== void 0, parts = [beginsWith(rows, species, genus) ? void 0 : genus, species, subspecies], name = (whole !== void 0 ? [whole] : hasParts ? parts : [placeOf3("common")]).filter((at2) => at2 !== void 0), cultivar = placeOf3("cultivar");
   return {
-    id: placesOf("id").find((at2) => keys[at2] === "id" || mayBeIds(rows, at2)),
+    id: placesOf("id").find((at2) => keys2[at2] === "id" || mayBeIds(rows, at2)),
     name: cultivar === void 0 || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
     tag: placesOf("tag").find((at2) => !isConstant(rows, at2)) ?? placeOf3("tag")
   };
 }
-var SEVERAL = 3;
-var isConstant = (rows, at2) => rows.length >= SEVERAL && rows.every(({ cells }) => cells[at2] === rows[0]?.cells[at2]);
-var beginsWith = (rows, at2, other) => at2 !== void 0 && other !== void 0 && rows.length > 0 && rows.every(({ cells }) => cells[at2]?.trim().startsWith(cells[other]?.trim() ?? ""));
-var repeats = (rows, at2, others) => rows.some(({ cells }) => {
-  const text = cells[at2]?.trim() ?? "";
+var SEVERAL = 3, isConstant = (rows, at2) => rows.length >= SEVERAL && rows.every(({ cells }) => cells[at2] === rows[0]?.cells[at2]), beginsWith = (rows, at2, other) => at2 !== void 0 && other !== void 0 && rows.length > 0 && rows.every(({ cells }) => cells[at2]?.trim().startsWith(cells[other]?.trim() ?? "")), repeats = (rows, at2, others) => rows.some(({ cells }) => {
+  let text = cells[at2]?.trim() ?? "";
   return text !== "" && others.some((other) => cells[other]?.includes(text));
 });
 function guessByContents(columns, rows) {
-  const id = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0) ? 0 : void 0;
-  const looks = columns.map((_4, at2) => looksOf(rows, at2));
-  const texts = looks.flatMap(
-    (look2, at2) => at2 === id || !(look2.has("text") || look2.has("name") || look2.has("code")) ? [] : [at2]
-  );
-  const named2 = texts.find((at2) => 2 * (looks[at2]?.get("name") ?? 0) >= rows.length);
-  const name = named2 ?? (texts.length <= (id === void 0 ? 1 : 2) ? texts[0] : void 0);
-  const others = texts.filter((at2) => at2 !== name);
+  let id = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0) ? 0 : void 0, looks = columns.map((_4, at2) => looksOf(rows, at2)), texts = looks.flatMap(
+    (look3, at2) => at2 === id || !(look3.has("text") || look3.has("name") || look3.has("code")) ? [] : [at2]
+  ), name = texts.find((at2) => 2 * (looks[at2]?.get("name") ?? 0) >= rows.length) ?? (texts.length <= (id === void 0 ? 1 : 2) ? texts[0] : void 0), others = texts.filter((at2) => at2 !== name);
   return {
     id,
     name: name === void 0 ? [] : [name],
@@ -4554,155 +3982,122 @@ function guessByContents(columns, rows) {
   };
 }
 function looksOf(rows, at2) {
-  const looks = /* @__PURE__ */ new Map();
-  for (const { cells } of rows) {
-    const cell = cells[at2];
+  let looks = /* @__PURE__ */ new Map();
+  for (let { cells } of rows) {
+    let cell = cells[at2];
     if (cell === void 0 || isNothing(cell)) continue;
-    const look2 = lookOf(cell);
-    looks.set(look2, (looks.get(look2) ?? 0) + 1);
+    let look3 = lookOf(cell);
+    looks.set(look3, (looks.get(look3) ?? 0) + 1);
   }
   return looks;
 }
 function mayBeIds(rows, at2) {
-  const cells = rows.map(({ cells: cells2 }) => cells2[at2]).filter((cell) => !isNothing(cell));
-  const ids = cells.map(integerOf).filter((id) => typeof id === "bigint");
+  let cells = rows.map(({ cells: cells2 }) => cells2[at2]).filter((cell) => !isNothing(cell)), ids = cells.map(integerOf).filter((id) => typeof id == "bigint");
   return 2 * new Set(ids).size > cells.length;
 }
 var isNumber = (cell) => cell !== void 0 && lookOf(cell) === "number";
 
 // web/src/import/remembered.ts
-var KEY2 = "plantstore-imports";
-var MOST_FILES = 30;
-var MOST_TEXT = 1e6;
-var MOST_ROWS = 1e5;
-var LONGEST_CELL = 60;
-var plainName = (file) => file.replace(/ ?\(\d+\)(?=\.[^.]*$)/, "");
+var KEY3 = nameHere("plantstore-imports"), MOST_FILES = 30, MOST_TEXT = 1e6, MOST_ROWS = 1e5, LONGEST_CELL = 60, plainName = (file) => file.replace(/ ?\(\d+\)(?=\.[^.]*$)/, "");
 async function remember2(file, columns, mapping, rows) {
-  const ids = [];
-  const cells = new Map(columns.map((_4, at2) => [at2, /* @__PURE__ */ new Set()]));
-  for (const at2 of [mapping.id, mapping.tag, ...mapping.name]) if (at2 !== void 0) cells.delete(at2);
-  for await (const { row, id } of rows) {
-    ids.push(id);
-    if (ids.length > MOST_ROWS) return;
-    for (const [at2, found] of cells) {
-      const cell = row.cells[at2] ?? "";
-      if (isNothing(cell) || cell.length > LONGEST_CELL || found.has(cell)) cells.delete(at2);
-      else found.add(cell);
+  let ids = [], cells = new Map(columns.map((_4, at2) => [at2, /* @__PURE__ */ new Set()]));
+  for (let at2 of [mapping.id, mapping.tag, ...mapping.name]) at2 !== void 0 && cells.delete(at2);
+  for await (let { row, id } of rows) {
+    if (ids.push(id), ids.length > MOST_ROWS) return;
+    for (let [at2, found2] of cells) {
+      let cell = row.cells[at2] ?? "";
+      isNothing(cell) || cell.length > LONGEST_CELL || found2.has(cell) ? cells.delete(at2) : found2.add(cell);
     }
   }
-  const [naming] = cells;
-  const next = {
+  let [naming] = cells, next = {
     file: plainName(file),
     ids: runsOf(ids),
     ...naming === void 0 ? {} : { column: columns[naming[0]], cells: [...naming[1]] }
-  };
-  let all = [next, ...read().filter((each) => each.file !== next.file)].slice(0, MOST_FILES);
-  while (all.length > 0 && JSON.stringify(all).length > MOST_TEXT) all = all.slice(0, -1);
+  }, all2 = [next, ...read().filter((each) => each.file !== next.file)].slice(0, MOST_FILES);
+  for (; all2.length > 0 && JSON.stringify(all2).length > MOST_TEXT; ) all2 = all2.slice(0, -1);
   try {
-    localStorage.setItem(KEY2, JSON.stringify(all));
+    localStorage.setItem(KEY3, JSON.stringify(all2));
   } catch {
   }
 }
 function recall(file, columns, rows, added) {
-  const kept5 = read().find((each) => each.file === plainName(file));
-  if (kept5 === void 0) return [];
-  const ids = idsIn(kept5.ids);
-  const taken = new Set(rows.flatMap(({ id }) => id ?? []));
-  const at2 = kept5.column === void 0 ? -1 : columns.indexOf(kept5.column);
-  if (kept5.cells !== void 0 && at2 !== -1) {
-    const byCell = new Map(kept5.cells.map((cell, i5) => [cell, ids[i5]]));
+  let kept6 = read().find((each) => each.file === plainName(file));
+  if (kept6 === void 0) return [];
+  let ids = idsIn(kept6.ids), taken = new Set(rows.flatMap(({ id }) => id ?? [])), at2 = kept6.column === void 0 ? -1 : columns.indexOf(kept6.column);
+  if (kept6.cells !== void 0 && at2 !== -1) {
+    let byCell = new Map(kept6.cells.map((cell, i5) => [cell, ids[i5]]));
     return [...added.values()].flatMap(({ cells, ...candidate }) => {
-      const id = byCell.get(cells[at2] ?? "");
-      return id === void 0 || taken.has(id) ? [] : [{ candidate, id, isNamed: true }];
+      let id = byCell.get(cells[at2] ?? "");
+      return id === void 0 || taken.has(id) ? [] : [{ candidate, id, isNamed: !0 }];
     });
   }
-  const places = new Map(ids.map((id, i5) => [id, i5]));
-  const found = [];
-  let gap = [];
-  let place2 = -1;
-  const close = (end2) => {
-    const lost = ids.slice(place2 + 1, end2).filter((id) => !taken.has(id));
-    if (lost.length === gap.length) {
-      for (const [i5, row] of gap.entries()) {
-        const candidate = added.get(row);
-        const id = lost[i5];
-        if (candidate !== void 0 && id !== void 0) found.push({ candidate, id, isNamed: false });
+  let places = new Map(ids.map((id, i5) => [id, i5])), found2 = [], gap = [], place2 = -1, close = (end2) => {
+    let lost = ids.slice(place2 + 1, end2).filter((id) => !taken.has(id));
+    if (lost.length === gap.length)
+      for (let [i5, row] of gap.entries()) {
+        let candidate = added.get(row), id = lost[i5];
+        candidate !== void 0 && id !== void 0 && found2.push({ candidate, id, isNamed: !1 });
       }
-    }
-    gap = [];
-    place2 = end2;
+    gap = [], place2 = end2;
   };
-  for (const { row, id } of rows) {
-    const end2 = id === void 0 ? void 0 : places.get(id);
-    if (id === void 0) gap.push(row);
-    else if (end2 !== void 0 && end2 > place2) close(end2);
-    else gap = [];
+  for (let { row, id } of rows) {
+    let end2 = id === void 0 ? void 0 : places.get(id);
+    id === void 0 ? gap.push(row) : end2 !== void 0 && end2 > place2 ? close(end2) : gap = [];
   }
-  close(ids.length);
-  return found;
+  return close(ids.length), found2;
 }
-var isRemembered = (value) => typeof value === "object" && value !== null && "file" in value && typeof value.file === "string" && "ids" in value && typeof value.ids === "string" && /^(-?\d+(\+\d+)?( |$))*$/.test(value.ids) && (!("cells" in value) || value.cells === void 0 || Array.isArray(value.cells) && value.cells.every((cell) => typeof cell === "string"));
+var isRemembered = (value) => typeof value == "object" && value !== null && "file" in value && typeof value.file == "string" && "ids" in value && typeof value.ids == "string" && /^(-?\d+(\+\d+)?( |$))*$/.test(value.ids) && (!("cells" in value) || value.cells === void 0 || Array.isArray(value.cells) && value.cells.every((cell) => typeof cell == "string"));
 function read() {
   try {
-    const found = JSON.parse(localStorage.getItem(KEY2) ?? "[]");
-    return Array.isArray(found) ? found.filter(isRemembered) : [];
+    let found2 = JSON.parse(localStorage.getItem(KEY3) ?? "[]");
+    return Array.isArray(found2) ? found2.filter(isRemembered) : [];
   } catch {
     return [];
   }
 }
 function runsOf(ids) {
-  const runs = [];
-  for (const id of ids) {
-    const last5 = runs.at(-1);
-    if (last5 !== void 0 && last5.first + last5.count === id) last5.count += 1n;
-    else runs.push({ first: id, count: 1n });
+  let runs = [];
+  for (let id of ids) {
+    let last5 = runs.at(-1);
+    last5 !== void 0 && last5.first + last5.count === id ? last5.count += 1n : runs.push({ first: id, count: 1n });
   }
   return runs.map(({ first, count }) => count === 1n ? `${first}` : `${first}+${count}`).join(" ");
 }
 var idsIn = (runs) => runs.split(" ").filter((run) => run !== "").flatMap((run) => {
-  const [first = "0", count = "1"] = run.split("+");
+  let [first = "0", count = "1"] = run.split("+");
   return Array.from({ length: Math.min(Number(count), MOST_ROWS) }, (_4, i5) => BigInt(first) + BigInt(i5));
 });
 
-// web/src/spreadsheet.ts
+// web/src/page/spreadsheet.ts
 var BYTE_ORDER_MARK = "\uFEFF";
 function listSeparator() {
-  const parts = new Intl.NumberFormat().formatToParts(1.5);
-  return parts.some(({ type, value }) => type === "decimal" && value === ",") ? ";" : ",";
+  return new Intl.NumberFormat().formatToParts(1.5).some(({ type, value }) => type === "decimal" && value === ",") ? ";" : ",";
 }
 function spreadsheet(rows) {
-  const separator = listSeparator();
+  let separator = listSeparator();
   return new Blob([BYTE_ORDER_MARK, ...rows.map((cells) => csvLine(cells, separator))], { type: "text/csv" });
 }
-var FORMULA = /^[=+\-@\t\r]/;
-var LONG_ID = /[0-9]{16}/;
+var FORMULA = /^[=+\-@\t\r]/, LONG_ID = /[0-9]{16}/;
 function pitfallsIn(rows) {
-  const found = { formulas: 0, longIds: 0 };
-  for (const [id = "", ...texts] of rows) {
-    if (LONG_ID.test(id)) found.longIds += 1;
-    found.formulas += texts.filter((each) => each !== void 0 && FORMULA.test(each)).length;
-  }
-  return found;
+  let found2 = { formulas: 0, longIds: 0 };
+  for (let [id = "", ...texts] of rows)
+    LONG_ID.test(id) && (found2.longIds += 1), found2.formulas += texts.filter((each) => each !== void 0 && FORMULA.test(each)).length;
+  return found2;
 }
 function forSpreadsheets(pitfalls) {
-  const separator = listSeparator();
-  const rows = new CsvRows(Number.POSITIVE_INFINITY);
+  let separator = listSeparator(), rows = new CsvRows(Number.POSITIVE_INFINITY);
   rows.separator = ",";
-  const decoder2 = new TextDecoder();
-  const encoder2 = new TextEncoder();
-  const rewrite = (divided) => {
+  let decoder2 = new TextDecoder(), encoder2 = new TextEncoder(), rewrite = (divided) => {
     let text = "";
-    for (const { number: number3, cells } of divided) {
-      const [id = "", ...texts] = cells;
-      if (number3 > 1 && LONG_ID.test(id)) pitfalls.longIds += 1;
-      pitfalls.formulas += texts.filter((each) => each !== void 0 && FORMULA.test(each)).length;
-      text += csvLine(cells, separator);
+    for (let { number: number3, cells } of divided) {
+      let [id = "", ...texts] = cells;
+      number3 > 1 && LONG_ID.test(id) && (pitfalls.longIds += 1), pitfalls.formulas += texts.filter((each) => each !== void 0 && FORMULA.test(each)).length, text += csvLine(cells, separator);
     }
     return encoder2.encode(text);
   };
   return new TransformStream({
     start: (controller) => controller.enqueue(encoder2.encode(BYTE_ORDER_MARK)),
-    transform: (bytes, controller) => controller.enqueue(rewrite(rows.divide(decoder2.decode(bytes, { stream: true })))),
+    transform: (bytes, controller) => controller.enqueue(rewrite(rows.divide(decoder2.decode(bytes, { stream: !0 })))),
     flush: (controller) => controller.enqueue(rewrite(rows.end()))
   });
 }
@@ -4711,19 +4106,15 @@ function forSpreadsheets(pitfalls) {
 var failures = 0;
 async function loadWorkbook() {
   try {
-    if (failures === 0) return await import("./workbook.js");
-    const address = `./workbook.js#${failures}`;
-    return await import(address);
+    return failures === 0 ? await import("./workbook.js") : await import(`./workbook.js#${failures}`);
   } catch {
-    failures += 1;
-    throw new PageError(say("fault.unreachable"));
+    throw failures += 1, new PageError(say("fault.unreachable"));
   }
 }
 
 // web/src/import/report.ts
-function reportOf(sheet2, outcome) {
-  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
-  const rows = [
+function reportOf2(sheet2, outcome) {
+  let { added, updated, unchanged, leftOut, refused, refusedRows } = outcome, rows = [
     [say("import.file"), sheet2.file.name],
     [say("import.reportAdded"), String(added)],
     [say("import.reportUpdated"), String(updated)],
@@ -4734,28 +4125,24 @@ function reportOf(sheet2, outcome) {
     [say("import.row"), say("import.content"), say("import.reason")],
     ...refusedRows.map(({ row, text, reason }) => [String(row), text, plain(reason)])
   ];
-  if (refused > refusedRows.length)
-    rows.push(["", "", say("import.reportMore", { more: refused - refusedRows.length })]);
-  return spreadsheet(rows);
+  return refused > refusedRows.length && rows.push(["", "", say("import.reportMore", { more: refused - refusedRows.length })]), spreadsheet(rows);
 }
 async function sheetWithIds(sheet2, mapping, rows) {
-  const { workbookOf } = await loadWorkbook();
-  const lines = [["id", ...namesIn(sheet2, mapping)]];
-  for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet2.columns.length)]);
+  let { workbookOf } = await loadWorkbook(), lines = [["id", ...namesIn(sheet2, mapping)]];
+  for await (let { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet2.columns.length)]);
   return workbookOf(say("view.plants"), lines);
 }
 async function refusedSheet(sheet2, mapping, rows) {
-  const { length } = sheet2.columns;
-  const lines = [[...namesIn(sheet2, mapping), say("import.reason")]];
-  for await (const { row, reason } of rows) {
-    const cells = Array.from({ length }, (_4, i5) => row.cells[i5]);
+  let { length } = sheet2.columns, lines = [[...namesIn(sheet2, mapping), say("import.reason")]];
+  for await (let { row, reason } of rows) {
+    let cells = Array.from({ length }, (_4, i5) => row.cells[i5]);
     lines.push([...cells, plain(reason), ...row.cells.slice(length)]);
   }
   return spreadsheet(lines);
 }
 function namesIn({ columns, header }, { id, name, tag }) {
   if (header !== 0) return columns;
-  const members = /* @__PURE__ */ new Map([
+  let members = /* @__PURE__ */ new Map([
     [name[0], "name"],
     [tag, "tag"],
     [id, "id"]
@@ -4763,25 +4150,22 @@ function namesIn({ columns, header }, { id, name, tag }) {
   return columns.map((column, i5) => members.get(i5) ?? column);
 }
 
-// web/src/import/row-text.ts
-var IN_LIST = 200;
-var IN_CHOICE = 40;
-function rowText({ cells }, most) {
-  const text = cells.filter((cell) => !isNothing(cell)).join(", ");
-  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
-}
-
-// web/src/import/doubtful-rows.ts
+// src/import/sheet/sums.ts
 var SUMS = new Set(
   `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt
   |zwischensumme|gesamt pflanzen|pflanzen gesamt|somme|total general|sous total|suma|totaal|eindtotaal|subtotaal|som
   |totale|totale generale|somma|subtotale`.split("|").map((word) => word.trim())
-);
-var folded2 = (text) => text.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll(/[^\p{L}]+/gu, " ").trim().toLowerCase();
-var MOST2 = 1e3;
-var MOST_HEADINGS = 0.2;
-var USUAL = 3;
-var DoubtfulRows = class {
+), folded2 = (text) => text.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll(/[^\p{L}]+/gu, " ").trim().toLowerCase(), LONGEST2 = 40, isSum = (name) => name.length <= LONGEST2 && SUMS.has(folded2(name));
+
+// web/src/import/row-text.ts
+var IN_LIST = 200, IN_CHOICE = 40;
+function rowText({ cells }, most) {
+  let text = cells.filter((cell) => !isNothing(cell)).join(", ");
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+}
+
+// web/src/import/doubtful-rows.ts
+var MOST2 = 1e3, MOST_HEADINGS = 0.2, USUAL = 3, DoubtfulRows = class {
   #name;
   #sums = /* @__PURE__ */ new Map();
   #headings = /* @__PURE__ */ new Map();
@@ -4791,27 +4175,22 @@ var DoubtfulRows = class {
     this.#name = name;
   }
   look(row) {
-    const filled2 = row.cells.flatMap((cell, at2) => isNothing(cell) ? [] : [at2]);
-    const count = Math.min(filled2.length, USUAL);
+    let filled2 = row.cells.flatMap((cell, at2) => isNothing(cell) ? [] : [at2]), count = Math.min(filled2.length, USUAL);
     this.#counts[count] = (this.#counts[count] ?? 0) + 1;
-    const names2 = this.#name.flatMap((at2) => row.cells[at2] ?? []);
-    if (SUMS.has(folded2(names2.join(" ")))) take(this.#sums, row);
-    else if (filled2.length === 1) take(this.#headings, row);
+    let names2 = this.#name.flatMap((at2) => row.cells[at2] ?? []);
+    isSum(names2.join(" ")) ? take(this.#sums, row) : filled2.length === 1 && take(this.#headings, row);
   }
   /** The rows found so far with their texts, by their numbers. */
   get found() {
-    const rows = this.#counts.reduce((sum, count) => sum + count, 0);
-    const hasHeadings = 2 * (this.#counts[USUAL] ?? 0) >= rows && this.#headings.size <= MOST2 && this.#headings.size <= MOST_HEADINGS * rows;
-    const found = new Map([...this.#sums.size > MOST2 ? [] : this.#sums, ...hasHeadings ? this.#headings : []]);
-    return new Map([...found].toSorted(([a6], [b4]) => a6 - b4));
+    let rows = this.#counts.reduce((sum, count) => sum + count, 0), hasHeadings = 2 * (this.#counts[USUAL] ?? 0) >= rows && this.#headings.size <= MOST2 && this.#headings.size <= MOST_HEADINGS * rows, found2 = new Map([...this.#sums.size > MOST2 ? [] : this.#sums, ...hasHeadings ? this.#headings : []]);
+    return new Map([...found2].toSorted(([a6], [b4]) => a6 - b4));
   }
 };
 function take(rows, row) {
-  if (rows.size <= MOST2) rows.set(row.number, rowText(row, IN_LIST));
+  rows.size <= MOST2 && rows.set(row.number, rowText(row, IN_LIST));
 }
 
 // web/src/import/id-ranges.ts
-var MOST3 = 1e4;
 var IdRanges = class {
   #count;
   #ranges = [];
@@ -4821,22 +4200,22 @@ var IdRanges = class {
   }
   /** @param number the position of the plant in the file, from 0 */
   async idOf(client, number3, signal2) {
-    const at2 = Math.floor(number3 / MOST3);
-    while (this.#ranges.length <= at2) {
-      const left2 = this.#count - this.#ranges.length * MOST3;
-      this.#ranges.push(await client.reserveIds(Math.min(MOST3, left2), { signal: signal2 }));
+    let at2 = Math.floor(number3 / 1e4);
+    for (; this.#ranges.length <= at2; ) {
+      let left2 = this.#count - this.#ranges.length * 1e4;
+      this.#ranges.push(await client.reserveIds(Math.min(1e4, left2), { signal: signal2 }));
     }
-    return this.#ranges[at2].first + BigInt(number3 % MOST3);
+    return this.#ranges[at2].first + BigInt(number3 % 1e4);
   }
 };
 
 // web/src/import/plant-row.ts
 function plantIn(row, mapping, columns) {
-  const hasId = mapping.id !== void 0;
+  let hasId = mapping.id !== void 0;
   try {
-    const candidate = candidateOf(row, mapping, columns);
+    let candidate = candidateOf(row, mapping, columns);
     if (candidate.name === void 0) return say("import.rowNoName");
-    const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown2);
+    let { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown2);
     return { id: hasId ? id : void 0, name, tag };
   } catch (error) {
     if (error instanceof AppError) return said(error);
@@ -4845,10 +4224,15 @@ function plantIn(row, mapping, columns) {
 }
 var withId2 = ({ name, tag }, id) => tag === void 0 ? { id, name } : { id, name, tag };
 
+// src/import/sheet/columns.ts
+var unnamed = (its) => `Column ${its}`;
+function letters(i5) {
+  let last5 = String.fromCharCode(65 + i5 % 26);
+  return i5 < 26 ? last5 : letters(Math.floor(i5 / 26) - 1) + last5;
+}
+
 // src/import/file-kind.ts
-var KIND_LENGTH = 256;
-var HTML = "a page in HTML (as in some files named .xls); save the sheet as CSV";
-var KINDS = [
+var KIND_LENGTH = 256, HTML = "a page in HTML (as in some files named .xls); save the sheet as CSV", KINDS = [
   ["pk", "a workbook (such as .xlsx or .ods) or another ZIP archive; save the sheet as CSV"],
   ["ÐÏà¡±á", "an old workbook (.xls); save the sheet as CSV"],
   ["%pdf-", "a PDF; save the sheet that it was made of as CSV"],
@@ -4859,30 +4243,23 @@ var KINDS = [
   ["ÿØÿ", "a picture"],
   ["", "compressed with gzip; decompress it first"]
 ];
-function requireText(start) {
-  const bytes = start.subarray(0, KIND_LENGTH);
-  const latin1 = String.fromCharCode(...bytes).replace(/^(\xef\xbb\xbf)?[\t\r\n ]*/, "");
-  const text = latin1.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const kind = KINDS.find(([first]) => text.startsWith(first))?.[1];
+function requireText(start2) {
+  let bytes = start2.subarray(0, KIND_LENGTH), text = String.fromCharCode(...bytes).replace(/^(\xef\xbb\xbf)?[\t\r\n ]*/, "").replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()), kind = KINDS.find(([first]) => text.startsWith(first))?.[1];
   if (kind !== void 0) throw new AppError(40001, `the file is not text but ${kind}`);
-  if (encodingMark(start) === void 0 && isUtf16(bytes)) {
+  if (encodingMark(start2) === void 0 && isUtf16(bytes))
     throw new AppError(40001, "the file is UTF-16 without a byte order mark; save it as CSV UTF-8");
-  }
 }
 function encodingMark([first, second, third]) {
-  if (first === 239 && second === 187 && third === 191) return "utf-8";
-  if (first === 255 && second === 254) return "utf-16le";
-  return first === 254 && second === 255 ? "utf-16be" : void 0;
+  return first === 239 && second === 187 && third === 191 ? "utf-8" : first === 255 && second === 254 ? "utf-16le" : first === 254 && second === 255 ? "utf-16be" : void 0;
 }
 function isUtf16(bytes) {
-  if (bytes.length < 4 || !bytes.includes(0)) return false;
-  if ([0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32))) return true;
-  const zeros = [0, 1].map((parity) => bytes.filter((byte, i5) => byte === 0 && i5 % 2 === parity).length);
-  const isUtf8 = !new TextDecoder().decode(bytes, { stream: true }).includes("�");
-  return !isUtf8 && Math.max(...zeros) > 2 * Math.min(...zeros);
+  if (bytes.length < 4 || !bytes.includes(0)) return !1;
+  if ([0, 1].some((parity) => bytes.every((byte, i5) => i5 % 2 !== parity || byte <= 32))) return !0;
+  let zeros = [0, 1].map((parity) => bytes.filter((byte, i5) => byte === 0 && i5 % 2 === parity).length);
+  return !!new TextDecoder().decode(bytes, { stream: !0 }).includes("�") && Math.max(...zeros) > 2 * Math.min(...zeros);
 }
 
-// web/src/import/guess-encoding.ts
+// src/import/sheet/guess-encoding.ts
 var ENCODINGS = [
   "utf-8",
   "utf-16le",
@@ -4896,286 +4273,209 @@ var ENCODINGS = [
   "shift_jis",
   "gb18030",
   "euc-kr"
-];
-var WESTERN = /[äöüÄÖÜßéèêëÉÈÊàâáãåæÀÁÂÅÆçÇîïíìÎÍôóòõøÔÓÒØœŒùûúÙÚñÑ]/u;
-var CENTRAL = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽäöüÄÖÜßőűŐŰăâîşţĂÂÎŞŢđĐľĽĺŕôëç]/u;
-var TURKISH = /[çğıöşüâîûÇĞİÖŞÜÂÎÛ]/u;
-var CYRILLIC = /[а-яёіїєґўА-ЯЁІЇЄҐЎ]/u;
-var GREEK = /[α-ωάέήίόύώϊϋΑ-ΩΆΈΉΊΌΎΏ]/u;
-var JAPANESE = /[\u3041-\u30ff\p{Script=Han}]/u;
-var CHINESE = /\p{Script=Han}/u;
-var KOREAN = /\p{Script=Hangul}/u;
-var CANDIDATES = [
-  { encoding: "windows-1252", letters: WESTERN, isLatin: true },
-  { encoding: "macintosh", letters: WESTERN, isLatin: true },
-  { encoding: "windows-1254", letters: TURKISH, isLatin: true },
-  { encoding: "windows-1250", letters: CENTRAL, isLatin: true },
-  { encoding: "windows-1251", letters: CYRILLIC, isLatin: false },
-  { encoding: "windows-1253", letters: GREEK, isLatin: false },
-  { encoding: "shift_jis", letters: JAPANESE, isLatin: false },
-  { encoding: "euc-kr", letters: KOREAN, isLatin: false },
-  { encoding: "gb18030", letters: CHINESE, isLatin: false }
+], WESTERN = /[äöüÄÖÜßéèêëÉÈÊàâáãåæÀÁÂÅÆçÇîïíìÎÍôóòõøÔÓÒØœŒùûúÙÚñÑ]/u, CENTRAL = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽäöüÄÖÜßőűŐŰăâîşţĂÂÎŞŢđĐľĽĺŕôëç]/u, TURKISH = /[çğıöşüâîûÇĞİÖŞÜÂÎÛ]/u, CYRILLIC = /[а-яёіїєґўА-ЯЁІЇЄҐЎ]/u, GREEK = /[α-ωάέήίόύώϊϋΑ-ΩΆΈΉΊΌΎΏ]/u, JAPANESE = /[\u3041-\u30ff\p{Script=Han}]/u, CHINESE = /\p{Script=Han}/u, KOREAN = /\p{Script=Hangul}/u, CANDIDATES = [
+  { encoding: "windows-1252", letters: WESTERN, isLatin: !0 },
+  { encoding: "macintosh", letters: WESTERN, isLatin: !0 },
+  { encoding: "windows-1254", letters: TURKISH, isLatin: !0 },
+  { encoding: "windows-1250", letters: CENTRAL, isLatin: !0 },
+  { encoding: "windows-1251", letters: CYRILLIC, isLatin: !1 },
+  { encoding: "windows-1253", letters: GREEK, isLatin: !1 },
+  { encoding: "shift_jis", letters: JAPANESE, isLatin: !1 },
+  { encoding: "euc-kr", letters: KOREAN, isLatin: !1 },
+  { encoding: "gb18030", letters: CHINESE, isLatin: !1 }
 ];
 function guessEncoding(sample) {
   if (sample.includes(CR2) && !sample.includes(LF2)) return "macintosh";
-  const shares = CANDIDATES.map((candidate) => shareOf(candidate, sample));
+  let shares = CANDIDATES.map((candidate) => shareOf(candidate, sample));
   return CANDIDATES[shares.indexOf(Math.max(...shares))]?.encoding ?? "windows-1252";
 }
-var CR2 = 13;
-var LF2 = 10;
+var CR2 = 13, LF2 = 10;
 function shareOf(candidate, sample) {
-  let all = 0;
-  let probable = 0;
-  const text = new TextDecoder(candidate.encoding).decode(sample);
-  for (const { 0: word, index } of text.matchAll(WORD)) {
-    const foreign2 = word.match(FOREIGN) ?? [];
-    all += foreign2.length;
-    if (foreign2.length === 0) continue;
-    if (!LETTER.test(word)) probable += SYMBOL.test(word) && !(candidate.isLatin && isWithinWord(text, index)) ? 1 : 0;
-    else if (isProbable(word, foreign2.length, candidate)) {
-      probable += foreign2.filter((letter) => candidate.letters.test(letter)).length;
-    }
+  let all2 = 0, probable = 0, text = new TextDecoder(candidate.encoding).decode(sample);
+  for (let { 0: word, index } of text.matchAll(WORD)) {
+    let foreign2 = word.match(FOREIGN2) ?? [];
+    all2 += foreign2.length, foreign2.length !== 0 && (LETTER.test(word) ? isProbable(word, foreign2.length, candidate) && (probable += foreign2.filter((letter) => candidate.letters.test(letter)).length) : probable += SYMBOL.test(word) && !(candidate.isLatin && isWithinWord(text, index)) ? 1 : 0);
   }
-  return all === 0 ? 0 : probable / all;
+  return all2 === 0 ? 0 : probable / all2;
 }
-var isWithinWord = (text, at2) => text[at2] !== "’" && [at2 - 1, at2 + 1].every((beside) => LETTER.test(text[beside] ?? ""));
-var WORD = /[\p{L}\p{M}]+|[^\0-\x7f]/gu;
-var FOREIGN = /[^\0-\x7f]/gu;
-var LETTER = /\p{L}/u;
-var SYMBOL = /[×°’‘“”„‚–—…«»€£½¼¾²³µ©®™§·¿¡ªº\u00a0、。・「」（）：，]/u;
+var isWithinWord = (text, at2) => text[at2] !== "’" && [at2 - 1, at2 + 1].every((beside) => LETTER.test(text[beside] ?? "")), WORD = /[\p{L}\p{M}]+|[^\0-\x7f]/gu, FOREIGN2 = /[^\0-\x7f]/gu, LETTER = /\p{L}/u, SYMBOL = /[×°’‘“”„‚–—…«»€£½¼¾²³µ©®™§·¿¡ªº\u00a0、。・「」（）：，]/u;
 function isProbable(word, foreign2, { isLatin }) {
-  if (/\p{Ll}\p{Lu}/u.test(word)) return false;
-  return isLatin ? word.length < 3 || 3 * foreign2 <= 2 * word.length : !/[a-z]/i.test(word);
+  return /\p{Ll}\p{Lu}/u.test(word) ? !1 : isLatin ? word.length < 3 || 3 * foreign2 <= 2 * word.length : !/[a-z]/i.test(word);
 }
 
-// web/src/import/encoding.ts
+// src/import/sheet/encoding.ts
 var SAMPLE = 65536;
-async function encodingOf(file) {
-  const start = new Uint8Array(await file.slice(0, KIND_LENGTH).arrayBuffer());
-  requireText(start);
-  const mark = encodingMark(start);
+async function encodingOf(file, mostSampled = SAMPLE) {
+  let start2 = new Uint8Array(await file.slice(0, KIND_LENGTH).arrayBuffer());
+  requireText(start2);
+  let mark = encodingMark(start2);
   if (mark !== void 0) return mark;
-  const utf82 = new TextDecoder("utf-8", { fatal: true });
-  const reader = file.stream().getReader();
-  let read2 = 0;
+  let utf82 = new TextDecoder("utf-8", { fatal: !0 }), reader = file.stream().getReader(), read3 = 0;
   try {
     for (; ; ) {
-      const { done, value } = await reader.read();
+      let { done, value } = await reader.read();
       if (!decodes(utf82, value)) {
-        const sample = file.slice(read2, read2 + SAMPLE + (value?.length ?? 0));
+        let at2 = value === void 0 ? 0 : value.lastIndexOf(LF3, Math.max(0, value.findIndex(isBeyondAscii))) + 1, sample = file.slice(read3 + at2, read3 + at2 + mostSampled);
         return guessEncoding(new Uint8Array(await sample.arrayBuffer()));
       }
       if (done) return "utf-8";
-      read2 += value.length;
+      read3 += value.length;
     }
   } finally {
     await reader.cancel();
   }
 }
+var LF3 = 10, isBeyondAscii = (byte) => byte > 127;
 function decodes(decoder2, piece) {
   try {
-    decoder2.decode(piece, { stream: piece !== void 0 });
-    return true;
+    return decoder2.decode(piece, { stream: piece !== void 0 }), !0;
   } catch {
-    return false;
+    return !1;
   }
 }
 async function* textsOf2(file, encoding) {
-  let isOld;
-  const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
+  let isOld, reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
   try {
     for (; ; ) {
-      const { done, value } = await reader.read();
+      let { done, value } = await reader.read();
       if (done) return;
-      isOld ??= value.includes("\r") && !value.includes("\n");
-      yield isOld ? value.replaceAll("\r", "\n") : value;
+      isOld ??= value.includes("\r") && !value.includes(`
+`), yield isOld ? value.replaceAll("\r", `
+`) : value;
     }
   } finally {
     await reader.cancel();
   }
 }
 
-// web/src/import/sheet.ts
-var LOOK = 65536;
-var FIRST = 20;
-var SHOWN = 5;
-var LARGEST = 2 ** 21 + 64;
-var ARCHIVE = "PK";
-var CONTAINER = "ÐÏà";
-async function isWorkbook(file) {
-  const start = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()));
-  return start === ARCHIVE || start === CONTAINER && /\.xls[xm]$/i.test(file.name);
+// src/import/sheet/sheet.ts
+var LOOK = 65536, HEAD_ROWS = 20, LARGEST = 2 ** 21 + 64, AS_WRITTEN = { encoding: "utf-8", separator: ",", isQuoted: !0 }, fullestOf = (sheets) => sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows)[0], ARCHIVE = "PK", CONTAINER = "ÐÏà";
+async function isWorkbook(file, name) {
+  let start2 = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()));
+  return start2 === ARCHIVE || start2 === CONTAINER && /\.xls[xm]$/i.test(name);
 }
-async function openSheet(file, chosen2 = {}) {
-  const encoding = chosen2.encoding ?? await encodingOf(file);
-  const text = await beginning(file, encoding);
-  const separator = chosen2.separator ?? separatorOf(text);
-  const isQuoted = chosen2.isQuoted ?? (separator !== "	" || !await hasStrayMark(file, encoding));
-  const first = firstRows(text, separator, isQuoted);
-  if (first.length === 0) throw new PageError(say("import.noRows"));
-  const header = chosen2.header ?? headerIn(first);
-  const names2 = first.find(({ number: number3 }) => number3 === header)?.cells ?? [];
-  const below = first.filter(({ number: number3 }) => number3 > header);
-  const width = Math.max(lastFilled(names2) + 1, widthOf(below, header === 0 ? 1 : below.length / 2));
-  const columns = Array.from(
-    { length: width },
-    (_4, i5) => names2[i5]?.trim() || say("import.column", { letters: letters(i5) })
-  );
-  return { file, encoding, separator, isQuoted, header, columns, first, below, preview: below.slice(0, SHOWN) };
+async function openSheet(file, chosen2 = {}, opening = {}) {
+  let { unnamed: named2 = unnamed, findHeader = headerIn, isBeginning = !1 } = opening, encoding = chosen2.encoding ?? await encodingOf(file, isBeginning ? MOST_GUESSED : void 0), text = await beginning(file, encoding), separator = chosen2.separator ?? separatorOf(text), isQuoted = chosen2.isQuoted ?? (separator !== "	" || !await hasStrayMark(file, encoding, isBeginning)), first = firstRows(text, separator, isQuoted), header = first.length === 0 ? 0 : chosen2.header ?? findHeader(first), names2 = first.find(({ number: number3 }) => number3 === header)?.cells ?? [], below = first.filter(({ number: number3 }) => number3 > header), width = Math.max(lastFilled(names2) + 1, widthOf(below, header === 0 ? 1 : below.length / 2)), columns = Array.from({ length: width }, (_4, i5) => names2[i5]?.trim() || named2(letters(i5)));
+  return { file, encoding, separator, isQuoted, header, columns, first, below };
 }
+var MOST_GUESSED = 4096;
 function widthOf(rows, least) {
-  const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6);
-  return widths[Math.ceil(least) - 1] ?? 0;
+  return rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a6, b4) => b4 - a6)[Math.ceil(least) - 1] ?? 0;
 }
 var lastFilled = (cells) => cells.findLastIndex((cell) => !isNothing(cell));
-function letters(i5) {
-  const last5 = String.fromCharCode(65 + i5 % 26);
-  return i5 < 26 ? last5 : letters(Math.floor(i5 / 26) - 1) + last5;
-}
 async function* rowsOf({ file, encoding, separator, isQuoted, header }) {
-  const rows = rowsBy(separator, isQuoted);
-  const isWanted2 = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
-  try {
-    for await (const text of textsOf2(file, encoding)) {
-      for (const row of rows.divide(text)) if (isWanted2(row)) yield row;
-    }
-  } catch (error) {
-    throw error instanceof TypeError ? new PageError(say("fault.fileChanged")) : error;
-  }
-  for (const row of rows.end()) if (isWanted2(row)) yield row;
+  let rows = rowsBy(separator, isQuoted), isWanted2 = (row) => row.number > header && !isBlank(row) && !isSeparatorRow(row);
+  for await (let text of textsOf2(file, encoding))
+    for (let row of rows.divide(text)) isWanted2(row) && (yield row);
+  for (let row of rows.end()) isWanted2(row) && (yield row);
 }
 async function beginning(file, encoding) {
   let text = "";
-  for await (const piece of textsOf2(file.slice(0, LOOK), encoding)) text += piece;
+  for await (let piece of textsOf2(file.slice(0, LOOK), encoding)) text += piece;
   return text.replace(/\ufffd$/, "");
 }
 function rowsBy(separator, isQuoted) {
-  const rows = new CsvRows(LARGEST, "number");
-  rows.separator = separator;
-  rows.isQuoted = isQuoted;
-  return rows;
+  let rows = new CsvRows(LARGEST, "number");
+  return rows.separator = separator, rows.isQuoted = isQuoted, rows;
 }
-function firstRows(text, separator, isQuoted = true) {
-  const found = [];
-  const rows = rowsBy(separator, isQuoted);
-  const take2 = (divided) => {
-    for (const row of divided) {
-      if (!isBlank(row) && !isSeparatorRow(row)) found.push(row);
-      if (found.length === FIRST) break;
-    }
+function firstRows(text, separator, isQuoted = !0) {
+  let found2 = [], rows = rowsBy(separator, isQuoted), take2 = (divided) => {
+    for (let row of divided)
+      if (!isBlank(row) && !isSeparatorRow(row) && found2.push(row), found2.length === HEAD_ROWS) break;
   };
-  take2(rows.divide(text));
-  if (found.length < FIRST) take2(rows.end());
-  return found;
+  return take2(rows.divide(text)), found2.length < HEAD_ROWS && take2(rows.end()), found2;
 }
-async function hasStrayMark(file, encoding) {
-  const rows = rowsBy("	", true);
-  const isStray = ({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes("\n") === true && cell.includes("	"));
-  for await (const text of textsOf2(file, encoding)) {
-    for (const row of rows.divide(text)) if (isStray(row)) return true;
-  }
-  return [...rows.end()].some(isStray);
+async function hasStrayMark(file, encoding, isBeginning) {
+  let rows = rowsBy("	", !0), isStray = ({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes(`
+`) === !0 && cell.includes("	"));
+  for await (let text of textsOf2(file, encoding))
+    for (let row of rows.divide(text)) if (isStray(row)) return !0;
+  return !isBeginning && [...rows.end()].some(isStray);
 }
-var isSeparatorRow = (row) => row.number === 1 && separatorRow(row, ANY) !== void 0;
-var ANY = /* @__PURE__ */ new Set([","]);
+var isSeparatorRow = (row) => row.number === 1 && separatorRow(row, ANY) !== void 0, ANY = /* @__PURE__ */ new Set([","]);
 function separatorOf(text) {
-  const said2 = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? "";
+  let said2 = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? "";
   if (isSeparator(said2)) return said2;
-  const scores = Object.keys(SEPARATORS).filter(isSeparator).map((separator) => {
-    const counts = Map.groupBy(firstRows(text, separator), ({ cells: cells2 }) => cells2.length);
+  let scores = Object.keys(SEPARATORS).filter(isSeparator).map((separator) => {
+    let counts = Map.groupBy(firstRows(text, separator), ({ cells: cells2 }) => cells2.length);
     counts.delete(1);
-    const [most = 0, cells = 0] = [...counts].map(([count, rows]) => [rows.length, count]).reduce((best2, each) => each[0] > best2[0] ? each : best2, [0, 0]);
+    let [most = 0, cells = 0] = [...counts].map(([count, rows]) => [rows.length, count]).reduce((best2, each) => each[0] > best2[0] ? each : best2, [0, 0]);
     return { separator, most, cells };
-  });
-  const [best] = scores.toSorted((a6, b4) => b4.most - a6.most || b4.cells - a6.cells);
+  }), [best] = scores.toSorted((a6, b4) => b4.most - a6.most || b4.cells - a6.cells);
   return best?.separator ?? ",";
 }
 
-// web/src/import/similar.ts
-var MOST_COMPARED = 1e3;
-var MOST_READ = 2e4;
-var MOST_TAGS = 20;
-var SLICE = 20;
-async function plantsLike(client, rows, taken, signal2) {
-  const wanted2 = new Map(
-    rows.map(({ plant }) => [plant.tag, []])
-  );
-  const tags = [...wanted2.keys()].filter((tag) => tag !== void 0);
-  const query = tags.length === wanted2.size && tags.length <= MOST_TAGS ? { tag: tags } : {};
-  let count = 0;
-  for await (const stored2 of client.exportPlants({ ...query, sort: "-id" }, { signal: signal2 })) {
-    count += 1;
-    if (!taken.has(stored2.id)) wanted2.get(stored2.tag)?.push({ stored: stored2, name: folded3(stored2.name) });
-    if (count === MOST_READ) break;
+// web/src/import/sheet.ts
+var SHOWN = 5;
+async function openSheet2(file, chosen2) {
+  let sheet2 = await openSheet(file, chosen2, { unnamed: (letters2) => say("import.column", { letters: letters2 }) });
+  if (sheet2.first.length === 0) throw new PageError(say("import.noRows"));
+  return { ...sheet2, file, preview: sheet2.below.slice(0, SHOWN) };
+}
+async function* rowsOf2(sheet2) {
+  try {
+    yield* rowsOf(sheet2);
+  } catch (error) {
+    throw error instanceof TypeError ? new PageError(say("fault.fileChanged")) : error;
   }
-  const pairs = [];
-  for (const [i5, { row, plant }] of rows.entries()) {
-    if (i5 % SLICE === 0) await new Promise((resume2) => setTimeout(resume2));
-    signal2.throwIfAborted();
-    const name = folded3(plant.name);
-    for (const { stored: stored2, name: other } of wanted2.get(plant.tag) ?? []) {
-      const unlikeness = unlikenessOf(name, other);
-      if (unlikeness !== void 0) pairs.push({ similar: { row, plant, stored: stored2 }, unlikeness });
+}
+
+// web/src/import/similar.ts
+var MOST_COMPARED2 = 1e3, MOST_READ = 2e4, MOST_TAGS = 20, SLICE = 20;
+async function plantsLike(client, rows, taken, signal2) {
+  let wanted3 = new Map(
+    rows.map(({ plant }) => [plant.tag, []])
+  ), tags = [...wanted3.keys()].filter((tag) => tag !== void 0), query = tags.length === wanted3.size && tags.length <= MOST_TAGS ? { tag: tags } : {}, count = 0;
+  for await (let stored2 of client.exportPlants({ ...query, sort: "-id" }, { signal: signal2 }))
+    if (count += 1, taken.has(stored2.id) || wanted3.get(stored2.tag)?.push({ stored: stored2, name: folded3(stored2.name) }), count === MOST_READ) break;
+  let pairs = [];
+  for (let [i5, { row, plant }] of rows.entries()) {
+    i5 % SLICE === 0 && await new Promise((resume2) => setTimeout(resume2)), signal2.throwIfAborted();
+    let name = folded3(plant.name);
+    for (let { stored: stored2, name: other } of wanted3.get(plant.tag) ?? []) {
+      let unlikeness = unlikenessOf(name, other);
+      unlikeness !== void 0 && pairs.push({ similar: { row, plant, stored: stored2 }, unlikeness });
     }
   }
   return matched(pairs.toSorted((a6, b4) => a6.unlikeness - b4.unlikeness).map(({ similar }) => similar));
 }
 function matched(pairs) {
-  const rows = /* @__PURE__ */ new Set();
-  const ids = /* @__PURE__ */ new Set();
-  return pairs.filter(({ row, stored: stored2 }) => {
-    if (rows.has(row) || ids.has(stored2.id)) return false;
-    rows.add(row);
-    ids.add(stored2.id);
-    return true;
-  });
+  let rows = /* @__PURE__ */ new Set(), ids = /* @__PURE__ */ new Set();
+  return pairs.filter(({ row, stored: stored2 }) => rows.has(row) || ids.has(stored2.id) ? !1 : (rows.add(row), ids.add(stored2.id), !0));
 }
 var AT_ONCE = 3;
 async function plantsRecalled(client, rows, signal2) {
-  const found = [];
-  const left2 = [...rows];
-  const work = async () => {
-    for (let next = left2.shift(); next !== void 0; next = left2.shift()) {
+  let found2 = [], left2 = [...rows], work = async () => {
+    for (let next = left2.shift(); next !== void 0; next = left2.shift())
       try {
-        const { plant: stored2 } = await client.getPlant(next.id, { signal: signal2 });
-        const { row, plant } = next.candidate;
-        const isLike = stored2.tag === plant.tag || unlikenessOf(folded3(stored2.name), folded3(plant.name)) !== void 0;
-        if (next.isNamed || isLike) found.push({ row, plant, stored: stored2 });
+        let { plant: stored2 } = await client.getPlant(next.id, { signal: signal2 }), { row, plant } = next.candidate, isLike = stored2.tag === plant.tag || unlikenessOf(folded3(stored2.name), folded3(plant.name)) !== void 0;
+        (next.isNamed || isLike) && found2.push({ row, plant, stored: stored2 });
       } catch (error) {
         if (!isRefusal(error, 40402)) throw error;
       }
-    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return found;
+  return await Promise.all(Array.from({ length: AT_ONCE }, work)), found2;
 }
 function folded3(name) {
-  const text = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
+  let text = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
   return { text, numbers: text.replaceAll(/\P{N}+/gu, " ").trim() };
 }
 var FOR_ONE = 5;
 function unlikenessOf(one, other) {
-  if (one.numbers !== other.numbers) return void 0;
-  const longest = Math.max(one.text.length, other.text.length);
-  const most = Math.max(1, Math.floor(longest / FOR_ONE));
-  const distance = distanceOf(one.text, other.text, most);
-  if (distance <= most) return distance;
-  return one.text.startsWith(`${other.text} `) || other.text.startsWith(`${one.text} `) ? most + 1 : void 0;
+  if (one.numbers !== other.numbers) return;
+  let longest = Math.max(one.text.length, other.text.length), most = Math.max(1, Math.floor(longest / FOR_ONE)), distance = distanceOf(one.text, other.text, most);
+  return distance <= most ? distance : one.text.startsWith(`${other.text} `) || other.text.startsWith(`${one.text} `) ? most + 1 : void 0;
 }
 function distanceOf(one, other, most) {
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let before = Array.from({ length: other.length + 1 }, (_4, i5) => i5);
   for (let i5 = 1; i5 <= one.length; i5++) {
-    const from = Math.max(1, i5 - most);
-    const to = Math.min(other.length, i5 + most);
-    const row = new Array(other.length + 1).fill(most + 1);
-    if (from === 1) row[0] = i5;
+    let from = Math.max(1, i5 - most), to = Math.min(other.length, i5 + most), row = new Array(other.length + 1).fill(most + 1);
+    from === 1 && (row[0] = i5);
     let least = most + 1;
     for (let j3 = from; j3 <= to; j3++) {
-      const same = one.charCodeAt(i5 - 1) === other.charCodeAt(j3 - 1) ? 0 : 1;
-      const cell = Math.min((before[j3 - 1] ?? 0) + same, (before[j3] ?? 0) + 1, (row[j3 - 1] ?? 0) + 1);
-      row[j3] = cell;
-      if (cell < least) least = cell;
+      let same = one.charCodeAt(i5 - 1) === other.charCodeAt(j3 - 1) ? 0 : 1, cell = Math.min((before[j3 - 1] ?? 0) + same, (before[j3] ?? 0) + 1, (row[j3 - 1] ?? 0) + 1);
+      row[j3] = cell, cell < least && (least = cell);
     }
     if (least > most) return most + 1;
     before = row;
@@ -5184,55 +4484,44 @@ function distanceOf(one, other, most) {
 }
 
 // web/src/import/tags-above.ts
-var LEAST = 1 / 3;
-var TagsAbove = class {
+var LEAST = 1 / 3, TagsAbove = class {
   #at;
   #tags = /* @__PURE__ */ new Set();
   #tagged = 0;
   #without = 0;
-  #beginsWithTag = false;
+  #beginsWithTag = !1;
   constructor({ tag }) {
     this.#at = tag;
   }
   look({ cells }) {
     if (this.#at === void 0) return;
-    const tag = cells[this.#at];
+    let tag = cells[this.#at];
     if (isNothing(tag)) {
       this.#without += 1;
       return;
     }
-    if (this.#tagged + this.#without === 0) this.#beginsWithTag = true;
-    this.#tagged += 1;
-    this.#tags.add(tag ?? "");
+    this.#tagged + this.#without === 0 && (this.#beginsWithTag = !0), this.#tagged += 1, this.#tags.add(tag ?? "");
   }
   /** The rows that would get the tag of a row above; 0 where tags stand otherwise. */
   get count() {
-    const isOnce = this.#tagged > 1 && this.#tags.size === this.#tagged;
-    const rows = this.#tagged + this.#without;
+    let isOnce = this.#tagged > 1 && this.#tags.size === this.#tagged, rows = this.#tagged + this.#without;
     return this.#beginsWithTag && isOnce && this.#without >= LEAST * rows ? this.#without : 0;
   }
 };
 async function* withTagsAbove(rows, { tag }) {
   let above;
-  for await (const row of rows) {
-    if (tag === void 0 || !isNothing(row.cells[tag])) {
-      above = tag === void 0 ? void 0 : row.cells[tag];
-      yield row;
-    } else {
-      const cells = [...row.cells];
-      while (cells.length < tag) cells.push(void 0);
-      cells[tag] = above;
-      yield { ...row, cells };
+  for await (let row of rows)
+    if (tag === void 0 || !isNothing(row.cells[tag]))
+      above = tag === void 0 ? void 0 : row.cells[tag], yield row;
+    else {
+      let cells = [...row.cells];
+      for (; cells.length < tag; ) cells.push(void 0);
+      cells[tag] = above, yield { ...row, cells };
     }
-  }
 }
 
 // web/src/import/run.ts
-var MOST_LISTED = 1e3;
-var MOST_CHECKED = 5e4;
-var MOST_IMPORTED = 1e3;
-var MOST_TEXT2 = 2 ** 20;
-var ImportRun = class {
+var MOST_LISTED = 1e3, MOST_CHECKED = 5e4, MOST_IMPORTED = 1e3, MOST_TEXT2 = 2 ** 20, ImportRun = class {
   #sheet;
   #plan;
   /** The name under which the browser remembers the rows of the file. */
@@ -5248,11 +4537,9 @@ var ImportRun = class {
   #counts = NOTHING;
   #ranges;
   #findings = { duplicates: 0, doubtful: /* @__PURE__ */ new Map(), similar: [], tagsAbove: 0 };
-  #decisions = { leavesOut: false, leavesDoubtful: false, changing: /* @__PURE__ */ new Set() };
+  #decisions = { leavesOut: !1, leavesDoubtful: !1, changing: /* @__PURE__ */ new Set() };
   constructor(sheet2, plan, file) {
-    this.#sheet = sheet2;
-    this.#plan = plan;
-    this.#file = file;
+    this.#sheet = sheet2, this.#plan = plan, this.#file = file;
   }
   get findings() {
     return this.#findings;
@@ -5263,7 +4550,7 @@ var ImportRun = class {
   }
   /** Plants that the service has taken or refused so far. */
   get done() {
-    const { added, updated, unchanged, refused } = this.#counts;
+    let { added, updated, unchanged, refused } = this.#counts;
     return added + updated + unchanged + refused;
   }
   /** Whether the reason of each refused row is known. A check lists only the first ones of the service. */
@@ -5271,45 +4558,26 @@ var ImportRun = class {
     return this.#refused.size === this.#counts.refused;
   }
   get outcome() {
-    const byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED);
-    const refusedRows = [...this.#unreadable, ...byService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED);
-    const refused = this.#counts.refused + this.#unreadableCount;
+    let byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED), refusedRows = [...this.#unreadable, ...byService].toSorted((a6, b4) => a6.row - b4.row).slice(0, MOST_LISTED), refused = this.#counts.refused + this.#unreadableCount;
     return { ...this.#counts, refused, leftOut: this.#leftOut, refusedRows };
   }
   /** The outcome of the check, as the decisions make it. */
   checked(decisions) {
     this.#decisions = decisions;
-    const { outcome } = this;
-    const changes = this.#changes.length;
+    let { outcome } = this, changes = this.#changes.length;
     return { ...outcome, added: outcome.added - outcome.leftOut - changes, updated: outcome.updated + changes };
   }
   /** Reads the whole sheet, and has the service import it as a dry run. */
   async check(client, signal2) {
-    const assignsIds = this.#plan.mapping.id === void 0;
-    const first = assignsIds ? await client.proposeId({ signal: signal2 }) : 0n;
-    const doubtful = new DoubtfulRows(this.#plan.mapping);
-    const tagsAbove = new TagsAbove(this.#plan.mapping);
-    const rows = [];
-    const added = [];
-    const refuse = (refused) => {
-      this.#unreadableCount += 1;
-      if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused);
-    };
-    const most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY;
-    for await (const part of partsOf2(this.#plants(signal2, refuse), most, Number.POSITIVE_INFINITY)) {
-      const plants2 = part.map(({ plant }, i5) => withId2(plant, plant.id ?? first + BigInt(this.#plantCount + i5)));
-      const options3 = { mode: this.#plan.mode, dryRun: true, ...assignsIds ? { duplicates: true } : {}, signal: signal2 };
-      const report = await client.importPlants(plants2, options3);
-      for (const { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id);
-      this.#take(report, part);
-      this.#plantCount += part.length;
-      for (const each of part) {
-        tagsAbove.look(each.row);
-        if (!assignsIds) continue;
-        doubtful.look(each.row);
-        rows.push(each.row.number);
-        if (added.length <= 2 * MOST_COMPARED && !this.#stored.has(each.row.number)) added.push(each);
-      }
+    let assignsIds = this.#plan.mapping.id === void 0, first = assignsIds ? await client.proposeId({ signal: signal2 }) : 0n, doubtful = new DoubtfulRows(this.#plan.mapping), tagsAbove = new TagsAbove(this.#plan.mapping), rows = [], added = [], refuse2 = (refused) => {
+      this.#unreadableCount += 1, this.#unreadable.length < MOST_LISTED && this.#unreadable.push(refused);
+    }, most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY;
+    for await (let part of partsOf2(this.#plants(signal2, refuse2), most, Number.POSITIVE_INFINITY)) {
+      let plants2 = part.map(({ plant }, i5) => withId2(plant, plant.id ?? first + BigInt(this.#plantCount + i5))), options3 = { mode: this.#plan.mode, dryRun: !0, ...assignsIds ? { duplicates: !0 } : {}, signal: signal2 }, report = await client.importPlants(plants2, options3);
+      for (let { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id);
+      this.#take(report, part), this.#plantCount += part.length;
+      for (let each of part)
+        tagsAbove.look(each.row), assignsIds && (doubtful.look(each.row), rows.push(each.row.number), added.length <= 2 * MOST_COMPARED2 && !this.#stored.has(each.row.number) && added.push(each));
     }
     this.#findings = {
       duplicates: this.#stored.size,
@@ -5317,7 +4585,7 @@ var ImportRun = class {
       similar: [],
       tagsAbove: tagsAbove.count
     };
-    const similar = await this.#similar(client, rows, added, signal2);
+    let similar = await this.#similar(client, rows, added, signal2);
     this.#findings = { ...this.#findings, similar: similar.toSorted((a6, b4) => a6.row - b4.row) };
   }
   /**
@@ -5326,111 +4594,86 @@ var ImportRun = class {
    * @param onProgress called with the number of plants imported so far
    */
   async import(client, decisions, onProgress, signal2) {
-    if (this.#ranges === void 0) {
-      this.#decisions = decisions;
-      this.#counts = NOTHING;
-      this.#refused = /* @__PURE__ */ new Map();
-      this.#ranges = new IdRanges(this.count - this.#changes.length);
-    }
-    for await (const part of partsOf2(this.#rest(signal2, this.done), MOST_IMPORTED, MOST_TEXT2)) {
-      const plants2 = [];
-      const isChange = part[0]?.stored !== void 0;
-      for (const { plant, stored: stored2 } of part) {
-        const number3 = this.done + plants2.length - this.#changes.length;
-        if (stored2 === void 0) plants2.push(withId2(plant, await this.#idOf(client, plant, number3, signal2)));
-        else plants2.push({ ...withId2(plant, stored2.id), before: stored2 });
+    this.#ranges === void 0 && (this.#decisions = decisions, this.#counts = NOTHING, this.#refused = /* @__PURE__ */ new Map(), this.#ranges = new IdRanges(this.count - this.#changes.length));
+    for await (let part of partsOf2(this.#rest(signal2, this.done), MOST_IMPORTED, MOST_TEXT2)) {
+      let plants2 = [], isChange = part[0]?.stored !== void 0;
+      for (let { plant, stored: stored2 } of part) {
+        let number3 = this.done + plants2.length - this.#changes.length;
+        stored2 === void 0 ? plants2.push(withId2(plant, await this.#idOf(client, plant, number3, signal2))) : plants2.push({ ...withId2(plant, stored2.id), before: stored2 });
       }
-      this.#take(await client.importPlants(plants2, { mode: isChange ? "update" : this.#plan.mode, signal: signal2 }), part);
-      onProgress(this.done);
+      this.#take(await client.importPlants(plants2, { mode: isChange ? "update" : this.#plan.mode, signal: signal2 }), part), onProgress(this.done);
     }
     return this.outcome;
   }
   /** Yields the rows of the sheet with their ids: those that the page assigned, and those of plants stored before. */
   async *rowsWithIds(client) {
-    for await (const { row, id } of this.#numbered(client)) yield { row, id };
+    for await (let { row, id } of this.#numbered(client)) yield { row, id };
   }
   /** Yields the plants that the import has added or changed, where the page assigned their ids. */
   async *imported(client) {
-    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2]));
-    for await (const { row, plant, id, isNew } of this.#numbered(client)) {
-      const before = changing.get(row.number);
-      if (before === void 0 && !isNew || this.#refused.has(row.number)) continue;
-      yield { before, after: withId2(plant, id) };
+    let changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2]));
+    for await (let { row, plant, id, isNew } of this.#numbered(client)) {
+      let before = changing.get(row.number);
+      before === void 0 && !isNew || this.#refused.has(row.number) || (yield { before, after: withId2(plant, id) });
     }
   }
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows() {
-    for await (const row of this.#rows()) {
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length);
-      const reason = typeof plant === "string" ? plant : this.#refused.get(row.number)?.reason;
-      if (reason !== void 0) yield { row, reason };
+    for await (let row of this.#rows()) {
+      let plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length), reason = typeof plant == "string" ? plant : this.#refused.get(row.number)?.reason;
+      reason !== void 0 && (yield { row, reason });
     }
   }
   /** Finds the stored plants that rows to add probably correct. */
   async #similar(client, numbers, added, signal2) {
-    const { doubtful } = this.#findings;
-    const wanted2 = added.filter(({ row }) => !doubtful.has(row.number));
-    if (wanted2.length === 0 || wanted2.length > MOST_COMPARED) return [];
-    const candidates = new Map(
-      wanted2.map(({ row: { number: number3, cells }, plant }) => [number3, { row: number3, plant, cells }])
-    );
-    const rows = numbers.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#stored.get(row) }));
-    const recalled = recall(this.#file, this.#sheet.columns, rows, candidates);
-    const known2 = await plantsRecalled(client, recalled, signal2);
-    const taken = /* @__PURE__ */ new Set([...this.#stored.values(), ...known2.map(({ stored: stored2 }) => stored2.id)]);
-    for (const { row } of known2) candidates.delete(row);
-    const others = [...candidates.values()];
+    let { doubtful } = this.#findings, wanted3 = added.filter(({ row }) => !doubtful.has(row.number));
+    if (wanted3.length === 0 || wanted3.length > MOST_COMPARED2) return [];
+    let candidates = new Map(
+      wanted3.map(({ row: { number: number3, cells }, plant }) => [number3, { row: number3, plant, cells }])
+    ), rows = numbers.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#stored.get(row) })), recalled = recall(this.#file, this.#sheet.columns, rows, candidates), known2 = await plantsRecalled(client, recalled, signal2), taken = /* @__PURE__ */ new Set([...this.#stored.values(), ...known2.map(({ stored: stored2 }) => stored2.id)]);
+    for (let { row } of known2) candidates.delete(row);
+    let others = [...candidates.values()];
     return [...known2, ...others.length === 0 ? [] : await plantsLike(client, others, taken, signal2)];
   }
   get #changes() {
     return this.#findings.similar.filter(({ row }) => this.#decisions.changing.has(row));
   }
   get #leftOut() {
-    const { leavesOut, leavesDoubtful } = this.#decisions;
-    const { doubtful } = this.#findings;
-    if (!leavesDoubtful) return leavesOut ? this.#stored.size : 0;
-    return doubtful.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !doubtful.has(row)).length : 0);
+    let { leavesOut, leavesDoubtful } = this.#decisions, { doubtful } = this.#findings;
+    return leavesDoubtful ? doubtful.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !doubtful.has(row)).length : 0) : leavesOut ? this.#stored.size : 0;
   }
   #isLeftOut(row) {
-    const { leavesOut, leavesDoubtful } = this.#decisions;
+    let { leavesOut, leavesDoubtful } = this.#decisions;
     return leavesOut && this.#stored.has(row) || leavesDoubtful && this.#findings.doubtful.has(row);
   }
   #rows() {
-    const rows = rowsOf(this.#sheet);
+    let rows = rowsOf2(this.#sheet);
     return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows;
   }
-  async *#plants(signal2, refuse) {
-    for await (const row of this.#rows()) {
+  async *#plants(signal2, refuse2) {
+    for await (let row of this.#rows()) {
       signal2.throwIfAborted();
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length);
-      if (typeof plant === "string") refuse({ row: row.number, reason: plant, text: rowText(row, IN_LIST) });
-      else yield { row, plant };
+      let plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length);
+      typeof plant == "string" ? refuse2({ row: row.number, reason: plant, text: rowText(row, IN_LIST) }) : yield { row, plant };
     }
   }
   /** Yields the plants to import, without the first ones. Changes of stored plants come first. */
   async *#rest(signal2, skipped) {
-    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2]));
-    let number3 = 0;
-    for (const isOfChanges of changing.size > 0 ? [true, false] : [false]) {
-      for await (const each of this.#plants(signal2, () => {
+    let changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2])), number3 = 0;
+    for (let isOfChanges of changing.size > 0 ? [!0, !1] : [!1])
+      for await (let each of this.#plants(signal2, () => {
       })) {
-        const stored2 = changing.get(each.row.number);
-        if (stored2 !== void 0 !== isOfChanges || this.#isLeftOut(each.row.number)) continue;
-        if (number3 >= skipped) yield { ...each, stored: stored2 };
-        number3 += 1;
+        let stored2 = changing.get(each.row.number);
+        stored2 !== void 0 !== isOfChanges || this.#isLeftOut(each.row.number) || (number3 >= skipped && (yield { ...each, stored: stored2 }), number3 += 1);
       }
-    }
   }
   /** Yields the plants of the sheet with their ids, without rows that are no plants. */
   async *#numbered(client) {
-    const changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2.id]));
-    let number3 = 0;
-    for await (const { row, plant } of this.#plants(new AbortController().signal, () => {
+    let changing = new Map(this.#changes.map(({ row, stored: stored2 }) => [row, stored2.id])), number3 = 0;
+    for await (let { row, plant } of this.#plants(new AbortController().signal, () => {
     })) {
-      const known2 = changing.get(row.number) ?? (this.#isLeftOut(row.number) ? this.#stored.get(row.number) : void 0);
-      if (known2 === void 0 && this.#isLeftOut(row.number)) continue;
-      yield { row, plant, id: known2 ?? await this.#idOf(client, plant, number3), isNew: known2 === void 0 };
-      if (known2 === void 0) number3 += 1;
+      let known2 = changing.get(row.number) ?? (this.#isLeftOut(row.number) ? this.#stored.get(row.number) : void 0);
+      known2 === void 0 && this.#isLeftOut(row.number) || (yield { row, plant, id: known2 ?? await this.#idOf(client, plant, number3), isNew: known2 === void 0 }, known2 === void 0 && (number3 += 1));
     }
   }
   async #idOf(client, { id }, number3, signal2) {
@@ -5439,41 +4682,28 @@ var ImportRun = class {
     return this.#ranges.idOf(client, number3, signal2);
   }
   #take(report, part) {
-    const before = this.#counts;
+    let before = this.#counts;
     this.#counts = {
       added: before.added + report.added,
       updated: before.updated + report.updated,
       unchanged: before.unchanged + report.unchanged,
       refused: before.refused + report.refused
     };
-    for (const { line, error, message } of report.refusedRows) {
-      const row = part[line - 1]?.row;
+    for (let { line, error, message } of report.refusedRows) {
+      let row = part[line - 1]?.row;
       if (row === void 0) continue;
-      const reason = error === 41201 ? say("bulk.changedMeanwhile") : saidOf(error, message);
+      let reason = error === 41201 ? say("bulk.changedMeanwhile") : saidOf(error, message);
       this.#refused.set(row.number, { reason, text: rowText(row, IN_LIST) });
     }
   }
-};
-var NOTHING = { added: 0, updated: 0, unchanged: 0, refused: 0 };
-var rowAt = (part, line) => part[line - 1]?.row.number ?? 0;
+}, NOTHING = { added: 0, updated: 0, unchanged: 0, refused: 0 }, rowAt = (part, line) => part[line - 1]?.row.number ?? 0;
 async function* partsOf2(plants2, most, mostText) {
-  let part = [];
-  let text = 0;
-  for await (const each of plants2) {
-    const [first] = part;
-    if (first !== void 0 && first.stored === void 0 !== (each.stored === void 0)) {
-      yield part;
-      part = [];
-      text = 0;
-    }
-    part.push(each);
-    text += each.plant.name.length + (each.plant.tag?.length ?? 0);
-    if (part.length < most && text < mostText) continue;
-    yield part;
-    part = [];
-    text = 0;
+  let part = [], text = 0;
+  for await (let each of plants2) {
+    let [first] = part;
+    first !== void 0 && first.stored === void 0 != (each.stored === void 0) && (yield part, part = [], text = 0), part.push(each), text += each.plant.name.length + (each.plant.tag?.length ?? 0), !(part.length < most && text < mostText) && (yield part, part = [], text = 0);
   }
-  if (part.length > 0) yield part;
+  part.length > 0 && (yield part);
 }
 
 // web/src/import/import-job.ts
@@ -5483,9 +4713,9 @@ var ImportJob = class {
   mapping;
   mode;
   /** Whether a row without a tag takes that of the row above. */
-  fillsTags = y3(false);
+  fillsTags = y3(!1);
   /** Whether to leave out the rows whose name and tag are stored already. */
-  leavesOut = y3(true);
+  leavesOut = y3(!0);
   /** Whether to leave out the rows that look like no plants; undefined until the person has said it. */
   leavesDoubtful = y3(void 0);
   /** The rows that change the plant they look like; undefined until the person has said it. */
@@ -5493,17 +4723,14 @@ var ImportJob = class {
   step = y3({ kind: "mapping" });
   fault = y3("");
   /** Whether the person has seen the report. */
-  isSeen = y3(false);
+  isSeen = y3(!1);
   /** The plants that the import has added or changed, once they are known. */
   imported = y3([]);
   #run;
   #ending = new AbortController();
   /** @param workbook the sheet of a workbook that `sheet` reads */
   constructor(sheet2, mode, workbook) {
-    this.sheet = sheet2;
-    this.workbook = workbook;
-    this.mapping = y3(guess(sheet2.columns, sheet2.below, sheet2.header !== 0));
-    this.mode = y3(mode);
+    this.sheet = sheet2, this.workbook = workbook, this.mapping = y3(guess(sheet2.columns, sheet2.below, sheet2.header !== 0)), this.mode = y3(mode);
   }
   /** What the check has found; undefined before it. */
   get findings() {
@@ -5515,9 +4742,12 @@ var ImportJob = class {
   }
   /** Whether the person still has to say what some rows are. */
   get isUndecided() {
-    const { doubtful, similar } = this.findings ?? {};
-    const isDoubtful2 = doubtful !== void 0 && doubtful.size > 0 && this.leavesDoubtful.value === void 0;
-    return isDoubtful2 || similar !== void 0 && similar.length > 0 && this.changing.value === void 0;
+    let { doubtful, similar } = this.findings ?? {};
+    return doubtful !== void 0 && doubtful.size > 0 && this.leavesDoubtful.value === void 0 || similar !== void 0 && similar.length > 0 && this.changing.value === void 0;
+  }
+  /** Whether the sheet has the rows that the person pasted, and so no file. */
+  get isPasted() {
+    return this.workbook?.name === "";
   }
   /** Whether the page assigns the ids. */
   get assignsIds() {
@@ -5525,7 +4755,7 @@ var ImportJob = class {
   }
   /** Whether the reason of each refused row is known. */
   get knowsRefused() {
-    return this.#run?.knowsRefused === true;
+    return this.#run?.knowsRefused === !0;
   }
   /** The number of plants to import; 0 before the check. */
   get count() {
@@ -5533,68 +4763,54 @@ var ImportJob = class {
   }
   /** Whether the import runs, or has broken off and can continue. */
   get isUnfinished() {
-    const { kind } = this.step.value;
+    let { kind } = this.step.value;
     return kind === "importing" || kind === "broken";
   }
   /** Changes how to read the sheet. It then needs another check. */
   change(part) {
-    this.stop();
-    this.#run = void 0;
-    this.mapping.value = part.mapping ?? this.mapping.value;
-    this.mode.value = part.mode ?? this.mode.value;
-    if (part.mapping !== void 0) this.fillsTags.value = false;
-    this.step.value = { kind: "mapping" };
+    this.stop(), this.#run = void 0, this.mapping.value = part.mapping ?? this.mapping.value, this.mode.value = part.mode ?? this.mode.value, part.mapping !== void 0 && (this.fillsTags.value = !1), this.step.value = { kind: "mapping" };
   }
   /** Has the service import the sheet as a dry run. */
   async check(client) {
-    const plan = { mapping: this.mapping.value, mode: this.mode.value, fillsTags: this.fillsTags.value };
-    const run = new ImportRun(this.sheet, plan, this.#file);
-    const { signal: ended3 } = this.#begin();
-    this.#run = run;
-    this.fault.value = "";
-    this.leavesDoubtful.value = void 0;
-    this.changing.value = void 0;
-    this.step.value = { kind: "checking" };
+    let plan = { mapping: this.mapping.value, mode: this.mode.value, fillsTags: this.fillsTags.value }, run = new ImportRun(this.sheet, plan, this.#file), { signal: ended3 } = this.#begin();
+    this.#run = run, this.fault.value = "", this.leavesDoubtful.value = void 0, this.changing.value = void 0, this.step.value = { kind: "checking" };
     let next = { kind: "mapping" };
     try {
-      await run.check(client, ended3);
-      if (!ended3.aborted) next = { kind: "checked" };
+      await run.check(client, ended3), ended3.aborted || (next = { kind: "checked" });
     } catch (error) {
-      if (!isAbort(error)) this.fault.value = said(error);
+      isAbort(error) || (this.fault.value = said(error));
     }
-    if (this.#run === run) this.step.value = next;
+    this.#run === run && (this.step.value = next);
   }
   /** Lets rows without a tag take that of the row above, or not, and checks again. */
   async fillTags(client, fills) {
-    this.fillsTags.value = fills;
-    await this.check(client);
+    this.fillsTags.value = fills, await this.check(client);
   }
   /** Imports the plants that are not imported yet. */
   async start(client) {
-    const run = this.#run;
+    let run = this.#run;
     if (run === void 0) return;
-    const { signal: ended3 } = this.#begin();
-    const note = (done) => {
+    let { signal: ended3 } = this.#begin(), note = (done) => {
       this.step.value = { kind: "importing", done };
     };
     note(run.done);
     try {
-      const outcome = await run.import(client, this.#decisions, note, ended3);
+      let outcome = await run.import(client, this.#decisions, note, ended3);
       this.step.value = { kind: "done", outcome };
     } catch (error) {
-      const why = isAbort(error) ? say("import.stopped") : said(error);
+      let why = isAbort(error) ? say("import.stopped") : said(error);
       this.step.value = { kind: "broken", why, outcome: run.outcome };
       return;
     }
-    if (this.assignsIds) await this.#keep(client, run);
+    this.assignsIds && await this.#keep(client, run);
   }
   stop() {
     this.#ending.abort();
   }
   /** Gives up the rest of an import that has broken off. */
   leaveRest() {
-    const step = this.step.value;
-    if (step.kind === "broken") this.step.value = { kind: "done", outcome: step.outcome };
+    let step = this.step.value;
+    step.kind === "broken" && (this.step.value = { kind: "done", outcome: step.outcome });
   }
   /** Writes the sheet with the ids that the page has assigned, as a workbook. */
   async sheetWithIds(client) {
@@ -5609,47 +4825,39 @@ var ImportJob = class {
   /** Remembers which row has which id, and what an undo would take back. */
   async #keep(client, run) {
     try {
-      await remember2(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client));
-      this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client));
+      this.#file !== "" && await remember2(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client)), this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client));
     } catch {
     }
   }
+  /** The name under which the browser remembers the rows; empty for pasted ones, as the next paste is another list. */
   get #file() {
-    return this.workbook === void 0 ? this.sheet.file.name : `${this.sheet.file.name}
+    return this.isPasted ? "" : this.workbook === void 0 ? this.sheet.file.name : `${this.sheet.file.name}
 ${this.workbook.name}`;
   }
   get #decisions() {
     return {
       leavesOut: this.leavesOut.value,
-      leavesDoubtful: this.leavesDoubtful.value === true,
+      leavesDoubtful: this.leavesDoubtful.value === !0,
       changing: this.changing.value ?? NONE
     };
   }
   #begin() {
-    this.#ending = new AbortController();
-    return this.#ending;
+    return this.#ending = new AbortController(), this.#ending;
   }
-};
-var NONE = /* @__PURE__ */ new Set();
-var MOST_UNDONE = 5e4;
-var job = y3(void 0);
+}, NONE = /* @__PURE__ */ new Set(), MOST_UNDONE = 5e4, job = y3(void 0);
 onSignOut(() => {
-  job.value?.stop();
-  job.value = void 0;
+  job.value?.stop(), job.value = void 0;
 });
 askBeforeLosing(() => {
-  const { sheet: sheet2, isUnfinished } = job.value ?? {};
-  return sheet2 !== void 0 && isUnfinished === true ? say("import.loss", { file: named(sheet2.file.name) }) : void 0;
+  let { sheet: sheet2, isUnfinished } = job.value ?? {};
+  return sheet2 !== void 0 && isUnfinished === !0 ? say("import.loss", { file: named(sheet2.file.name) }) : void 0;
 });
 
 // web/src/import/import-progress.tsx
 function ImportProgress() {
-  const current = job.value;
-  const step = current?.step.value;
-  if (current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done")) return null;
-  if (current.isSeen.value && step.kind === "done") return null;
-  return /* @__PURE__ */ a4("section", { class: "running", "aria-label": say("view.import"), children: [
-    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { translate: false, children: current.sheet.file.name }) }),
+  let current = job.value, step = current?.step.value;
+  return current === void 0 || step === void 0 || !(current.isUnfinished || step.kind === "done") || current.isSeen.value && step.kind === "done" ? null : /* @__PURE__ */ a4("section", { class: "running", "aria-label": say("view.import"), children: [
+    /* @__PURE__ */ a4("a", { href: linkTo("import"), children: /* @__PURE__ */ a4("bdi", { translate: !1, children: current.sheet.file.name }) }),
     step.kind === "importing" && /* @__PURE__ */ a4($, { children: [
       say("import.progress", { done: step.done, plants: say("plants.count", { count: current.count }) }),
       " ",
@@ -5662,67 +4870,277 @@ function ImportProgress() {
   ] });
 }
 
-// web/src/language/choose-language.ts
-var LOADS = {
-  de: () => import("./de.js"),
-  fr: () => import("./fr.js"),
-  es: () => import("./es.js"),
-  nl: () => import("./nl.js")
-};
-var KEY3 = "plantstore-language";
-async function startLanguage() {
-  const wanted2 = [localStorage.getItem(KEY3), ...navigator.languages.map(primary)];
-  await load(wanted2.find(isLanguage) ?? "en");
-}
-async function chooseLanguage(next) {
-  await load(next);
-  localStorage.setItem(KEY3, next);
-}
-async function load(next) {
-  show(next, next === "en" ? en : (await LOADS[next]()).default);
-  document.documentElement.lang = next;
-}
+// web/src/offline/change.ts
+var isSame2 = (one, other) => one === null || other === null ? one === other : one.name === other.name && one.tag === other.tag, isHeld = ({ met, refusal }) => met !== void 0 || refusal !== void 0;
 
-// web/src/language/language-menu.tsx
-function LanguageMenu() {
-  const isFailed = useSignal(false);
-  const choose = async (field) => {
-    isFailed.value = false;
-    try {
-      await chooseLanguage(field.value);
-    } catch {
-      isFailed.value = true;
-      field.value = language.value;
+// node_modules/idb/build/index.js
+var instanceOfAny = (object, constructors) => constructors.some((c5) => object instanceof c5), idbProxyableTypes, cursorAdvanceMethods;
+function getIdbProxyableTypes() {
+  return idbProxyableTypes || (idbProxyableTypes = [
+    IDBIndex,
+    IDBObjectStore,
+    IDBCursor,
+    IDBDatabase,
+    IDBTransaction
+  ]);
+}
+function getCursorAdvanceMethods() {
+  return cursorAdvanceMethods || (cursorAdvanceMethods = ["advance", "continue", "continuePrimaryKey"].map((method) => IDBCursor.prototype[method]));
+}
+var transactionDoneMap = /* @__PURE__ */ new WeakMap(), transformCache = /* @__PURE__ */ new WeakMap(), reverseTransformCache = /* @__PURE__ */ new WeakMap();
+function promisifyRequest(request) {
+  let promise = new Promise((resolve, reject) => {
+    let unlisten = () => {
+      request.removeEventListener("success", success), request.removeEventListener("error", error);
+    }, success = () => {
+      resolve(wrap(request.result)), unlisten();
+    }, error = () => {
+      reject(request.error), unlisten();
+    };
+    request.addEventListener("success", success), request.addEventListener("error", error);
+  });
+  return reverseTransformCache.set(promise, request), promise;
+}
+function cacheDonePromiseForTransaction(tx) {
+  if (transactionDoneMap.has(tx))
+    return;
+  let done = new Promise((resolve, reject) => {
+    let unlisten = () => {
+      tx.removeEventListener("complete", complete), tx.removeEventListener("error", error), tx.removeEventListener("abort", error);
+    }, complete = () => {
+      resolve(), unlisten();
+    }, error = () => {
+      reject(tx.error || new DOMException("AbortError", "AbortError")), unlisten();
+    };
+    tx.addEventListener("complete", complete), tx.addEventListener("error", error), tx.addEventListener("abort", error);
+  });
+  transactionDoneMap.set(tx, done);
+}
+var idbProxyTraps = {
+  get(target, prop, receiver) {
+    if (target instanceof IDBTransaction) {
+      if (prop === "done")
+        return transactionDoneMap.get(target);
+      if (prop === "store")
+        return receiver.objectStoreNames[1] ? void 0 : receiver.objectStore(receiver.objectStoreNames[0]);
     }
+    return wrap(target[prop]);
+  },
+  set(target, prop, value) {
+    return target[prop] = value, !0;
+  },
+  has(target, prop) {
+    return target instanceof IDBTransaction && (prop === "done" || prop === "store") ? !0 : prop in target;
+  }
+};
+function replaceTraps(callback) {
+  idbProxyTraps = callback(idbProxyTraps);
+}
+function wrapFunction(func) {
+  return getCursorAdvanceMethods().includes(func) ? function(...args) {
+    return func.apply(unwrap(this), args), wrap(this.request);
+  } : function(...args) {
+    return wrap(func.apply(unwrap(this), args));
   };
-  return /* @__PURE__ */ a4("span", { class: "language", children: [
-    /* @__PURE__ */ a4(
-      "select",
-      {
-        "aria-label": say("language.title"),
-        value: language.value,
-        onChange: (event) => void choose(event.currentTarget),
-        children: Object.entries(LANGUAGES).map(([code, name]) => /* @__PURE__ */ a4("option", { value: code, lang: code, children: name }, code))
-      }
-    ),
-    isFailed.value && /* @__PURE__ */ a4("span", { role: "alert", children: say("language.failed") })
-  ] });
+}
+function transformCachableValue(value) {
+  return typeof value == "function" ? wrapFunction(value) : (value instanceof IDBTransaction && cacheDonePromiseForTransaction(value), instanceOfAny(value, getIdbProxyableTypes()) ? new Proxy(value, idbProxyTraps) : value);
+}
+function wrap(value) {
+  if (value instanceof IDBRequest)
+    return promisifyRequest(value);
+  if (transformCache.has(value))
+    return transformCache.get(value);
+  let newValue = transformCachableValue(value);
+  return Object.is(newValue, value) || (transformCache.set(value, newValue), reverseTransformCache.set(newValue, value)), newValue;
+}
+var unwrap = (value) => reverseTransformCache.get(value);
+function openDB(name, version, { blocked, upgrade, blocking, terminated } = {}) {
+  let request = indexedDB.open(name, version), openPromise = wrap(request);
+  return upgrade && request.addEventListener("upgradeneeded", (event) => {
+    upgrade(wrap(request.result), event.oldVersion, event.newVersion, wrap(request.transaction), event);
+  }), blocked && request.addEventListener("blocked", (event) => blocked(
+    // Casting due to https://github.com/microsoft/TypeScript-DOM-lib-generator/pull/1405
+    event.oldVersion,
+    event.newVersion,
+    event
+  )), openPromise.then((db) => {
+    terminated && db.addEventListener("close", () => terminated()), blocking && db.addEventListener("versionchange", (event) => blocking(event.oldVersion, event.newVersion, event));
+  }).catch(() => {
+  }), openPromise;
+}
+var readMethods = ["get", "getKey", "getAll", "getAllKeys", "count"], writeMethods = ["put", "add", "delete", "clear"], cachedMethods = {};
+function getMethod(target, prop) {
+  if (!(target instanceof IDBDatabase && !(prop in target) && typeof prop == "string"))
+    return;
+  if (cachedMethods[prop])
+    return cachedMethods[prop];
+  let targetFuncName = prop.replace(/FromIndex$/, ""), useIndex = prop !== targetFuncName, isWrite = writeMethods.includes(targetFuncName);
+  if (
+    // Bail if the target doesn't exist on the target. Eg, getAll isn't in Edge.
+    !(targetFuncName in (useIndex ? IDBIndex : IDBObjectStore).prototype) || !(isWrite || readMethods.includes(targetFuncName))
+  )
+    return;
+  let method = async function(storeName, ...args) {
+    let tx = this.transaction(storeName, isWrite ? "readwrite" : "readonly"), target2 = tx.store;
+    return useIndex && (target2 = target2.index(args.shift())), (await Promise.all([
+      target2[targetFuncName](...args),
+      isWrite && tx.done
+    ]))[0];
+  };
+  return cachedMethods[prop] = method;
+}
+replaceTraps((oldTraps) => ({
+  ...oldTraps,
+  get: (target, prop, receiver) => getMethod(target, prop) || oldTraps.get(target, prop, receiver),
+  has: (target, prop) => !!getMethod(target, prop) || oldTraps.has(target, prop)
+}));
+var advanceMethodProps = ["advance", "continue", "continuePrimaryKey"], methodMap = {}, advanceResults = /* @__PURE__ */ new WeakMap(), ittrProxiedCursorToOriginalProxy = /* @__PURE__ */ new WeakMap(), cursorIteratorTraps = {
+  get(target, prop) {
+    if (!advanceMethodProps.includes(prop))
+      return target[prop];
+    let cachedFunc = methodMap[prop];
+    return cachedFunc || (cachedFunc = methodMap[prop] = function(...args) {
+      advanceResults.set(this, ittrProxiedCursorToOriginalProxy.get(this)[prop](...args));
+    }), cachedFunc;
+  }
+};
+async function* iterate(...args) {
+  let cursor = this;
+  if (cursor instanceof IDBCursor || (cursor = await cursor.openCursor(...args)), !cursor)
+    return;
+  cursor = cursor;
+  let proxiedCursor = new Proxy(cursor, cursorIteratorTraps);
+  for (ittrProxiedCursorToOriginalProxy.set(proxiedCursor, cursor), reverseTransformCache.set(proxiedCursor, unwrap(cursor)); cursor; )
+    yield proxiedCursor, cursor = await (advanceResults.get(proxiedCursor) || cursor.continue()), advanceResults.delete(proxiedCursor);
+}
+function isIteratorProp(target, prop) {
+  return prop === Symbol.asyncIterator && instanceOfAny(target, [IDBIndex, IDBObjectStore, IDBCursor]) || prop === "iterate" && instanceOfAny(target, [IDBIndex, IDBObjectStore]);
+}
+replaceTraps((oldTraps) => ({
+  ...oldTraps,
+  get(target, prop, receiver) {
+    return isIteratorProp(target, prop) ? iterate : oldTraps.get(target, prop, receiver);
+  },
+  has(target, prop) {
+    return isIteratorProp(target, prop) || oldTraps.has(target, prop);
+  }
+}));
+
+// web/src/offline/database.ts
+var VERSION = 2, opened;
+function database() {
+  return opened ??= openDB(nameHere("plantstore"), VERSION, {
+    // A later version changes what an earlier one has kept, and never removes it: it is nowhere else.
+    upgrade(changed, before) {
+      before < 1 && changed.createObjectStore("waiting", { keyPath: "key" }), before < 2 && changed.createObjectStore("seen", { keyPath: ["owner", "id"] }).createIndex("at", "at");
+    },
+    blocking(_version, _blocked, { target }) {
+      target instanceof IDBDatabase && target.close(), opened = void 0;
+    },
+    terminated() {
+      opened = void 0;
+    }
+  }).catch((error) => {
+    throw opened = void 0, error;
+  }), opened;
 }
 
-// web/src/sign-in.tsx
+// web/src/offline/waiting.ts
+var all = y3([]), unkept = /* @__PURE__ */ new Map(), ownerOf = ({ own }) => ({ token: own.id, name: own.name, store: own.store }), owner = O(() => session.value.kind === "signed-in" ? ownerOf(session.value) : void 0), isOf = ({ owner: of }, mine) => mine !== void 0 && of.token === mine.token && of.store === mine.store, keys = O(() => new Set(all.value.map(({ key }) => key))), waiting2 = O(() => all.value.filter((each) => isOf(each, owner.value))), strange = O(() => all.value.filter((each) => !isOf(each, owner.value))), due = O(() => waiting2.value.filter((each) => !isHeld(each))), isKept = y3(!0), byId = O(() => new Map(waiting2.value.flatMap((each) => each.id === void 0 ? [] : [[each.id, each]]))), waitingFor = (id) => byId.value.get(id), listeners = /* @__PURE__ */ new Set();
+function onSent(listener) {
+  return listeners.add(listener), () => listeners.delete(listener);
+}
+var tellSent = (id, plant) => {
+  for (let listener of listeners) listener(id, plant);
+}, channel = new BroadcastChannel(nameHere("plantstore-waiting"));
+channel.onmessage = () => {
+  refresh();
+};
+async function refresh() {
+  let kept6 = [];
+  try {
+    kept6 = await (await database()).getAll("waiting");
+  } catch {
+  }
+  let tabs = [...unkept.values()].filter((each) => each !== null);
+  all.value = [...kept6.filter(({ key }) => !unkept.has(key)), ...tabs].sort((one, other) => one.at - other.at), isKept.value = tabs.length === 0;
+}
+async function update(key, change2) {
+  let inTab = unkept.get(key), before = inTab ?? void 0, now = inTab === void 0 ? void 0 : change2(before);
+  try {
+    let changing = (await database()).transaction("waiting", "readwrite", { durability: "strict" });
+    inTab === void 0 && (before = await changing.store.get(key), now = change2(before)), await (now === void 0 ? changing.store.delete(key) : changing.store.put(now)), await changing.done, unkept.delete(key);
+  } catch {
+    before ??= all.value.find((each) => each.key === key), now ??= change2(before), unkept.set(key, now ?? null);
+  }
+  return await refresh(), channel.postMessage(null), { before, now };
+}
+function keep2(key, change2, owner2, isDecided = !1) {
+  return update(key, (before) => {
+    let { id = change2.id, isOwnId = id !== void 0, at: at2 = Date.now() } = before ?? {}, { base: base2, tried } = before === void 0 || isDecided ? { ...change2, tried: void 0 } : before;
+    if (!(tried === void 0 && isSame2(base2, change2.wanted)))
+      return { key, id, isOwnId, base: base2, wanted: change2.wanted, tried, at: at2, owner: owner2 };
+  });
+}
+async function restore(key, before) {
+  await update(key, (now) => before && { ...before, tried: now?.tried ?? before.tried });
+}
+function keyOf(id, { token, store = "" }) {
+  return `${token} ${store} ${id ?? `new ${Date.now()} ${Math.random()}`}`;
+}
+var drop = async (key) => {
+  await update(key, () => {
+  });
+};
+async function renumber(key) {
+  await update(key, (now) => now && { ...now, id: void 0, tried: void 0, met: void 0 });
+}
+async function takeOver(change2, owner2) {
+  let { isOwnId, key: old, ...rest } = change2, isThere = change2.owner.store === owner2.store, id = isOwnId || isThere ? change2.id : void 0, tried = isThere ? change2.tried : void 0, key = keyOf(id, owner2), taken = { ...rest, key, id, isOwnId, tried, owner: owner2, met: void 0, refusal: void 0 }, { before } = await update(key, (there) => there ?? taken);
+  before === void 0 && await drop(old);
+}
+onSignOut(() => {
+  for (let { key } of waiting2.value) drop(key);
+});
+var loss = () => waiting2.value.length === 0 ? void 0 : say("waiting.loss", { count: waiting2.value.length });
+askBeforeLosing(() => isKept.value ? loss() : void 0, { isOnDevice: !0 });
+askBeforeLosing(() => isKept.value ? void 0 : loss());
+
+// web/src/offline/waiting-line.tsx
+function WaitingLine() {
+  let { value: mine } = waiting2, count = mine.length + strange.value.length, held = mine.filter(isHeld).length, leadsOn = count > 0 && session.value.kind === "signed-in";
+  return /* @__PURE__ */ a4(
+    "section",
+    {
+      class: held > 0 || !isKept.value ? "waiting-line urgent" : "waiting-line",
+      "aria-label": leadsOn ? say("waiting.title") : void 0,
+      children: [
+        /* @__PURE__ */ a4("p", { role: "status", children: [
+          count > 0 && say(leadsOn ? "waiting.count" : "waiting.signedOut", { count }),
+          held > 0 && ` ${say("waiting.held", { count: held })}`,
+          !isKept.value && ` ${say("waiting.noRoom")}`
+        ] }),
+        leadsOn && /* @__PURE__ */ a4("a", { href: linkTo("waiting"), children: say("waiting.show") })
+      ]
+    }
+  );
+}
+
+// web/src/session/sign-in.tsx
 function SignIn({ why }) {
-  const token = useSignal("");
-  const remember3 = useSignal(false);
-  const field = T2(null);
-  F2(() => field.current?.focus(), []);
-  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
-    /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
+  let token = useSignal(""), remember3 = useSignal(!1), field = T2(null);
+  return F2(() => field.current?.focus(), []), /* @__PURE__ */ a4("main", { class: "sign-in", children: [
+    /* @__PURE__ */ a4("h1", { class: "brand", children: [
+      /* @__PURE__ */ a4("img", { src: `${SERVICE}/page/icon.svg`, alt: "" }),
+      " ",
+      /* @__PURE__ */ a4("span", { children: "Plantstore" })
+    ] }),
     /* @__PURE__ */ a4(
       "form",
       {
         onSubmit: (event) => {
-          event.preventDefault();
-          void signIn(token.value.trim(), remember3.value);
+          event.preventDefault(), signIn(token.value.trim(), remember3.value);
         },
         children: [
           /* @__PURE__ */ a4("label", { for: "token", children: say("signIn.token") }),
@@ -5732,10 +5150,10 @@ function SignIn({ why }) {
               id: "token",
               ref: field,
               type: "password",
-              required: true,
+              required: !0,
               autocomplete: "off",
               autocapitalize: "off",
-              spellcheck: false,
+              spellcheck: !1,
               "aria-describedby": "token-note",
               value: token.value,
               onInput: (event) => {
@@ -5768,16 +5186,12 @@ function SignIn({ why }) {
   ] });
 }
 function WithProvider({ name }) {
-  const fault = useSignal("");
-  const isLeaving = useSignal(false);
-  const leave = async () => {
-    isLeaving.value = true;
-    fault.value = "";
+  let fault = useSignal(""), isLeaving = useSignal(!1), leave = async () => {
+    isLeaving.value = !0, fault.value = "";
     try {
       await leaveToSignIn();
     } catch (error) {
-      fault.value = said(error);
-      isLeaving.value = false;
+      fault.value = said(error), isLeaving.value = !1;
     }
   };
   return /* @__PURE__ */ a4("section", { class: "provider", "aria-label": say("signIn.provider"), children: [
@@ -5786,11 +5200,1044 @@ function WithProvider({ name }) {
   ] });
 }
 
+// src/domain/plant-query.ts
+var HYBRID = "×";
+var hasTagging = ({ tags, tagPrefix, untagged }) => tags.length > 0 || tagPrefix !== void 0 || untagged === !0;
+function isTagged({ tags, tagPrefix, untagged }, tag) {
+  return untagged === !0 ? tag === void 0 : tagPrefix !== void 0 ? tag?.startsWith(tagPrefix) === !0 : tags.length === 0 || tag !== void 0 && tags.includes(tag);
+}
+function fold(text) {
+  if (isAscii(text)) return text.toLowerCase();
+  let cased = withoutMarks(text).toLowerCase().toUpperCase().toLowerCase();
+  return withoutMarks(cased).replaceAll("ς", "σ");
+}
+var words = (text) => foldedWords(fold(text));
+function foldedWords(folded4) {
+  return isAscii(folded4) ? folded4.match(ASCII_WORDS) ?? [] : folded4.replaceAll(HYBRID, " x ").match(WORDS) ?? [];
+}
+var SORT_KEY_LENGTH = 128;
+var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
+var HYBRID_GENUS = new RegExp("^\\s*(?:[×+]\\s*|x\\s+)+(?=\\p{L})", "v");
+var QUOTATION_MARK = /[\u0022\u0060\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2037\u2039\u203a]/, QUOTATION_MARKS = new RegExp(QUOTATION_MARK, "g"), HYPHEN = /[-\u2010\u2011]/, HYPHENS = new RegExp(HYPHEN, "g"), RUNS = new RegExp("[\\p{L}\\p{N}\\-\\u2010\\u2011]+", "gv"), ASCII_WORDS = /[a-z0-9]+/g, PICTOGRAPH = "\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]", WORDS = new RegExp(`[\\p{L}\\p{N}]+|${PICTOGRAPH}`, "gv"), WORD2 = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, "v"), MARKS = new RegExp("[\\p{M}\\p{DI}]+", "gv"), BLANK = new RegExp("^[\\s\\p{DI}]*$", "v"), BEYOND_ASCII = /[\u0080-\uffff]/, isAscii = (text) => !BEYOND_ASCII.test(text), withoutMarks = (text) => text.replaceAll(MARKS, "").normalize("NFKD").replaceAll(MARKS, "");
+
+// web/src/codes/service-address.tsx
+var PUBLIC_URL = document.querySelector('meta[name="public-url"]')?.content ?? SERVICE, KEY4 = nameHere("plantstore-labels");
+function kept() {
+  try {
+    return recordIn(JSON.parse(localStorage.getItem(KEY4) ?? "{}"));
+  } catch {
+    return {};
+  }
+}
+var keep3 = (part) => localStorage.setItem(KEY4, JSON.stringify({ ...kept(), ...part }));
+function recordIn(value) {
+  return typeof value == "object" && value !== null ? { ...value } : {};
+}
+var base = y3(typeof kept().base == "string" ? String(kept().base) : ""), baseFault = O(
+  () => typedAddress(base.value) === void 0 ? say("labels.badAddress", { example: "http://192.168.1.20:8080" }) : void 0
+), phoneAddress = O(() => typedAddress(base.value) ?? PUBLIC_URL), typedAddress = (text) => text.trim() === "" ? PUBLIC_URL : serviceAt(URL.parse(text.trim())), PATH = /^(?:\/[\w.~-]+)*\/?$/, LONGEST3 = 500;
+function serviceAt(url) {
+  if (url === null || !/^https?:$/.test(url.protocol) || !PATH.test(url.pathname)) return;
+  let address = (url.origin + url.pathname).replace(/\/$/, "");
+  return address.length <= LONGEST3 ? address : void 0;
+}
+var isLoopback = O(() => {
+  let { hostname } = new URL(phoneAddress.value);
+  return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+}), linkWith = (token) => `${phoneAddress.value}/#token=${token}`, addressOf = (id) => `${phoneAddress.value}/#/plant?id=${id}`;
+function PhoneAddress({ purpose }) {
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: "label-base", children: say("labels.address") }),
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        id: "label-base",
+        type: "url",
+        autocomplete: "off",
+        placeholder: PUBLIC_URL,
+        "aria-invalid": baseFault.value !== void 0,
+        "aria-describedby": "label-base-note",
+        value: base.value,
+        onInput: (event) => {
+          base.value = event.currentTarget.value, keep3({ base: base.value });
+        }
+      }
+    ),
+    /* @__PURE__ */ a4(FieldNote, { name: "label-base-note", fault: baseFault.value, children: isLoopback.value ? say("labels.loopback") : purpose })
+  ] });
+}
+
+// web/src/codes/typed-code.ts
+var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/, MOST3 = 2n ** 63n;
+function idIn(text) {
+  let [, sign, digits] = INTEGER.exec(text) ?? [];
+  if (digits === void 0) return null;
+  let id = sign === "" ? BigInt(digits) : -BigInt(digits);
+  return id >= -MOST3 && id < MOST3 ? id : null;
+}
+var idTyped = (text) => idIn(text.replace(/^\s*#/, "")), LATIN = "0123456789", FRENCH = `à&é"'(-è_ç`, BELGIAN = `à&é"'(§è!ç`, GERMAN_CAPS = '=!"§$%&/()', IN_ADDRESSES = {
+  a: [
+    { digits: LATIN, minus: "[^\\p{N}]", equals: "[^\\p{N}]" },
+    { digits: GERMAN_CAPS, minus: "\\?", equals: "`" }
+  ],
+  q: [
+    { digits: FRENCH, minus: "\\)", equals: "=" },
+    { digits: BELGIAN, minus: "\\)", equals: "-" },
+    // With caps lock.
+    { digits: LATIN, minus: "[)°]", equals: "[^\\p{N}]" }
+  ]
+}, ALONE = [
+  { digits: LATIN, minus: "[-−]", equals: "" },
+  { digits: FRENCH, minus: "\\)", equals: "" },
+  { digits: BELGIAN, minus: "\\)", equals: "" }
+], LONGEST4 = 500, ADDRESS2 = /^.*https?.{3}.+pl([aq])nt.[iı]d/isu, PREFIX = /^(?:\][a-z]\d|\*)?/i, suffixAfter = (digits) => `((?:[^\\p{N}${digits}][nrt]){0,2}[^\\p{N}\\p{L}${digits}]?)`, withoutMarks2 = (text) => text.trim().replace(PREFIX, "").replace(/(?:\\[nrt]|\*){1,3}$/i, ""), isPlain = (text) => /#\/plant\?id=/i.test(text);
+function garbledCode(text) {
+  let typed4 = text.trim();
+  if (typed4.length > LONGEST4 || isPlain(typed4)) return;
+  let address = ADDRESS2.exec(typed4), before = address?.[0] ?? PREFIX.exec(typed4)?.[0] ?? "", rest = typed4.slice(before.length).toLowerCase(), readings = (address === null ? ALONE : IN_ADDRESSES[address[1]?.toLowerCase() ?? ""] ?? []).map((layout) => reading(layout, rest)).filter((each) => each !== void 0), [first] = readings;
+  if (!(first === void 0 || readings.some(({ id }) => id !== first.id)))
+    return { id: first.id, manner: `${before}${first.manner}` };
+}
+var isGarbledSignIn = (text) => /https?.{3}.+token.ps/isu.test(text);
+function reading({ digits, minus, equals }, rest) {
+  let own = digits.replaceAll("-", "\\-"), pattern = new RegExp(`^(${equals})(${minus})?([${own}]{1,19})${suffixAfter(own)}$`, "u"), [, mark = "", sign = "", number3, suffix = ""] = pattern.exec(rest) ?? [];
+  if (number3 === void 0) return;
+  let latin = Array.from(number3, (digit) => digits.indexOf(digit)).join(""), id = /^(?:0|[1-9]\d*)$/.test(latin) ? idIn(`${sign === "" ? "" : "-"}${latin}`) : null;
+  return id === null ? void 0 : { id, manner: `${mark}${sign}${digits}${suffix}` };
+}
+
+// web/src/codes/label-address.ts
+var KEY5 = nameHere("plantstore-label-addresses"), MOST4 = 10, earlier = y3(kept2());
+function kept2() {
+  try {
+    let found2 = JSON.parse(localStorage.getItem(KEY5) ?? "[]");
+    return Array.isArray(found2) ? found2.filter((each) => typeof each == "string").slice(0, MOST4) : [];
+  } catch {
+    return [];
+  }
+}
+function accept(accepted) {
+  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST4), localStorage.setItem(KEY5, JSON.stringify(earlier.value));
+}
+var isOurs = (address) => [SERVICE, PUBLIC_URL, phoneAddress.value, ...earlier.value].includes(address), PLANT = /^#\/plant\?id=(-?\d{1,19})$/i;
+function codeIn(text) {
+  if (text.includes("#token=")) return { kind: "sign-in" };
+  let url = URL.parse(text), id = idIn(PLANT.exec(url?.hash ?? "")?.[1] ?? ""), address = url?.pathname.endsWith("/") && url.search === "" ? serviceAt(url) : void 0;
+  return address === void 0 || id === null ? { kind: "other", text } : isOurs(address) ? { kind: "label", id } : { kind: "elsewhere", id, address };
+}
+function codeTyped(text) {
+  let id = idTyped(text);
+  if (id !== null) return { kind: "label", id };
+  let code = codeIn(withoutMarks2(text));
+  if (code.kind !== "other") return code;
+  if (isGarbledSignIn(text)) return { kind: "sign-in" };
+  let garbled = garbledCode(text);
+  return garbled === void 0 ? { kind: "other", text: text.trim() } : earlier.value.includes(garbled.manner) ? { kind: "label", id: garbled.id } : { kind: "garbled", ...garbled };
+}
+
+// web/src/plants/by-id.ts
+function idSought(q2) {
+  let id = idTyped(q2);
+  if (id !== null) return id;
+  let code = /http/i.test(q2) ? codeTyped(q2) : void 0;
+  return code !== void 0 && "id" in code ? code.id : null;
+}
+async function findById(client, filter, signal2) {
+  let id = idSought(filter.q);
+  if (id !== null)
+    try {
+      let { plant } = await client.getPlant(id, { signal: signal2 });
+      return isTagged(filter, plant.tag) ? plant : void 0;
+    } catch (error) {
+      if (isRefusal(error, 40402)) return;
+      throw error;
+    }
+}
+var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
+
+// web/src/plants/filter.ts
+var ANY_TAG = { tags: [], tagPrefix: void 0, untagged: void 0 }, NO_FILTER = { q: "", ...ANY_TAG, sort: "id" }, SORTS = ["id", "-id", "name", "-name"], filterIn = (query) => ({
+  q: query.get("q") ?? "",
+  ...taggingIn(query),
+  sort: SORTS.find((sort) => sort === query.get("sort")) ?? "id"
+});
+function taggingIn(query) {
+  let tagPrefix = query.get("tagPrefix") ?? "";
+  return query.get("untagged") === "true" ? { ...ANY_TAG, untagged: !0 } : tagPrefix === "" ? { ...ANY_TAG, tags: query.getAll("tag") } : { ...ANY_TAG, tagPrefix };
+}
+function queryFor({ q: q2, tags, tagPrefix, untagged, sort }) {
+  let query = new URLSearchParams();
+  q2 !== "" && query.set("q", q2);
+  for (let tag of tags) query.append("tag", tag);
+  return tagPrefix !== void 0 && query.set("tagPrefix", tagPrefix), untagged === !0 && query.set("untagged", "true"), sort !== "id" && query.set("sort", sort), query;
+}
+var wantedBy = ({
+  q: q2,
+  tags,
+  tagPrefix,
+  untagged,
+  sort
+}) => ({
+  q: q2.trim() === "" ? void 0 : q2,
+  tag: tags.length === 0 ? void 0 : tags,
+  tagPrefix,
+  untagged,
+  sort
+}), findSame = (one, other) => inOneText(one) === inOneText(other), inOneText = (filter) => queryFor({ ...filter, q: filter.q.trim(), sort: "id" }).toString(), isAll = (filter) => filter.q.trim() === "" && !hasTagging(filter);
+
+// web/src/plants/bulk/apply.ts
+var PART = 1e3, AT_ONCE2 = 3;
+async function readTargets(client, targets, onRead, signal2) {
+  if (targets.kind === "chosen") return targets.plants;
+  if (targets.kind === "read") return targets.read(onRead, signal2);
+  let { filter, without: without2 } = targets, plants2 = /* @__PURE__ */ new Map(), first = await findById(client, filter, signal2);
+  first !== void 0 && plants2.set(first.id, first);
+  for await (let plant of client.exportPlants(wantedBy(filter), { signal: signal2 }))
+    plants2.set(plant.id, plant), plants2.size % PART === 0 && onRead(plants2.size);
+  return [...plants2.values()].filter(({ id }) => !without2.has(id));
+}
+async function apply(client, changes, onProgress, signal2) {
+  let done = [], conflicts = [], left2 = [], gone = 0, fault = "", parts = partsOf3(changes), work = async () => {
+    for (let part = parts.shift(); part !== void 0; part = parts.shift()) {
+      if (fault !== "" || signal2.aborted) {
+        left2.push(...part);
+        continue;
+      }
+      try {
+        let { refused, absent } = await send(client, part, signal2);
+        gone += absent, part.forEach((change2, i5) => {
+          let why = refused.get(i5), plant = change2.before ?? change2.after;
+          why === void 0 ? done.push(change2) : plant !== void 0 && conflicts.push({ plant, why });
+        }), onProgress(done.length + conflicts.length);
+      } catch (error) {
+        left2.push(...part), isAbort(error) || (fault = said(error));
+      }
+    }
+  };
+  return await Promise.all(Array.from({ length: AT_ONCE2 }, work)), { done, conflicts, gone, fault, left: left2 };
+}
+function partsOf3(changes) {
+  let parts = [], kinds = [
+    changes.filter(({ before, after }) => before !== void 0 && after !== void 0),
+    changes.filter(({ before }) => before === void 0),
+    changes.filter(({ after }) => after === void 0)
+  ];
+  for (let kind of kinds)
+    for (let i5 = 0; i5 < kind.length; i5 += PART) parts.push(kind.slice(i5, i5 + PART));
+  return parts;
+}
+async function send(client, part, signal2) {
+  let rows = part.flatMap(({ before, after }) => after === void 0 ? before ?? [] : before === void 0 ? [after] : [{ ...after, before }]), [first] = part, mode = first?.before === void 0 ? "add" : first.after === void 0 ? "delete" : "update", isRepeated2 = !1, end2 = whenAway(() => {
+    isRepeated2 = !0;
+  }), report = await client.importPlants(rows, { mode, signal: signal2 }).finally(end2);
+  return { refused: new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)])), absent: mode === "delete" && !isRepeated2 ? report.unchanged : 0 };
+}
+function reasonOf(error, message) {
+  return error === 41201 ? say("bulk.changedMeanwhile") : error === 40901 ? say("plants.idTakenNow") : saidOf(error, message);
+}
+
+// web/src/plants/bulk/change.ts
+var reversed = ({ before, after }) => ({ before: after, after: before });
+
+// web/src/plants/bulk/done.tsx
+var MOST5 = 20, actions = y3([]), last4 = 0;
+onSignOut(() => {
+  actions.value = [];
+});
+var plantsIn = (count) => say("plants.count", { count });
+function keepDone(client, list2, text, changes) {
+  last4 += 1;
+  let key = last4;
+  actions.value = [{ key, text, changes, isUndoing: !1, conflicts: [] }, ...actions.value].slice(0, MOST5), tell(text, { action: { label: say("plants.undo"), run: () => {
+    undo(client, list2, key);
+  } } });
+}
+async function undo(client, list2, key) {
+  let action = actions.value.find((each) => each.key === key);
+  if (action === void 0 || action.isUndoing || action.changes.length === 0) return;
+  set(key, { isUndoing: !0 });
+  let { done, conflicts, fault, left: left2 } = await apply(
+    client,
+    action.changes.map(reversed),
+    () => {
+    },
+    new AbortController().signal
+  );
+  set(key, { isUndoing: !1, changes: left2.map(reversed), conflicts }), await list2.reload();
+  let plants2 = plantsIn(done.length), retry = { label: say("page.tryAgain"), run: () => {
+    undo(client, list2, key);
+  } };
+  left2.length > 0 ? tell(say("bulk.undoBroken", { plants: plantsIn(left2.length), why: fault }), { isError: !0, action: retry }) : conflicts.length === 0 ? tell(say("bulk.undoneFor", { plants: plants2 })) : tell(say("bulk.undoneExcept", { plants: plants2, others: plantsIn(conflicts.length) }));
+}
+function set(key, part) {
+  actions.value = actions.value.map((action) => action.key === key ? { ...action, ...part } : action);
+}
+function DoneActions({ client, list: list2 }) {
+  return actions.value.length === 0 ? null : /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text }) }),
+      changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => {
+        undo(client, list2, key);
+      }, children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
+      /* @__PURE__ */ a4(Conflicts, { conflicts })
+    ] }, key)) }) })
+  ] });
+}
+var MOST_SHOWN = 100;
+function Conflicts({ conflicts }) {
+  return conflicts.length === 0 ? null : /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
+    /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
+      String(plant.id),
+      " ",
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.name }),
+      ". ",
+      /* @__PURE__ */ a4(Sentence, { text: why })
+    ] }, String(plant.id))) }),
+    conflicts.length > MOST_SHOWN && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN }) })
+  ] });
+}
+
+// web/src/plants/bulk/work.tsx
+function Work({ title, step, onStop, onGoOn, onClose }) {
+  if (step.kind === "working")
+    return /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("p", { role: "status", children: say("bulk.working", { count: step.done, of: step.of }) }),
+      /* @__PURE__ */ a4("progress", { "aria-label": title, max: step.of, value: step.done }),
+      /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: onStop, children: say("import.stop") }) })
+    ] });
+  let {
+    result,
+    outcome: { conflicts, left: left2, fault }
+  } = step;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { role: "status", children: /* @__PURE__ */ a4(Sentence, { text: result }) }),
+    /* @__PURE__ */ a4(Conflicts, { conflicts }),
+    left2.length > 0 && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("bulk.left", { plants: plantsIn(left2.length), why: /* @__PURE__ */ a4(Sentence, { text: fault }) }) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      left2.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => onGoOn(left2), children: say("import.goOn") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("bulk.close") })
+    ] })
+  ] });
+}
+
+// web/src/plants/bulk/undo-dialog.tsx
+function UndoDialog({ client, title, read: read3, asks, onClose }) {
+  let step = useSignal({ kind: "reading", count: 0 }), ending = T2(new AbortController()), undone = T2(0), left2 = T2([]), close = () => {
+    ending.current.abort(), onClose(undone.current, left2.current.map(reversed));
+  }, run = async (wanted3) => {
+    ending.current = new AbortController();
+    let before = undone.current, onProgress = (done) => {
+      step.value = { kind: "working", done, of: wanted3.length };
+    };
+    onProgress(0);
+    let outcome = await apply(client, wanted3, onProgress, ending.current.signal);
+    left2.current = outcome.left, undone.current = before + outcome.done.length, outcome.conflicts.length === 0 && outcome.left.length === 0 && !asks ? close() : step.value = { kind: "over", outcome, result: say("bulk.undoneFor", { plants: plantsIn(undone.current) }) };
+  }, start2 = async () => {
+    let onRead = (count) => {
+      step.value = { kind: "reading", count };
+    };
+    onRead(0);
+    try {
+      let changes = await read3(onRead, ending.current.signal);
+      left2.current = changes.map(reversed), asks ? step.value = { kind: "asking", changes: left2.current } : await run(left2.current);
+    } catch (error) {
+      isAbort(error) || (step.value = { kind: "unread", fault: say("actions.unread", { why: said(error) }) });
+    }
+  };
+  A2(() => (start2(), () => ending.current.abort()), []);
+  let now = step.value;
+  return /* @__PURE__ */ a4(Dialog, { title, onCancel: close, children: [
+    now.kind === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: say("bulk.readingSoFar", { plants: plantsIn(now.count) }) }),
+    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => {
+      start2();
+    } }),
+    now.kind === "asking" && /* @__PURE__ */ a4(Preview, { changes: now.changes }),
+    (now.kind === "working" || now.kind === "over") && /* @__PURE__ */ a4(
+      Work,
+      {
+        title,
+        step: now,
+        onStop: () => ending.current.abort(),
+        onGoOn: (rest) => {
+          run(rest);
+        },
+        onClose: close
+      }
+    ),
+    (now.kind === "reading" || now.kind === "unread" || now.kind === "asking") && /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }),
+      now.kind === "asking" && now.changes.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => {
+        run(now.changes);
+      }, children: say("bulk.undoFor", { plants: plantsIn(now.changes.length) }) })
+    ] })
+  ] });
+}
+function Preview({ changes }) {
+  let deleted = changes.filter(({ after }) => after === void 0).length, added = changes.filter(({ before }) => before === void 0).length, restored = changes.length - deleted - added;
+  return changes.length === 0 ? /* @__PURE__ */ a4("p", { children: say("actions.nothing") }) : /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("ul", { children: [
+      deleted > 0 && /* @__PURE__ */ a4("li", { children: say("actions.deletes", { count: deleted }) }),
+      restored > 0 && /* @__PURE__ */ a4("li", { children: say("actions.restores", { count: restored }) }),
+      added > 0 && /* @__PURE__ */ a4("li", { children: say("actions.bringsBack", { count: added }) })
+    ] }),
+    /* @__PURE__ */ a4("p", { children: say("actions.guard") })
+  ] });
+}
+
+// web/src/actions/last-actions.ts
+var PAUSE4 = 3e3, PAUSE_OF_BURSTS = 15e3, BURST = 250, PAGE = 1e3, LONGEST5 = 720 * 60 * 60 * 1e3, MOST_LISTED2 = 200, MOST_UNDONE2 = 2e5, LastActions = class {
+  /** The newest first. */
+  actions = y3([]);
+  /** The time of the oldest change that the log has; undefined before it is known, and for an empty log. */
+  oldest = y3(void 0);
+  /** The number of changes that were read; undefined while none are being read. */
+  count = y3(void 0);
+  #last;
+  /** The last action of each token. */
+  #open = /* @__PURE__ */ new Map();
+  #closed = [];
+  get hasRead() {
+    return this.#last !== void 0;
+  }
+  /** Reads what was added to the log. */
+  async update(client, abort) {
+    let until = Date.now(), count = 0;
+    this.count.value = 0;
+    try {
+      let pages = client.listChanges({ after: this.#last, limit: PAGE }, { signal: abort }).pages();
+      for await (let page of pages) {
+        this.add(page), count += page.length, this.count.value = count;
+        let last5 = page.at(-1);
+        if (last5 !== void 0 && Date.parse(last5.time) > until) break;
+      }
+    } finally {
+      this.count.value = void 0;
+    }
+  }
+  /** Takes entries that follow those before. */
+  add(entries) {
+    for (let entry of entries) this.#take(entry);
+    let since = Date.now() - LONGEST5;
+    this.actions.value = [...[...this.#open.values()].filter(isOfMany), ...this.#closed].filter(({ ended: ended3 }) => ended3 >= since).toSorted((a6, b4) => b4.ended - a6.ended).slice(0, MOST_LISTED2);
+  }
+  #take({ token, type, position, plant, before, time: at2 }) {
+    let time = Date.parse(at2);
+    this.oldest.value ??= at2;
+    let open = this.#open.get(token), pause4 = open === void 0 ? Number.POSITIVE_INFINITY : time - open.ended, one = { ...NONE2, [type]: 1 };
+    if (open !== void 0 && pause4 <= PAUSE4) {
+      let grown = { ...open, counts: sumOf(open.counts, one), burst: open.burst + 1, ended: time, until: position };
+      this.#open.set(token, grown.burst === BURST ? this.#joined(grown) : grown);
+    } else {
+      let follows = open !== void 0 && open.burst >= BURST && pause4 <= PAUSE_OF_BURSTS ? open : void 0;
+      open !== void 0 && isOfMany(open) && (this.#closed = [open, ...this.#closed].slice(0, MOST_LISTED2));
+      let name = (plant ?? before)?.name ?? "", place2 = { first: position, after: this.#last, until: position };
+      this.#open.set(token, { token, ended: time, counts: one, name, ...place2, burst: 1, follows });
+    }
+    this.#last = position;
+  }
+  /** Joins an action with the burst that it goes on with. */
+  #joined(action) {
+    let { follows, counts, ended: ended3, until, burst } = action;
+    return follows === void 0 ? action : (this.#closed = this.#closed.filter((each) => each !== follows), { ...follows, counts: sumOf(follows.counts, counts), ended: ended3, until, burst, follows: void 0 });
+  }
+}, NONE2 = { "plant.created": 0, "plant.updated": 0, "plant.deleted": 0 }, sumOf = (one, other) => ({
+  "plant.created": one["plant.created"] + other["plant.created"],
+  "plant.updated": one["plant.updated"] + other["plant.updated"],
+  "plant.deleted": one["plant.deleted"] + other["plant.deleted"]
+}), isOfMany = ({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0) > 1;
+async function changesOf(client, { token, after, until }, onRead, abort) {
+  let changes = /* @__PURE__ */ new Map();
+  for await (let page of client.listChanges({ after, limit: PAGE }, { signal: abort }).pages()) {
+    for (let { position, token: by, plant, before } of page) {
+      let id = (plant ?? before)?.id;
+      if (position > until || by !== token || id === void 0) continue;
+      let known2 = changes.get(id);
+      changes.set(id, { before: known2 === void 0 ? before : known2.before, after: plant });
+    }
+    if (changes.size > MOST_UNDONE2) throw new PageError(say("actions.tooMany", { most: MOST_UNDONE2 }));
+    if (onRead(changes.size), (page.at(-1)?.position ?? until) >= until) break;
+  }
+  return [...changes.values()].filter(
+    ({ before: old, after: made }) => old?.name !== made?.name || old?.tag !== made?.tag
+  );
+}
+
+// web/src/actions/actions-view.tsx
+var lastActions = y3(new LastActions());
+onSignOut(() => {
+  lastActions.value = new LastActions();
+});
+function ActionsView({ session: { client, may } }) {
+  let fault = useSignal(""), undoing = useSignal(void 0), ending = T2(new AbortController()), update2 = async () => {
+    fault.value = "";
+    try {
+      await lastActions.value.update(client, ending.current.signal);
+    } catch (error) {
+      if (isAbort(error)) return;
+      isRefusal(error, 41001) && lastActions.value.hasRead ? (lastActions.value = new LastActions(), await update2()) : isRefusal(error, 40401) ? fault.value = say("actions.off") : fault.value = say("actions.unread", { why: said(error) });
+    }
+  };
+  A2(() => (update2(), () => ending.current.abort()), []);
+  let { actions: actions2, oldest, count } = lastActions.value, since = oldest.value !== void 0 && Date.parse(oldest.value) > Date.now() - LONGEST5 ? oldest.value : void 0;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.actions") }),
+    /* @__PURE__ */ a4("p", { children: say("actions.note") }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
+      count.value !== void 0 && say("actions.reading", { count: count.value }),
+      count.value === void 0 && fault.value === "" && actions2.value.length === 0 && say("actions.none")
+    ] }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => {
+      update2();
+    } }),
+    /* @__PURE__ */ a4("ol", { class: "actions", children: actions2.value.map((action) => /* @__PURE__ */ a4(
+      Row,
+      {
+        action,
+        onUndo: may("plants:write") ? () => undoing.value = action : void 0
+      },
+      action.first
+    )) }),
+    since !== void 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("actions.since", { time: timeOf(since, "short") }) }),
+    undoing.value !== void 0 && /* @__PURE__ */ a4(
+      UndoDialog,
+      {
+        client,
+        title: undoOf(undoing.value),
+        read: (onRead, signal2) => changesOf(client, undoing.value, onRead, signal2),
+        asks: !0,
+        onClose: () => {
+          undoing.value = void 0, update2();
+        }
+      },
+      undoing.value.first
+    )
+  ] });
+}
+function Row({ action, onUndo }) {
+  let { ended: ended3, token, name } = action;
+  return /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("strong", { children: titleOf(action) }) }),
+      /* @__PURE__ */ a4("p", { class: "note", children: [
+        /* @__PURE__ */ a4("time", { dateTime: new Date(ended3).toISOString(), children: timeIn(action) }),
+        " ",
+        sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actorOf(token) }) })
+      ] }),
+      /* @__PURE__ */ a4("p", { children: [
+        /* @__PURE__ */ a4("bdi", { translate: !1, children: name }),
+        " …"
+      ] })
+    ] }),
+    onUndo !== void 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-label": undoOf(action), onClick: onUndo, children: say("plants.undo") })
+  ] });
+}
+var timeIn = ({ ended: ended3 }) => timeOf(new Date(ended3).toISOString(), "short"), undoOf = (action) => say("actions.undoOf", { action: titleOf(action), time: timeIn(action) });
+function titleOf({ counts }) {
+  let [added, changed, deleted] = [counts["plant.created"], counts["plant.updated"], counts["plant.deleted"]];
+  return listOf([
+    ...added > 0 ? [say("actions.added", { count: added })] : [],
+    ...changed > 0 ? [say("actions.changed", { count: changed })] : [],
+    ...deleted > 0 ? [say("actions.deleted", { count: deleted })] : []
+  ]);
+}
+
+// web/src/offline/seen.ts
+var MOST6 = 2e4;
+async function see(plants2, absent = []) {
+  let owner2 = ownerText();
+  if (!(owner2 === void 0 || !remembersSession()))
+    try {
+      let seeing = (await database()).transaction("seen", "readwrite"), at2 = Date.now();
+      for (let plant of plants2.slice(0, MOST6)) seeing.store.put({ owner: owner2, id: String(plant.id), plant, at: at2 });
+      for (let id of absent) seeing.store.delete([owner2, String(id)]);
+      let excess = await seeing.store.count() - MOST6;
+      for (let oldest = await seeing.store.index("at").openCursor(); oldest && excess > 0; oldest = await oldest.continue())
+        await oldest.delete(), excess -= 1;
+      await seeing.done;
+    } catch {
+    }
+}
+async function seenBefore({ q: q2, tags, sort }) {
+  let wanted3 = words(q2);
+  return found(
+    (all2) => all2.filter(({ plant }) => tags.length === 0 || tags.includes(plant.tag ?? "")).filter(({ plant }) => {
+      let own = words(`${plant.id} ${plant.name} ${plant.tag ?? ""}`);
+      return wanted3.every((word) => own.some((each) => each.startsWith(word)));
+    }),
+    sort
+  );
+}
+var seenOf = (ids) => found((all2) => all2.filter(({ plant }) => ids.has(plant.id)), "id"), BY = {
+  id: (one, other) => one.id < other.id ? -1 : 1,
+  name: (one, other) => one.name.localeCompare(other.name)
+};
+async function found(choose, sort) {
+  let owner2 = ownerText();
+  if (owner2 !== void 0)
+    try {
+      let all2 = await (await database()).getAll("seen", IDBKeyRange.bound([owner2], [owner2, []])), chosen2 = choose(all2);
+      if (chosen2.length === 0) return;
+      let plants2 = chosen2.map(({ plant }) => plant).sort(BY[sort === "id" || sort === "-id" ? "id" : "name"]);
+      return sort.startsWith("-") && plants2.reverse(), { plants: plants2, since: Math.min(...chosen2.map(({ at: at2 }) => at2)) };
+    } catch {
+      return;
+    }
+}
+function ownerText() {
+  if (session.value.kind !== "signed-in") return;
+  let { token, store = "" } = ownerOf(session.value);
+  return `${token} ${store}`;
+}
+onSignOut(() => {
+  database().then((kept6) => kept6.clear("seen")).catch(() => {
+  });
+});
+
+// web/src/plants/drafts.ts
+var KEY6 = nameHere("plantstore-drafts"), MOST_NAMED = 10, drafts = y3(stored());
+function putDraft(draft) {
+  keep4(new Map(drafts.value).set(String(draft.base.id), draft));
+}
+function changeDraft(id, part) {
+  let draft = drafts.value.get(String(id));
+  draft !== void 0 && putDraft({ ...draft, ...part });
+}
+function dropDraft(id) {
+  let rest = new Map(drafts.value);
+  rest.delete(String(id)), keep4(rest);
+}
+function wanted({ base: base2, name = base2.name, tag }) {
+  let { id } = base2;
+  return tag === void 0 ? { ...base2, name } : tag === "" ? { id, name } : { id, name, tag };
+}
+var isChanged = (draft) => !isSame2(wanted(draft), draft.base);
+function keep4(next) {
+  drafts.value = next;
+  let texts = [...next.values()].map(({ base: base2, name, tag }) => ({ base: { ...base2, id: String(base2.id) }, name, tag }));
+  texts.length === 0 ? sessionStorage.removeItem(KEY6) : sessionStorage.setItem(KEY6, JSON.stringify(texts));
+}
+function stored() {
+  let texts = JSON.parse(sessionStorage.getItem(KEY6) ?? "[]");
+  return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
+}
+onSignOut(() => keep4(/* @__PURE__ */ new Map()));
+askBeforeLosing(
+  () => {
+    let ids = [...drafts.value.values()].filter(isChanged).map(({ base: base2 }) => base2.id);
+    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}` });
+  },
+  { isKept: !0 }
+);
+
+// web/src/plants/grid-keys.ts
+var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }, ENDS = { Home: () => 0, End: (last5) => last5 };
+function moveFocus(event) {
+  let { target, currentTarget: grid, key } = event;
+  if (event.ctrlKey || event.altKey || event.metaKey || !(target instanceof HTMLElement) || target.matches("input, textarea, select")) return;
+  let rows = [...grid.querySelectorAll("[role=row][data-id]")], current = rows.findIndex((row) => row.contains(target));
+  if (current === -1) return;
+  let last5 = rows.length - 1, step = STEPS[key], wanted3 = step === void 0 ? ENDS[key]?.(last5) : Math.min(last5, Math.max(0, current + step));
+  wanted3 !== void 0 && (event.preventDefault(), rows[wanted3]?.focus());
+}
+function rowAfter(id) {
+  let row = rowOf(String(id)), rows = [...document.querySelectorAll("[role=row][data-id]")], at2 = row === null ? -1 : rows.indexOf(row);
+  return (rows[at2 + 1] ?? rows[at2 - 1])?.dataset.id;
+}
+function focusRow(id) {
+  requestAnimationFrame(() => {
+    isFocusLost() && rowOf(id)?.focus();
+  });
+}
+function focusEditor(id) {
+  requestAnimationFrame(() => {
+    let row = rowOf(id);
+    (isFocusLost() || row?.contains(document.activeElement)) && row?.querySelector("textarea")?.focus();
+  });
+}
+var rowOf = (id) => document.querySelector(`[role=row][data-id="${id}"]`);
+
+// web/src/plants/plant-list.ts
+var PAGE2 = 100, MOST_REFRESHED = 1e3, GATHER = 500, shown3, PlantList = class {
+  /** The pages read so far, with the places of the plants removed since. */
+  #read = y3([]);
+  #removed = y3(/* @__PURE__ */ new Set());
+  chunks = O(() => {
+    let removed = this.#removed.value;
+    return removed.size === 0 ? this.#read.value : this.#map((plants2) => plants2.filter(({ id }) => !removed.has(id)));
+  });
+  /** The filter that has found the pages. */
+  #foundBy = y3(void 0);
+  state = y3("searching");
+  fault = y3("");
+  /** Where the rows are what this device has seen before: since when, in milliseconds since 1970. */
+  seenSince = y3(void 0);
+  /** The number of searches so far. */
+  searches = y3(0);
+  #client;
+  #endWaiting;
+  #filter;
+  #foundById;
+  #listing;
+  #next;
+  #ending = new AbortController();
+  #key = 0;
+  /** Plants that others have put, and that the table may have to show. */
+  #awaited = /* @__PURE__ */ new Set();
+  /** The requests for plants under way. */
+  #reads = 0;
+  /** Whether others have changed plants since such a request began, so that its answer may be too old. */
+  #isBehind = !1;
+  #timer;
+  constructor(client) {
+    this.#client = client;
+  }
+  /** Whether the list shows what a filter finds, and not yet, or still, what another one has found. */
+  shows(filter) {
+    return this.#foundBy.value !== void 0 && findSame(this.#foundBy.value, filter);
+  }
+  /** Shows the plants of a filter, and aborts the previous search. */
+  show(filter) {
+    this.#search(filter);
+  }
+  /** Loads the next page, unless there is none or it is loading already. */
+  more() {
+    this.state.value === "more" && this.#load("loading");
+  }
+  /** Repeats the request that failed. */
+  retry() {
+    this.#next === void 0 && this.#filter !== void 0 ? this.show(this.#filter) : this.#load("loading");
+  }
+  /** Shows changes of others. An edit that has begun keeps its row. */
+  follow(entries) {
+    this.#reads > 0 && (this.#isBehind = !0);
+    for (let { plant, before } of entries)
+      plant === void 0 ? before !== void 0 && this.has(before.id) && !drafts.value.has(String(before.id)) && this.remove(before.id) : this.has(plant.id) ? this.replace(plant) : this.#awaited.add(plant.id);
+    this.#catchUpLater();
+  }
+  #catchUpLater() {
+    (this.#awaited.size > 0 || this.#isBehind) && (this.#timer ??= setTimeout(() => this.#catchUp(), GATHER));
+  }
+  #catchUp() {
+    this.#timer = void 0;
+    let isMissing = [...this.#awaited].some((id) => !this.has(id));
+    this.#awaited.clear(), (isMissing || this.#isBehind) && this.refresh();
+  }
+  /** Reads the plants that the table has again, and moves nothing that need not move. Leaves a long table as it is. */
+  async refresh() {
+    if (this.#isBehind = this.#reads > 0, this.#isBehind) return;
+    let { signal: ended3 } = this.#ending, [first] = this.#read.value, removed = this.#removed.value, chunks = this.#read.value.length, count = this.#read.value.reduce((sum, { plants: plants2 }) => sum + plants2.length, 0), isIdle = this.state.value === "more" || this.state.value === "whole";
+    if (this.#filter === void 0 || first === void 0 || !isIdle || count > MOST_REFRESHED) return;
+    let listing = this.#client.listPlants(
+      { ...wantedBy(this.#filter), limit: Math.max(PAGE2, count) },
+      { signal: ended3 }
+    );
+    this.#reads += 1;
+    try {
+      let { items, next } = await listing.page();
+      if (ended3.aborted) return;
+      if (this.#read.value.length !== chunks || this.#reads > 1) {
+        this.#isBehind = !0;
+        return;
+      }
+      let focused = document.activeElement?.closest("[role=row][data-id]")?.dataset.id;
+      see(items), this.#read.value = [{ key: first.key, plants: withFirst(this.#foundById, items) }], this.#removed.value = this.#removed.value.difference(removed), this.#listing = listing, this.#next = next, this.state.value = next === void 0 ? "whole" : "more", focused !== void 0 && focusRow(focused);
+    } catch {
+    } finally {
+      this.#endRead();
+    }
+  }
+  #endRead() {
+    this.#reads -= 1, this.#catchUpLater();
+  }
+  /** Reads the plants of the filter again. */
+  async reload() {
+    if (shown3 !== void 0 && shown3 !== this) return shown3.reload();
+    this.#filter !== void 0 && await this.#search(this.#filter);
+  }
+  stop() {
+    this.#endWaiting?.(), this.#endWaiting = void 0, clearTimeout(this.#timer), this.#timer = void 0, this.#ending.abort(), shown3 === this && (shown3 = void 0);
+  }
+  replace(plant) {
+    this.#read.value = this.#map((plants2) => plants2.map((each) => each.id === plant.id ? plant : each));
+  }
+  /** Shows what the store has under an id by now, if the table has a row for it. @param content null: nothing */
+  take(id, content) {
+    this.has(id) && (content === null ? this.remove(id) : this.replace({ ...content, id }));
+  }
+  remove(id) {
+    this.#removed.value = /* @__PURE__ */ new Set([...this.#removed.value, id]);
+  }
+  /** Shows a removed plant again where it was. The table reads its rows again if it has read them since the removal. */
+  async putBack({ id }) {
+    let removed = this.#removed.value;
+    this.#removed.value = removed.difference(/* @__PURE__ */ new Set([id])), shown3 !== void 0 && (shown3 !== this || !removed.has(id)) && await shown3.reload();
+  }
+  /** Shows a new plant first, regardless of the order of the table. */
+  putFirst(plant) {
+    let others = this.#map((plants2) => plants2.filter((each) => each.id !== plant.id));
+    this.#removed.value = this.#removed.value.difference(/* @__PURE__ */ new Set([plant.id])), this.#key += 1, this.#read.value = [{ key: this.#key, plants: [plant] }, ...others];
+  }
+  /** Whether a page read so far contains the plant. */
+  has(id) {
+    return this.chunks.value.some(({ plants: plants2 }) => plants2.some((plant) => plant.id === id));
+  }
+  #map(change2) {
+    return this.#read.value.map(({ key, plants: plants2 }) => ({ key, plants: change2(plants2) }));
+  }
+  #search(filter) {
+    return shown3 = this, this.#endWaiting ??= afterLoss(() => {
+      this.refresh();
+    }), this.searches.value += 1, this.#ending.abort(), this.#ending = new AbortController(), this.#filter = filter, this.#isBehind = !1, this.#next = void 0, this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE2 }, { signal: this.#ending.signal }), this.#load("searching");
+  }
+  async #load(state) {
+    let listing = this.#listing, filter = this.#filter, { signal: ended3 } = this.#ending;
+    this.state.value = state, this.#reads += 1;
+    let end2 = whenAway(() => {
+      this.#recall(state, filter, ended3);
+    });
+    try {
+      let [found2, page] = await Promise.all([
+        state === "searching" && filter !== void 0 ? findById(this.#client, filter, ended3) : this.#foundById,
+        listing?.page(this.#next)
+      ]);
+      if (ended3.aborted) return;
+      let { items, next } = page ?? { items: [], next: void 0 };
+      if (see(withFirst(found2, items)), this.seenSince.value = void 0, this.#key += 1, state === "searching")
+        this.#foundById = found2, this.#foundBy.value = filter, this.#removed.value = /* @__PURE__ */ new Set(), this.#read.value = [{ key: this.#key, plants: withFirst(found2, items) }];
+      else {
+        let plants2 = items.filter(({ id }) => id !== found2?.id);
+        this.#read.value = [...this.#read.value, { key: this.#key, plants: plants2 }];
+      }
+      this.#next = next, this.state.value = next === void 0 ? "whole" : "more";
+    } catch (error) {
+      if (isAbort(error) || ended3.aborted) return;
+      this.fault.value = said(error), this.state.value = "failed";
+    } finally {
+      end2(), this.#endRead();
+    }
+  }
+  /** Shows what this device has seen before, until the service answers the search. */
+  async #recall(state, filter, ended3) {
+    if (state === "loading" || filter === void 0) return;
+    let seen = await seenBefore(filter), isAnswered = this.state.value !== "searching" && this.state.value !== "failed";
+    seen === void 0 || ended3.aborted || isAnswered || (this.#key += 1, this.#foundBy.value = filter, this.#removed.value = /* @__PURE__ */ new Set(), this.#read.value = [{ key: this.#key, plants: seen.plants }], this.seenSince.value = seen.since);
+  }
+};
+
+// web/src/duplicates/not-same.ts
+var KEY7 = nameHere("plantstore-not-same"), MOST7 = 1e3, isNotSame = (value) => typeof value == "object" && value !== null && "key" in value && typeof value.key == "string" && "ids" in value && Array.isArray(value.ids) && value.ids.every((id) => typeof id == "string"), hidden = y3(kept3()), idsOf = O(() => new Map(hidden.value.map(({ key, ids }) => [key, new Set(ids)])));
+function isHidden({ key, plants: plants2 }) {
+  let ids = idsOf.value.get(key);
+  return ids !== void 0 && plants2.every(({ id }) => ids.has(String(id)));
+}
+function hide({ key, plants: plants2 }) {
+  let others = hidden.value.filter((each) => each.key !== key);
+  keep5([...others, { key, ids: plants2.map(({ id }) => String(id)) }].slice(-MOST7));
+}
+var showAll = () => keep5([]);
+function kept3() {
+  try {
+    let found2 = JSON.parse(localStorage.getItem(KEY7) ?? "[]");
+    return Array.isArray(found2) ? found2.filter(isNotSame).slice(-MOST7) : [];
+  } catch {
+    return [];
+  }
+}
+function keep5(next) {
+  hidden.value = next;
+  try {
+    localStorage.setItem(KEY7, JSON.stringify(next));
+  } catch {
+  }
+}
+
+// web/src/duplicates/same-names.ts
+var MOST_COMPARED3 = 5e4;
+async function readSameNames(client, onRead, signal2) {
+  let twins = [], others = [], [count, compared] = [0, 0], key, plants2 = [], end2 = () => {
+    let [first] = plants2;
+    if (key === void 0 || first === void 0 || plants2.length < 2) return;
+    compared += plants2.length;
+    let places = new Set(plants2.map(placeOf)), group = { key, name: first.name, plants: plants2.toSorted(byPlace) };
+    places.size < plants2.length ? twins.push(group) : others.push(group);
+  };
+  for await (let plant of client.exportPlants({ sort: "name" }, { signal: signal2 })) {
+    count += 1, count % 1e3 === 0 && onRead(count);
+    let folded4 = fold(plant.name);
+    if (folded4 !== key && (end2(), key = folded4, plants2 = []), compared + plants2.length >= MOST_COMPARED3) return { twins, others, isCut: !0 };
+    plants2.push(plant);
+  }
+  return end2(), { twins, others, isCut: !1 };
+}
+var hasSameTag = (one, other) => one.tag === other.tag, placeOf = ({ tag }) => tag === void 0 ? "" : `.${tag}`, byPlace = (a6, b4) => placeOf(a6) < placeOf(b4) ? -1 : placeOf(a6) > placeOf(b4) ? 1 : 0;
+
+// web/src/duplicates/duplicates.tsx
+var PAGE3 = 50;
+function Duplicates({ client, list: list2, group, mayWrite }) {
+  let kept6 = useSignal(void 0), most = useSignal(PAGE3), asked = useSignal(void 0), isWorking = useSignal(!1), isDone = useSignal(!1), fault = useSignal(""), conflicts = useSignal([]), name = P2(), run = async (keep9, plants2) => {
+    if (isWorking.value) return;
+    isWorking.value = !0, fault.value = "";
+    let changes = plants2.map((before) => ({ before, after: void 0 })), outcome = await apply(client, changes, () => {
+    }, new AbortController().signal);
+    if (outcome.done.length > 0) {
+      let deleted = plantsIn(outcome.done.length), text = say("duplicates.done", { id: String(keep9.id), name: named(group.name), plants: deleted });
+      keepDone(client, list2, text, outcome.done);
+    }
+    conflicts.value = outcome.conflicts, fault.value = outcome.left.length > 0 ? say("bulk.left", { plants: plantsIn(outcome.left.length), why: outcome.fault }) : "", isDone.value = outcome.left.length === 0, isWorking.value = !1;
+  }, shown6 = group.plants.slice(0, most.value), left2 = group.plants.length - shown6.length;
+  return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
+    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { translate: !1, children: group.name }) }),
+    shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          type: "radio",
+          disabled: !mayWrite,
+          name,
+          checked: plant.id === kept6.value?.id,
+          onChange: () => {
+            kept6.value = plant;
+          }
+        }
+      ),
+      /* @__PURE__ */ a4("span", { class: "count", translate: !1, children: String(plant.id) }),
+      " ",
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.name }),
+      " ",
+      /* @__PURE__ */ a4("bdi", { translate: !1, class: "note", children: plant.tag })
+    ] }, String(plant.id))),
+    left2 > 0 && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          most.value += PAGE3;
+        },
+        children: say("duplicates.more", { plants: plantsIn(left2) })
+      }
+    ),
+    !isDone.value && /* @__PURE__ */ a4("p", { class: "fields", children: [
+      mayWrite && /* @__PURE__ */ a4(
+        Keep,
+        {
+          kept: kept6.value,
+          shown: shown6,
+          isWorking: isWorking.value,
+          onDelete: (keep9, plants2) => {
+            plants2.every((plant) => hasSameTag(plant, keep9)) ? run(keep9, plants2) : asked.value = plants2;
+          }
+        }
+      ),
+      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => hide(group), children: say("duplicates.notSame") })
+    ] }),
+    /* @__PURE__ */ a4("p", { role: "status", children: isDone.value && kept6.value !== void 0 && say("duplicates.kept", { id: String(kept6.value.id) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value }),
+    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
+    asked.value !== void 0 && kept6.value !== void 0 && /* @__PURE__ */ a4(
+      AcrossTags,
+      {
+        kept: kept6.value,
+        plants: asked.value,
+        onAnswer: (isYes) => {
+          let plants2 = asked.value;
+          asked.value = void 0, isYes && kept6.value !== void 0 && plants2 !== void 0 && run(kept6.value, plants2);
+        }
+      }
+    )
+  ] });
+}
+function Keep({ kept: kept6, shown: shown6, isWorking, onDelete }) {
+  if (kept6 === void 0) return /* @__PURE__ */ a4("span", { class: "note", children: say("duplicates.choose") });
+  let others = shown6.filter(({ id: id2 }) => id2 !== kept6.id), twins = others.filter((plant) => hasSameTag(plant, kept6)), button = (plants2, text) => /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWorking, onClick: () => onDelete(kept6, plants2), children: isWorking ? say("duplicates.deleting") : text }), id = String(kept6.id);
+  return /* @__PURE__ */ a4($, { children: [
+    twins.length > 0 && button(twins, say("duplicates.keep", { id, plants: plantsIn(twins.length) })),
+    twins.length < others.length && button(others, say("duplicates.keepAcross", { id, plants: plantsIn(others.length) }))
+  ] });
+}
+function AcrossTags({ kept: kept6, plants: plants2, onAnswer }) {
+  let far = plants2.filter((plant) => !hasSameTag(plant, kept6));
+  return /* @__PURE__ */ a4(Dialog, { title: say("duplicates.acrossTitle"), onCancel: () => onAnswer(!1), children: [
+    /* @__PURE__ */ a4("p", { children: say("duplicates.across", { id: String(kept6.id), plants: plantsIn(far.length) }) }),
+    /* @__PURE__ */ a4("ul", { class: "samples", children: far.map(({ id, tag }) => /* @__PURE__ */ a4("li", { children: [
+      String(id),
+      " ",
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: tag === void 0 ? say("plants.noTag") : tag === "" ? say("plants.emptyTag") : tag })
+    ] }, String(id))) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAnswer(!1), children: say("plants.cancel") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => onAnswer(!0), children: say("bulk.deletePlants", { plants: plantsIn(plants2.length) }) })
+    ] })
+  ] });
+}
+
+// web/src/duplicates/duplicates-view.tsx
+var PAGE4 = 100, NONE3 = { twins: [], others: [], isCut: !1 };
+function DuplicatesView({ session: { client, may } }) {
+  let found2 = useSignal(NONE3), read3 = useSignal(0), most = useSignal(PAGE4), fault = useSignal(""), tries = useSignal(0), list2 = w2(() => new PlantList(client), [client]);
+  A2(() => {
+    let ending = new AbortController();
+    return (async () => {
+      found2.value = NONE3, read3.value = 0, most.value = PAGE4, fault.value = "";
+      try {
+        let onRead = (count) => {
+          read3.value = count;
+        };
+        found2.value = await readSameNames(client, onRead, ending.signal);
+      } catch (error) {
+        if (isAbort(error) || ending.signal.aborted) return;
+        fault.value = say("labels.notAll", { why: said(error) });
+      }
+      read3.value = void 0;
+    })(), () => ending.abort();
+  }, [client, tries.value]);
+  let again = () => {
+    tries.value += 1;
+  }, { isCut } = found2.value, all2 = [...found2.value.twins, ...found2.value.others], shown6 = all2.filter((group) => !isHidden(group)).slice(0, most.value), left2 = all2.filter((group) => !isHidden(group)).length - shown6.length, hidden2 = all2.length - shown6.length - left2, section = (title, groups) => {
+    let here = groups.filter((group) => shown6.includes(group));
+    return here.length === 0 ? null : /* @__PURE__ */ a4("section", { "aria-label": say(title), children: [
+      /* @__PURE__ */ a4("h2", { children: say(title) }),
+      here.map((group) => /* @__PURE__ */ a4(Duplicates, { client, list: list2, group, mayWrite: may("plants:write") }, group.key))
+    ] });
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("duplicates.title") }),
+    /* @__PURE__ */ a4("p", { class: "note", children: [
+      say("duplicates.note"),
+      " ",
+      /* @__PURE__ */ a4("a", { href: linkTo("plants"), children: say("duplicates.back") })
+    ] }),
+    /* @__PURE__ */ a4("p", { role: "status", children: [
+      read3.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read3.value) }),
+      read3.value === void 0 && all2.length === 0 && fault.value === "" && say("duplicates.none"),
+      isCut && say("duplicates.cut", { plants: plantsIn(MOST_COMPARED3) })
+    ] }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: again }),
+    section("duplicates.twins", found2.value.twins),
+    section("duplicates.others", found2.value.others),
+    left2 > 0 && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          most.value += PAGE4;
+        },
+        children: say("duplicates.moreNames", { count: left2 })
+      }
+    ),
+    hidden2 > 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
+      say("duplicates.hidden", { count: hidden2 }),
+      " ",
+      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: showAll, children: say("duplicates.show") })
+    ] }),
+    read3.value === void 0 && fault.value === "" && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
+  ] });
+}
+
 // web/src/import/columns.tsx
 function Columns(props) {
-  const { sheet: sheet2, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props;
-  const { encoding, separator, isQuoted, header } = sheet2;
-  const choice = (title, value, none, take2) => /* @__PURE__ */ a4(
+  let { sheet: sheet2, workbook, mapping, mode, isLocked, onMapping, onMode, onReopen } = props, { encoding, separator, isQuoted, header } = sheet2, choice = (title, value, none, take2) => /* @__PURE__ */ a4(
     Choice,
     {
       title,
@@ -5798,13 +6245,10 @@ function Columns(props) {
       options: [["", none], ...sheet2.columns.map((column, i5) => [String(i5), column])],
       onChange: (chosen2) => take2(chosen2 === "" ? void 0 : Number(chosen2))
     }
-  );
-  const takePart = (part) => (at2) => {
-    const before = mapping.name.slice(0, part);
-    const after = mapping.name.slice(part + 1);
+  ), takePart = (part) => (at2) => {
+    let before = mapping.name.slice(0, part), after = mapping.name.slice(part + 1);
     onMapping({ ...mapping, name: at2 === void 0 ? [...before, ...after] : [...before, at2, ...after] });
-  };
-  const parts = mapping.name.length < sheet2.columns.length ? [...mapping.name, void 0] : mapping.name;
+  }, parts = mapping.name.length < sheet2.columns.length ? [...mapping.name, void 0] : mapping.name;
   return /* @__PURE__ */ a4("fieldset", { disabled: isLocked, class: "columns", children: [
     /* @__PURE__ */ a4("legend", { children: say("import.columns") }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
@@ -5829,7 +6273,7 @@ function Columns(props) {
       ),
       choice(say("import.tagColumn"), mapping.tag, say("import.noTag"), (tag) => onMapping({ ...mapping, tag }))
     ] }),
-    mapping.name.length === 0 ? /* @__PURE__ */ a4(RawPreview, { sheet: sheet2 }) : /* @__PURE__ */ a4(Preview, { sheet: sheet2, mapping }),
+    mapping.name.length === 0 ? /* @__PURE__ */ a4(RawPreview, { sheet: sheet2 }) : /* @__PURE__ */ a4(Preview2, { sheet: sheet2, mapping }),
     workbook !== void 0 && workbook.filled > 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.filled", { count: workbook.filled }) }),
     /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4(
       Choice,
@@ -5847,10 +6291,8 @@ function Columns(props) {
   ] });
 }
 function ReadAs({ sheet: sheet2, onReopen }) {
-  const { encoding, separator, isQuoted } = sheet2;
-  const doubtful = T2(void 0);
-  if (isDoubtful(sheet2)) doubtful.current = sheet2.file;
-  return /* @__PURE__ */ a4("details", { open: doubtful.current === sheet2.file, children: [
+  let { encoding, separator, isQuoted } = sheet2, doubtful = T2(void 0);
+  return isDoubtful(sheet2) && (doubtful.current = sheet2.file), /* @__PURE__ */ a4("details", { open: doubtful.current === sheet2.file, children: [
     /* @__PURE__ */ a4("summary", { children: say("import.readAs", { encoding: encodingName(encoding), separator: say(SEPARATORS2[separator]) }) }),
     /* @__PURE__ */ a4("p", { class: "note", children: say("import.readAsNote") }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
@@ -5887,12 +6329,11 @@ function ReadAs({ sheet: sheet2, onReopen }) {
     ] })
   ] });
 }
-var isDoubtful = ({ encoding, isQuoted, columns, preview }) => !encoding.startsWith("utf-") || !isQuoted || columns.length < 2 || columns.some((name) => name.includes("�")) || preview.some(({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes("�") === true));
-var SEPARATORS2 = { ",": "import.comma", ";": "import.semicolon", "	": "import.tab" };
+var isDoubtful = ({ encoding, isQuoted, columns, preview }) => !encoding.startsWith("utf-") || !isQuoted || columns.length < 2 || columns.some((name) => name.includes("�")) || preview.some(({ cells, fault }) => fault !== void 0 || cells.some((cell) => cell?.includes("�") === !0)), SEPARATORS2 = { ",": "import.comma", ";": "import.semicolon", "	": "import.tab" };
 function encodingName(encoding) {
   if (encoding === "utf-16be") return say("import.utf16be");
   if (encoding === "windows-1252") return say("import.windows");
-  const [name, languages = []] = NAMES2[encoding];
+  let [name, languages = []] = NAMES2[encoding];
   return languages.length === 0 ? name : `${name} (${listOf(languages.map(languageName))})`;
 }
 var NAMES2 = {
@@ -5908,7 +6349,7 @@ var NAMES2 = {
   "euc-kr": ["EUC-KR", ["ko"]]
 };
 function Choice({ title, value, options: options3, onChange }) {
-  const id = P2();
+  let id = P2();
   return /* @__PURE__ */ a4("div", { class: "field", children: [
     /* @__PURE__ */ a4("label", { for: id, children: title }),
     /* @__PURE__ */ a4("select", { id, value, onChange: (event) => onChange(event.currentTarget.value), children: options3.map(([key, text]) => /* @__PURE__ */ a4("option", { value: key, children: text }, key)) })
@@ -5918,17 +6359,16 @@ function RawPreview({ sheet: sheet2 }) {
   return /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstRows"), children: /* @__PURE__ */ a4("table", { children: [
     /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
       /* @__PURE__ */ a4("th", { scope: "col", children: say("import.row") }),
-      sheet2.columns.map((column, i5) => /* @__PURE__ */ a4("th", { scope: "col", dir: "auto", translate: false, children: column }, i5))
+      sheet2.columns.map((column, i5) => /* @__PURE__ */ a4("th", { scope: "col", dir: "auto", translate: !1, children: column }, i5))
     ] }) }),
     /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => /* @__PURE__ */ a4("tr", { children: [
       /* @__PURE__ */ a4("td", { children: row.number }),
-      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: row.cells[i5] }, i5))
+      sheet2.columns.map((_4, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: !1, children: row.cells[i5] }, i5))
     ] }, row.number)) })
   ] }) });
 }
-function Preview({ sheet: sheet2, mapping }) {
-  const kept5 = [mapping.id, mapping.tag, ...mapping.name];
-  const left2 = sheet2.columns.filter((_4, i5) => !kept5.includes(i5));
+function Preview2({ sheet: sheet2, mapping }) {
+  let kept6 = [mapping.id, mapping.tag, ...mapping.name], left2 = sheet2.columns.filter((_4, i5) => !kept6.includes(i5));
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.firstPlants"), children: /* @__PURE__ */ a4("table", { children: [
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
@@ -5938,37 +6378,30 @@ function Preview({ sheet: sheet2, mapping }) {
         /* @__PURE__ */ a4("th", { scope: "col", children: say("import.tagColumn") })
       ] }) }),
       /* @__PURE__ */ a4("tbody", { children: sheet2.preview.map((row) => {
-        const plant = plantIn(row, mapping, sheet2.columns.length);
+        let plant = plantIn(row, mapping, sheet2.columns.length);
         return /* @__PURE__ */ a4("tr", { children: [
           /* @__PURE__ */ a4("td", { children: row.number }),
-          typeof plant === "string" ? /* @__PURE__ */ a4("td", { colSpan: 3, children: /* @__PURE__ */ a4(Sentence, { text: plant }) }) : /* @__PURE__ */ a4($, { children: [
+          typeof plant == "string" ? /* @__PURE__ */ a4("td", { colSpan: 3, children: /* @__PURE__ */ a4(Sentence, { text: plant }) }) : /* @__PURE__ */ a4($, { children: [
             /* @__PURE__ */ a4("td", { children: plant.id === void 0 ? /* @__PURE__ */ a4("em", { children: say("import.nextFree") }) : String(plant.id) }),
-            /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: plant.name }),
-            /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: plant.tag })
+            /* @__PURE__ */ a4("td", { dir: "auto", translate: !1, children: plant.name }),
+            /* @__PURE__ */ a4("td", { dir: "auto", translate: !1, children: plant.tag })
           ] })
         ] }, row.number);
       }) })
     ] }) }),
-    left2.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a4("bdi", { translate: false, children: listOf(left2) }) }) })
+    left2.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("import.notKept", { count: left2.length, columns: /* @__PURE__ */ a4("bdi", { translate: !1, children: listOf(left2) }) }) })
   ] });
 }
 
-// web/src/save-file.ts
-var TAKEN = 6e4;
+// web/src/page/save-file.ts
 function saveFile(content, name) {
-  const address = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), TAKEN);
+  let address = URL.createObjectURL(content), link = document.createElement("a");
+  link.href = address, link.download = name, link.click(), setTimeout(() => URL.revokeObjectURL(address), 6e4);
 }
 
 // web/src/import/downloads.tsx
 function Downloads({ job: job3, client, outcome, hasIds }) {
-  const fault = useSignal("");
-  const file = job3.sheet.file.name.replace(/\.[^.]*$/, "");
-  const save = async (name, content) => {
+  let fault = useSignal(""), file = job3.sheet.file.name.replace(/\.[^.]*$/, ""), save = async (name, content) => {
     fault.value = "";
     try {
       saveFile(await content, name);
@@ -5982,7 +6415,7 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
         "button",
         {
           type: "button",
-          onClick: () => saveFile(reportOf(job3.sheet, outcome), `${say("import.reportFile", { file })}.csv`),
+          onClick: () => saveFile(reportOf2(job3.sheet, outcome), `${say("import.reportFile", { file })}.csv`),
           children: say("import.saveReport")
         }
       ),
@@ -5990,7 +6423,9 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
         "button",
         {
           type: "button",
-          onClick: () => void save(`${say("import.refusedFile", { file })}.csv`, job3.refusedSheet()),
+          onClick: () => {
+            save(`${say("import.refusedFile", { file })}.csv`, job3.refusedSheet());
+          },
           children: say("import.saveRefused")
         }
       ),
@@ -5998,7 +6433,9 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
         "button",
         {
           type: "button",
-          onClick: () => void save(`${say("import.withIdsFile", { file })}.xlsx`, job3.sheetWithIds(client)),
+          onClick: () => {
+            save(`${say("import.withIdsFile", { file })}.xlsx`, job3.sheetWithIds(client));
+          },
           children: say("import.saveWithIds")
         }
       )
@@ -6007,579 +6444,67 @@ function Downloads({ job: job3, client, outcome, hasIds }) {
   ] });
 }
 
-// web/src/labels/chosen.ts
-var MOST_LABELS = 1e3;
-var chosen = y3([]);
-var clearChosen = () => {
+// web/src/plants/chosen-labels.ts
+var MOST_LABELS = 1e3, chosen = y3([]), clearChosen = () => {
   chosen.value = [];
 };
 onSignOut(clearChosen);
 var isChosen = (id) => chosen.value.some((label) => label.id === id);
-var labelOf = ({ id, name, tag }) => ({ id, name, tag });
+function printLabels(plants2) {
+  clearChosen(), add(plants2.map(labelOf)), go("labels");
+}
+function queryForLabels(filter) {
+  let query = queryFor({ ...filter, sort: "id" });
+  return query.set(CHOOSE_ALL, ""), query;
+}
+var CHOOSE_ALL = "all", labelOf = ({ id, name, tag }) => ({ id, name, tag });
 function add(labels) {
-  const renewed2 = new Map(labels.map((label) => [label.id, label]));
-  const kept5 = chosen.value.map((label) => renewed2.get(label.id) ?? label);
-  const known2 = new Set(kept5.map(({ id }) => id));
-  const added = labels.filter(({ id }) => !known2.has(id));
-  const room = MOST_LABELS - kept5.length;
-  chosen.value = [...kept5, ...added.slice(0, room)];
-  return Math.max(0, added.length - room);
+  let renewed2 = new Map(labels.map((label) => [label.id, label])), kept6 = chosen.value.map((label) => renewed2.get(label.id) ?? label), known2 = new Set(kept6.map(({ id }) => id)), added = labels.filter(({ id }) => !known2.has(id)), room = MOST_LABELS - kept6.length;
+  return chosen.value = [...kept6, ...added.slice(0, room)], Math.max(0, added.length - room);
 }
 function remove(id) {
   chosen.value = chosen.value.filter((label) => label.id !== id);
 }
 async function addAll(client, query, signal2) {
-  for await (const page of client.listPlants({ ...query, limit: MOST_LABELS }, { signal: signal2 }).pages()) {
+  for await (let page of client.listPlants({ ...query, limit: MOST_LABELS }, { signal: signal2 }).pages())
     if (signal2.aborted || add(page.map(labelOf)) > 0) return !signal2.aborted;
-  }
-  return false;
+  return !1;
 }
 async function addReserved(client, count) {
-  const { first, last: last5 } = await client.reserveIds(count);
-  add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 })));
-  return [first, last5];
-}
-
-// web/src/labels/sheets.ts
-var INCH = 25.4;
-var L7160 = {
-  width: 210,
-  height: 297,
-  columns: 3,
-  rows: 7,
-  left: 7.25,
-  top: 15.15,
-  labelWidth: 63.5,
-  labelHeight: 38.1,
-  across: 66,
-  down: 38.1,
-  padding: 2
-};
-var A5160 = {
-  width: 8.5 * INCH,
-  height: 11 * INCH,
-  columns: 3,
-  rows: 10,
-  left: 0.1875 * INCH,
-  top: 0.5 * INCH,
-  labelWidth: 2.625 * INCH,
-  labelHeight: INCH,
-  across: 2.75 * INCH,
-  down: INCH,
-  padding: 2
-};
-var roll = (width, length) => ({
-  width,
-  height: length,
-  columns: 1,
-  rows: 1,
-  left: 0,
-  top: 0,
-  labelWidth: width,
-  labelHeight: length,
-  across: width,
-  down: length,
-  padding: 2.5
-});
-var labelsPerPage = ({ columns, rows }) => columns * rows;
-function placeOf(sheet2, index) {
-  const perPage = labelsPerPage(sheet2);
-  const onPage = index % perPage;
-  return {
-    page: Math.floor(index / perPage),
-    x: sheet2.left + onPage % sheet2.columns * sheet2.across,
-    y: sheet2.top + Math.floor(onPage / sheet2.columns) * sheet2.down
-  };
-}
-var LEAST2 = { labelWidth: 20, labelHeight: 12 };
-var LONGEST2 = 1e3;
-var MOST_COLUMNS = 50;
-var TOLERANCE = 0.2;
-function faultsOf(sheet2) {
-  const faults2 = [];
-  const within = (member, least, most, isWhole = false) => {
-    const value = sheet2[member];
-    const isRight = value >= least && value <= most && (!isWhole || Number.isInteger(value));
-    if (!isRight) faults2.push([member, say(isWhole ? "labels.badWhole" : "labels.badNumber", { least, most })]);
-  };
-  within("width", LEAST2.labelWidth, LONGEST2);
-  within("height", LEAST2.labelHeight, LONGEST2);
-  within("columns", 1, MOST_COLUMNS, true);
-  within("rows", 1, MOST_COLUMNS, true);
-  within("labelWidth", LEAST2.labelWidth, LONGEST2);
-  within("labelHeight", LEAST2.labelHeight, LONGEST2);
-  within("left", 0, LONGEST2);
-  within("top", 0, LONGEST2);
-  within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4);
-  if (faults2.length > 0) return faults2;
-  const { columns, rows } = sheet2;
-  if (columns > 1 && sheet2.across < sheet2.labelWidth) faults2.push(["across", say("labels.badAcross")]);
-  if (rows > 1 && sheet2.down < sheet2.labelHeight) faults2.push(["down", say("labels.badDown")]);
-  const right = sheet2.left + (columns - 1) * sheet2.across + sheet2.labelWidth;
-  const bottom = sheet2.top + (rows - 1) * sheet2.down + sheet2.labelHeight;
-  if (!(right <= sheet2.width + TOLERANCE)) faults2.push(["width", say("labels.badEnd", { end: shown3(right) })]);
-  if (!(bottom <= sheet2.height + TOLERANCE)) {
-    faults2.push(["height", say("labels.badEnd", { end: shown3(bottom) })]);
-  }
-  return faults2;
-}
-var shown3 = (length) => Math.round(length * 100) / 100;
-
-// web/src/labels/options.ts
-var KINDS2 = ["l7160", "5160", "roll", "own"];
-var KEY4 = "plantstore-labels";
-var ROLL_WIDTH = 62;
-var SHORTEST = 15;
-var LONGEST3 = 300;
-var options2 = y3(remembered());
-var skip = y3(0);
-function change(part) {
-  options2.value = { ...options2.value, ...part };
-  localStorage.setItem(KEY4, JSON.stringify(options2.value));
-}
-function remembered() {
-  const kept5 = parsed(localStorage.getItem(KEY4) ?? "{}");
-  const own = Object.entries(recordIn(kept5["own"])).filter(([, value]) => typeof value === "number");
-  return {
-    kind: KINDS2.find((kind) => kind === kept5["kind"]) ?? "l7160",
-    length: typeof kept5["length"] === "number" ? kept5["length"] : 29,
-    own: { ...L7160, ...Object.fromEntries(own) },
-    base: typeof kept5["base"] === "string" ? kept5["base"] : ""
-  };
-}
-function parsed(text) {
-  try {
-    return recordIn(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-function recordIn(value) {
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}
-var sheet = O(() => {
-  const { kind, length, own } = options2.value;
-  return { l7160: L7160, "5160": A5160, roll: roll(ROLL_WIDTH, length), own }[kind];
-});
-var faults = O(() => {
-  const { kind, length, base } = options2.value;
-  const found = new Map(kind === "own" ? faultsOf(sheet.value) : []);
-  if (kind === "roll" && !(length >= SHORTEST && length <= LONGEST3)) {
-    found.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST3 }));
-  }
-  if (originOf(base) === void 0) found.set("base", say("labels.badAddress", { example: "http://192.168.1.20:8080" }));
-  const last5 = labelsPerPage(sheet.value) - 1;
-  if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last5)) {
-    found.set("skip", say("labels.badWhole", { least: 0, most: last5 }));
-  }
-  return found;
-});
-var PUBLIC_URL = document.querySelector('meta[name="public-url"]')?.content ?? location.origin;
-var origin = O(() => originOf(options2.value.base) ?? PUBLIC_URL);
-function originOf(base) {
-  if (base.trim() === "") return PUBLIC_URL;
-  const address = URL.parse(base.trim());
-  return address !== null && /^https?:$/.test(address.protocol) ? address.origin : void 0;
-}
-var isLoopback = O(() => {
-  const { hostname } = new URL(origin.value);
-  return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-});
-var mayLeadHere = y3(false);
-var linkWith = (token) => `${origin.value}/#token=${token}`;
-var addressOf = (id) => `${origin.value}/#/plant?id=${id}`;
-var job2 = O(() => {
-  if (chosen.value.length === 0 || faults.value.size > 0) return void 0;
-  return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf };
-});
-
-// web/src/plants/id.ts
-var INTEGER = /^\s*([-−]?)0*(\d{1,19})\s*$/;
-var MOST4 = 2n ** 63n;
-function idIn(text) {
-  const [, sign, digits] = INTEGER.exec(text) ?? [];
-  if (digits === void 0) return null;
-  const id = sign === "" ? BigInt(digits) : -BigInt(digits);
-  return id >= -MOST4 && id < MOST4 ? id : null;
-}
-var idTyped = (text) => idIn(text.replace(/^\s*#/, ""));
-
-// web/src/scan/typed-code.ts
-var LATIN = "0123456789";
-var FRENCH = `à&é"'(-è_ç`;
-var BELGIAN = `à&é"'(§è!ç`;
-var GERMAN_CAPS = '=!"§$%&/()';
-var IN_ADDRESSES = {
-  a: [
-    { digits: LATIN, minus: "[^\\p{N}]", equals: "[^\\p{N}]" },
-    { digits: GERMAN_CAPS, minus: "\\?", equals: "`" }
-  ],
-  q: [
-    { digits: FRENCH, minus: "\\)", equals: "=" },
-    { digits: BELGIAN, minus: "\\)", equals: "-" },
-    // With caps lock.
-    { digits: LATIN, minus: "[)°]", equals: "[^\\p{N}]" }
-  ]
-};
-var ALONE = [
-  { digits: LATIN, minus: "[-−]", equals: "" },
-  { digits: FRENCH, minus: "\\)", equals: "" },
-  { digits: BELGIAN, minus: "\\)", equals: "" }
-];
-var LONGEST4 = 500;
-var ADDRESS2 = /^.*https?.{3}.+pl([aq])nt.[iı]d/isu;
-var PREFIX = /^(?:\][a-z]\d|\*)?/i;
-var suffixAfter = (digits) => `((?:[^\\p{N}${digits}][nrt]){0,2}[^\\p{N}\\p{L}${digits}]?)`;
-var withoutMarks = (text) => text.trim().replace(PREFIX, "").replace(/(?:\\[nrt]|\*){1,3}$/i, "");
-var isPlain = (text) => /#\/plant\?id=/i.test(text);
-function garbledCode(text) {
-  const typed4 = text.trim();
-  if (typed4.length > LONGEST4 || isPlain(typed4)) return void 0;
-  const address = ADDRESS2.exec(typed4);
-  const before = address?.[0] ?? PREFIX.exec(typed4)?.[0] ?? "";
-  const rest = typed4.slice(before.length).toLowerCase();
-  const layouts = address === null ? ALONE : IN_ADDRESSES[address[1]?.toLowerCase() ?? ""] ?? [];
-  const readings = layouts.map((layout) => reading(layout, rest)).filter((each) => each !== void 0);
-  const [first] = readings;
-  if (first === void 0 || readings.some(({ id }) => id !== first.id)) return void 0;
-  return { id: first.id, manner: `${before}${first.manner}` };
-}
-var isGarbledSignIn = (text) => /https?.{3}.+token.ps/isu.test(text);
-function reading({ digits, minus, equals }, rest) {
-  const own = digits.replaceAll("-", "\\-");
-  const pattern = new RegExp(`^(${equals})(${minus})?([${own}]{1,19})${suffixAfter(own)}$`, "u");
-  const [, mark = "", sign = "", number3, suffix = ""] = pattern.exec(rest) ?? [];
-  if (number3 === void 0) return void 0;
-  const latin = Array.from(number3, (digit) => digits.indexOf(digit)).join("");
-  const id = /^(?:0|[1-9]\d*)$/.test(latin) ? idIn(`${sign === "" ? "" : "-"}${latin}`) : null;
-  return id === null ? void 0 : { id, manner: `${mark}${sign}${digits}${suffix}` };
-}
-
-// web/src/scan/label-address.ts
-var KEY5 = "plantstore-label-addresses";
-var MOST5 = 10;
-var earlier = y3(kept());
-function kept() {
-  try {
-    const found = JSON.parse(localStorage.getItem(KEY5) ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string").slice(0, MOST5) : [];
-  } catch {
-    return [];
-  }
-}
-function accept(accepted) {
-  earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST5);
-  localStorage.setItem(KEY5, JSON.stringify(earlier.value));
-}
-var isOurs = (address) => [location.origin, new URL(PUBLIC_URL).origin, origin.value, ...earlier.value].includes(address);
-var PLANT = /^#\/plant\?id=(-?\d{1,19})$/i;
-function codeIn(text) {
-  if (text.includes("#token=")) return { kind: "sign-in" };
-  const address = URL.parse(text);
-  const id = idIn(PLANT.exec(address?.hash ?? "")?.[1] ?? "");
-  const isForm = address !== null && /^https?:$/.test(address.protocol) && address.pathname + address.search === "/";
-  if (!isForm || id === null) return { kind: "other", text };
-  return isOurs(address.origin) ? { kind: "label", id } : { kind: "elsewhere", id, origin: address.origin };
-}
-function codeTyped(text) {
-  const id = idTyped(text);
-  if (id !== null) return { kind: "label", id };
-  const code = codeIn(withoutMarks(text));
-  if (code.kind !== "other") return code;
-  if (isGarbledSignIn(text)) return { kind: "sign-in" };
-  const garbled = garbledCode(text);
-  if (garbled === void 0) return { kind: "other", text: text.trim() };
-  return earlier.value.includes(garbled.manner) ? { kind: "label", id: garbled.id } : { kind: "garbled", ...garbled };
-}
-
-// web/src/plants/by-id.ts
-function idSought(q2) {
-  const id = idTyped(q2);
-  if (id !== null) return id;
-  const code = /http/i.test(q2) ? codeTyped(q2) : void 0;
-  return code !== void 0 && "id" in code ? code.id : null;
-}
-async function findById(client, { q: q2, tags }, signal2) {
-  const id = idSought(q2);
-  if (id === null) return void 0;
-  try {
-    const { plant } = await client.getPlant(id, { signal: signal2 });
-    return tags.length === 0 || plant.tag !== void 0 && tags.includes(plant.tag) ? plant : void 0;
-  } catch (error) {
-    if (isRefusal(error, 40402)) return void 0;
-    throw error;
-  }
-}
-var withFirst = (first, plants2) => first === void 0 ? plants2 : [first, ...plants2.filter(({ id }) => id !== first.id)];
-
-// web/src/plants/drafts.ts
-var KEY6 = "plantstore-drafts";
-var MOST_NAMED = 10;
-var drafts = y3(stored());
-function putDraft(draft) {
-  keep2(new Map(drafts.value).set(String(draft.base.id), draft));
-}
-function changeDraft(id, part) {
-  const draft = drafts.value.get(String(id));
-  if (draft !== void 0) putDraft({ ...draft, ...part });
-}
-function dropDraft(id) {
-  const rest = new Map(drafts.value);
-  rest.delete(String(id));
-  keep2(rest);
-}
-function wanted({ base, name = base.name, tag }) {
-  const { id } = base;
-  if (tag === void 0) return { ...base, name };
-  return tag === "" ? { id, name } : { id, name, tag };
-}
-var isChanged = (draft) => !isSame2(wanted(draft), draft.base);
-var isSame2 = (one, other) => one.name === other.name && one.tag === other.tag;
-function keep2(next) {
-  drafts.value = next;
-  const texts = [...next.values()].map(({ base, name, tag }) => ({ base: { ...base, id: String(base.id) }, name, tag }));
-  if (texts.length === 0) sessionStorage.removeItem(KEY6);
-  else sessionStorage.setItem(KEY6, JSON.stringify(texts));
-}
-function stored() {
-  const texts = JSON.parse(sessionStorage.getItem(KEY6) ?? "[]");
-  return new Map(texts.map((text) => [text.base.id, { ...text, base: { ...text.base, id: BigInt(text.base.id) } }]));
-}
-onSignOut(() => keep2(/* @__PURE__ */ new Map()));
-askBeforeLosing(
-  () => {
-    const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id);
-    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}` });
-  },
-  { isKept: true }
-);
-
-// web/src/plants/filter.ts
-var SORTS = ["id", "-id", "name", "-name"];
-var filterIn = (query) => ({
-  q: query.get("q") ?? "",
-  tags: query.getAll("tag"),
-  sort: SORTS.find((sort) => sort === query.get("sort")) ?? "id"
-});
-function queryFor({ q: q2, tags, sort }) {
-  const query = new URLSearchParams();
-  if (q2 !== "") query.set("q", q2);
-  for (const tag of tags) query.append("tag", tag);
-  if (sort !== "id") query.set("sort", sort);
-  return query;
-}
-var wantedBy = ({ q: q2, tags, sort }) => ({
-  q: q2.trim() === "" ? void 0 : q2,
-  tag: tags.length === 0 ? void 0 : tags,
-  sort
-});
-var findSame = (one, other) => one.q.trim() === other.q.trim() && one.tags.join("\n") === other.tags.join("\n");
-var isAll = ({ q: q2, tags }) => q2.trim() === "" && tags.length === 0;
-
-// web/src/plants/bulk/apply.ts
-var PART = 1e3;
-var AT_ONCE2 = 3;
-async function readTargets(client, targets, onRead, signal2) {
-  if (targets.kind === "chosen") return targets.plants;
-  if (targets.kind === "read") return targets.read(onRead, signal2);
-  const { filter, without: without2 } = targets;
-  const plants2 = /* @__PURE__ */ new Map();
-  const first = await findById(client, filter, signal2);
-  if (first !== void 0) plants2.set(first.id, first);
-  for await (const plant of client.exportPlants(wantedBy(filter), { signal: signal2 })) {
-    plants2.set(plant.id, plant);
-    if (plants2.size % PART === 0) onRead(plants2.size);
-  }
-  return [...plants2.values()].filter(({ id }) => !without2.has(id));
-}
-async function apply(client, changes, onProgress, signal2) {
-  const done = [];
-  const conflicts = [];
-  const left2 = [];
-  let fault = "";
-  const parts = partsOf3(changes);
-  const work = async () => {
-    for (let part = parts.shift(); part !== void 0; part = parts.shift()) {
-      if (fault !== "" || signal2.aborted) {
-        left2.push(...part);
-        continue;
-      }
-      try {
-        const refused = await send(client, part, signal2);
-        part.forEach((change2, i5) => {
-          const why = refused.get(i5);
-          const plant = change2.before ?? change2.after;
-          if (why === void 0) done.push(change2);
-          else if (plant !== void 0) conflicts.push({ plant, why });
-        });
-        onProgress(done.length + conflicts.length);
-      } catch (error) {
-        left2.push(...part);
-        if (!isAbort(error)) fault = said(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE2 }, work));
-  return { done, conflicts, fault, left: left2 };
-}
-var reversed = ({ before, after }) => ({ before: after, after: before });
-function partsOf3(changes) {
-  const parts = [];
-  const kinds = [
-    { size: PART, of: changes.filter(({ before, after }) => before !== void 0 && after !== void 0) },
-    { size: PART, of: changes.filter(({ before }) => before === void 0) },
-    { size: 1, of: changes.filter(({ after }) => after === void 0) }
-  ];
-  for (const { size, of } of kinds) {
-    for (let i5 = 0; i5 < of.length; i5 += size) parts.push(of.slice(i5, i5 + size));
-  }
-  return parts;
-}
-async function send(client, part, signal2) {
-  const [only] = part;
-  if (only?.before !== void 0 && only.after === void 0) {
-    const why = await remove2(client, only.before, signal2);
-    return new Map(why === void 0 ? [] : [[0, why]]);
-  }
-  const rows = part.flatMap(({ before, after }) => {
-    if (after === void 0) return [];
-    return before === void 0 ? [after] : [{ ...after, before }];
-  });
-  const isAdd = only?.before === void 0;
-  const report = await client.importPlants(rows, { mode: isAdd ? "add" : "update", signal: signal2 });
-  return new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]));
-}
-function reasonOf(error, message) {
-  if (error === 41201) return say("bulk.changedMeanwhile");
-  return error === 40901 ? say("plants.idTakenNow") : saidOf(error, message);
-}
-async function remove2(client, plant, signal2) {
-  try {
-    const current = await client.getPlant(plant.id, { signal: signal2 });
-    if (!isSame2(current.plant, plant)) return say("bulk.changedMeanwhile");
-    await client.deletePlant(plant.id, { ifMatch: current.etag, signal: signal2 });
-  } catch (error) {
-    if (!isRefusal(error, 40402) && !isRefusal(error, 41201)) throw error;
-    return say("bulk.changedMeanwhile");
-  }
-  return void 0;
-}
-
-// web/src/panel.ts
-function closeOnEscape(event) {
-  if (event.key !== "Escape" || !event.currentTarget.open) return;
-  event.preventDefault();
-  event.currentTarget.open = false;
-  event.currentTarget.querySelector("summary")?.focus();
-}
-
-// web/src/plants/bulk/done.tsx
-var MOST6 = 20;
-var actions = y3([]);
-var last4 = 0;
-onSignOut(() => {
-  actions.value = [];
-});
-var plantsIn = (count) => say("plants.count", { count });
-function keepDone(client, list2, text, changes) {
-  last4 += 1;
-  const key = last4;
-  actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST6);
-  tell(text, { action: { label: say("plants.undo"), run: () => void undo(client, list2, key) } });
-}
-async function undo(client, list2, key) {
-  const action = actions.value.find((each) => each.key === key);
-  if (action === void 0 || action.isUndoing || action.changes.length === 0) return;
-  set(key, { isUndoing: true });
-  const { done, conflicts, fault, left: left2 } = await apply(
-    client,
-    action.changes.map(reversed),
-    () => {
-    },
-    new AbortController().signal
-  );
-  set(key, { isUndoing: false, changes: left2.map(reversed), conflicts });
-  await list2.reload();
-  const plants2 = plantsIn(done.length);
-  const retry = { label: say("page.tryAgain"), run: () => void undo(client, list2, key) };
-  if (left2.length > 0) {
-    tell(say("bulk.undoBroken", { plants: plantsIn(left2.length), why: fault }), { isError: true, action: retry });
-  } else if (conflicts.length === 0) tell(say("bulk.undoneFor", { plants: plants2 }));
-  else tell(say("bulk.undoneExcept", { plants: plants2, others: plantsIn(conflicts.length) }));
-}
-function set(key, part) {
-  actions.value = actions.value.map((action) => action.key === key ? { ...action, ...part } : action);
-}
-function DoneActions({ client, list: list2 }) {
-  if (actions.value.length === 0) return null;
-  return /* @__PURE__ */ a4("details", { class: "undo", onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a4("summary", { children: say("plants.undo") }),
-    /* @__PURE__ */ a4("div", { class: "panel", children: /* @__PURE__ */ a4("ul", { class: "done", children: actions.value.map(({ key, text, changes, isUndoing, conflicts }) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text }) }),
-      changes.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing, onClick: () => void undo(client, list2, key), children: isUndoing ? say("bulk.undoing") : say("bulk.undoFor", { plants: plantsIn(changes.length) }) }) : /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.undone") }),
-      /* @__PURE__ */ a4(Conflicts, { conflicts })
-    ] }, key)) }) })
-  ] });
-}
-var MOST_SHOWN = 100;
-function Conflicts({ conflicts }) {
-  if (conflicts.length === 0) return null;
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { role: "alert", children: say("bulk.stayed", { count: conflicts.length }) }),
-    /* @__PURE__ */ a4("ul", { class: "conflicts", children: conflicts.slice(0, MOST_SHOWN).map(({ plant, why }) => /* @__PURE__ */ a4("li", { children: [
-      String(plant.id),
-      " ",
-      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
-      ". ",
-      /* @__PURE__ */ a4(Sentence, { text: why })
-    ] }, String(plant.id))) }),
-    conflicts.length > MOST_SHOWN && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.more", { more: conflicts.length - MOST_SHOWN }) })
-  ] });
+  let { first, last: last5 } = await client.reserveIds(count);
+  return add(Array.from({ length: count }, (_4, i5) => ({ id: first + BigInt(i5), name: "", tag: void 0 }))), [first, last5];
 }
 
 // web/src/import/next-steps.tsx
 var MOST_TAGS2 = 20;
 function NextSteps({ job: job3, client }) {
-  const plants2 = job3.imported.value;
-  const status = T2(null);
-  const undone = useSignal(void 0);
-  const isUndoing = useSignal(false);
-  const fault = useSignal("");
-  const conflicts = useSignal([]);
+  let plants2 = job3.imported.value, status = T2(null), undone = useSignal(void 0), isUndoing = useSignal(!1);
   F2(() => {
-    if (undone.value !== void 0 && isFocusLost()) status.current?.focus();
+    undone.value !== void 0 && isFocusLost() && status.current?.focus();
   }, [undone.value]);
-  const tags = [...new Set(plants2.map(({ after }) => after.tag))];
-  const isByTag = tags.length <= MOST_TAGS2 && tags.every((tag) => tag !== void 0);
-  const query = queryFor({ q: "", tags: isByTag ? tags.filter((tag) => tag !== void 0) : [], sort: "-id" });
-  const print = () => {
-    clearChosen();
-    add(plants2.map(({ after }) => labelOf(after)));
-    go("labels");
-  };
-  const undo2 = async () => {
-    isUndoing.value = true;
-    fault.value = "";
-    const outcome = await apply(client, plants2.map(reversed), () => {
-    }, new AbortController().signal);
-    isUndoing.value = false;
-    conflicts.value = outcome.conflicts;
-    undone.value = (undone.value ?? 0) + outcome.done.length;
-    fault.value = outcome.fault;
-    job3.imported.value = outcome.left.map(reversed).flatMap(({ before, after }) => after === void 0 ? [] : [{ before, after }]);
-  };
+  let tags = [...new Set(plants2.map(({ after }) => after.tag))], isByTag = tags.length <= MOST_TAGS2 && tags.every((tag) => tag !== void 0), query = queryFor({ q: "", tags: isByTag ? tags.filter((tag) => tag !== void 0) : [], sort: "-id" });
   return /* @__PURE__ */ a4("section", { "aria-label": say("import.nextSteps"), children: [
     /* @__PURE__ */ a4("h2", { children: say("import.nextSteps") }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
       undone.value === void 0 && /* @__PURE__ */ a4($, { children: [
         /* @__PURE__ */ a4("a", { class: "button", href: linkTo("plants", plants2.length > 0 ? query : void 0), children: say("import.showThem") }),
-        plants2.length > 0 && plants2.length <= MOST_LABELS && /* @__PURE__ */ a4("button", { type: "button", onClick: print, children: say("import.printLabels") })
+        plants2.length > 0 && plants2.length <= MOST_LABELS && /* @__PURE__ */ a4("button", { type: "button", onClick: () => printLabels(plants2.map(({ after }) => after)), children: say("import.printLabels") })
       ] }),
-      plants2.length > 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isUndoing.value, onClick: () => isUndoing.value || void undo2(), children: isUndoing.value ? say("bulk.undoing") : say("import.undo") })
+      plants2.length > 0 ? /* @__PURE__ */ a4("button", { type: "button", onClick: () => isUndoing.value = !0, children: say("import.undo") }) : undone.value === void 0 && /* @__PURE__ */ a4("a", { class: "button", href: linkTo("actions"), children: say("view.actions") })
     ] }),
     /* @__PURE__ */ a4("p", { role: "status", ref: status, tabIndex: -1, children: undone.value !== void 0 && say("bulk.undoneFor", { plants: plantsIn(undone.value) }) }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value }),
-    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
+    isUndoing.value && /* @__PURE__ */ a4(
+      UndoDialog,
+      {
+        client,
+        title: say("import.undo"),
+        read: async () => plants2,
+        asks: !1,
+        onClose: (count, left2) => {
+          isUndoing.value = !1, undone.value = (undone.value ?? 0) + count, job3.imported.value = left2.flatMap(({ before, after }) => after === void 0 ? [] : [{ before, after }]);
+        }
+      }
+    ),
     job3.assignsIds && undone.value === void 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.nextTime", { become: say("import.become") }) })
   ] });
 }
@@ -6587,8 +6512,7 @@ function NextSteps({ job: job3, client }) {
 // web/src/import/outcome-table.tsx
 var MOST_SHOWN2 = 100;
 function OutcomeTable({ title, outcome }) {
-  const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome;
-  const shown6 = refusedRows.slice(0, MOST_SHOWN2);
+  let { added, updated, unchanged, leftOut, refused, refusedRows } = outcome, shown6 = refusedRows.slice(0, MOST_SHOWN2);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h2", { children: title }),
     /* @__PURE__ */ a4("ul", { class: "figures", children: [
@@ -6606,7 +6530,7 @@ function OutcomeTable({ title, outcome }) {
       ] }) }),
       /* @__PURE__ */ a4("tbody", { children: shown6.map(({ row, text, reason }) => /* @__PURE__ */ a4("tr", { children: [
         /* @__PURE__ */ a4("td", { children: row }),
-        /* @__PURE__ */ a4("td", { dir: "auto", translate: false, children: text }),
+        /* @__PURE__ */ a4("td", { dir: "auto", translate: !1, children: text }),
         /* @__PURE__ */ a4("td", { dir: "auto", children: /* @__PURE__ */ a4(Sentence, { text: reason }) })
       ] }, row)) })
     ] }) }),
@@ -6617,7 +6541,7 @@ function OutcomeTable({ title, outcome }) {
 // web/src/import/questions.tsx
 var MOST_SHOWN3 = 100;
 function Questions({ job: job3, findings, client }) {
-  const { duplicates, doubtful, similar, tagsAbove } = findings;
+  let { duplicates, doubtful, similar, tagsAbove } = findings;
   return /* @__PURE__ */ a4($, { children: [
     duplicates > 0 && /* @__PURE__ */ a4(
       Check,
@@ -6634,7 +6558,9 @@ function Questions({ job: job3, findings, client }) {
       {
         isChecked: job3.fillsTags.value,
         text: say(job3.fillsTags.value ? "import.tagsFilled" : "import.fillTags", { count: tagsAbove }),
-        onChange: (isChecked) => void job3.fillTags(client, isChecked)
+        onChange: (isChecked) => {
+          job3.fillTags(client, isChecked);
+        }
       }
     ),
     doubtful.size > 0 && /* @__PURE__ */ a4("fieldset", { class: "question", children: [
@@ -6663,11 +6589,8 @@ function Questions({ job: job3, findings, client }) {
   ] });
 }
 function SimilarRows({ job: job3, findings: { similar } }) {
-  const changing = job3.changing.value;
-  const all = new Set(similar.map(({ row }) => row));
-  const title = say("import.similar", { count: similar.length });
-  const toggle = (row) => {
-    job3.changing.value = (changing ?? all).symmetricDifference(/* @__PURE__ */ new Set([row]));
+  let changing = job3.changing.value, all2 = new Set(similar.map(({ row }) => row)), title = say("import.similar", { count: similar.length }), toggle = (row) => {
+    job3.changing.value = (changing ?? all2).symmetricDifference(/* @__PURE__ */ new Set([row]));
   };
   return /* @__PURE__ */ a4("fieldset", { class: "question", children: [
     /* @__PURE__ */ a4("legend", { children: title }),
@@ -6675,10 +6598,10 @@ function SimilarRows({ job: job3, findings: { similar } }) {
       Choices,
       {
         name: "similar",
-        chosen: changing === void 0 || changing.size > 0 && changing.size < all.size ? void 0 : changing.size > 0,
+        chosen: changing === void 0 || changing.size > 0 && changing.size < all2.size ? void 0 : changing.size > 0,
         texts: [say("import.changeThose"), say("import.addThem")],
         onChoose: (changes) => {
-          job3.changing.value = changes ? all : /* @__PURE__ */ new Set();
+          job3.changing.value = changes ? all2 : /* @__PURE__ */ new Set();
         }
       }
     ),
@@ -6694,7 +6617,7 @@ function SimilarRows({ job: job3, findings: { similar } }) {
             {
               type: "checkbox",
               "aria-label": say("import.changeRow", { id: stored2.id, row }),
-              checked: changing?.has(row) === true,
+              checked: changing?.has(row) === !0,
               onChange: () => toggle(row)
             },
             row
@@ -6725,7 +6648,7 @@ function Rows({ title, heads, rows }) {
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: heads.map((head) => /* @__PURE__ */ a4("th", { scope: "col", children: head }, head)) }) }),
       /* @__PURE__ */ a4("tbody", { children: rows.slice(0, MOST_SHOWN3).map(([row, ...cells]) => /* @__PURE__ */ a4("tr", { children: [
         /* @__PURE__ */ a4("td", { children: row }),
-        cells.map((cell, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: typeof cell !== "string", children: cell }, i5))
+        cells.map((cell, i5) => /* @__PURE__ */ a4("td", { dir: "auto", translate: typeof cell != "string", children: cell }, i5))
       ] }, String(row))) })
     ] }) }),
     rows.length > MOST_SHOWN3 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.andMore", { more: rows.length - MOST_SHOWN3 }) })
@@ -6735,20 +6658,13 @@ function Rows({ title, heads, rows }) {
 // web/src/import/import-sheet.tsx
 var plants = (count) => say("plants.count", { count });
 function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
-  const status = T2(null);
-  const { sheet: sheet2 } = job3;
-  const step = job3.step.value;
-  const { kind } = step;
-  const mapping = job3.mapping.value;
+  let status = T2(null), { sheet: sheet2 } = job3, step = job3.step.value, { kind } = step, mapping = job3.mapping.value;
   F2(() => {
-    if (kind !== "mapping" && isFocusLost()) status.current?.focus();
+    kind !== "mapping" && isFocusLost() && status.current?.focus();
   }, [kind]);
-  const checked = kind === "checked" ? job3.checked : void 0;
-  const changes = checked === void 0 ? 0 : checked.added + checked.updated;
-  const isBusy = kind === "checking" || kind === "importing";
-  const obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
+  let checked = kind === "checked" ? job3.checked : void 0, changes = checked === void 0 ? 0 : checked.added + checked.updated, isBusy = kind === "checking" || kind === "importing", obstacle = mapping.name.length === 0 ? say("import.chooseNames") : mapping.id === void 0 && !may("plants:read") ? say("import.chooseIds") : "";
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: sheet2.file.name }) }),
+    /* @__PURE__ */ a4("h2", { children: /* @__PURE__ */ a4("bdi", { translate: !1, children: sheet2.file.name }) }),
     /* @__PURE__ */ a4(
       Columns,
       {
@@ -6771,8 +6687,10 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
           class: "primary",
           disabled: obstacle !== "",
           "aria-describedby": obstacle === "" ? void 0 : "obstacle",
-          onClick: () => void job3.check(client),
-          children: say("import.check")
+          onClick: () => {
+            job3.check(client);
+          },
+          children: say(job3.isPasted ? "import.checkRows" : "import.check")
         }
       ),
       obstacle !== "" && /* @__PURE__ */ a4("p", { id: "obstacle", class: "note", children: obstacle })
@@ -6799,7 +6717,9 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
           class: "primary",
           disabled: job3.isUndecided,
           "aria-describedby": job3.isUndecided ? "undecided" : void 0,
-          onClick: () => void job3.start(client),
+          onClick: () => {
+            job3.start(client);
+          },
           children: say("import.submit", { plants: plants(changes) })
         }
       ),
@@ -6808,72 +6728,98 @@ function ImportSheet({ session: { client, may }, job: job3, onReopen }) {
     kind === "broken" && /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("import.broken", { why: /* @__PURE__ */ a4(Sentence, { text: step.why }) }) }),
       /* @__PURE__ */ a4("p", { class: "fields", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void job3.start(client), children: say("import.goOn") }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => {
+          job3.start(client);
+        }, children: say("import.goOn") }),
         /* @__PURE__ */ a4("button", { type: "button", onClick: () => job3.leaveRest(), children: say("import.leaveRest") })
       ] })
     ] }, "broken"),
     kind === "done" && /* @__PURE__ */ a4(NextSteps, { job: job3, client }),
     (kind === "done" || kind === "broken") && /* @__PURE__ */ a4(Downloads, { job: job3, client, outcome: step.outcome, hasIds: kind === "done" && job3.assignsIds }),
-    checked !== void 0 && /* @__PURE__ */ a4(Downloads, { job: job3, client, outcome: checked, hasIds: false })
+    checked !== void 0 && /* @__PURE__ */ a4(Downloads, { job: job3, client, outcome: checked, hasIds: !1 })
   ] });
+}
+
+// web/src/import/pasted.ts
+var MOST8 = 2 ** 26;
+function pastedSheet(text) {
+  if (text.trim() === "") throw new PageError(say("import.nothingPasted"));
+  if (text.length > MOST8) throw new PageError(say("import.pastedTooLarge"));
+  let lines = Array.from(rowsIn(text), (cells) => csvLine(cells)).join("");
+  return { name: "", csv: new File([lines], say("import.pasted")), wideRows: 0, filled: 0 };
+}
+function* rowsIn(copied) {
+  let text = copied.includes(`
+`) ? copied : copied.replaceAll("\r", `
+`), cells = [];
+  for (let at2 = 0; at2 < text.length; ) {
+    let mark = text[at2] === '"' ? closingMark(text, at2) : void 0, end2 = mark === void 0 ? cellEnd(text, at2) : mark + 1, cell = mark === void 0 ? text.slice(at2, end2) : text.slice(at2 + 1, mark).replaceAll('""', '"');
+    if (cells.push(cell === "" ? void 0 : cell), at2 = end2, text[at2] === "	") {
+      at2 += 1;
+      continue;
+    }
+    at2 += text[at2] === "\r" ? 2 : 1, yield cells, cells = [];
+  }
+  cells.length > 0 && (yield cells);
+}
+function cellEnd(text, from) {
+  return END2.lastIndex = from, END2.exec(text)?.index ?? text.length;
+}
+var END2 = /\t|\r?\n/g;
+function closingMark(text, from) {
+  let at2 = text.indexOf('"', from + 1);
+  for (; at2 !== -1 && text[at2 + 1] === '"'; ) at2 = text.indexOf('"', at2 + 2);
+  if (!(at2 === -1 || !/^(?:[\t\n]|\r\n|$)/.test(text.slice(at2 + 1, at2 + 3))))
+    return /[\t\n\r]|""/.test(text.slice(from + 1, at2)) ? at2 : void 0;
 }
 
 // web/src/import/import-view.tsx
 function ImportView({ session: session2 }) {
-  const fault = useSignal("");
-  const isOver = useSignal(false);
-  const sheets = useSignal([]);
-  const reading2 = useSignal(void 0);
-  const ending = T2(new AbortController());
-  const open = async (file, chosen2) => {
-    if (file === null || file === void 0 || refuse()) return;
-    fault.value = "";
-    reading2.value = file;
-    ending.current.abort();
-    ending.current = new AbortController();
-    try {
-      const opened = await openFile(file, sheets.value, ending.current.signal, chosen2);
-      if (reading2.value !== file || refuse()) return;
-      sheets.value = opened.sheets;
-      replaceJob(opened.job);
-    } catch (error) {
-      if (reading2.value !== file || refuse()) return;
-      sheets.value = [];
-      replaceJob(void 0);
-      fault.value = said(error);
-    } finally {
-      if (reading2.value === file) reading2.value = void 0;
+  let fault = useSignal(""), isOver = useSignal(!1), sheets = useSignal([]), reading2 = useSignal(void 0), ending = T2(new AbortController()), open = async (file, chosen2) => {
+    if (!(file == null || refuse2())) {
+      fault.value = "", reading2.value = file, ending.current.abort(), ending.current = new AbortController();
+      try {
+        let opened2 = await openFile(file, sheets.value, ending.current.signal, chosen2);
+        if (reading2.value !== file || refuse2()) return;
+        sheets.value = opened2.sheets, replaceJob(opened2.job);
+      } catch (error) {
+        if (reading2.value !== file || refuse2()) return;
+        sheets.value = [], replaceJob(void 0), fault.value = said(error);
+      } finally {
+        reading2.value === file && (reading2.value = void 0);
+      }
     }
-  };
-  const refuse = () => {
-    if (job.value?.isUnfinished !== true) return false;
-    fault.value = say("import.unfinished", { file: job.value.sheet.file.name });
-    return true;
-  };
+  }, paste = (text, file) => {
+    if (text.trim() === "" && file !== void 0) return void open(file);
+    if (!refuse2())
+      try {
+        let pasted = pastedSheet(text);
+        sheets.value = [pasted], open(pasted.csv);
+      } catch (error) {
+        fault.value = said(error);
+      }
+  }, refuse2 = () => job.value?.isUnfinished !== !0 ? !1 : (fault.value = say("import.unfinished", { file: job.value.sheet.file.name }), !0);
   F2(() => {
-    const listening = new AbortController();
-    const listen = (type, take2) => {
-      const handle = (event) => {
-        event.preventDefault();
-        isOver.value = type === "dragover";
-        take2(event);
+    let listening = new AbortController(), listen = (type, take2) => {
+      let handle = (event) => {
+        event.preventDefault(), isOver.value = type === "dragover", take2(event);
       };
       addEventListener(type, handle, { signal: listening.signal });
     };
     listen("dragover", () => {
+    }), listen("dragleave", () => {
+    }), listen("drop", (event) => {
+      open(event.dataTransfer?.files[0]);
     });
-    listen("dragleave", () => {
-    });
-    listen("drop", (event) => void open(event.dataTransfer?.files[0]));
-    return () => listening.abort();
+    let takePaste = (event) => {
+      event.target instanceof Element && event.target.closest("dialog") !== null || (event.preventDefault(), paste(event.clipboardData?.getData("text/plain") ?? "", event.clipboardData?.files[0]));
+    };
+    return addEventListener("paste", takePaste, { signal: listening.signal }), () => listening.abort();
   }, []);
-  const current = job.value;
-  const isUnfinished = current?.isUnfinished === true;
-  const isDone = current?.step.value.kind === "done";
-  A2(() => {
-    if (current !== void 0) current.isSeen.value = isDone;
-  }, [current, isDone]);
-  return /* @__PURE__ */ a4($, { children: [
+  let current = job.value, isUnfinished = current?.isUnfinished === !0, isDone = current?.step.value.kind === "done";
+  return A2(() => {
+    current !== void 0 && (current.isSeen.value = isDone);
+  }, [current, isDone]), /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.import") }),
     /* @__PURE__ */ a4(
       "section",
@@ -6890,10 +6836,24 @@ function ImportView({ session: session2 }) {
               accept: ".csv,.tsv,.txt,text/csv,.xlsx,.xlsm",
               disabled: isUnfinished,
               "aria-describedby": "file-note",
-              onChange: (event) => void open(event.currentTarget.files?.[0])
+              onChange: (event) => {
+                open(event.currentTarget.files?.[0]);
+              }
             }
           ),
-          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") })
+          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") }),
+          /* @__PURE__ */ a4("label", { for: "pasted", children: say("import.paste") }),
+          /* @__PURE__ */ a4(
+            "textarea",
+            {
+              id: "pasted",
+              rows: 1,
+              disabled: isUnfinished,
+              onChange: ({ currentTarget }) => {
+                currentTarget.value !== "" && paste(currentTarget.value), currentTarget.value = "";
+              }
+            }
+          )
         ]
       }
     ),
@@ -6907,98 +6867,97 @@ function ImportView({ session: session2 }) {
           id: "sheet",
           disabled: isUnfinished,
           value: sheets.value.findIndex(({ csv }) => csv === current.sheet.file),
-          onChange: (event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv),
+          onChange: (event) => {
+            open(sheets.value[Number(event.currentTarget.value)]?.csv);
+          },
           children: sheets.value.map(({ name }, i5) => /* @__PURE__ */ a4("option", { value: i5, children: name }, name))
         }
       )
     ] }),
-    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => void open(current.sheet.file, chosen2) })
+    current !== void 0 && /* @__PURE__ */ a4(ImportSheet, { session: session2, job: current, onReopen: (chosen2) => {
+      open(current.sheet.file, chosen2);
+    } })
   ] });
 }
 async function openFile(file, sheets, signal2, chosen2) {
-  if (await isWorkbook(file)) return openWorkbook(file, signal2);
-  const ofWorkbook = sheets.find(({ csv }) => csv === file);
-  const sheet2 = await openSheet(file, { ...chosen2, ...ofWorkbook === void 0 ? {} : AS_WRITTEN });
-  const mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
+  if (await isWorkbook(file, file.name)) return openWorkbook(file, signal2);
+  let ofWorkbook = sheets.find(({ csv }) => csv === file), sheet2 = await openSheet2(file, { ...chosen2, ...ofWorkbook === void 0 ? {} : AS_WRITTEN }), mode = job.value?.sheet.file === file ? job.value.mode.value : "add";
   return { job: new ImportJob(sheet2, mode, ofWorkbook), sheets: ofWorkbook === void 0 ? [] : sheets };
 }
 async function openWorkbook(file, signal2) {
-  const { sheetsIn } = await loadWorkbook();
-  const sheets = await sheetsIn(file, signal2);
-  if (typeof sheets === "string") throw new PageError(say(FAULTS[sheets]));
-  const [best] = sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows);
+  let { sheetsIn } = await loadWorkbook(), sheets = await sheetsIn(file, signal2);
+  if (typeof sheets == "string") throw new PageError(say(FAULTS[sheets]));
+  let best = fullestOf(sheets);
   if (best === void 0) throw new PageError(say("import.noCells"));
-  return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), "add", best), sheets };
+  return { job: new ImportJob(await openSheet2(best.csv, AS_WRITTEN), "add", best), sheets };
 }
-var AS_WRITTEN = { encoding: "utf-8", separator: ",", isQuoted: true };
 var FAULTS = {
   unreadable: "import.unreadable",
   locked: "import.locked",
   large: "import.large"
 };
 function replaceJob(next) {
-  job.value?.stop();
-  job.value = next;
+  job.value?.stop(), job.value = next;
 }
+
+// web/src/plants/tag-chip.tsx
+function TagChip({ tag, tabIndex }) {
+  return /* @__PURE__ */ a4(
+    "a",
+    {
+      class: "tag-chip",
+      dir: "auto",
+      translate: !1,
+      href: linkTo("plants", queryFor({ ...NO_FILTER, tags: [tag] })),
+      tabIndex,
+      children: shownTag(tag)
+    }
+  );
+}
+var shownGroup = (prefix) => `${prefix}…`, shownTag = (tag) => tag === "" ? say("plants.emptyTag") : tag;
 
 // web/src/labels/choose-plants.tsx
 var SHOWN2 = 20;
-function ChoosePlants({ client, id, tags, text }) {
-  const q2 = useSignal(text);
-  const found = useSignal([]);
-  const hasMore = useSignal(false);
-  const fault = useSignal("");
-  const unfound = useSignal("");
-  const tries = useSignal(0);
-  const isAdding = useSignal(false);
-  const ending = w2(() => new AbortController(), []);
-  const query = { q: q2.value.trim() === "" ? void 0 : q2.value, tag: tags.length === 0 ? void 0 : tags };
-  A2(() => {
-    const choose2 = async () => {
-      try {
-        if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)]);
-      } catch (error) {
-        if (!isAbort(error)) fault.value = say("labels.unread", { id: id ?? "", why: said(error) });
-      }
-    };
-    void choose2();
-    return () => ending.abort();
-  }, [client, id, ending]);
-  A2(() => {
-    const ended3 = new AbortController();
-    const search = async () => {
-      try {
-        const listing = client.listPlants({ ...query, limit: SHOWN2 }, { signal: ended3.signal });
-        const byId = findById(client, { q: q2.value, tags }, ended3.signal);
-        const [first, { items, next }] = await Promise.all([byId, listing.page()]);
-        found.value = withFirst(first, items);
-        hasMore.value = next !== void 0;
-        unfound.value = "";
-      } catch (error) {
-        if (!isAbort(error) && !ended3.signal.aborted) unfound.value = said(error);
-      }
-    };
-    void search();
-    return () => ended3.abort();
-  }, [client, q2.value, tags.join("\n"), tries.value]);
-  const choose = (plant, isOn) => {
-    if (!isOn) remove(plant.id);
-    else if (add([labelOf(plant)]) > 0) tellFull();
-  };
-  const chooseAll = async () => {
-    if (isAdding.value) return;
-    isAdding.value = true;
+function ChoosePlants({ client, id, filter, isForAll, isAdding }) {
+  let q2 = useSignal(filter.q), found2 = useSignal([]), hasMore = useSignal(!1), fault = useSignal(""), unfound = useSignal(""), tries = useSignal(0), ending = w2(() => new AbortController(), []), wanted3 = { ...filter, q: q2.value };
+  A2(() => ((async () => {
     try {
-      const first = await findById(client, { q: q2.value, tags }, ending.signal);
-      const isFull = first !== void 0 && add([labelOf(first)]) > 0;
-      if (isFull || await addAll(client, query, ending.signal)) tellFull();
+      id !== null && add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)]);
     } catch (error) {
-      if (!isAbort(error)) fault.value = say("labels.notAll", { why: said(error) });
-    } finally {
-      isAdding.value = false;
+      isAbort(error) || (fault.value = say("labels.unread", { id: id ?? "", why: said(error) }));
+    }
+  })(), () => ending.abort()), [client, id, ending]), A2(() => {
+    let ended3 = new AbortController();
+    return (async () => {
+      try {
+        let listing = client.listPlants({ ...wantedBy(wanted3), limit: SHOWN2 }, { signal: ended3.signal }), byId2 = findById(client, wanted3, ended3.signal), [first, { items, next }] = await Promise.all([byId2, listing.page()]);
+        found2.value = withFirst(first, items), hasMore.value = next !== void 0, unfound.value = "";
+      } catch (error) {
+        !isAbort(error) && !ended3.signal.aborted && (unfound.value = said(error));
+      }
+    })(), () => ended3.abort();
+  }, [client, q2.value, filter, tries.value]);
+  let tags = filter.tagPrefix === void 0 ? filter.tags : [shownGroup(filter.tagPrefix)], choose = (plant, isOn) => {
+    isOn ? add([labelOf(plant)]) > 0 && tellFull() : remove(plant.id);
+  }, chooseAll = async () => {
+    if (!isAdding.peek()) {
+      isAdding.value = !0;
+      try {
+        let first = await findById(client, wanted3, ending.signal);
+        (first !== void 0 && add([labelOf(first)]) > 0 || await addAll(client, wantedBy(wanted3), ending.signal)) && tellFull();
+      } catch (error) {
+        isAbort(error) || (fault.value = say("labels.notAll", { why: said(error) }));
+      } finally {
+        isAdding.value = !1;
+      }
     }
   };
-  return /* @__PURE__ */ a4("fieldset", { children: [
+  return A2(() => {
+    if (!isForAll) return;
+    clearChosen(), chooseAll();
+    let { query: now } = route.peek();
+    now.delete(CHOOSE_ALL), replaceQuery(now);
+  }, [isForAll]), /* @__PURE__ */ a4("fieldset", { children: [
     /* @__PURE__ */ a4("legend", { children: say("view.plants") }),
     /* @__PURE__ */ a4("div", { class: "field", children: [
       /* @__PURE__ */ a4("label", { for: "label-search", children: say("plants.search") }),
@@ -7009,7 +6968,7 @@ function ChoosePlants({ client, id, tags, text }) {
           type: "search",
           dir: "auto",
           autocomplete: "off",
-          spellcheck: false,
+          spellcheck: !1,
           value: q2.value,
           onInput: (event) => {
             q2.value = event.currentTarget.value;
@@ -7017,7 +6976,8 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       )
     ] }),
-    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a4("bdi", { translate: false, children: tags.join(", ") }) }) }),
+    filter.untagged === !0 && /* @__PURE__ */ a4("p", { class: "note", children: say("labels.onlyUntagged") }),
+    tags.length > 0 && /* @__PURE__ */ a4("p", { class: "note", children: sayWith("labels.onlyTags", { count: tags.length, tags: /* @__PURE__ */ a4("bdi", { translate: !1, children: tags.join(", ") }) }) }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     /* @__PURE__ */ a4(
       Fault,
@@ -7028,7 +6988,7 @@ function ChoosePlants({ client, id, tags, text }) {
         }
       }
     ),
-    /* @__PURE__ */ a4("ul", { class: "found", children: found.value.map((plant) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("label", { class: "check", children: [
+    /* @__PURE__ */ a4("ul", { class: "found", children: found2.value.map((plant) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("label", { class: "check", children: [
       /* @__PURE__ */ a4(
         "input",
         {
@@ -7037,32 +6997,625 @@ function ChoosePlants({ client, id, tags, text }) {
           onChange: (event) => choose(plant, event.currentTarget.checked)
         }
       ),
-      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name.slice(0, 200) }),
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.name.slice(0, 200) }),
       " ",
-      /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(plant.id) })
+      /* @__PURE__ */ a4("span", { class: "count", translate: !1, children: String(plant.id) })
     ] }) }, String(plant.id))) }),
     /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
-      found.value.length === 0 && say("plants.noMatch"),
+      found2.value.length === 0 && say("plants.noMatch"),
       hasMore.value && say("labels.first", { most: SHOWN2 })
     ] }),
     /* @__PURE__ */ a4(
       "button",
       {
         type: "button",
-        disabled: found.value.length === 0,
+        disabled: found2.value.length === 0,
         "aria-disabled": isAdding.value,
-        onClick: () => void chooseAll(),
+        onClick: () => {
+          chooseAll();
+        },
         children: say(isAdding.value ? "plants.adding" : "labels.addAll")
       }
     )
   ] });
 }
-var tellFull = () => tell(say("labels.full", { most: MOST_LABELS }), { isError: true });
+var tellFull = () => tell(say("labels.full", { most: MOST_LABELS }), { isError: !0 });
+
+// web/src/codes/code-128.ts
+var SYMBOLS = "212222222122222221121223121322131222122213122312132212221213221312231212112232122132122231113222123122123221223211221132221231213212223112312131311222321122321221312212322112322211212123212321232121111323131123131321112313132113132311211313231113231311112133112331132131113123113321133121313121211331231131213113213311213131311123311321331121312113312311332111314111221411431111111224111422121124121421141122141221112214112412122114122411142112142211241211221114413111241112134111111242121142121241114212124112124211411212421112421211212141214121412121111143111341131141114113114311411113411311113141114131311141411131211412211214211232", END3 = "2331112", [CODE_C, START_B, START_C] = [99, 104, 105], SET_B = 32;
+function code128Of(id) {
+  let text = String(id), odd = text.startsWith("-") ? 1 + (text.length - 1) % 2 : text.length % 2, single = Array.from(text.slice(0, odd), (character) => character.charCodeAt(0) - SET_B), pairs = (text.slice(odd).match(/../g) ?? []).map(Number), symbols = odd === 0 ? [START_C, ...pairs] : [START_B, ...single, ...pairs.length === 0 ? [] : [CODE_C, ...pairs]], sum = symbols.reduce((total, symbol, i5) => total + symbol * Math.max(1, i5)), widths = [...symbols, sum % 103].map((symbol) => SYMBOLS.slice(symbol * 6, symbol * 6 + 6)).join("") + END3, runs = [], x4 = 0;
+  for (let [i5, width] of Array.from(widths, Number).entries())
+    i5 % 2 === 0 && runs.push({ x: x4, y: 0, length: width }), x4 += width;
+  return { length: x4, runs };
+}
+
+// node_modules/lean-qr/index.mjs
+var t4 = [0.2, 0.375, 0.5555555555555556, 0.6666666666666666], o5 = (o6, e5) => (r5) => {
+  let n4 = 4 * o6 + r5 - 4, s5 = "*-04-39?2$%%$%%'$%''%'''%')(%'))%(++'(++'(+.'+-.',/3',33)-/5)-43).36)058*18<+37<+4:<,4:E,5<A-7>C/8@F/:EH/<EK0=FM1?IP2@KS3BNV4DPY5FS\\6HV_6IXb7K[e8N^i9Pam;Rdp<Tgt".charCodeAt(n4) - 35, f6 = n4 > 8 ? s5 : 1, c5 = e5 / f6 | 0, i5 = e5 % f6, l5 = f6 - i5, a6 = n4 > 8 ? c5 * t4[r5] + (o6 > 5) & -2 : s5, _4 = c5 - a6;
+  return { t: l5 * _4 + i5 * _4 + i5, o: [[l5, _4], [i5, _4 + 1]], i: a6 };
+}, e4 = { min: 0, L: 0, M: 1, Q: 2, H: 3, max: 3 }, r4 = (t5) => new Uint8Array(t5), n3 = (t5) => {
+  let o6 = new Error(`lean-qr error ${t5}`);
+  throw o6.code = t5, o6;
+}, s4 = (t5) => "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:".indexOf(t5), f5 = (t5) => t5.charCodeAt(0), c4 = (...t5) => (o6, e5) => t5.forEach((t6) => t6(o6, e5)), i4 = (t5) => (o6) => {
+  o6.eci !== t5 && (o6.push(7, 4), t5 < 128 ? o6.push(t5, 8) : t5 < 16384 ? o6.push(32768 | t5, 16) : o6.push(12582912 | t5, 24), o6.eci = t5);
+}, l4 = (t5) => (o6, e5) => {
+  o6.push(4, 4), o6.push(t5.length, 8 + 8 * (e5 > 9)), t5.forEach((t6) => o6.push(t6, 8));
+}, a5 = (t5, o6, e5, r5, n4 = (t6, o7) => e5(t6.length, o7), s5 = r5 ? (o7) => c4(i4(r5), t5(o7)) : t5) => (s5.test = o6, s5.l = e5, s5.est = n4, s5.eci = r5 && [r5], s5), _3 = a5((t5) => (o6, e5) => {
+  o6.push(1, 4), o6.push(t5.length, 10 + 2 * (e5 > 26) + 2 * (e5 > 9));
+  let r5 = 0;
+  for (; r5 < t5.length - 2; r5 += 3) o6.push(+t5.slice(r5, r5 + 3), 10);
+  r5 < t5.length - 1 ? o6.push(+t5.slice(r5), 7) : r5 < t5.length && o6.push(+t5[r5], 4);
+}, (t5) => /[0-9]/.test(t5), (t5, o6) => 14 + 2 * (o6 > 26) + 2 * (o6 > 9) + 10 * t5 / 3), u4 = a5((t5) => (o6, e5) => {
+  o6.push(2, 4), o6.push(t5.length, 9 + 2 * (e5 > 26) + 2 * (e5 > 9));
+  let r5 = 0;
+  for (; r5 < t5.length - 1; r5 += 2) o6.push(45 * s4(t5[r5]) + s4(t5[r5 + 1]), 11);
+  r5 < t5.length && o6.push(s4(t5[r5]), 6);
+}, (t5) => s4(t5) >= 0, (t5, o6) => 13 + 2 * (o6 > 26) + 2 * (o6 > 9) + 5.5 * t5), d4 = a5((t5) => l4([...t5].map(f5)), (t5) => f5(t5) < 128, (t5, o6) => 12 + 8 * (o6 > 9) + 8 * t5);
+d4._ = !0, d4.u = !0;
+var p5 = a5(d4, (t5) => f5(t5) < 256, d4.l, 3);
+p5._ = !0;
+var m5 = new TextEncoder(), h5 = a5((t5) => l4(m5.encode(t5)), () => 1, 0, 26, (t5, o6) => 12 + 8 * (o6 > 9) + 8 * m5.encode(t5).length);
+h5._ = !0;
+var w5 = () => {
+  let t5 = /* @__PURE__ */ new Map(), o6 = new TextDecoder("sjis"), e5 = r4(2);
+  for (let r5 = 0; r5 < 7973; ++r5) e5[0] = r5 / 192 + 129 + 64 * (r5 > 5951), e5[1] = r5 % 192 + 64, t5.set(o6.decode(e5), r5);
+  return t5.delete("�"), w5 = () => t5, t5;
+}, y5 = a5((t5) => (o6, e5) => {
+  o6.push(8, 4), o6.push(t5.length, 8 + 2 * (e5 > 26) + 2 * (e5 > 9));
+  for (let e6 of t5) o6.push(w5().get(e6), 13);
+}, (t5) => w5().has(t5), (t5, o6) => 12 + 2 * (o6 > 26) + 2 * (o6 > 9) + 13 * t5);
+y5._ = !0;
+var g5 = [_3, u4, d4, p5, y5, h5], b3 = { auto: (t5, { modes: o6 = g5 } = {}) => (e5, r5) => {
+  let s5 = o6.map((o7, e6) => {
+    let n4 = /* @__PURE__ */ new Map(), s6 = (t6, o8) => (n4.has(t6) || n4.set(t6, o8(t6, r5)), n4.get(t6));
+    return { m: o7, h: 1 << e6, C: o7.est("", r5), S: o7.l ? (t6, e7) => s6(e7 - t6, o7.l) : (e7, r6) => s6(t5.slice(e7, r6), o7.est) };
+  }), f6 = [{ v: 0 }], c5 = 0, i5 = 0, l5 = -1;
+  for (let o7 of [...t5, ""]) {
+    let t6 = 0;
+    if (o7) for (let e6 of s5) e6.m.test(o7) && (t6 |= e6.h);
+    if (!o7 || t6 !== l5) {
+      if (l5 !== -1) {
+        let t7 = new Set(f6.map((t8) => t8.D)), o8 = [];
+        for (let { m: e6, C: r6, S: n4, h: a7 } of s5) if (l5 & a7) {
+          let s6 = n4(c5, i5);
+          for (let l6 of e6.eci ?? t7) if (!e6.u || !l6) {
+            let t8;
+            for (let o9 of f6) if (o9.D === l6 || e6.eci) {
+              let f7 = o9.m === e6 && o9.D === l6, a8 = f7 ? o9.V : o9, _4 = e6._ && f7 ? o9.v + s6 - r6 : a8.v + 12 * (a8.D !== l6) + (f7 ? n4(f7 ? o9.$ : c5, i5) : s6);
+              (!t8 || _4 < t8.v) && (t8 = { $: f7 ? o9.$ : c5, V: a8, m: e6, D: l6, A: i5, v: _4 });
+            }
+            t8 && o8.push(t8);
+          }
+        }
+        f6 = o8;
+      }
+      l5 = t6, c5 = i5;
+    }
+    i5 += o7.length;
+  }
+  f6.length || n3(5);
+  let a6 = [];
+  for (let o7 = f6.reduce((t6, o8) => o8.v < t6.v ? o8 : t6); o7.m; o7 = o7.V) a6.push(o7.m(t5.slice(o7.$, o7.A)));
+  a6.reverse().forEach((t6) => t6(e5, r5));
+}, multi: c4, eci: i4, bytes: l4, numeric: _3, alphaNumeric: u4, ascii: d4, iso8859_1: p5, shift_jis: y5, utf8: h5 }, C3 = () => ({ F: r4(2956), I: 0, push(t5, o6) {
+  for (let e5 = o6, r5 = 8 - (7 & this.I); e5 > 0; e5 -= r5, r5 = 8) this.F[this.I >> 3] |= t5 << r5 >> e5, this.I += e5 < r5 ? e5 : r5;
+} }), x3 = (t5, o6 = t5 * t5, e5 = r4(o6)) => ({ size: t5, K: e5, get: (o7, r5) => o7 >= 0 && o7 < t5 && !!(1 & e5[r5 * t5 + o7]), toString({ on: o7 = "##", off: e6 = "  ", lf: r5 = `
+`, pad: n4 = 4, padX: s5 = n4, padY: f6 = n4 } = {}) {
+  let c5 = "";
+  for (let n5 = -f6; n5 < t5 + f6; ++n5) {
+    for (let r6 = -s5; r6 < t5 + s5; ++r6) c5 += this.get(r6, n5) ? o7 : e6;
+    c5 += r5;
+  }
+  return c5;
+}, toImageData(o7, { on: e6 = [0, 0, 0], off: r5 = [0, 0, 0, 0], pad: n4 = 4, padX: s5 = n4, padY: f6 = n4 } = {}) {
+  let c5 = t5 + 2 * s5, i5 = t5 + 2 * f6, l5 = o7.createImageData(c5, i5), a6 = new Uint32Array(l5.data.buffer);
+  l5.data.set([...e6, 255]);
+  let _4 = a6[0];
+  l5.data.set([...r5, 255]);
+  let u5 = a6[0];
+  for (let t6 = 0; t6 < i5; ++t6) for (let o8 = 0; o8 < c5; ++o8) a6[t6 * c5 + o8] = this.get(o8 - s5, t6 - f6) ? _4 : u5;
+  return l5;
+}, toCanvas(t6, o7) {
+  let e6 = t6.getContext("2d"), r5 = this.toImageData(e6, o7);
+  t6.width = r5.width, t6.height = r5.height, e6.putImageData(r5, 0, 0);
+}, toDataURL({ type: t6 = "image/png", scale: o7 = 1, ...e6 } = {}) {
+  let r5 = document.createElement("canvas"), n4 = r5.getContext("2d"), s5 = this.toImageData(n4, e6);
+  return r5.width = s5.width * o7, r5.height = s5.height * o7, n4.putImageData(s5, 0, 0), n4.imageSmoothingEnabled = !1, n4.globalCompositeOperation = "copy", n4.drawImage(r5, 0, 0, s5.width, s5.height, 0, 0, r5.width, r5.height), r5.toDataURL(t6, 1);
+} }), z3 = [(t5, o6) => 1 & (t5 ^ o6), (t5, o6) => 1 & o6, (t5) => t5 % 3, (t5, o6) => (t5 + o6) % 3, (t5, o6) => 1 & (t5 / 3 ^ o6 >> 1), (t5, o6) => (t5 & o6 & 1) + t5 * o6 % 3, (t5, o6) => (t5 & o6) + t5 * o6 % 3 & 1, (t5, o6) => (t5 ^ o6) + t5 * o6 % 3 & 1], E4 = r4(511);
+for (let t5 = 0, o6 = 1; t5 < 255; o6 = 2 * o6 ^ 285 * (o6 > 127)) E4[E4[o6 + 255] = t5++] = o6;
+var M2 = (t5) => E4[t5 % 255], S3 = (t5) => E4[t5 + 255], v4 = (t5, o6) => {
+  let e5 = r4(t5.length + o6.length - 1);
+  for (let r5 = 0; r5 < t5.length; ++r5) for (let n4 = 0; n4 < o6.length; ++n4) e5[r5 + n4] ^= M2(t5[r5] + o6[n4]);
+  return e5.map(S3);
+}, D3 = (t5, o6) => {
+  let e5 = r4(t5.length + o6.length - 1);
+  e5.set(t5, 0);
+  for (let r5 = 0; r5 < t5.length; ++r5) if (e5[r5]) {
+    let t6 = S3(e5[r5]);
+    for (let n4 = 0; n4 < o6.length; ++n4) e5[r5 + n4] ^= M2(o6[n4] + t6);
+  }
+  return e5.slice(t5.length);
+}, L2 = [[0], [0, 0]];
+for (let t5 = 1; t5 < 30; ++t5) L2.push(v4(L2[t5], [0, t5]));
+var V2 = (t5, o6) => {
+  let e5 = [[], []], n4 = 0, s5 = 0;
+  for (let [r5, f7] of o6.o) for (let c5 = 0; c5 < r5; ++c5, n4 += f7) {
+    let r6 = t5.slice(n4, n4 + f7);
+    e5[0].push(r6), e5[1].push(D3(r6, L2[o6.i])), s5 += f7 + o6.i;
+  }
+  let f6 = r4(s5);
+  s5 = 0;
+  for (let t6 of e5) for (let o7 = 0, e6 = -1; e6 < s5; ++o7) {
+    e6 = s5;
+    for (let e7 of t6) o7 < e7.length && (f6[s5++] = e7[o7]);
+  }
+  return f6;
+}, $2 = (t5, o6, e5) => {
+  let r5 = t5 <<= e5;
+  for (let t6 = 134217728; t6 >>= 1; ) r5 & t6 && (r5 ^= o6 * (t6 >> e5));
+  return r5 | t5;
+}, A4 = ({ size: t5, K: o6 }, e5) => {
+  let r5 = (e6, r6, n5, s6) => {
+    for (; n5-- > 0; e6 += t5) o6.fill(s6, e6, e6 + r6);
+  }, n4 = (o7, e6, n5) => {
+    for (let s6 = 0; s6++ < 3; n5 -= 2) r5(e6 * t5 + o7 - (n5 >> 1) * (t5 + 1), n5, n5, 2 | s6);
+  }, s5 = 2 * ((t5 - 13) / (1 + (e5 / 7 | 0)) / 2 + 0.75 | 0);
+  if (e5 > 1) for (let o7 = t5 - 7; o7 > 8; o7 -= s5) {
+    for (let t6 = o7; t6 > 8; t6 -= s5) n4(o7, t6, 5);
+    o7 < t5 - 7 && n4(o7, 6, 5);
+  }
+  if (e5 > 6) for (let r6 = $2(e5, 7973, 12), n5 = 1; n5 < 7; ++n5) for (let e6 = 12; e6-- > 9; r6 >>= 1) o6[n5 * t5 - e6] = 2 | 1 & r6;
+  r5(7, 2, 9, 2), r5(t5 - 8, 8, 9, 2);
+  for (let e6 = 0; e6 < t5; ++e6) o6[6 * t5 + e6] = 3 ^ 1 & e6;
+  n4(3, 3, 7), n4(t5 - 4, 3, 7);
+  for (let e6 = 0; e6 < t5; ++e6) for (let r6 = e6; r6 < t5; ++r6) o6[r6 * t5 + e6] = o6[e6 * t5 + r6];
+  o6[(t5 - 8) * t5 + 8] = 3;
+}, F4 = ({ size: t5, K: o6 }) => {
+  let e5 = [];
+  for (let r5 = t5 - 2, n4 = t5, s5 = -1; r5 >= 0; r5 -= 2) {
+    for (r5 === 5 && (r5 = 4); n4 += s5, n4 !== -1 && n4 !== t5; ) {
+      let s6 = n4 * t5 + r5;
+      o6[s6 + 1] || e5.push(s6 + 1), o6[s6] || e5.push(s6);
+    }
+    s5 *= -1;
+  }
+  return e5;
+}, H2 = ({ K: t5 }, o6, e5) => o6.forEach((o7, r5) => t5[o7] = e5[r5 >> 3] >> (7 & ~r5) & 1), I2 = ({ size: t5, K: o6 }, e5, r5, n4) => {
+  for (let r6 = 0; r6 < t5; ++r6) for (let n5 = 0; n5 < t5; ++n5) {
+    let s6 = r6 * t5 + n5;
+    o6[s6] ^= !(e5(n5, r6) || 2 & o6[s6]);
+  }
+  let s5 = 21522 ^ $2((1 ^ n4) << 3 | r5, 1335, 10);
+  for (let e6 = 0; e6++ < 8; s5 >>= 1) o6[(e6 - (e6 < 7)) * t5 + 8] = 1 & s5, o6[9 * t5 - e6] = 1 & s5;
+  for (let e6 = 8; --e6, s5; s5 >>= 1) o6[8 * t5 + e6 - (e6 < 7)] = 1 & s5, o6[(t5 - e6) * t5 + 8] = 1 & s5;
+}, K2 = ({ size: t5, K: o6 }, e5 = 0, r5 = 0) => {
+  for (let n4 = 0; n4 < t5; ++n4) {
+    for (let s5 = 0; s5 < 2; ++s5) for (let f6, c5 = 0, i5 = 0, l5 = 2; c5 < t5; ++c5) {
+      let a6 = 1 & o6[s5 ? n4 * t5 + c5 : c5 * t5 + n4];
+      r5 += a6, i5 = (i5 >> 1 | 2098176) & (3047517 ^ a6 - 1), 2049 & i5 && (e5 += 40), a6 ^ l5 && (f6 = 0), l5 = a6, e5 += ++f6 === 5 ? 3 : f6 > 5;
+    }
+    if (n4) for (let r6 = t5 + n4, s5 = 5 * o6[n4 - 1] ^ o6[n4]; r6 < t5 * t5; r6 += t5) {
+      let t6 = 5 * o6[r6 - 1] ^ o6[r6];
+      e5 += 3 * !(1 & (s5 | t6) | 4 & (s5 ^ t6)), s5 = t6;
+    }
+  }
+  return e5 + 10 * (10 * Math.abs(r5 / (t5 * t5) - 1) | 0);
+}, N2 = [], P3 = (t5 = n3(1), { minCorrectionLevel: e5 = 0, maxCorrectionLevel: r5 = 3, minVersion: s5 = 1, maxVersion: f6 = 40, mask: c5, trailer: i5 = 60433, ...l5 } = {}) => {
+  r5 < e5 && n3(3), f6 < s5 && n3(2), typeof t5 == "string" && (t5 = b3.auto(t5, l5));
+  for (let n4 = s5, l6 = 0; n4 <= f6; ++n4) {
+    let s6 = N2[n4];
+    s6 || (N2[n4] = s6 = x3(4 * n4 + 17), A4(s6, n4), s6.p = F4(s6));
+    let f7 = o5(n4, s6.p.length >> 3);
+    if (8 * f7(e5).t < l6) continue;
+    let a6 = C3();
+    t5(a6, n4), l6 = a6.I;
+    for (let t6 = r5; t6 >= e5; --t6) {
+      let o6 = f7(t6);
+      if (8 * o6.t < l6) continue;
+      for (a6.I = l6 + 11 & -8; a6.I < 8 * o6.t; ) a6.push(i5, 16);
+      let e6 = x3(s6.size, s6.K);
+      return H2(e6, s6.p, V2(a6.F, o6)), (z3[c5] ? [z3[c5]] : z3).map((o7, r6) => {
+        let n5 = x3(e6.size, e6.K);
+        return I2(n5, o7, c5 ?? r6, t6), n5.s = z3[c5] ? 0 : K2(n5), n5;
+      }).reduce((t7, o7) => o7.s < t7.s ? o7 : t7);
+    }
+  }
+  n3(4);
+};
+P3.with = (...t5) => (o6, e5) => P3(o6, { modes: [...g5, ...t5], ...e5 });
+
+// web/src/codes/qr-code.ts
+var QUIET = 4, pathOf = (runs) => runs.map(({ x: x4, y: y6, length }) => `M${x4} ${y6}h${length}v1h-${length}z`).join("");
+function qrCodeOf(text) {
+  let code = P3(text, { minCorrectionLevel: e4.M }), runs = [];
+  for (let y6 = 0; y6 < code.size; y6++)
+    for (let x4 = 0; x4 < code.size; x4++) {
+      if (!code.get(x4, y6)) continue;
+      let begin3 = x4;
+      for (; code.get(x4 + 1, y6); ) x4++;
+      runs.push({ x: begin3, y: y6, length: x4 - begin3 + 1 });
+    }
+  return { size: code.size, runs };
+}
+
+// web/src/labels/text.ts
+var words2 = new Intl.Segmenter(void 0, { granularity: "word" }), graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" }), MOST9 = 2e3, onOneLine2 = (text) => text.slice(0, MOST9).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
+function wrap2(text, width, measure, most = Number.POSITIVE_INFINITY) {
+  let rows = [], isBroken = !1, [begin3, end2] = [0, 0], isWide = (next) => measure((text.slice(begin3, end2) + next).trimEnd(), begin3) > width, endRow = () => {
+    let row = text.slice(begin3, end2).trimEnd();
+    row !== "" && rows.push({ text: row, begin: begin3 }), begin3 = end2;
+  };
+  for (let piece of unbreakable(text)) {
+    if (!isWide(piece)) {
+      end2 += piece.length;
+      continue;
+    }
+    endRow();
+    for (let { segment } of graphemes.segment(piece)) {
+      if (end2 > begin3 && isWide(segment) && (endRow(), isBroken = !0, rows.length > most))
+        return { rows, isBroken };
+      end2 += segment.length;
+    }
+    if (rows.length > most) return { rows, isBroken };
+  }
+  return endRow(), { rows, isBroken };
+}
+function* unbreakable(text) {
+  let piece = "", follows = !1, wasWord = !1;
+  for (let { segment, isWordLike = !1 } of words2.segment(text)) {
+    let isSpace = segment.trim() === "";
+    piece !== "" && (follows && !isSpace || wasWord && isWordLike) && (yield piece, piece = ""), follows = isSpace || segment === "-" && /\S$/.test(piece), piece += segment, wasWord = isWordLike;
+  }
+  piece !== "" && (yield piece);
+}
+function cut(text, fits) {
+  if (fits(text)) return text;
+  let ends = Array.from(graphemes.segment(text), ({ index }) => index), shownTo = (end2 = 0) => `${text.slice(0, end2).trimEnd()}…`, [least, most] = [0, ends.length - 1];
+  for (; least < most; ) {
+    let middle = Math.ceil((least + most) / 2);
+    fits(shownTo(ends[middle])) ? least = middle : most = middle - 1;
+  }
+  return shownTo(ends[least]);
+}
+var RIGHT_TO_LEFT = /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
+function directionOf(text) {
+  let first = /\p{L}/u.exec(text);
+  return first !== null && RIGHT_TO_LEFT.test(first[0]) ? "rtl" : "ltr";
+}
+
+// web/src/labels/layout.ts
+var CODES = ["qr", "bars", "both"], POINT = 25.4 / 72, LEADING = 1.18, LEAST2 = 7 * POINT, LARGEST2 = 8, STEP = 0.92, GAP = 1.5, BARS = { share: 0.3, most: 15 };
+function sizeFor(labels, format, measure) {
+  let { text } = boxesOf(format), size = Math.min(LARGEST2, Math.max(LEAST2, format.sheet.labelHeight * 0.15));
+  for (let lines of labels) {
+    if (fitOf(lines, text, size, measure) === "whole") continue;
+    let wanted3 = fitOf(lines, text, LEAST2, measure);
+    if (wanted3 !== "none")
+      for (; !["whole", wanted3].includes(fitOf(lines, text, size, measure)); ) size = Math.max(LEAST2, size * STEP);
+  }
+  for (let ids of labels.map((lines) => lines.map(idsOf2)))
+    for (; fitOf(ids, text, size, measure) === "none"; ) size *= STEP;
+  return size;
+}
+var idsOf2 = (line) => line.filter(({ style }) => style === "bold"), roomFor = (size, { height }) => Math.floor(height / (size * LEADING) + 1e-9);
+function fitOf(lines, box, size, measure) {
+  let room = roomFor(size, box);
+  if (lines.flat().map(({ text, style }) => measure(text.trim(), size, style)).reduce((sum, width) => sum + width, 0) > room * box.width) return "none";
+  let wrapped = lines.map((line) => rowsOf3(line, box.width, size, measure, room));
+  return wrapped.reduce((sum, { rows }) => sum + rows.length, 0) > room ? "none" : wrapped.some(({ isBroken }) => isBroken) ? "broken" : "whole";
+}
+function layOut(lines, size, format, measure) {
+  let boxes = boxesOf(format), { text } = boxes, rows = shownRows(lines, text, size, measure), [first = []] = rows, others = rows.slice(1).flat(), below = text.y + text.height - size * (LEADING - 1) - (others.length - 1) * size * LEADING, runs = [
+    ...first.map((row, i5) => placed(row, text, text.y + size * (0.9 + i5 * LEADING), size, measure)),
+    ...others.map((row, i5) => placed(row, text, below + i5 * size * LEADING, size, measure))
+  ];
+  return { ...boxes, size, runs: runs.flat() };
+}
+function boxesOf({ sheet: { labelWidth, labelHeight, padding }, codes }) {
+  let inner = { x: padding, y: padding, width: labelWidth - 2 * padding, height: labelHeight - 2 * padding };
+  if (codes === "qr") return withSquare(inner);
+  let height = Math.min(BARS.most, inner.height * BARS.share), bars = { ...inner, y: padding + inner.height - height, height }, rest = { ...inner, height: inner.height - height - GAP };
+  return { ...codes === "both" ? withSquare(rest) : { text: rest }, bars };
+}
+function withSquare({ x: x4, y: y6, width, height }) {
+  if (width >= height * 1.2) {
+    let side2 = Math.min(height, width * 0.42);
+    return { qr: { x: x4 + width - side2, y: y6 + (height - side2) / 2, width: side2, height: side2 }, text: { x: x4, y: y6, width: width - side2 - GAP, height } };
+  }
+  let side = Math.min(width, height * 0.5);
+  return { qr: { x: x4 + (width - side) / 2, y: y6 + height - side, width: side, height: side }, text: { x: x4, y: y6, width, height: height - side - GAP } };
+}
+function shownRows(lines, box, size, measure) {
+  let room = roomFor(size, box), countOf = (line) => rowsOf3(line, box.width, size, measure, room).rows.length, wanted3 = lines.map(countOf), given = lines.map((line) => countOf(idsOf2(line))), left2 = room - given.reduce((sum, count) => sum + count, 0), give = (i5, most) => {
+    let more = Math.max(0, Math.min(left2, most - (given[i5] ?? 0)));
+    given[i5] = (given[i5] ?? 0) + more, left2 -= more;
+  };
+  for (let [i5, count] of wanted3.entries()) give(i5, Math.min(1, count));
+  for (let [i5, count] of wanted3.entries()) give(i5, count);
+  return lines.map((line, i5) => {
+    let direction = directionOf(line.map(({ text }) => text).join("")), most = given[i5] ?? 0;
+    return most === 0 ? [] : rowsOf3(
+      shortened(line, (each) => countOf(each) <= most),
+      box.width,
+      size,
+      measure
+    ).rows.map((parts) => ({ parts, direction }));
+  });
+}
+function shortened(line, fits) {
+  if (fits(line)) return line;
+  let longest = line.filter(({ style, text }) => style !== "bold" && text !== "").toSorted((one, other) => other.text.length - one.text.length)[0];
+  if (longest === void 0) return line;
+  let withText = (text) => line.map((part) => part === longest ? { ...part, text } : part), shown6 = withText(cut(longest.text, (text) => fits(withText(text))));
+  return fits(shown6) ? shown6 : shortened(withText(""), fits);
+}
+function rowsOf3(line, width, size, measure, most) {
+  let text = line.map((part) => part.text).join(""), widthOf2 = (row, begin3) => partsIn(line, begin3, begin3 + row.length).reduce((sum, part) => sum + measure(part.text, size, part.style), 0), { rows, isBroken } = wrap2(text, width, widthOf2, most);
+  return { rows: rows.map((row) => partsIn(line, row.begin, row.begin + row.text.length)), isBroken };
+}
+function partsIn(line, begin3, end2) {
+  let at2 = 0;
+  return line.flatMap(({ text, style }) => {
+    let from = at2;
+    at2 += text.length;
+    let shown6 = text.slice(Math.max(0, begin3 - from), Math.max(0, end2 - from));
+    return shown6 === "" ? [] : [{ text: shown6, style }];
+  });
+}
+function placed({ parts, direction }, box, y6, size, measure) {
+  let forward = direction === "rtl" ? -1 : 1, x4 = direction === "rtl" ? box.x + box.width : box.x;
+  return parts.flatMap(({ text, style }) => {
+    let shown6 = text.trim(), begin3 = x4 + forward * measure(text.slice(0, text.indexOf(shown6)), size, style);
+    return x4 += forward * measure(text, size, style), shown6 === "" ? [] : [{ text: shown6, x: begin3, y: y6, style, direction }];
+  });
+}
+
+// web/src/labels/pdf.ts
+var POINTS_PER_MM = 2.834645669291339, [CATALOG, PAGES, INFO] = [1, 2, 3], PdfWriter = class {
+  #parts = [];
+  #offsets = [];
+  #pages = [];
+  #length = 0;
+  #last = INFO;
+  constructor() {
+    this.#write(`%PDF-1.7
+%`), this.#write(Uint8Array.of(226, 227, 207, 211)), this.#write(`
+`);
+  }
+  async addPage({ width, height, path, bitmaps }) {
+    let images = [];
+    for (let { bitmap } of bitmaps) images.push(await this.#addBitmap(bitmap));
+    let drawn = bitmaps.map(
+      (placed2, i5) => `q ${number2(placed2.width)} 0 0 ${number2(-placed2.height)} ${number2(placed2.x)} ${number2(placed2.y + placed2.height)} cm /I${i5} Do Q`
+    ), scale = `${number2(POINTS_PER_MM)} 0 0 ${number2(-POINTS_PER_MM)} 0 ${number2(height * POINTS_PER_MM)} cm`, content = await this.#addStream("", new TextEncoder().encode([scale, path, "f", ...drawn].join(`
+`))), page = this.#next(), box = `[0 0 ${number2(width * POINTS_PER_MM)} ${number2(height * POINTS_PER_MM)}]`, resources = `/XObject << ${images.map((image, i5) => `/I${i5} ${image} 0 R`).join(" ")} >>`;
+    this.#object(
+      page,
+      `<< /Type /Page /Parent ${PAGES} 0 R /MediaBox ${box} /Contents ${content} 0 R /Resources << ${resources} >> >>`
+    ), this.#pages.push(page);
+  }
+  /** @param title the name of the document in a viewer */
+  finish(title) {
+    this.#object(CATALOG, `<< /Type /Catalog /Pages ${PAGES} 0 R /ViewerPreferences << /PrintScaling /None /DisplayDocTitle true >> >>`);
+    let kids = this.#pages.map((page) => `${page} 0 R`).join(" ");
+    this.#object(PAGES, `<< /Type /Pages /Count ${this.#pages.length} /Kids [${kids}] >>`), this.#object(INFO, `<< /Title ${textString(title)} /Producer (Plantstore) >>`);
+    let start2 = this.#length, count = this.#last + 1, rows = Array.from({ length: this.#last }, (_4, i5) => `${String(this.#offsets[i5 + 1]).padStart(10, "0")} 00000 n 
+`);
+    return this.#write(`xref
+0 ${count}
+0000000000 65535 f 
+${rows.join("")}`), this.#write(`trailer
+<< /Size ${count} /Root ${CATALOG} 0 R /Info ${INFO} 0 R >>
+startxref
+${start2}
+%%EOF
+`), new Blob(this.#parts, { type: "application/pdf" });
+  }
+  #addBitmap({ width, height, bits }) {
+    return this.#addStream(`/Type /XObject /Subtype /Image /ImageMask true /BitsPerComponent 1 /Decode [1 0] /Width ${width} /Height ${height}`, bits);
+  }
+  async #addStream(entries, bytes) {
+    let compressing = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate")), compressed = new Uint8Array(await new Response(compressing).arrayBuffer()), id = this.#next();
+    return this.#begin(id), this.#write(`<< ${entries} /Filter /FlateDecode /Length ${compressed.length} >>
+stream
+`), this.#write(compressed), this.#write(`
+endstream
+endobj
+`), id;
+  }
+  #object(id, content) {
+    this.#begin(id), this.#write(`${content}
+endobj
+`);
+  }
+  #begin(id) {
+    this.#offsets[id] = this.#length, this.#write(`${id} 0 obj
+`);
+  }
+  #next() {
+    return this.#last += 1, this.#last;
+  }
+  /** Texts must be ASCII, so that their length is their number of bytes. */
+  #write(part) {
+    this.#parts.push(part), this.#length += part.length;
+  }
+}, number2 = (value) => String(Number(value.toFixed(4)));
+function textString(text) {
+  return `<feff${Array.from({ length: text.length }, (_4, i5) => text.charCodeAt(i5).toString(16).padStart(4, "0")).join("")}>`;
+}
+
+// web/src/labels/sheets.ts
+var INCH = 25.4, L7160 = {
+  width: 210,
+  height: 297,
+  columns: 3,
+  rows: 7,
+  left: 7.25,
+  top: 15.15,
+  labelWidth: 63.5,
+  labelHeight: 38.1,
+  across: 66,
+  down: 38.1,
+  padding: 2
+}, A5160 = {
+  width: 8.5 * INCH,
+  height: 11 * INCH,
+  columns: 3,
+  rows: 10,
+  left: 0.1875 * INCH,
+  top: 0.5 * INCH,
+  labelWidth: 2.625 * INCH,
+  labelHeight: INCH,
+  across: 2.75 * INCH,
+  down: INCH,
+  padding: 2
+}, roll = (width, length) => ({
+  width,
+  height: length,
+  columns: 1,
+  rows: 1,
+  left: 0,
+  top: 0,
+  labelWidth: width,
+  labelHeight: length,
+  across: width,
+  down: length,
+  padding: 2.5
+}), labelsPerPage = ({ columns, rows }) => columns * rows;
+function placeOf2(sheet2, index) {
+  let perPage = labelsPerPage(sheet2), onPage = index % perPage;
+  return {
+    page: Math.floor(index / perPage),
+    x: sheet2.left + onPage % sheet2.columns * sheet2.across,
+    y: sheet2.top + Math.floor(onPage / sheet2.columns) * sheet2.down
+  };
+}
+var LEAST3 = { labelWidth: 20, labelHeight: 12 }, LONGEST6 = 1e3, MOST_COLUMNS = 50, TOLERANCE = 0.2;
+function faultsOf(sheet2) {
+  let faults2 = [], within = (member, least, most, isWhole = !1) => {
+    let value = sheet2[member];
+    value >= least && value <= most && (!isWhole || Number.isInteger(value)) || faults2.push([member, say(isWhole ? "labels.badWhole" : "labels.badNumber", { least, most })]);
+  };
+  if (within("width", LEAST3.labelWidth, LONGEST6), within("height", LEAST3.labelHeight, LONGEST6), within("columns", 1, MOST_COLUMNS, !0), within("rows", 1, MOST_COLUMNS, !0), within("labelWidth", LEAST3.labelWidth, LONGEST6), within("labelHeight", LEAST3.labelHeight, LONGEST6), within("left", 0, LONGEST6), within("top", 0, LONGEST6), within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4), faults2.length > 0) return faults2;
+  let { columns, rows } = sheet2;
+  columns > 1 && sheet2.across < sheet2.labelWidth && faults2.push(["across", say("labels.badAcross")]), rows > 1 && sheet2.down < sheet2.labelHeight && faults2.push(["down", say("labels.badDown")]);
+  let right = sheet2.left + (columns - 1) * sheet2.across + sheet2.labelWidth, bottom = sheet2.top + (rows - 1) * sheet2.down + sheet2.labelHeight;
+  return right <= sheet2.width + TOLERANCE || faults2.push(["width", say("labels.badEnd", { end: shown4(right) })]), bottom <= sheet2.height + TOLERANCE || faults2.push(["height", say("labels.badEnd", { end: shown4(bottom) })]), faults2;
+}
+var shown4 = (length) => Math.round(length * 100) / 100;
+
+// web/src/labels/wording.ts
+var FIELDS2 = ["name", "tag", "id", "date"], DEFAULT_LINES = ["{name}", "{tag}", "{id}"], FIELD = /\{([^{}]*)\}/, isField = (name) => FIELDS2.some((field) => field === name), unknownFields = (line) => namesIn2(line).filter((name) => !isField(name)), namesIn2 = (line) => line.split(FIELD).filter((_4, i5) => i5 % 2 === 1), linesOf3 = (label, wording) => wording.lines.map(
+  (line) => line.split(FIELD).flatMap((piece, i5) => i5 % 2 === 0 ? [{ text: piece, style: "plain" }] : isField(piece) ? partsOf4(piece, label, wording) : [{ text: `{${piece}}`, style: "plain" }]).filter(({ text }) => text !== "")
+);
+function partsOf4(field, { id, name, tag }, { isItalic, date }) {
+  return field === "id" ? [{ text: String(id), style: "bold" }] : field === "name" ? isItalic ? botanical(onOneLine2(name)) : [{ text: onOneLine2(name), style: "plain" }] : [{ text: field === "tag" ? onOneLine2(tag ?? "") : date, style: "plain" }];
+}
+var GENUS = /^\p{Lu}[\p{Ll}-]+$/u, EPITHET = /^\p{Ll}[\p{Ll}-]+$/u, UPRIGHT = /^(?:[×x+]|(?:subsp|ssp|subvar|var|subf|f)\.)$/;
+function botanical(name) {
+  let parts = [], expected = GENUS, end2 = 0;
+  for (let { 0: gap, 1: mark = "", 2: word = "", index } of name.matchAll(/\s*([×+]?)(\S+)/gu)) {
+    if (expected.test(word))
+      parts.push(
+        { text: name.slice(index, index + gap.length - word.length), style: "plain" },
+        { text: word, style: "italic" }
+      ), expected = EPITHET;
+    else if (UPRIGHT.test(mark + word))
+      parts.push({ text: gap, style: "plain" });
+    else break;
+    end2 = index + gap.length;
+  }
+  return [...parts, { text: name.slice(end2), style: "plain" }].filter(({ text }) => text !== "");
+}
+
+// web/src/labels/document.ts
+var typeFor = (job3, measure) => {
+  let texts = job3.labels.map((label) => linesOf3(label, job3.wording));
+  return { measure, size: sizeFor(texts, job3, measure) };
+}, pagesOf = ({ labels, sheet: sheet2, skip: skip2 }) => Math.ceil((labels.length + skip2) / labelsPerPage(sheet2)), DOT = 25.4 / 300;
+function labelsOfPage(job3, page, { measure, size }, dot = DOT) {
+  let { labels, sheet: sheet2, skip: skip2, wording } = job3, perPage = labelsPerPage(sheet2), begin3 = page * perPage - skip2;
+  return labels.slice(Math.max(0, begin3), begin3 + perPage).map((label, i5) => {
+    let { x: x4, y: y6 } = placeOf2(sheet2, Math.max(0, begin3) + skip2 + i5), layout = layOut(linesOf3(label, wording), size, job3, measure);
+    return { label, x: x4, y: y6, layout, codes: codesOf(layout, label.id, job3.addressOf, dot) };
+  });
+}
+function codesOf({ qr, bars }, id, addressOf2, dot) {
+  let placed2 = [];
+  if (qr !== void 0) {
+    let { size, runs } = qrCodeOf(addressOf2(id)), module = moduleIn(qr, size + 2 * QUIET, dot), margin = (qr.width - size * module) / 2;
+    placed2.push({ runs, x: qr.x + margin, y: qr.y + margin, width: module, height: module });
+  }
+  if (bars !== void 0) {
+    let { length, runs } = code128Of(id), module = moduleIn(bars, length + 20, dot);
+    placed2.push({ runs, x: bars.x + (bars.width - length * module) / 2, y: bars.y, width: module, height: bars.height });
+  }
+  return placed2;
+}
+var moduleIn = ({ width }, count, dot) => Math.max(1, Math.floor(width / count / dot + 1e-9)) * dot, LEAST_MODULE = 2 * DOT;
+function tooThin({ labels, addressOf: addressOf2, ...format }, dot = DOT) {
+  let { qr, bars } = layOut([], 1, format, () => 0), longest = labels.toSorted((one, other) => String(other.id).length - String(one.id).length)[0], isThin = (box, count) => moduleIn(box, count, dot) * count > box.width + 1e-9 || moduleIn(box, count, dot) < LEAST_MODULE - 1e-9;
+  return longest !== void 0 && qr !== void 0 && isThin(qr, qrCodeOf(addressOf2(longest.id)).size + 2 * QUIET) ? longest : bars && labels.find(({ id }) => isThin(bars, code128Of(id).length + 20));
+}
+var toDot = (length) => Math.round(length / DOT) * DOT;
+async function pdfOf(job3, { type, raster, onPage }) {
+  let writer = new PdfWriter(), { width, height } = job3.sheet;
+  for (let page = 0; page < pagesOf(job3); page++) {
+    let placed2 = labelsOfPage(job3, page, type), bitmaps = placed2.map(({ x: x4, y: y6, layout }) => {
+      let { text } = layout;
+      return { bitmap: raster(layout), x: x4 + text.x, y: y6 + text.y, width: text.width, height: text.height };
+    });
+    await writer.addPage({ width, height, path: placed2.flatMap(codePaths).join(`
+`), bitmaps }), onPage(page + 1);
+  }
+  return writer.finish(say("view.labels"));
+}
+var codePaths = ({ x: x4, y: y6, codes }) => codes.flatMap((code) => {
+  let [left2, top] = [toDot(x4 + code.x), toDot(y6 + code.y)];
+  return code.runs.map((run) => `${[...[left2 + run.x * code.width, top + run.y * code.height], run.length * code.width, code.height].map(number2).join(" ")} re`);
+});
+
+// web/src/labels/options.ts
+var KINDS2 = ["l7160", "5160", "roll", "own"], PRINT_HEADS = [203, 300], MOST_CHARACTERS = 200, ROLL_WIDTH = 62, SHORTEST = 15, LONGEST7 = 300, options2 = y3(remembered()), skip = y3(0);
+function change(part) {
+  options2.value = { ...options2.value, ...part }, keep3(part);
+}
+function remembered() {
+  let { kind, length, own, isItalic, lines, codes, dpi } = kept(), measures = Object.entries(recordIn(own)).filter(([, value]) => typeof value == "number");
+  return {
+    kind: KINDS2.find((each) => each === kind) ?? "l7160",
+    length: typeof length == "number" ? length : 29,
+    own: { ...L7160, ...Object.fromEntries(measures) },
+    isItalic: isItalic === !0,
+    lines: DEFAULT_LINES.map((line, i5) => Array.isArray(lines) && typeof lines[i5] == "string" ? lines[i5] : line),
+    codes: CODES.find((each) => each === codes) ?? "qr",
+    dpi: PRINT_HEADS.find((each) => each === dpi) ?? 203
+  };
+}
+var sheet = O(() => {
+  let { kind, length, own } = options2.value;
+  return { l7160: L7160, 5160: A5160, roll: roll(ROLL_WIDTH, length), own }[kind];
+}), faults = O(() => {
+  let { kind, length, lines } = options2.value, found2 = new Map(kind === "own" ? faultsOf(sheet.value) : []);
+  kind === "roll" && !(length >= SHORTEST && length <= LONGEST7) && found2.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST7 })), baseFault.value !== void 0 && found2.set("base", baseFault.value);
+  let last5 = labelsPerPage(sheet.value) - 1;
+  found2.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last5) && found2.set("skip", say("labels.badWhole", { least: 0, most: last5 }));
+  for (let [i5, line] of lines.entries()) {
+    let [unknown] = unknownFields(line), fields = listOf(FIELDS2.map((field) => `{${field}}`));
+    unknown !== void 0 && found2.set(`line-${i5}`, say("labels.unknownField", { field: `{${unknown}}`, fields }));
+  }
+  let thin = found2.size === 0 ? tooThin(wanted2.value) : void 0;
+  return thin !== void 0 && found2.set("codes", say("labels.thinCode", { id: thin.id, least: LEAST4 })), found2;
+}), LEAST4 = Math.round(LEAST_MODULE * 100) / 100, mayLeadHere = y3(!1), wanted2 = O(() => {
+  let { isItalic, lines, codes } = options2.value, wording = { lines, isItalic, date: dateOf(/* @__PURE__ */ new Date()) };
+  return { labels: chosen.value, sheet: sheet.value, codes, skip: skip.value, addressOf, wording };
+}), job2 = O(
+  () => chosen.value.length === 0 || faults.value.size > 0 ? void 0 : wanted2.value
+);
 
 // web/src/labels/choose-sheet.tsx
-var KINDS3 = ["l7160", "5160", "roll", "own"];
-var titleOf = (kind) => kind === "roll" ? say("labels.kindRoll", { width: ROLL_WIDTH }) : say({ l7160: "labels.kindL7160", "5160": "labels.kind5160", own: "labels.kindOwn" }[kind]);
-var MEASURES = [
+var KINDS3 = ["l7160", "5160", "roll", "own"], titleOf2 = (kind) => kind === "roll" ? say("labels.kindRoll", { width: ROLL_WIDTH }) : say({ l7160: "labels.kindL7160", 5160: "labels.kind5160", own: "labels.kindOwn" }[kind]), MEASURES = [
   ["width", "labels.width"],
   ["height", "labels.height"],
   ["columns", "labels.columns"],
@@ -7076,7 +7629,7 @@ var MEASURES = [
   ["padding", "labels.padding"]
 ];
 function ChooseSheet() {
-  const { kind, length, own } = options2.value;
+  let { kind, length, own } = options2.value;
   return /* @__PURE__ */ a4("fieldset", { children: [
     /* @__PURE__ */ a4("legend", { children: say("labels.sheet") }),
     /* @__PURE__ */ a4("div", { class: "field", children: [
@@ -7087,10 +7640,10 @@ function ChooseSheet() {
           id: "sheet-kind",
           value: kind,
           onChange: ({ currentTarget: { value } }) => {
-            const found = KINDS3.find((each) => each === value);
-            if (found !== void 0) change({ kind: found });
+            let found2 = KINDS3.find((each) => each === value);
+            found2 !== void 0 && change({ kind: found2 });
           },
-          children: KINDS3.map((each) => /* @__PURE__ */ a4("option", { value: each, children: titleOf(each) }, each))
+          children: KINDS3.map((each) => /* @__PURE__ */ a4("option", { value: each, children: titleOf2(each) }, each))
         }
       )
     ] }),
@@ -7127,27 +7680,8 @@ function ChooseSheet() {
     /* @__PURE__ */ a4(PhoneAddress, { purpose: say("labels.codesPurpose") })
   ] });
 }
-function PhoneAddress({ purpose }) {
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: "label-base", children: say("labels.address") }),
-    /* @__PURE__ */ a4(
-      "input",
-      {
-        id: "label-base",
-        type: "url",
-        autocomplete: "off",
-        placeholder: PUBLIC_URL,
-        "aria-invalid": faults.value.has("base"),
-        "aria-describedby": "label-base-note",
-        value: options2.value.base,
-        onInput: (event) => change({ base: event.currentTarget.value })
-      }
-    ),
-    /* @__PURE__ */ a4(Note, { name: "label-base-note", fault: faults.value.get("base"), children: isLoopback.value ? say("labels.loopback") : purpose })
-  ] });
-}
 function NumberField({ name, title, value, onChange }) {
-  const fault = faults.value.get(name);
+  let fault = faults.value.get(name);
   return /* @__PURE__ */ a4("div", { class: "field", children: [
     /* @__PURE__ */ a4("label", { for: `label-${name}`, children: title }),
     /* @__PURE__ */ a4(
@@ -7163,580 +7697,282 @@ function NumberField({ name, title, value, onChange }) {
         onInput: (event) => onChange(event.currentTarget.valueAsNumber)
       }
     ),
-    /* @__PURE__ */ a4(Note, { name: `label-${name}-note`, fault })
+    /* @__PURE__ */ a4(FieldNote, { name: `label-${name}-note`, fault })
   ] });
 }
-function Note({ name, fault, children = "" }) {
-  return /* @__PURE__ */ a4("span", { id: name, class: fault === void 0 ? "note" : "note bad", children: fault ?? children });
-}
 
-// node_modules/lean-qr/index.mjs
-var t4 = [0.2, 3 / 8, 5 / 9, 2 / 3];
-var o5 = (o6, e5) => (r5) => {
-  const n4 = 4 * o6 + r5 - 4, s5 = "*-04-39?2$%%$%%'$%''%'''%')(%'))%(++'(++'(+.'+-.',/3',33)-/5)-43).36)058*18<+37<+4:<,4:E,5<A-7>C/8@F/:EH/<EK0=FM1?IP2@KS3BNV4DPY5FS\\6HV_6IXb7K[e8N^i9Pam;Rdp<Tgt".charCodeAt(n4) - 35, f6 = n4 > 8 ? s5 : 1, c5 = e5 / f6 | 0, i5 = e5 % f6, l5 = f6 - i5, a6 = n4 > 8 ? c5 * t4[r5] + (o6 > 5) & -2 : s5, _4 = c5 - a6;
-  return { t: l5 * _4 + i5 * _4 + i5, o: [[l5, _4], [i5, _4 + 1]], i: a6 };
-};
-var e4 = { min: 0, L: 0, M: 1, Q: 2, H: 3, max: 3 };
-var r4 = (t5) => new Uint8Array(t5);
-var n3 = (t5) => {
-  const o6 = new Error(`lean-qr error ${t5}`);
-  throw o6.code = t5, o6;
-};
-var s4 = (t5) => "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:".indexOf(t5);
-var f5 = (t5) => t5.charCodeAt(0);
-var c4 = (...t5) => (o6, e5) => t5.forEach((t6) => t6(o6, e5));
-var i4 = (t5) => (o6) => {
-  o6.eci !== t5 && (o6.push(7, 4), t5 < 128 ? o6.push(t5, 8) : t5 < 16384 ? o6.push(32768 | t5, 16) : o6.push(12582912 | t5, 24), o6.eci = t5);
-};
-var l4 = (t5) => (o6, e5) => {
-  o6.push(4, 4), o6.push(t5.length, 8 + 8 * (e5 > 9)), t5.forEach((t6) => o6.push(t6, 8));
-};
-var a5 = (t5, o6, e5, r5, n4 = (t6, o7) => e5(t6.length, o7), s5 = r5 ? (o7) => c4(i4(r5), t5(o7)) : t5) => (s5.test = o6, s5.l = e5, s5.est = n4, s5.eci = r5 && [r5], s5);
-var _3 = a5((t5) => (o6, e5) => {
-  o6.push(1, 4), o6.push(t5.length, 10 + 2 * (e5 > 26) + 2 * (e5 > 9));
-  let r5 = 0;
-  for (; r5 < t5.length - 2; r5 += 3) o6.push(+t5.slice(r5, r5 + 3), 10);
-  r5 < t5.length - 1 ? o6.push(+t5.slice(r5), 7) : r5 < t5.length && o6.push(+t5[r5], 4);
-}, (t5) => /[0-9]/.test(t5), (t5, o6) => 14 + 2 * (o6 > 26) + 2 * (o6 > 9) + 10 * t5 / 3);
-var u4 = a5((t5) => (o6, e5) => {
-  o6.push(2, 4), o6.push(t5.length, 9 + 2 * (e5 > 26) + 2 * (e5 > 9));
-  let r5 = 0;
-  for (; r5 < t5.length - 1; r5 += 2) o6.push(45 * s4(t5[r5]) + s4(t5[r5 + 1]), 11);
-  r5 < t5.length && o6.push(s4(t5[r5]), 6);
-}, (t5) => s4(t5) >= 0, (t5, o6) => 13 + 2 * (o6 > 26) + 2 * (o6 > 9) + 5.5 * t5);
-var d4 = a5((t5) => l4([...t5].map(f5)), (t5) => f5(t5) < 128, (t5, o6) => 12 + 8 * (o6 > 9) + 8 * t5);
-d4._ = true, d4.u = true;
-var p5 = a5(d4, (t5) => f5(t5) < 256, d4.l, 3);
-p5._ = true;
-var m5 = new TextEncoder();
-var h5 = a5((t5) => l4(m5.encode(t5)), () => 1, 0, 26, (t5, o6) => 12 + 8 * (o6 > 9) + 8 * m5.encode(t5).length);
-h5._ = true;
-var w5 = () => {
-  const t5 = /* @__PURE__ */ new Map(), o6 = new TextDecoder("sjis"), e5 = r4(2);
-  for (let r5 = 0; r5 < 7973; ++r5) e5[0] = r5 / 192 + 129 + 64 * (r5 > 5951), e5[1] = r5 % 192 + 64, t5.set(o6.decode(e5), r5);
-  return t5.delete("�"), w5 = () => t5, t5;
-};
-var y5 = a5((t5) => (o6, e5) => {
-  o6.push(8, 4), o6.push(t5.length, 8 + 2 * (e5 > 26) + 2 * (e5 > 9));
-  for (const e6 of t5) o6.push(w5().get(e6), 13);
-}, (t5) => w5().has(t5), (t5, o6) => 12 + 2 * (o6 > 26) + 2 * (o6 > 9) + 13 * t5);
-y5._ = true;
-var g5 = [_3, u4, d4, p5, y5, h5];
-var b3 = { auto: (t5, { modes: o6 = g5 } = {}) => (e5, r5) => {
-  const s5 = o6.map((o7, e6) => {
-    const n4 = /* @__PURE__ */ new Map(), s6 = (t6, o8) => (n4.has(t6) || n4.set(t6, o8(t6, r5)), n4.get(t6));
-    return { m: o7, h: 1 << e6, C: o7.est("", r5), S: o7.l ? (t6, e7) => s6(e7 - t6, o7.l) : (e7, r6) => s6(t5.slice(e7, r6), o7.est) };
-  });
-  let f6 = [{ v: 0 }], c5 = 0, i5 = 0, l5 = -1;
-  for (const o7 of [...t5, ""]) {
-    let t6 = 0;
-    if (o7) for (const e6 of s5) e6.m.test(o7) && (t6 |= e6.h);
-    if (!o7 || t6 !== l5) {
-      if (-1 !== l5) {
-        const t7 = new Set(f6.map((t8) => t8.D)), o8 = [];
-        for (const { m: e6, C: r6, S: n4, h: a7 } of s5) if (l5 & a7) {
-          const s6 = n4(c5, i5);
-          for (const l6 of e6.eci ?? t7) if (!e6.u || !l6) {
-            let t8;
-            for (const o9 of f6) if (o9.D === l6 || e6.eci) {
-              const f7 = o9.m === e6 && o9.D === l6, a8 = f7 ? o9.V : o9, _4 = e6._ && f7 ? o9.v + s6 - r6 : a8.v + 12 * (a8.D !== l6) + (f7 ? n4(f7 ? o9.$ : c5, i5) : s6);
-              (!t8 || _4 < t8.v) && (t8 = { $: f7 ? o9.$ : c5, V: a8, m: e6, D: l6, A: i5, v: _4 });
-            }
-            t8 && o8.push(t8);
+// web/src/labels/choose-text.tsx
+var FIELD_TITLES = {
+  name: "plants.name",
+  tag: "plants.tag",
+  id: "plants.id",
+  date: "labels.date"
+}, CODE_TITLES = {
+  qr: "labels.qr",
+  bars: "labels.bars",
+  both: "labels.qrAndBars"
+}, inputId = (line) => `label-line-${line}`;
+function ChooseText() {
+  let { lines, isItalic, codes } = options2.value, current = useSignal(0), setLine = (at2, text) => change({ lines: lines.map((line, i5) => i5 === at2 ? text.slice(0, MOST_CHARACTERS) : line) }), insert = (field) => {
+    let input = document.getElementById(inputId(current.value));
+    if (!(input instanceof HTMLInputElement)) return;
+    let { selectionStart, selectionEnd, value } = input;
+    input.setRangeText(`{${field}}`, selectionStart ?? value.length, selectionEnd ?? value.length, "end"), setLine(current.value, input.value), input.focus();
+  };
+  return /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { children: say("labels.text") }),
+    lines.map((line, i5) => /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: inputId(i5), children: say("labels.line", { number: i5 + 1 }) }),
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          id: inputId(i5),
+          dir: "auto",
+          autocomplete: "off",
+          spellcheck: !1,
+          maxLength: MOST_CHARACTERS,
+          "aria-invalid": faults.value.has(`line-${i5}`),
+          "aria-describedby": `${inputId(i5)}-note`,
+          value: line,
+          onClick: () => {
+            current.value = i5;
+          },
+          onInput: (event) => {
+            current.value = i5, setLine(i5, event.currentTarget.value);
           }
         }
-        f6 = o8;
-      }
-      l5 = t6, c5 = i5;
-    }
-    i5 += o7.length;
-  }
-  f6.length || n3(5);
-  const a6 = [];
-  for (let o7 = f6.reduce((t6, o8) => o8.v < t6.v ? o8 : t6); o7.m; o7 = o7.V) a6.push(o7.m(t5.slice(o7.$, o7.A)));
-  a6.reverse().forEach((t6) => t6(e5, r5));
-}, multi: c4, eci: i4, bytes: l4, numeric: _3, alphaNumeric: u4, ascii: d4, iso8859_1: p5, shift_jis: y5, utf8: h5 };
-var C3 = () => ({ F: r4(2956), I: 0, push(t5, o6) {
-  for (let e5 = o6, r5 = 8 - (7 & this.I); e5 > 0; e5 -= r5, r5 = 8) this.F[this.I >> 3] |= t5 << r5 >> e5, this.I += e5 < r5 ? e5 : r5;
-} });
-var x3 = (t5, o6 = t5 * t5, e5 = r4(o6)) => ({ size: t5, K: e5, get: (o7, r5) => o7 >= 0 && o7 < t5 && !!(1 & e5[r5 * t5 + o7]), toString({ on: o7 = "##", off: e6 = "  ", lf: r5 = "\n", pad: n4 = 4, padX: s5 = n4, padY: f6 = n4 } = {}) {
-  let c5 = "";
-  for (let n5 = -f6; n5 < t5 + f6; ++n5) {
-    for (let r6 = -s5; r6 < t5 + s5; ++r6) c5 += this.get(r6, n5) ? o7 : e6;
-    c5 += r5;
-  }
-  return c5;
-}, toImageData(o7, { on: e6 = [0, 0, 0], off: r5 = [0, 0, 0, 0], pad: n4 = 4, padX: s5 = n4, padY: f6 = n4 } = {}) {
-  const c5 = t5 + 2 * s5, i5 = t5 + 2 * f6, l5 = o7.createImageData(c5, i5), a6 = new Uint32Array(l5.data.buffer);
-  l5.data.set([...e6, 255]);
-  const _4 = a6[0];
-  l5.data.set([...r5, 255]);
-  const u5 = a6[0];
-  for (let t6 = 0; t6 < i5; ++t6) for (let o8 = 0; o8 < c5; ++o8) a6[t6 * c5 + o8] = this.get(o8 - s5, t6 - f6) ? _4 : u5;
-  return l5;
-}, toCanvas(t6, o7) {
-  const e6 = t6.getContext("2d"), r5 = this.toImageData(e6, o7);
-  t6.width = r5.width, t6.height = r5.height, e6.putImageData(r5, 0, 0);
-}, toDataURL({ type: t6 = "image/png", scale: o7 = 1, ...e6 } = {}) {
-  const r5 = document.createElement("canvas"), n4 = r5.getContext("2d"), s5 = this.toImageData(n4, e6);
-  return r5.width = s5.width * o7, r5.height = s5.height * o7, n4.putImageData(s5, 0, 0), n4.imageSmoothingEnabled = false, n4.globalCompositeOperation = "copy", n4.drawImage(r5, 0, 0, s5.width, s5.height, 0, 0, r5.width, r5.height), r5.toDataURL(t6, 1);
-} });
-var z3 = [(t5, o6) => 1 & (t5 ^ o6), (t5, o6) => 1 & o6, (t5) => t5 % 3, (t5, o6) => (t5 + o6) % 3, (t5, o6) => 1 & (t5 / 3 ^ o6 >> 1), (t5, o6) => (t5 & o6 & 1) + t5 * o6 % 3, (t5, o6) => (t5 & o6) + t5 * o6 % 3 & 1, (t5, o6) => (t5 ^ o6) + t5 * o6 % 3 & 1];
-var E4 = r4(511);
-for (let t5 = 0, o6 = 1; t5 < 255; o6 = 2 * o6 ^ 285 * (o6 > 127)) E4[E4[o6 + 255] = t5++] = o6;
-var M2 = (t5) => E4[t5 % 255];
-var S3 = (t5) => E4[t5 + 255];
-var v4 = (t5, o6) => {
-  const e5 = r4(t5.length + o6.length - 1);
-  for (let r5 = 0; r5 < t5.length; ++r5) for (let n4 = 0; n4 < o6.length; ++n4) e5[r5 + n4] ^= M2(t5[r5] + o6[n4]);
-  return e5.map(S3);
-};
-var D3 = (t5, o6) => {
-  const e5 = r4(t5.length + o6.length - 1);
-  e5.set(t5, 0);
-  for (let r5 = 0; r5 < t5.length; ++r5) if (e5[r5]) {
-    const t6 = S3(e5[r5]);
-    for (let n4 = 0; n4 < o6.length; ++n4) e5[r5 + n4] ^= M2(o6[n4] + t6);
-  }
-  return e5.slice(t5.length);
-};
-var L2 = [[0], [0, 0]];
-for (let t5 = 1; t5 < 30; ++t5) L2.push(v4(L2[t5], [0, t5]));
-var V2 = (t5, o6) => {
-  const e5 = [[], []];
-  let n4 = 0, s5 = 0;
-  for (const [r5, f7] of o6.o) for (let c5 = 0; c5 < r5; ++c5, n4 += f7) {
-    const r6 = t5.slice(n4, n4 + f7);
-    e5[0].push(r6), e5[1].push(D3(r6, L2[o6.i])), s5 += f7 + o6.i;
-  }
-  const f6 = r4(s5);
-  s5 = 0;
-  for (const t6 of e5) for (let o7 = 0, e6 = -1; e6 < s5; ++o7) {
-    e6 = s5;
-    for (const e7 of t6) o7 < e7.length && (f6[s5++] = e7[o7]);
-  }
-  return f6;
-};
-var $2 = (t5, o6, e5) => {
-  let r5 = t5 <<= e5;
-  for (let t6 = 134217728; t6 >>= 1; ) r5 & t6 && (r5 ^= o6 * (t6 >> e5));
-  return r5 | t5;
-};
-var A4 = ({ size: t5, K: o6 }, e5) => {
-  const r5 = (e6, r6, n5, s6) => {
-    for (; n5-- > 0; e6 += t5) o6.fill(s6, e6, e6 + r6);
-  }, n4 = (o7, e6, n5) => {
-    for (let s6 = 0; s6++ < 3; n5 -= 2) r5(e6 * t5 + o7 - (n5 >> 1) * (t5 + 1), n5, n5, 2 | s6);
-  }, s5 = 2 * ((t5 - 13) / (1 + (e5 / 7 | 0)) / 2 + 0.75 | 0);
-  if (e5 > 1) for (let o7 = t5 - 7; o7 > 8; o7 -= s5) {
-    for (let t6 = o7; t6 > 8; t6 -= s5) n4(o7, t6, 5);
-    o7 < t5 - 7 && n4(o7, 6, 5);
-  }
-  if (e5 > 6) for (let r6 = $2(e5, 7973, 12), n5 = 1; n5 < 7; ++n5) for (let e6 = 12; e6-- > 9; r6 >>= 1) o6[n5 * t5 - e6] = 2 | 1 & r6;
-  r5(7, 2, 9, 2), r5(t5 - 8, 8, 9, 2);
-  for (let e6 = 0; e6 < t5; ++e6) o6[6 * t5 + e6] = 3 ^ 1 & e6;
-  n4(3, 3, 7), n4(t5 - 4, 3, 7);
-  for (let e6 = 0; e6 < t5; ++e6) for (let r6 = e6; r6 < t5; ++r6) o6[r6 * t5 + e6] = o6[e6 * t5 + r6];
-  o6[(t5 - 8) * t5 + 8] = 3;
-};
-var F4 = ({ size: t5, K: o6 }) => {
-  const e5 = [];
-  for (let r5 = t5 - 2, n4 = t5, s5 = -1; r5 >= 0; r5 -= 2) {
-    for (5 === r5 && (r5 = 4); n4 += s5, -1 !== n4 && n4 !== t5; ) {
-      const s6 = n4 * t5 + r5;
-      o6[s6 + 1] || e5.push(s6 + 1), o6[s6] || e5.push(s6);
-    }
-    s5 *= -1;
-  }
-  return e5;
-};
-var H2 = ({ K: t5 }, o6, e5) => o6.forEach((o7, r5) => t5[o7] = e5[r5 >> 3] >> (7 & ~r5) & 1);
-var I2 = ({ size: t5, K: o6 }, e5, r5, n4) => {
-  for (let r6 = 0; r6 < t5; ++r6) for (let n5 = 0; n5 < t5; ++n5) {
-    const s6 = r6 * t5 + n5;
-    o6[s6] ^= !(e5(n5, r6) || 2 & o6[s6]);
-  }
-  let s5 = 21522 ^ $2((1 ^ n4) << 3 | r5, 1335, 10);
-  for (let e6 = 0; e6++ < 8; s5 >>= 1) o6[(e6 - (e6 < 7)) * t5 + 8] = 1 & s5, o6[9 * t5 - e6] = 1 & s5;
-  for (let e6 = 8; --e6, s5; s5 >>= 1) o6[8 * t5 + e6 - (e6 < 7)] = 1 & s5, o6[(t5 - e6) * t5 + 8] = 1 & s5;
-};
-var K2 = ({ size: t5, K: o6 }, e5 = 0, r5 = 0) => {
-  for (let n4 = 0; n4 < t5; ++n4) {
-    for (let s5 = 0; s5 < 2; ++s5) for (let f6, c5 = 0, i5 = 0, l5 = 2; c5 < t5; ++c5) {
-      const a6 = 1 & o6[s5 ? n4 * t5 + c5 : c5 * t5 + n4];
-      r5 += a6, i5 = (i5 >> 1 | 2098176) & (3047517 ^ a6 - 1), 2049 & i5 && (e5 += 40), a6 ^ l5 && (f6 = 0), l5 = a6, e5 += 5 === ++f6 ? 3 : f6 > 5;
-    }
-    if (n4) for (let r6 = t5 + n4, s5 = 5 * o6[n4 - 1] ^ o6[n4]; r6 < t5 * t5; r6 += t5) {
-      const t6 = 5 * o6[r6 - 1] ^ o6[r6];
-      e5 += 3 * !(1 & (s5 | t6) | 4 & (s5 ^ t6)), s5 = t6;
-    }
-  }
-  return e5 + 10 * (10 * Math.abs(r5 / (t5 * t5) - 1) | 0);
-};
-var N2 = [];
-var P3 = (t5 = n3(1), { minCorrectionLevel: e5 = 0, maxCorrectionLevel: r5 = 3, minVersion: s5 = 1, maxVersion: f6 = 40, mask: c5, trailer: i5 = 60433, ...l5 } = {}) => {
-  r5 < e5 && n3(3), f6 < s5 && n3(2), "string" == typeof t5 && (t5 = b3.auto(t5, l5));
-  for (let n4 = s5, l6 = 0; n4 <= f6; ++n4) {
-    let s6 = N2[n4];
-    s6 || (N2[n4] = s6 = x3(4 * n4 + 17), A4(s6, n4), s6.p = F4(s6));
-    const f7 = o5(n4, s6.p.length >> 3);
-    if (8 * f7(e5).t < l6) continue;
-    const a6 = C3();
-    t5(a6, n4), l6 = a6.I;
-    for (let t6 = r5; t6 >= e5; --t6) {
-      const o6 = f7(t6);
-      if (8 * o6.t < l6) continue;
-      for (a6.I = l6 + 11 & -8; a6.I < 8 * o6.t; ) a6.push(i5, 16);
-      const e6 = x3(s6.size, s6.K);
-      return H2(e6, s6.p, V2(a6.F, o6)), (z3[c5] ? [z3[c5]] : z3).map((o7, r6) => {
-        const n5 = x3(e6.size, e6.K);
-        return I2(n5, o7, c5 ?? r6, t6), n5.s = z3[c5] ? 0 : K2(n5), n5;
-      }).reduce((t7, o7) => o7.s < t7.s ? o7 : t7);
-    }
-  }
-  n3(4);
-};
-P3.with = (...t5) => (o6, e5) => P3(o6, { modes: [...g5, ...t5], ...e5 });
-
-// web/src/labels/code.ts
-var QUIET = 4;
-var pathOf = ({ runs }) => runs.map(({ x: x4, y: y6, length }) => `M${x4} ${y6}h${length}v1h-${length}z`).join("");
-function qrCodeOf(text) {
-  const code = P3(text, { minCorrectionLevel: e4.M });
-  const runs = [];
-  for (let y6 = 0; y6 < code.size; y6++) {
-    for (let x4 = 0; x4 < code.size; x4++) {
-      if (!code.get(x4, y6)) continue;
-      const begin3 = x4;
-      while (code.get(x4 + 1, y6)) x4++;
-      runs.push({ x: begin3, y: y6, length: x4 - begin3 + 1 });
-    }
-  }
-  return { size: code.size, runs };
+      ),
+      /* @__PURE__ */ a4(FieldNote, { name: `${inputId(i5)}-note`, fault: faults.value.get(`line-${i5}`) })
+    ] }, inputId(i5))),
+    /* @__PURE__ */ a4("div", { class: "fields", role: "group", "aria-label": say("labels.insert", { number: current.value + 1 }), children: [
+      /* @__PURE__ */ a4("span", { class: "note", children: say("labels.insert", { number: current.value + 1 }) }),
+      FIELDS2.map((field) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => insert(field), children: say(FIELD_TITLES[field]) }, field))
+    ] }),
+    /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          type: "checkbox",
+          checked: isItalic,
+          onChange: (event) => change({ isItalic: event.currentTarget.checked })
+        }
+      ),
+      say("labels.italic")
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "label-codes", children: say("labels.codes") }),
+      /* @__PURE__ */ a4(
+        "select",
+        {
+          id: "label-codes",
+          value: codes,
+          "aria-invalid": faults.value.has("codes"),
+          "aria-describedby": "label-codes-note",
+          onChange: ({ currentTarget: { value } }) => {
+            let found2 = CODES.find((each) => each === value);
+            found2 !== void 0 && change({ codes: found2 });
+          },
+          children: CODES.map((each) => /* @__PURE__ */ a4("option", { value: each, children: say(CODE_TITLES[each]) }, each))
+        }
+      ),
+      /* @__PURE__ */ a4(FieldNote, { name: "label-codes-note", fault: faults.value.get("codes"), children: codes === "qr" ? "" : say("labels.barsNote") })
+    ] })
+  ] });
 }
 
-// web/src/labels/text.ts
-var words = new Intl.Segmenter(void 0, { granularity: "word" });
-var graphemes = new Intl.Segmenter(void 0, { granularity: "grapheme" });
-var MOST7 = 600;
-var onOneLine2 = (text) => text.slice(0, MOST7).replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim().toWellFormed();
-function wrap(text, width, measure) {
-  const lines = [];
-  let isBroken = false;
-  let line = "";
-  for (const piece of unbreakable(text)) {
-    if (measure((line + piece).trimEnd()) <= width) {
-      line += piece;
-      continue;
+// web/src/plants/export-plants.tsx
+function ExportPlants({ client, filter }) {
+  let read3 = useSignal(void 0), fault = useSignal(""), pitfalls = useSignal(NONE4), ending = T2(new AbortController()), run = async (format) => {
+    ending.current = new AbortController();
+    let { signal: signal2 } = ending.current;
+    fault.value = "", pitfalls.value = NONE4, read3.value = 0;
+    try {
+      let counted = (await client.exportFile({ ...wantedBy(filter), format }, { signal: signal2 })).pipeThrough(
+        new TransformStream({
+          transform(bytes, controller) {
+            read3.value = (read3.value ?? 0) + bytes.length, controller.enqueue(bytes);
+          }
+        }),
+        { signal: signal2 }
+      ), found2 = { ...NONE4 }, file = format === "csv" ? counted.pipeThrough(forSpreadsheets(found2)) : counted;
+      saveFile(await new Response(file).blob(), `${say("export.file")}.${format}`), pitfalls.value = found2;
+    } catch (error) {
+      isAbort(error) || (fault.value = say("export.broken", { why: said(error) }));
+    } finally {
+      read3.value = void 0;
     }
-    if (line !== "") lines.push(line.trimEnd());
-    line = "";
-    for (const { segment } of graphemes.segment(piece)) {
-      if (line !== "" && measure((line + segment).trimEnd()) > width) {
-        lines.push(line);
-        line = "";
-        isBroken = true;
-      }
-      line += segment;
-    }
-  }
-  if (line !== "") lines.push(line.trimEnd());
-  return { lines, isBroken };
-}
-function unbreakable(text) {
-  const pieces = [];
-  let follows = false;
-  let wasWord = false;
-  for (const { segment, isWordLike = false } of words.segment(text)) {
-    const last5 = pieces.at(-1);
-    const isSpace = segment.trim() === "";
-    if (last5 !== void 0 && !(follows && !isSpace) && !(wasWord && isWordLike)) {
-      pieces[pieces.length - 1] = last5 + segment;
-    } else pieces.push(segment);
-    follows = isSpace || segment === "-";
-    wasWord = isWordLike;
-  }
-  return pieces;
-}
-function cut(text, width, measure) {
-  if (measure(text) <= width) return text;
-  let shown6 = "";
-  for (const { segment } of graphemes.segment(text)) {
-    if (measure(`${(shown6 + segment).trimEnd()}…`) > width) break;
-    shown6 += segment;
-  }
-  return `${shown6.trimEnd()}…`;
-}
-var RIGHT_TO_LEFT = /^[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}\p{Script=Adlam}]/u;
-function directionOf(text) {
-  const first = /\p{L}/u.exec(text);
-  return first !== null && RIGHT_TO_LEFT.test(first[0]) ? "rtl" : "ltr";
-}
-
-// web/src/labels/layout.ts
-var POINT = 25.4 / 72;
-var LEADING = 1.18;
-var SMALL = 8 * POINT;
-var LEAST_NAME = 7 * POINT;
-var GAP = 1.5;
-function layOut({ name, tag, id }, sheet2, measure) {
-  const { code, text } = boxesOf(sheet2);
-  const foot = [...tag === void 0 || tag === "" ? [] : [tagLine(tag, text, measure)], idLine(id, text, measure)];
-  const footHeight = foot.reduce((sum, { size }) => sum + size * LEADING, 0);
-  const lines = nameLines(onOneLine2(name), { ...text, height: text.height - footHeight }, sheet2, measure);
-  let bottom = text.y + text.height;
-  const placed = foot.toReversed().map((line) => {
-    const y6 = bottom - line.size * (LEADING - 1);
-    bottom -= line.size * LEADING;
-    return { ...line, y: y6 };
-  });
-  return { code, text, lines: [...lines, ...placed.toReversed()] };
-}
-function boxesOf({ labelWidth, labelHeight, padding }) {
-  const [width, height] = [labelWidth - 2 * padding, labelHeight - 2 * padding];
-  if (width >= height * 1.2) {
-    const side2 = Math.min(height, width * 0.42);
-    const code2 = { x: padding + width - side2, y: padding + (height - side2) / 2, width: side2, height: side2 };
-    return { code: code2, text: { x: padding, y: padding, width: width - side2 - GAP, height } };
-  }
-  const side = Math.min(width, height * 0.5);
-  const code = { x: padding + (width - side) / 2, y: padding + height - side, width: side, height: side };
-  return { code, text: { x: padding, y: padding, width, height: height - side - GAP } };
-}
-function nameLines(name, box, { labelHeight }, measure) {
-  const direction = directionOf(name);
-  const x4 = direction === "rtl" ? box.x + box.width : box.x;
-  const place2 = (texts, size) => texts.map((text, i5) => ({ text, x: x4, y: box.y + size * (0.9 + i5 * LEADING), size, weight: 700, direction }));
-  for (let size = Math.min(8, Math.max(LEAST_NAME, labelHeight * 0.15)); ; size *= 0.92) {
-    const widthOf2 = (text) => measure(text, size, 700);
-    const { lines, isBroken } = wrap(name, box.width, widthOf2);
-    const room = Math.max(1, Math.floor(box.height / (size * LEADING)));
-    const isWhole = lines.length <= room;
-    if (isWhole && !isBroken) return place2(lines, size);
-    if (size * 0.92 >= LEAST_NAME) continue;
-    if (isWhole) return place2(lines, size);
-    const shown6 = lines.slice(0, room);
-    shown6[room - 1] = cut(`${shown6[room - 1]} ${lines[room]}`, box.width, widthOf2);
-    return place2(shown6, size);
-  }
-}
-function tagLine(tag, { x: x4, width }, measure) {
-  const text = cut(onOneLine2(tag), width, (part) => measure(part, SMALL, 400));
-  const direction = directionOf(tag);
-  return { text, x: direction === "rtl" ? x4 + width : x4, y: 0, size: SMALL, weight: 400, direction };
-}
-function idLine(id, { x: x4, width }, measure) {
-  const text = String(id);
-  const size = Math.min(SMALL, SMALL * width / measure(text, SMALL, 400));
-  return { text, x: x4, y: 0, size, weight: 400, direction: "ltr" };
-}
-
-// web/src/labels/pdf.ts
-var POINTS_PER_MM = 72 / 25.4;
-var [CATALOG, PAGES, INFO] = [1, 2, 3];
-var PdfWriter = class {
-  #parts = [];
-  #offsets = [];
-  #pages = [];
-  #length = 0;
-  #last = INFO;
-  constructor() {
-    this.#write("%PDF-1.7\n%");
-    this.#write(Uint8Array.of(226, 227, 207, 211));
-    this.#write("\n");
-  }
-  async addPage({ width, height, path, bitmaps }) {
-    const images = [];
-    for (const { bitmap } of bitmaps) images.push(await this.#addBitmap(bitmap));
-    const drawn = bitmaps.map(
-      (placed, i5) => `q ${number2(placed.width)} 0 0 ${number2(-placed.height)} ${number2(placed.x)} ${number2(placed.y + placed.height)} cm /I${i5} Do Q`
-    );
-    const scale = `${number2(POINTS_PER_MM)} 0 0 ${number2(-POINTS_PER_MM)} 0 ${number2(height * POINTS_PER_MM)} cm`;
-    const content = await this.#addStream("", new TextEncoder().encode([scale, path, "f", ...drawn].join("\n")));
-    const page = this.#next();
-    const box = `[0 0 ${number2(width * POINTS_PER_MM)} ${number2(height * POINTS_PER_MM)}]`;
-    const resources = `/XObject << ${images.map((image, i5) => `/I${i5} ${image} 0 R`).join(" ")} >>`;
-    this.#object(
-      page,
-      `<< /Type /Page /Parent ${PAGES} 0 R /MediaBox ${box} /Contents ${content} 0 R /Resources << ${resources} >> >>`
-    );
-    this.#pages.push(page);
-  }
-  /** @param title the name of the document in a viewer */
-  finish(title) {
-    const preferences = "/ViewerPreferences << /PrintScaling /None /DisplayDocTitle true >>";
-    this.#object(CATALOG, `<< /Type /Catalog /Pages ${PAGES} 0 R ${preferences} >>`);
-    const kids = this.#pages.map((page) => `${page} 0 R`).join(" ");
-    this.#object(PAGES, `<< /Type /Pages /Count ${this.#pages.length} /Kids [${kids}] >>`);
-    this.#object(INFO, `<< /Title ${textString(title)} /Producer (Plantstore) >>`);
-    const start = this.#length;
-    const count = this.#last + 1;
-    const rows = Array.from({ length: this.#last }, (_4, i5) => {
-      return `${String(this.#offsets[i5 + 1]).padStart(10, "0")} 00000 n 
-`;
-    });
-    this.#write(`xref
-0 ${count}
-0000000000 65535 f 
-${rows.join("")}`);
-    this.#write(`trailer
-<< /Size ${count} /Root ${CATALOG} 0 R /Info ${INFO} 0 R >>
-startxref
-${start}
-%%EOF
-`);
-    return new Blob(this.#parts, { type: "application/pdf" });
-  }
-  #addBitmap({ width, height, bits }) {
-    const is = `/Type /XObject /Subtype /Image /ImageMask true /BitsPerComponent 1 /Decode [1 0]`;
-    return this.#addStream(`${is} /Width ${width} /Height ${height}`, bits);
-  }
-  async #addStream(entries, bytes) {
-    const compressing = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"));
-    const compressed = new Uint8Array(await new Response(compressing).arrayBuffer());
-    const id = this.#next();
-    this.#begin(id);
-    this.#write(`<< ${entries} /Filter /FlateDecode /Length ${compressed.length} >>
-stream
-`);
-    this.#write(compressed);
-    this.#write("\nendstream\nendobj\n");
-    return id;
-  }
-  #object(id, content) {
-    this.#begin(id);
-    this.#write(`${content}
-endobj
-`);
-  }
-  #begin(id) {
-    this.#offsets[id] = this.#length;
-    this.#write(`${id} 0 obj
-`);
-  }
-  #next() {
-    this.#last += 1;
-    return this.#last;
-  }
-  /** Texts must be ASCII, so that their length is their number of bytes. */
-  #write(part) {
-    this.#parts.push(part);
-    this.#length += part.length;
-  }
-};
-var number2 = (value) => String(Number(value.toFixed(4)));
-function textString(text) {
-  const units = Array.from({ length: text.length }, (_4, i5) => text.charCodeAt(i5).toString(16).padStart(4, "0"));
-  return `<feff${units.join("")}>`;
-}
-
-// web/src/labels/document.ts
-var pagesOf = ({ labels, sheet: sheet2, skip: skip2 }) => Math.ceil((labels.length + skip2) / labelsPerPage(sheet2));
-function labelsOfPage({ labels, sheet: sheet2, skip: skip2, addressOf: addressOf2 }, page, measure) {
-  const perPage = labelsPerPage(sheet2);
-  const begin3 = page * perPage - skip2;
-  return labels.slice(Math.max(0, begin3), begin3 + perPage).map((label, i5) => {
-    const { x: x4, y: y6 } = placeOf(sheet2, Math.max(0, begin3) + skip2 + i5);
-    return { label, x: x4, y: y6, layout: layOut(label, sheet2, measure), code: qrCodeOf(addressOf2(label.id)) };
-  });
-}
-var DOT = 25.4 / 300;
-function moduleGrid({ size }, box) {
-  const module = Math.max(1, Math.floor(box.width / (size + 2 * QUIET) / DOT)) * DOT;
-  const margin = (box.width - size * module) / 2;
-  return { x: box.x + margin, y: box.y + margin, module };
-}
-var toDot = (length) => Math.round(length / DOT) * DOT;
-async function pdfOf(job3, { measure, raster, onPage }) {
-  const writer = new PdfWriter();
-  const { width, height } = job3.sheet;
-  for (let page = 0; page < pagesOf(job3); page++) {
-    const placed = labelsOfPage(job3, page, measure);
-    const bitmaps = placed.map(({ x: x4, y: y6, layout }) => {
-      const { text } = layout;
-      return { bitmap: raster(layout), x: x4 + text.x, y: y6 + text.y, width: text.width, height: text.height };
-    });
-    await writer.addPage({ width, height, path: placed.map(codePath).join("\n"), bitmaps });
-    onPage(page + 1);
-  }
-  return writer.finish(say("view.labels"));
-}
-function codePath({ x: x4, y: y6, layout, code }) {
-  const grid = moduleGrid(code, layout.code);
-  const [left2, top] = [toDot(x4 + grid.x), toDot(y6 + grid.y)];
-  return code.runs.map((run) => {
-    const at2 = [left2 + run.x * grid.module, top + run.y * grid.module];
-    return `${[...at2, run.length * grid.module, grid.module].map(number2).join(" ")} re`;
-  }).join("\n");
-}
-
-// web/src/labels/print.ts
-function preparePage({ width, height }) {
-  const styles = new CSSStyleSheet();
-  styles.replaceSync(`@page { size: ${width}mm ${height}mm; margin: 0 }`);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, styles];
-  return () => {
-    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== styles);
   };
+  return /* @__PURE__ */ a4("details", { onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("export.title") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: [
+      /* @__PURE__ */ a4("p", { class: "note", children: [
+        say(isAll(filter) ? "export.all" : "export.shown"),
+        " ",
+        idSought(filter.q) !== null && say("export.notById")
+      ] }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => {
+        run("csv");
+      }, children: say("export.csv") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => {
+        run("ndjson");
+      }, children: say("export.ndjson") }),
+      /* @__PURE__ */ a4("p", { role: "status", children: [
+        read3.value !== void 0 && say("export.read", { size: megabytesOf(read3.value) }),
+        /* @__PURE__ */ a4(Warning, { ...pitfalls.value })
+      ] }),
+      read3.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
+      /* @__PURE__ */ a4(Fault, { text: fault.value })
+    ] })
+  ] });
+}
+var NONE4 = { formulas: 0, longIds: 0 };
+function Warning({ formulas, longIds }) {
+  return /* @__PURE__ */ a4($, { children: [
+    formulas > 0 && say("export.formulas", { count: formulas }),
+    " ",
+    longIds > 0 && say("export.longIds", { count: longIds })
+  ] });
 }
 
 // web/src/labels/raster.ts
-var FONT_FAMILY = "Arial, Helvetica, sans-serif";
-var MM_PER_INCH = 25.4;
-var DPI = 600;
-var MOST_PIXELS = 16e6;
-var fontOf = (weight, pixels) => `${weight} ${pixels}px ${FONT_FAMILY}`;
+var FONT_FAMILY = "Arial, Helvetica, sans-serif", MM_PER_INCH = 25.4, DPI = 600, MOST_PIXELS = 16e6, FONTS = { plain: "", bold: "bold ", italic: "italic " }, fontOf = (style, pixels) => `${FONTS[style]}${pixels}px ${FONT_FAMILY}`;
 function contextOf(width, height) {
-  const canvas = document.createElement("canvas");
-  canvas.width = width;
-  canvas.height = height;
-  const context = canvas.getContext("2d", { willReadFrequently: true });
+  let canvas = document.createElement("canvas");
+  canvas.width = width, canvas.height = height;
+  let context = canvas.getContext("2d", { willReadFrequently: !0 });
   if (context === null) throw new PageError(say("labels.cannotDraw"));
   return context;
 }
 function canvasMeasure() {
-  const context = contextOf(1, 1);
-  const size = 100;
-  return (text, em, weight) => {
-    context.font = fontOf(weight, size);
-    return context.measureText(text).width * em / size;
-  };
+  let context = contextOf(1, 1), size = 100;
+  return (text, em, style) => (context.font = fontOf(style, size), context.measureText(text).width * em / size);
 }
-function rasterOf(lines, box) {
-  const dots = Math.min(DPI / MM_PER_INCH, Math.sqrt(MOST_PIXELS / (box.width * box.height)));
-  const [width, height] = [Math.floor(box.width * dots), Math.floor(box.height * dots)];
-  const context = contextOf(width, height);
-  for (const { text, x: x4, y: y6, size, weight, direction } of lines) {
-    context.font = fontOf(weight, size * dots);
-    context.direction = direction;
-    context.textAlign = "start";
-    context.fillText(text, (x4 - box.x) * dots, (y6 - box.y) * dots);
+function rasterOf(layout) {
+  let { text: box } = layout, dots = Math.min(DPI / MM_PER_INCH, Math.sqrt(MOST_PIXELS / (box.width * box.height))), [width, height] = [Math.floor(box.width * dots), Math.floor(box.height * dots)], context = contextOf(width, height);
+  return drawTexts(context, layout, dots, -box.x, -box.y), bitmapOf(context);
+}
+function pageRaster(labels, { width, height }, dots) {
+  let size = [Math.round(width * dots), Math.round(height * dots)];
+  if (size[0] * size[1] > MOST_PIXELS) throw new PageError(say("labels.cannotDraw"));
+  let context = contextOf(...size);
+  for (let { x: x4, y: y6, layout, codes } of labels) {
+    drawTexts(context, layout, dots, x4, y6);
+    for (let code of codes) {
+      let [left2, top] = [Math.round((x4 + code.x) * dots), Math.round((y6 + code.y) * dots)], [across, down] = [Math.round(code.width * dots), Math.round(code.height * dots)];
+      for (let run of code.runs)
+        context.fillRect(left2 + run.x * across, top + run.y * down, run.length * across, down);
+    }
   }
+  return bitmapOf(context);
+}
+function drawTexts(context, layout, dots, x4, y6) {
+  for (let run of layout.runs)
+    context.font = fontOf(run.style, layout.size * dots), context.direction = run.direction, context.textAlign = "start", context.fillText(run.text, (x4 + run.x) * dots, (y6 + run.y) * dots);
+}
+function bitmapOf(context) {
+  let { width, height } = context.canvas;
   return { width, height, bits: bitsOf(context.getImageData(0, 0, width, height).data, width, height) };
 }
 var SPREAD = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5].map((rank) => (rank + 0.5) * 16);
 function bitsOf(pixels, width, height) {
-  const rowBytes = Math.ceil(width / 8);
-  const bits = new Uint8Array(rowBytes * height);
+  let rowBytes = Math.ceil(width / 8), bits = new Uint8Array(rowBytes * height);
   for (let i5 = 3, at2 = 0; i5 < pixels.length; i5 += 4, at2++) {
-    const alpha = pixels[i5] ?? 0;
+    let alpha = pixels[i5] ?? 0;
     if (alpha === 0) continue;
-    const [x4, y6] = [at2 % width, Math.floor(at2 / width)];
-    const [red = 0, green = 0, blue = 0] = [pixels[i5 - 3], pixels[i5 - 2], pixels[i5 - 1]];
-    const isBlack = red + green + blue === 0;
-    const light = (0.3 * red + 0.59 * green + 0.11 * blue) / 255;
-    const threshold = isBlack ? 127 : SPREAD[y6 % 4 * 4 + x4 % 4] ?? 127;
+    let [x4, y6] = [at2 % width, Math.floor(at2 / width)], [red = 0, green = 0, blue = 0] = [pixels[i5 - 3], pixels[i5 - 2], pixels[i5 - 1]], isBlack = red + green + blue === 0, light = (0.3 * red + 0.59 * green + 0.11 * blue) / 255, threshold = isBlack ? 127 : SPREAD[y6 % 4 * 4 + x4 % 4] ?? 127;
     if (alpha * (1 - light) > threshold) {
-      const byte = y6 * rowBytes + (x4 >> 3);
+      let byte = y6 * rowBytes + (x4 >> 3);
       bits[byte] = (bits[byte] ?? 0) | 128 >> (x4 & 7);
     }
   }
   return bits;
 }
 
+// web/src/labels/label-printers.tsx
+var MM_PER_INCH2 = 25.4, PAUSE5 = 20;
+function LabelPrinters({ job: job3, type, make }) {
+  let { dpi } = options2.value, dot = MM_PER_INCH2 / dpi, written = useSignal(void 0), fault = useSignal(""), thin = tooThin(job3, dot), { usb } = navigator, pages = pagesOf(job3), commands = async (zplOf) => {
+    let parts = [];
+    for (let page = 0; page < pages; page++)
+      parts.push(zplOf(pageRaster(labelsOfPage(job3, page, type, dot), job3.sheet, 1 / dot))), written.value = page + 1, page % PAUSE5 === 0 && await new Promise((resolve) => setTimeout(resolve));
+    return parts.join("");
+  }, run = async (deliver) => {
+    if (written.value === void 0) {
+      fault.value = "", written.value = 0;
+      try {
+        await deliver(await import("./label-printer.js"));
+      } catch (error) {
+        fault.value = say("page.noFile", { why: said(error) });
+      } finally {
+        written.value = void 0;
+      }
+    }
+  }, save = () => run(async ({ zplOf }) => {
+    saveFile(new Blob([await commands(zplOf)], { type: "text/plain" }), `${say("labels.file")}.zpl`);
+  }), send3 = (to) => run(async ({ choosePrinter, zplOf }) => {
+    try {
+      await (await choosePrinter(to))(await commands(zplOf)), tell(say("labels.sent"));
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error;
+      error.name !== "NotFoundError" && (fault.value = say("labels.usbRefused"));
+    }
+  }), isWaiting = written.value !== void 0;
+  return /* @__PURE__ */ a4("details", { children: [
+    /* @__PURE__ */ a4("summary", { children: say("labels.printers") }),
+    /* @__PURE__ */ a4("p", { class: "note", children: say("labels.printersNote") }),
+    /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { for: "label-dpi", children: say("labels.resolution") }),
+      /* @__PURE__ */ a4(
+        "select",
+        {
+          id: "label-dpi",
+          value: dpi,
+          "aria-invalid": thin !== void 0,
+          "aria-describedby": "label-dpi-note",
+          onChange: ({ currentTarget: { value } }) => {
+            let found2 = PRINT_HEADS.find((each) => String(each) === value);
+            found2 !== void 0 && change({ dpi: found2 });
+          },
+          children: PRINT_HEADS.map((each) => /* @__PURE__ */ a4("option", { value: each, children: `${each} dpi` }, each))
+        }
+      ),
+      /* @__PURE__ */ a4(
+        FieldNote,
+        {
+          name: "label-dpi-note",
+          fault: thin === void 0 ? void 0 : say("labels.thinCode", { id: thin.id, least: LEAST4 })
+        }
+      )
+    ] }),
+    thin === void 0 && /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWaiting, onClick: () => make(() => {
+        save();
+      }), children: say("labels.saveZpl") }),
+      usb !== void 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWaiting, onClick: () => make(() => {
+        send3(usb);
+      }), children: say("labels.sendZpl") }),
+      /* @__PURE__ */ a4("p", { role: "status", children: isWaiting && say("labels.writing", { page: written.value ?? 0, pages }) })
+    ] }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value })
+  ] });
+}
+
+// web/src/labels/print.ts
+function preparePage({ width, height }) {
+  let styles = new CSSStyleSheet();
+  return styles.replaceSync(`@page { size: ${width}mm ${height}mm; margin: 0 }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, styles], () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== styles);
+  };
+}
+
 // web/src/labels/sheet-page.tsx
-function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
-  const { width, height, labelWidth, labelHeight } = sheet2;
+var LOOKS = {
+  plain: {},
+  bold: { "font-weight": "bold" },
+  italic: { "font-style": "italic" }
+};
+function SheetPage({ sheet: sheet2, labels, title, hasEdges = !1 }) {
+  let { width, height, labelWidth, labelHeight } = sheet2;
   return /* @__PURE__ */ a4(
     "svg",
     {
@@ -7747,86 +7983,108 @@ function SheetPage({ sheet: sheet2, labels, title, hasEdges = false }) {
       height: `${height}mm`,
       viewBox: `0 0 ${width} ${height}`,
       "font-family": FONT_FAMILY,
-      children: labels.map(({ x: x4, y: y6, layout, code, label }) => /* @__PURE__ */ a4("g", { transform: `translate(${x4} ${y6})`, children: [
+      children: labels.map(({ x: x4, y: y6, layout, codes, label }) => /* @__PURE__ */ a4("g", { transform: `translate(${x4} ${y6})`, children: [
         hasEdges && /* @__PURE__ */ a4("rect", { class: "edge", width: labelWidth, height: labelHeight, rx: 2 }),
-        layout.lines.map(({ text, x: x5, y: y7, size, weight, direction }) => /* @__PURE__ */ a4("text", { x: x5, y: y7, "font-size": size, "font-weight": weight, direction, children: text }, y7)),
-        /* @__PURE__ */ a4(CodePath, { code, layout })
+        layout.runs.map(({ text, x: x5, y: y7, style, direction }) => /* @__PURE__ */ a4("text", { x: x5, y: y7, "font-size": layout.size, direction, ...LOOKS[style], children: text }, `${x5} ${y7}`)),
+        codes.map(({ x: x5, y: y7, width: width2, height: height2, runs }) => /* @__PURE__ */ a4("path", { d: pathOf(runs), transform: `translate(${x5} ${y7}) scale(${width2} ${height2})` }, `${x5} ${y7}`))
       ] }, String(label.id)))
     }
   );
 }
-function CodePath({ code, layout }) {
-  const { x: x4, y: y6, module } = moduleGrid(code, layout.code);
-  return /* @__PURE__ */ a4("path", { d: pathOf(code), transform: `translate(${x4} ${y6}) scale(${module})` });
+var SCALES = [100, 50, 20, 10];
+function TestPage({ sheet: sheet2 }) {
+  let { width, height, labelWidth, labelHeight } = sheet2, scale = SCALES.find((length) => length < labelWidth) ?? 10, [x4, y6] = [sheet2.left + (labelWidth - scale) / 2, sheet2.top + labelHeight / 2];
+  return /* @__PURE__ */ a4(
+    "svg",
+    {
+      class: "sheet",
+      role: "img",
+      "aria-label": say("labels.testPage"),
+      width: `${width}mm`,
+      height: `${height}mm`,
+      viewBox: `0 0 ${width} ${height}`,
+      "font-family": FONT_FAMILY,
+      children: [
+        Array.from({ length: labelsPerPage(sheet2) }, (_4, i5) => {
+          let place2 = placeOf2(sheet2, i5);
+          return /* @__PURE__ */ a4("rect", { class: "frame", x: place2.x, y: place2.y, width: labelWidth, height: labelHeight }, i5);
+        }),
+        /* @__PURE__ */ a4("path", { class: "frame", d: `M${x4} ${y6 - 1}v2m0-1h${scale}m0-1v2` }),
+        /* @__PURE__ */ a4("text", { x: sheet2.left + labelWidth / 2, y: y6 + 4, "font-size": 3, "text-anchor": "middle", children: `${scale} mm` })
+      ]
+    }
+  );
 }
 
 // web/src/labels/preview.tsx
-function Preview2({ job: job3 }) {
-  const measure = w2(canvasMeasure, []);
-  const pages = pagesOf(job3);
-  const wanted2 = useSignal(0);
-  const page = Math.min(wanted2.value, pages - 1);
-  const turnTo = (next) => {
-    wanted2.value = Math.min(Math.max(0, next), pages - 1);
-  };
-  const isPrinting = useSignal(false);
-  const written = useSignal(void 0);
-  const fault = useSignal("");
-  const asked = useSignal(void 0);
-  const labels = w2(() => labelsOfPage(job3, page, measure), [job3, page, measure]);
+function Preview3({ job: job3 }) {
+  let measure = w2(canvasMeasure, []), type = w2(() => typeFor(job3, measure), [job3, measure]), pages = pagesOf(job3), wanted3 = useSignal(0), page = Math.min(wanted3.value, pages - 1), turnTo = (next) => {
+    wanted3.value = Math.min(Math.max(0, next), pages - 1);
+  }, printing = useSignal(void 0), written = useSignal(void 0), fault = useSignal(""), asked = useSignal(void 0), pitfalls = useSignal(void 0), labels = w2(() => labelsOfPage(job3, page, type), [job3, page, type]);
   A2(() => {
-    if (!isPrinting.value) return void 0;
-    const release = preparePage(job3.sheet);
-    const onEnd = () => {
-      isPrinting.value = false;
+    if (printing.value === void 0) return;
+    let release = preparePage(job3.sheet), onEnd = () => {
+      printing.value = void 0;
     };
-    addEventListener("afterprint", onEnd);
-    window.print();
-    return () => {
-      removeEventListener("afterprint", onEnd);
-      release();
+    return addEventListener("afterprint", onEnd), window.print(), () => {
+      removeEventListener("afterprint", onEnd), release();
     };
-  }, [isPrinting.value]);
-  const save = async () => {
-    if (written.value !== void 0) return;
-    fault.value = "";
-    written.value = 0;
-    try {
-      const raster = ({ lines, text }) => rasterOf(lines, text);
-      const onPage = (count) => {
-        written.value = count;
-      };
-      saveFile(await pdfOf(job3, { measure, raster, onPage }), `${say("labels.file")}.pdf`);
-    } catch (error) {
-      fault.value = say("page.noFile", { why: said(error) });
-    } finally {
-      written.value = void 0;
+  }, [printing.value]);
+  let save = async () => {
+    if (written.value === void 0) {
+      fault.value = "", written.value = 0;
+      try {
+        saveFile(await pdfOf(job3, { type, raster: rasterOf, onPage: (count) => {
+          written.value = count;
+        } }), `${say("labels.file")}.pdf`);
+      } catch (error) {
+        fault.value = say("page.noFile", { why: said(error) });
+      } finally {
+        written.value = void 0;
+      }
     }
-  };
-  const begin3 = (what) => {
-    if (what === "save") void save();
-    else isPrinting.value = true;
-  };
-  const make = (what) => {
-    if (isLoopback.value && !mayLeadHere.value) asked.value = what;
-    else begin3(what);
+  }, print = (what) => {
+    printing.value = what;
+  }, saveCsv = () => {
+    let rows = job3.labels.map(({ id, name, tag }) => [String(id), name, tag, job3.addressOf(id)]);
+    saveFile(spreadsheet([["id", "name", "tag", "address"], ...rows]), `${say("labels.file")}.csv`), pitfalls.value = pitfallsIn(rows);
+  }, make = (action) => {
+    isLoopback.value && !mayLeadHere.value ? asked.value = action : action();
   };
   return /* @__PURE__ */ a4("section", { "aria-labelledby": "preview", children: [
     /* @__PURE__ */ a4("h2", { id: "preview", children: say("labels.preview") }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => make("print"), children: say("labels.print") }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": written.value !== void 0, onClick: () => make("save"), children: say("labels.savePdf") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => make(() => print("labels")), children: say("labels.print") }),
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          "aria-disabled": written.value !== void 0,
+          onClick: () => make(() => {
+            save();
+          }),
+          children: say("labels.savePdf")
+        }
+      ),
       /* @__PURE__ */ a4("p", { role: "status", children: written.value !== void 0 && say("labels.writing", { page: written.value + 1, pages }) })
     ] }),
     /* @__PURE__ */ a4(Fault, { text: fault.value }),
     /* @__PURE__ */ a4("p", { class: "note", children: say("labels.realSize") }),
-    /* @__PURE__ */ a4("div", { class: "preview", translate: false, children: /* @__PURE__ */ a4(
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", "aria-describedby": "label-test-note", onClick: () => print("test"), children: say("labels.test") }),
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => make(saveCsv), children: say("labels.saveCsv") })
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "note", id: "label-test-note", children: say("labels.testNote") }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: pitfalls.value !== void 0 && /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
+    /* @__PURE__ */ a4(LabelPrinters, { job: job3, type, make }),
+    /* @__PURE__ */ a4("div", { class: "preview", translate: !1, children: /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
         labels,
         title: say("labels.pageOfLabels", { page: page + 1, labels: say("labels.count", { count: labels.length }) }),
-        hasEdges: true
+        hasEdges: !0
       }
     ) }),
     /* @__PURE__ */ a4("div", { class: "fields", children: [
@@ -7841,18 +8099,17 @@ function Preview2({ job: job3 }) {
           asked.value = void 0;
         },
         onGoOn: () => {
-          const what = asked.value;
-          asked.value = void 0;
-          mayLeadHere.value = true;
-          if (what !== void 0) begin3(what);
+          let action = asked.value;
+          asked.value = void 0, mayLeadHere.value = !0, action?.();
         }
       }
     ),
-    isPrinting.value && /* @__PURE__ */ a4("div", { class: "printed", translate: false, children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(
+    printing.value === "test" && /* @__PURE__ */ a4("div", { class: "printed", translate: !1, children: /* @__PURE__ */ a4(TestPage, { sheet: job3.sheet }) }),
+    printing.value === "labels" && /* @__PURE__ */ a4("div", { class: "printed", translate: !1, children: Array.from({ length: pages }, (_4, i5) => /* @__PURE__ */ a4(
       SheetPage,
       {
         sheet: job3.sheet,
-        labels: labelsOfPage(job3, i5, measure),
+        labels: labelsOfPage(job3, i5, type),
         title: say("labels.page", { page: i5 + 1 })
       },
       i5
@@ -7869,8 +8126,7 @@ function AskAddress({ onStay, onGoOn }) {
           type: "button",
           class: "primary",
           onClick: () => {
-            onStay();
-            requestAnimationFrame(() => document.getElementById("label-base")?.focus());
+            onStay(), requestAnimationFrame(() => document.getElementById("label-base")?.focus());
           },
           children: say("labels.giveAddress")
         }
@@ -7882,25 +8138,20 @@ function AskAddress({ onStay, onGoOn }) {
 
 // web/src/labels/reserve-ids.tsx
 function ReserveIds({ client }) {
-  const count = useSignal("21");
-  const fault = useSignal("");
-  const isReserving = useSignal(false);
-  const reserve = async () => {
-    const wanted2 = Number(count.value);
-    const room = MOST_LABELS - chosen.value.length;
-    if (!Number.isInteger(wanted2) || wanted2 < 1 || wanted2 > room) {
+  let count = useSignal("21"), fault = useSignal(""), isReserving = useSignal(!1), reserve = async () => {
+    let wanted3 = Number(count.value), room = MOST_LABELS - chosen.value.length;
+    if (!Number.isInteger(wanted3) || wanted3 < 1 || wanted3 > room) {
       fault.value = room === 0 ? say("labels.noRoom") : say("labels.giveWhole", { least: 1, most: room });
       return;
     }
-    fault.value = "";
-    isReserving.value = true;
+    fault.value = "", isReserving.value = !0;
     try {
-      const [first, last5] = await addReserved(client, wanted2);
+      let [first, last5] = await addReserved(client, wanted3);
       tell(say("labels.reserved", { first, last: last5 }));
     } catch (error) {
       fault.value = say("labels.notReserved", { why: said(error) });
     } finally {
-      isReserving.value = false;
+      isReserving.value = !1;
     }
   };
   return /* @__PURE__ */ a4("fieldset", { children: [
@@ -7910,10 +8161,9 @@ function ReserveIds({ client }) {
       "form",
       {
         class: "fields",
-        noValidate: true,
+        noValidate: !0,
         onSubmit: (event) => {
-          event.preventDefault();
-          if (!isReserving.value) void reserve();
+          event.preventDefault(), isReserving.value || reserve();
         },
         children: [
           /* @__PURE__ */ a4("div", { class: "field", children: [
@@ -7944,28 +8194,39 @@ function ReserveIds({ client }) {
 // web/src/labels/labels-view.tsx
 var MOST_SHOWN4 = 200;
 function LabelsView({ session: session2 }) {
-  const { client, may } = session2;
-  const query = w2(() => route.value.query, []);
+  let { client, may } = session2, query = w2(() => new URLSearchParams(route.value.query), []), filter = w2(() => filterIn(query), [query]), isAdding = useSignal(!1);
   return /* @__PURE__ */ a4("div", { class: "labels", children: [
     /* @__PURE__ */ a4("h1", { children: say("view.labels") }),
-    /* @__PURE__ */ a4("div", { class: "side-by-side", children: [
-      /* @__PURE__ */ a4("div", { children: [
-        /* @__PURE__ */ a4(ChoosePlants, { client, id: query.get("id"), text: query.get("q") ?? "", tags: query.getAll("tag") }),
-        may("plants:write") && /* @__PURE__ */ a4(ReserveIds, { client })
+    /* @__PURE__ */ a4("div", { class: "making", children: [
+      /* @__PURE__ */ a4("div", { class: "side-by-side", children: [
+        /* @__PURE__ */ a4("div", { children: [
+          /* @__PURE__ */ a4(
+            ChoosePlants,
+            {
+              client,
+              id: query.get("id"),
+              filter,
+              isForAll: query.has(CHOOSE_ALL),
+              isAdding
+            }
+          ),
+          may("plants:write") && /* @__PURE__ */ a4(ReserveIds, { client })
+        ] }),
+        /* @__PURE__ */ a4("div", { children: [
+          /* @__PURE__ */ a4(Chosen, {}),
+          /* @__PURE__ */ a4(ChooseText, {}),
+          /* @__PURE__ */ a4(ChooseSheet, {})
+        ] })
       ] }),
-      /* @__PURE__ */ a4("div", { children: [
-        /* @__PURE__ */ a4(Chosen, {}),
-        /* @__PURE__ */ a4(ChooseSheet, {})
-      ] })
-    ] }),
-    job2.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
-      chosen.value.length === 0 ? say("labels.chooseFirst") : "",
-      chosen.value.length > 0 && faults.value.size > 0 ? say("labels.correctFirst") : ""
-    ] }) : /* @__PURE__ */ a4(Preview2, { job: job2.value })
+      job2.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", children: [
+        chosen.value.length === 0 ? say(isAdding.value ? "plants.adding" : "labels.chooseFirst") : "",
+        chosen.value.length > 0 && faults.value.size > 0 ? say("labels.correctFirst") : ""
+      ] }) : /* @__PURE__ */ a4(Preview3, { job: job2.value })
+    ] })
   ] });
 }
 function Chosen() {
-  const labels = chosen.value;
+  let labels = chosen.value;
   return /* @__PURE__ */ a4("fieldset", { children: [
     /* @__PURE__ */ a4("legend", { children: say("labels.chosen") }),
     /* @__PURE__ */ a4("p", { role: "status", children: say("labels.count", { count: labels.length }) }),
@@ -7973,9 +8234,9 @@ function Chosen() {
       /* @__PURE__ */ a4("details", { children: [
         /* @__PURE__ */ a4("summary", { children: say("labels.show") }),
         /* @__PURE__ */ a4("ul", { class: "found", children: labels.slice(0, MOST_SHOWN4).map(({ id, name }) => /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("bdi", { translate: false, children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
+          /* @__PURE__ */ a4("bdi", { translate: !1, children: name === "" ? say("labels.toCome") : name.slice(0, 200) }),
           " ",
-          /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(id) }),
+          /* @__PURE__ */ a4("span", { class: "count", translate: !1, children: String(id) }),
           /* @__PURE__ */ a4(
             "button",
             {
@@ -7994,136 +8255,1694 @@ function Chosen() {
   ] });
 }
 
-// web/src/kept.ts
+// web/src/stocktake/stocktake.ts
+var MOST_PLANTS = 1e5, MOST_EXTRA = 1e3, MOST_TAGS3 = 20, Stocktake = class _Stocktake {
+  wanted;
+  /** Milliseconds since 1970. */
+  begun;
+  /** The plants of the set, in ascending order. */
+  ids;
+  /** 1 for each plant of the set that was found. */
+  #there;
+  /** The last one found is the first one. */
+  #extra;
+  #tags;
+  #version = y3(0);
+  /** The plants as the page has read them last; null: none has the id. The device does not keep them. */
+  #plants = /* @__PURE__ */ new Map();
+  /** Those of them that only this device has seen before. */
+  #seen = /* @__PURE__ */ new Set();
+  #since = Number.POSITIVE_INFINITY;
+  #known = y3(0);
+  thereCount;
+  extra;
+  constructor(wanted3, ids, begun) {
+    this.wanted = wanted3, this.begun = begun, this.ids = BigInt64Array.from(ids).sort(), this.#there = new Uint8Array(this.ids.length), this.#extra = [], this.#tags = [], this.thereCount = O(() => this.#version.value >= 0 ? this.#there.reduce((sum, each) => sum + each, 0) : 0), this.extra = O(() => this.#version.value >= 0 ? this.#extra : []);
+  }
+  /** Filters under which the plants are probably found, also after the stocktake has set other tags. */
+  get filters() {
+    return [this.wanted, ...this.#tags.map((tag) => ({ q: "", tags: [tag] }))];
+  }
+  isOfSet(id) {
+    return this.#indexOf(id) !== void 0;
+  }
+  isThere(id) {
+    let at2 = this.#indexOf(id);
+    return at2 !== void 0 && this.#there[at2] === 1;
+  }
+  /** The plants of the set that were found, or those that were not, in ascending order. */
+  ofSet(isThere) {
+    let wanted3 = this.#version.value >= 0 && isThere ? 1 : 0, found2 = [];
+    for (let i5 = 0; i5 < this.ids.length; i5++) {
+      let id = this.ids[i5];
+      this.#there[i5] === wanted3 && id !== void 0 && found2.push(id);
+    }
+    return found2;
+  }
+  /** Takes a plant as found. */
+  find(id) {
+    return this.isOfSet(id) ? this.isThere(id) ? "again" : (this.tick(id, !0), "there") : this.#extra.includes(id) ? "extra-again" : this.#extra.length === MOST_EXTRA ? "full" : (this.#extra = [id, ...this.#extra], this.#version.value += 1, "extra");
+  }
+  /** Says of a plant of the set whether it is there. */
+  tick(id, isThere) {
+    let at2 = this.#indexOf(id);
+    at2 !== void 0 && (this.#there[at2] = isThere ? 1 : 0, this.#version.value += 1);
+  }
+  /** Takes a plant that is not of the set off the list. */
+  leaveOut(id) {
+    this.#extra = this.#extra.filter((each) => each !== id), this.#version.value += 1;
+  }
+  /** undefined: the page has not read the plant yet. Reads a signal. */
+  plant(id) {
+    return this.#known.value >= 0 ? this.#plants.get(id) : void 0;
+  }
+  /** The ids of plants that the page has not read from the service yet. Reads signals. */
+  get unread() {
+    return this.#known.value < 0 ? [] : [...this.extra.value, ...this.ids].filter((id) => !this.#plants.has(id) || this.#seen.has(id));
+  }
+  /** When this device has seen the first of the plants that only it has seen; undefined: there is none. Reads a signal. */
+  get seenSince() {
+    return this.#known.value >= 0 && this.#seen.size > 0 ? this.#since : void 0;
+  }
+  /** Takes plants as this device has seen them before, where nothing later is known. @param since when, the first one */
+  recall(plants2, since) {
+    for (let plant of plants2)
+      this.#plants.has(plant.id) || (this.#plants.set(plant.id, plant), this.#seen.add(plant.id), this.#since = Math.min(this.#since, since));
+    this.#known.value += 1;
+  }
+  /** Takes plants as they are now. @param absent ids that no plant has */
+  learn(plants2, absent = []) {
+    for (let plant of plants2) this.#plants.set(plant.id, plant);
+    for (let id of absent) this.#plants.set(id, null);
+    for (let id of [...plants2.map((plant) => plant.id), ...absent]) this.#seen.delete(id);
+    this.#known.value += 1;
+  }
+  /** Remembers where to look for plants to which the person has given another tag. */
+  hasSet(tag) {
+    this.#tags = [.../* @__PURE__ */ new Set([tag, ...this.#tags])].slice(0, MOST_TAGS3), this.#version.value += 1;
+  }
+  /** The set never changes, so it is written once. Differences of neighbours are short. */
+  get setText() {
+    let before = 0n, steps = Array.from(this.ids, (id) => {
+      let step = id - before;
+      return before = id, step;
+    });
+    return JSON.stringify({ wanted: this.wanted, begun: this.begun, steps: steps.join(" ") });
+  }
+  /** What the person has found. Reads signals. */
+  get foundText() {
+    let extra = this.#version.value >= 0 ? this.#extra.map(String) : [], bits = new Uint8Array(Math.ceil(this.#there.length / 8));
+    return this.#there.forEach((each, i5) => {
+      bits[i5 >> 3] = (bits[i5 >> 3] ?? 0) | each << (i5 & 7);
+    }), JSON.stringify({ there: btoa(String.fromCharCode(...bits)), extra, tags: this.#tags });
+  }
+  /** Takes over what another tab of the device has found. */
+  takeFound(text) {
+    let { there, extra, tags } = recordIn2(text);
+    if (typeof there != "string") return;
+    let bits = Uint8Array.from(atob(there), (byte) => byte.charCodeAt(0));
+    for (let i5 = 0; i5 < this.#there.length; i5++) this.#there[i5] = (bits[i5 >> 3] ?? 0) >> (i5 & 7) & 1;
+    this.#extra = textsIn(extra).map(BigInt).slice(0, MOST_EXTRA), this.#tags = textsIn(tags).slice(0, MOST_TAGS3), this.#version.value += 1;
+  }
+  /** @returns undefined where the texts are none of a stocktake, such as those of a later version */
+  static read({ set: set2, found: found2 }) {
+    try {
+      let { wanted: wanted3, begun, steps } = recordIn2(set2);
+      if (typeof steps != "string" || typeof begun != "number" || !isWanted(wanted3)) return;
+      let before = 0n, ids = steps.split(" ").slice(0, MOST_PLANTS).map((step) => (before += BigInt(step), before)), stocktake2 = new _Stocktake(wanted3, ids, begun);
+      return stocktake2.takeFound(found2), stocktake2;
+    } catch {
+      return;
+    }
+  }
+  #indexOf(id) {
+    let [low, high] = [0, this.ids.length];
+    for (; low < high; ) {
+      let middle = low + high >> 1;
+      (this.ids[middle] ?? id) < id ? low = middle + 1 : high = middle;
+    }
+    return this.ids[low] === id ? low : void 0;
+  }
+};
+function recordIn2(text) {
+  let value = JSON.parse(text);
+  return typeof value == "object" && value !== null ? { ...value } : {};
+}
+var textsIn = (value) => Array.isArray(value) ? value.filter((each) => typeof each == "string") : [], isWanted = (value) => typeof value == "object" && value !== null && "q" in value && typeof value.q == "string" && "tags" in value && Array.isArray(value.tags) && value.tags.every((tag) => typeof tag == "string") && (!("tagPrefix" in value) || typeof value.tagPrefix == "string") && (!("untagged" in value) || value.untagged === !0);
+
+// web/src/stocktake/kept-stocktake.ts
+var SET = nameHere("plantstore-stocktake"), FOUND = nameHere("plantstore-stocktake-found"), stocktake = y3(kept4()), isKept2 = y3(!0);
+function kept4() {
+  let [set2, found2] = [localStorage.getItem(SET), localStorage.getItem(FOUND)];
+  return set2 === null || found2 === null ? void 0 : Stocktake.read({ set: set2, found: found2 });
+}
+function begin2(begun) {
+  isKept2.value = keep6(FOUND, begun.foundText) && keep6(SET, begun.setText), stocktake.value = begun;
+}
+function end() {
+  stocktake.value = void 0, localStorage.removeItem(SET), localStorage.removeItem(FOUND);
+}
+x2(() => {
+  stocktake.value !== void 0 && isKept2.value && (isKept2.value = keep6(FOUND, stocktake.value.foundText));
+});
+function keep6(key, text) {
+  try {
+    return localStorage.setItem(key, text), !0;
+  } catch {
+    return localStorage.removeItem(SET), !1;
+  }
+}
+addEventListener("storage", ({ key, newValue }) => {
+  key === FOUND && newValue !== null ? stocktake.value?.takeFound(newValue) : (key === SET || key === null) && (stocktake.value = kept4());
+});
+onSignOut(end);
+var loss2 = () => {
+  let { value: current } = stocktake;
+  return current === void 0 ? void 0 : say("stocktake.loss", { done: current.thereCount.value, plants: current.ids.length });
+};
+askBeforeLosing(() => isKept2.value ? loss2() : void 0, { isOnDevice: !0 });
+askBeforeLosing(() => isKept2.value ? void 0 : loss2());
+
+// web/src/plants/saved-searches.ts
+var KEY8 = nameHere("plantstore-searches"), MOST10 = 100, LONGEST_NAME = 100, LONGEST_QUERY = 2e3, isSearch = (value) => typeof value == "object" && value !== null && "name" in value && typeof value.name == "string" && "query" in value && typeof value.query == "string", savedSearches = y3(kept5());
+function kept5() {
+  try {
+    let found2 = JSON.parse(localStorage.getItem(KEY8) ?? "[]");
+    return Array.isArray(found2) ? found2.filter(isSearch).slice(0, MOST10) : [];
+  } catch {
+    return [];
+  }
+}
+addEventListener("storage", ({ key }) => {
+  (key === KEY8 || key === null) && (savedSearches.value = kept5());
+});
+var saveSearch = (name, filter) => keep7([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]), renameSearch = ({ name, query }, next) => keep7([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]), deleteSearch = ({ name }) => keep7(without(name)), filterOf = ({ query }) => filterIn(new URLSearchParams(query)), without = (name) => savedSearches.value.filter((each) => each.name !== name.trim());
+function keep7(searches) {
+  if (searches.length > MOST10) return "full";
+  if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return "too-long";
+  let sorted = searches.toSorted((a6, b4) => a6.name.localeCompare(b4.name));
+  try {
+    localStorage.setItem(KEY8, JSON.stringify(sorted));
+  } catch {
+    return "no-room";
+  }
+  return savedSearches.value = sorted, "saved";
+}
+
+// web/src/plants/saved-searches-panel.tsx
+function SavedSearches({ filter, onChoose }) {
+  let name = useSignal(""), fault = useSignal(""), renamed = useSignal(void 0), panel = T2(null), isDone = (saving) => (fault.value = saving === "saved" ? "" : say(FAULTS2[saving]), saving === "saved"), present = queryFor(filter).toString();
+  return /* @__PURE__ */ a4("details", { ref: panel, onKeyDown: closeOnEscape, children: [
+    /* @__PURE__ */ a4("summary", { children: say("searches.title") }),
+    /* @__PURE__ */ a4("div", { class: "panel", children: [
+      /* @__PURE__ */ a4("ul", { class: "searches", children: savedSearches.value.map((search) => /* @__PURE__ */ a4("li", { children: renamed.value === search ? /* @__PURE__ */ a4(
+        Rename,
+        {
+          search,
+          onDone: (next) => {
+            (next === void 0 || isDone(renameSearch(search, next))) && (renamed.value = void 0);
+          }
+        }
+      ) : /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            class: "quiet search",
+            "aria-current": search.query === present ? "true" : void 0,
+            onClick: () => {
+              onChoose(filterOf(search)), panel.current !== null && (panel.current.open = !1, panel.current.querySelector("summary")?.focus());
+            },
+            children: /* @__PURE__ */ a4("bdi", { translate: !1, children: search.name })
+          }
+        ),
+        /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            "aria-label": say("searches.renameOf", { name: search.name }),
+            onClick: () => {
+              renamed.value = search;
+            },
+            children: say("tags.rename")
+          }
+        ),
+        /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            "aria-label": say("searches.deleteOf", { name: search.name }),
+            onClick: () => {
+              if (!isDone(deleteSearch(search))) return;
+              let undo2 = {
+                label: say("plants.undo"),
+                run: () => {
+                  saveSearch(search.name, filterOf(search));
+                }
+              };
+              tell(say("searches.deleted", { name: named(search.name) }), { action: undo2 });
+            },
+            children: say("plants.delete")
+          }
+        )
+      ] }) }, search.name)) }),
+      isAll(filter) ? /* @__PURE__ */ a4("p", { class: "note", children: say("searches.hint") }) : /* @__PURE__ */ a4(
+        "form",
+        {
+          onSubmit: (event) => {
+            event.preventDefault(), name.value.trim() !== "" && isDone(saveSearch(name.value, filter)) && (name.value = "");
+          },
+          children: [
+            /* @__PURE__ */ a4("label", { for: "search-name", children: say("searches.saveAs") }),
+            /* @__PURE__ */ a4("div", { class: "fields", children: [
+              /* @__PURE__ */ a4(
+                "input",
+                {
+                  id: "search-name",
+                  required: !0,
+                  maxLength: LONGEST_NAME,
+                  dir: "auto",
+                  autocomplete: "off",
+                  value: name.value,
+                  onInput: (event) => {
+                    name.value = event.currentTarget.value;
+                  }
+                }
+              ),
+              /* @__PURE__ */ a4("button", { type: "submit", children: say("plants.save") })
+            ] })
+          ]
+        }
+      ),
+      fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
+    ] })
+  ] });
+}
+var FAULTS2 = { full: "searches.full", "too-long": "searches.tooLong", "no-room": "searches.noRoom" };
+function Rename({ search, onDone }) {
+  let name = useSignal(search.name), field = T2(null);
+  return F2(() => {
+    field.current?.focus(), field.current?.select();
+  }, []), /* @__PURE__ */ a4(
+    "form",
+    {
+      class: "fields",
+      onSubmit: (event) => {
+        event.preventDefault(), name.value.trim() !== "" && onDone(name.value);
+      },
+      onKeyDown: (event) => {
+        event.key === "Escape" && (event.stopPropagation(), onDone(void 0));
+      },
+      children: [
+        /* @__PURE__ */ a4(
+          "input",
+          {
+            ref: field,
+            "aria-label": say("searches.newNameOf", { name: search.name }),
+            required: !0,
+            maxLength: LONGEST_NAME,
+            dir: "auto",
+            autocomplete: "off",
+            value: name.value,
+            onInput: (event) => {
+              name.value = event.currentTarget.value;
+            }
+          }
+        ),
+        /* @__PURE__ */ a4("button", { type: "submit", children: say("tags.rename") })
+      ]
+    }
+  );
+}
+
+// web/src/plants/search-field.tsx
+function SearchField({ id, q: q2, onSearch, children }) {
+  return /* @__PURE__ */ a4("div", { class: "search-box", children: [
+    /* @__PURE__ */ a4("label", { class: "hidden", for: id, children: say("plants.searchTitle") }),
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        id,
+        type: "search",
+        placeholder: say("plants.searchHint"),
+        autocomplete: "off",
+        spellcheck: !1,
+        dir: "auto",
+        value: q2,
+        onInput: (event) => onSearch(event.currentTarget.value),
+        onKeyDown: ({ key, currentTarget }) => {
+          key === "Enter" && currentTarget.select();
+        }
+      }
+    ),
+    children
+  ] });
+}
+
+// web/src/plants/plant-fields.tsx
+var MOST11 = 1e3;
+function useTags(client) {
+  let tags = useSignal([]);
+  return A2(() => {
+    if (client === void 0) return;
+    let ending = new AbortController();
+    return client.listTags({ limit: MOST11 }, { signal: ending.signal }).page().then(
+      ({ items }) => {
+        tags.value = items;
+      },
+      () => {
+      }
+    ), () => ending.abort();
+  }, [client]), tags.value;
+}
+function TagSuggestions({ id, tags }) {
+  return /* @__PURE__ */ a4("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a4("option", { value: tag, label: tag.includes("×") ? tag.replaceAll("×", "x") : void 0 }, tag)) });
+}
+var TooLong = ({ id, member, text }) => isLongerThan(text, member === "name" ? MAX_NAME : MAX_TAG) ? /* @__PURE__ */ a4("span", { id, role: "alert", children: saidTooLong(member) }) : null;
+
+// web/src/plants/bulk/actions.ts
+var NO_INPUT = { tag: "", find: "", put: "", isCaseIgnored: !1 }, TITLES = {
+  tag: "bulk.tagTitle",
+  untag: "bulk.untagTitle",
+  "rename-tag": "bulk.renameTitle",
+  replace: "bulk.replaceTitle",
+  delete: "bulk.deleteTitle"
+}, isReady = (kind, { tag, find }) => kind === "replace" ? find !== "" : kind === "tag" || kind === "rename-tag" ? tag.trim() !== "" : !0;
+function afterAction(kind, { tag, find, put, isCaseIgnored }) {
+  switch (kind) {
+    case "tag":
+    case "rename-tag":
+      return ({ id, name }) => ({ id, name, tag: tag.trim() });
+    case "untag":
+      return ({ id, name }) => ({ id, name });
+    case "replace": {
+      let found2 = new RegExp(find.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), isCaseIgnored ? "gi" : "g");
+      return (plant) => ({ ...plant, name: plant.name.replace(found2, () => put) });
+    }
+    case "delete":
+      return () => {
+      };
+  }
+}
+
+// web/src/plants/bulk/bulk-dialog.tsx
+var SHOWN3 = 5;
+function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
+  let step = useSignal({ kind: "reading", count: 0 }), input = useSignal(NO_INPUT), ending = T2(new AbortController()), isChanged2 = T2(!1), isRepeated2 = T2(!1), read3 = async () => {
+    let onRead = (count) => {
+      step.value = { kind: "reading", count };
+    };
+    onRead(0);
+    try {
+      let plants2 = await readTargets(client, targets, onRead, ending.current.signal);
+      step.value = { kind: "asking", plants: plants2 };
+    } catch (error) {
+      isAbort(error) || (step.value = { kind: "unread", fault: say("bulk.unread", { why: said(error) }) });
+    }
+  };
+  A2(() => (read3(), () => ending.current.abort()), []);
+  let changes = useComputed(() => {
+    if (step.value.kind !== "asking" || !isReady(kind, input.value)) return [];
+    let after = afterAction(kind, input.value);
+    return step.value.plants.map((before) => ({ before, after: after(before) })).filter((change2) => change2.after === void 0 || !isSame2(change2.before, change2.after));
+  }), run = async (wanted3) => {
+    ending.current = new AbortController(), step.value = { kind: "working", done: 0, of: wanted3.length };
+    let outcome = await apply(client, wanted3, (done) => {
+      step.value = { kind: "working", done, of: wanted3.length };
+    }, ending.current.signal), gone = isRepeated2.current ? 0 : outcome.gone;
+    isRepeated2.current = !0;
+    let result = sentenceOf(kind, input.value, outcome.done.length - gone, gone);
+    outcome.done.length > 0 && (isChanged2.current = !0, keepDone(client, list2, result, outcome.done)), outcome.conflicts.length === 0 && outcome.left.length === 0 ? close() : step.value = { kind: "over", outcome, result }, await list2.reload();
+  }, close = () => {
+    ending.current.abort(), onClose(isChanged2.current ? input.value : void 0);
+  }, now = step.value;
+  return /* @__PURE__ */ a4(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
+    now.kind === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
+    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => {
+      read3();
+    } }),
+    now.kind === "asking" && /* @__PURE__ */ a4(
+      "form",
+      {
+        onSubmit: (event) => {
+          event.preventDefault(), changes.value.length > 0 && run(changes.value);
+        },
+        children: [
+          /* @__PURE__ */ a4(
+            Question,
+            {
+              client,
+              kind,
+              from,
+              count: now.plants.length,
+              input: input.value,
+              onInput: (part) => {
+                input.value = { ...input.value, ...part };
+              }
+            }
+          ),
+          /* @__PURE__ */ a4(Preview4, { kind, plants: now.plants, changes: changes.value, isReady: isReady(kind, input.value) }),
+          /* @__PURE__ */ a4("div", { class: "fields", children: [
+            /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }),
+            /* @__PURE__ */ a4(
+              "button",
+              {
+                type: "submit",
+                class: kind === "delete" ? "danger" : "primary",
+                disabled: changes.value.length === 0,
+                children: changes.value.length === 0 ? say(TITLES[kind]) : say(kind === "delete" ? "bulk.deletePlants" : "bulk.changePlants", {
+                  plants: plantsIn(changes.value.length)
+                })
+              }
+            )
+          ] })
+        ]
+      }
+    ),
+    (now.kind === "working" || now.kind === "over") && /* @__PURE__ */ a4(
+      Work,
+      {
+        title: say(TITLES[kind]),
+        step: now,
+        onStop: () => ending.current.abort(),
+        onGoOn: (left2) => {
+          run(left2);
+        },
+        onClose: close
+      }
+    ),
+    (now.kind === "reading" || now.kind === "unread") && /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }) })
+  ] });
+}
+function Question({ client, kind, from, count, input, onInput }) {
+  let needsTag = kind === "tag" || kind === "rename-tag", tags = useTags(needsTag ? client : void 0), tag = input.tag.trim(), other = kind === "rename-tag" && tag !== from ? tags.find((each) => each.tag === tag) : void 0, field = (id, label, value, part) => /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: id, children: label }),
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        id,
+        list: id === "bulk-tag" ? "bulk-tags" : void 0,
+        dir: "auto",
+        autocomplete: "off",
+        value,
+        onInput: (event) => onInput(part(event.currentTarget.value)),
+        "aria-describedby": `${id}-fault`
+      }
+    ),
+    id === "bulk-tag" && /* @__PURE__ */ a4(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
+  ] });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", {
+      count,
+      tag: /* @__PURE__ */ a4("bdi", { translate: !1, children: from === "" ? say("plants.emptyTag") : from })
+    }) }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      needsTag && field("bulk-tag", say(kind === "tag" ? "plants.tag" : "bulk.newTag"), input.tag, (tag2) => ({ tag: tag2 })),
+      kind === "replace" && /* @__PURE__ */ a4($, { children: [
+        field("bulk-find", say("bulk.find"), input.find, (find) => ({ find })),
+        field("bulk-put", say("bulk.put"), input.put, (put) => ({ put })),
+        /* @__PURE__ */ a4("label", { class: "check", children: [
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              type: "checkbox",
+              checked: input.isCaseIgnored,
+              onChange: (event) => onInput({ isCaseIgnored: event.currentTarget.checked })
+            }
+          ),
+          say("bulk.caseAlike")
+        ] })
+      ] })
+    ] }),
+    /* @__PURE__ */ a4(TagSuggestions, { id: "bulk-tags", tags }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a4("bdi", { translate: !1, children: tag }), plants: plantsIn(other.plants) }) })
+  ] });
+}
+function Preview4({ kind, plants: plants2, changes, isReady: isReady2 }) {
+  if (!isReady2) return null;
+  let same = plants2.length - changes.length;
+  return /* @__PURE__ */ a4("div", { role: "status", children: [
+    (kind === "replace" || kind === "delete") && /* @__PURE__ */ a4("ul", { class: "samples", children: [
+      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a4("li", { children: after === void 0 ? /* @__PURE__ */ a4("bdi", { translate: !1, children: before?.name }) : /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("del", { children: /* @__PURE__ */ a4("bdi", { translate: !1, children: before?.name }) }),
+        " ",
+        /* @__PURE__ */ a4("ins", { children: /* @__PURE__ */ a4("bdi", { translate: !1, children: after.name }) })
+      ] }) }, String(before?.id))),
+      changes.length > SHOWN3 && /* @__PURE__ */ a4("li", { class: "note", children: say("bulk.andMore", { plants: plantsIn(changes.length - SHOWN3) }) })
+    ] }),
+    same > 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.same", { count: same }) })
+  ] });
+}
+function sentenceOf(kind, { tag, find, put }, count, gone) {
+  let plants2 = plantsIn(count);
+  switch (kind) {
+    case "tag":
+    case "rename-tag":
+      return say("bulk.tagged", { tag: named(tag.trim()), plants: plants2 });
+    case "untag":
+      return say("bulk.untagged", { plants: plants2 });
+    case "replace":
+      return put === "" ? say("bulk.replacedByNothing", { find: named(find), plants: plants2 }) : say("bulk.replaced", { find: named(find), put: named(put), plants: plants2 });
+    case "delete":
+      return gone === 0 ? say("bulk.deleted", { plants: plants2 }) : `${say("bulk.deleted", { plants: plants2 })}. ${say("bulk.gone", { count: gone })}`;
+  }
+}
+
+// web/src/plants/tag-tree.ts
+var isGroup = (entry) => "prefix" in entry;
+function tagTree(tags, above = "", depth = 0) {
+  return depth === 3 ? tags : [...Map.groupBy(tags, ({ tag }) => tag.slice(0, tag.indexOf("/", above.length) + 1 || void 0))].flatMap(([prefix, members]) => {
+    if (members.length === 1) return members;
+    let plants2 = members.reduce((sum, each) => sum + each.plants, 0);
+    return [{ prefix, plants: plants2, entries: tagTree(members, prefix, depth + 1) }];
+  });
+}
+var matching = (entries, isMatch) => entries.flatMap((entry) => {
+  if (!isGroup(entry)) return isMatch(entry.tag) ? [entry] : [];
+  let found2 = matching(entry.entries, isMatch);
+  return found2.length === 0 ? [] : [{ ...entry, entries: found2 }];
+});
+
+// web/src/plants/tag-branch.tsx
+var MOST_SHOWN5 = 200;
+function TagBranch(props) {
+  let { entries } = props;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("ul", { children: entries.slice(0, MOST_SHOWN5).map(
+      (entry) => isGroup(entry) ? /* @__PURE__ */ a4(Group, { ...props, ...entry }, `group ${entry.prefix}`) : /* @__PURE__ */ a4(Leaf, { ...props, ...entry }, `tag ${entry.tag}`)
+    ) }),
+    entries.length > MOST_SHOWN5 && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.moreMatch", { more: entries.length - MOST_SHOWN5 }) })
+  ] });
+}
+function Group({ prefix, plants: plants2, ...props }) {
+  let { chosen: chosen2, onChange, isOpen: isOpen2, readTo } = props, isShown = useSignal(isOpen2), isPart = readTo?.startsWith(prefix) === !0;
+  return /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4(
+    "details",
+    {
+      open: isOpen2,
+      onToggle: (event) => {
+        isShown.value = event.currentTarget.open;
+      },
+      children: [
+        /* @__PURE__ */ a4("summary", { children: [
+          /* @__PURE__ */ a4("bdi", { translate: !1, children: prefix }),
+          /* @__PURE__ */ a4("span", { class: "count", children: [
+            /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: isPart ? `> ${numberOf(plants2)}` : numberOf(plants2) }),
+            /* @__PURE__ */ a4("span", { class: "hidden", children: isPart ? say("matches.moreThan", { plants: plantsIn(plants2) }) : plantsIn(plants2) })
+          ] })
+        ] }),
+        isShown.value && /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4("label", { class: "check", children: [
+            /* @__PURE__ */ a4(
+              "input",
+              {
+                type: "checkbox",
+                checked: chosen2.tagPrefix === prefix,
+                onChange: (event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, tagPrefix: prefix } : ANY_TAG)
+              }
+            ),
+            /* @__PURE__ */ a4("span", { children: sayWith("tags.allOf", { group: /* @__PURE__ */ a4("bdi", { translate: !1, children: prefix }) }) })
+          ] }),
+          /* @__PURE__ */ a4(TagBranch, { ...props })
+        ] })
+      ]
+    }
+  ) });
+}
+function Leaf({ tag, plants: plants2, chosen: chosen2, onChange, onRename }) {
+  return /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("label", { class: "check", children: [
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          type: "checkbox",
+          checked: chosen2.tags.includes(tag),
+          onChange: (event) => {
+            let others = chosen2.tags.filter((each) => each !== tag);
+            onChange({ ...ANY_TAG, tags: event.currentTarget.checked ? [...others, tag] : others });
+          }
+        }
+      ),
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: shownTag(tag) }),
+      " ",
+      /* @__PURE__ */ a4("span", { class: "count", children: [
+        /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: numberOf(plants2) }),
+        /* @__PURE__ */ a4("span", { class: "hidden", children: plantsIn(plants2) })
+      ] })
+    ] }),
+    onRename !== void 0 && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": say("tags.renameOf", { tag: shownTag(tag) }),
+        onClick: () => onRename(tag),
+        children: say("tags.rename")
+      }
+    )
+  ] });
+}
+
+// web/src/plants/tag-filter.tsx
+var PAGE5 = 1e3;
+function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
+  let tags = useSignal([]), next = useSignal(void 0), fault = useSignal(""), sought = useSignal(""), renamed = useSignal(void 0), reading2 = T2(0), tree = useComputed(() => tagTree(tags.value)), found2 = useComputed(() => {
+    let part = sought.value.toLocaleLowerCase(), isMatch = (tag) => tag.toLocaleLowerCase().includes(part), count2 = tags.value.filter(({ tag }) => isMatch(tag)).length;
+    return { entries: matching(tree.value, isMatch), isOpen: part !== "" && count2 <= MOST_SHOWN5 };
+  }), read3 = async (at2) => {
+    reading2.current += 1;
+    let turn = reading2.current;
+    fault.value = "";
+    try {
+      let page = await client.listTags({ limit: PAGE5 }).page(at2);
+      if (turn !== reading2.current) return;
+      tags.value = at2 === void 0 ? page.items : [...tags.value, ...page.items], next.value = page.next;
+    } catch (error) {
+      fault.value = said(error);
+    }
+  }, count = chipsOf(chosen2).length;
+  return /* @__PURE__ */ a4("div", { class: "tag-filter", children: [
+    /* @__PURE__ */ a4(
+      "details",
+      {
+        onToggle: (event) => {
+          event.currentTarget.open && read3();
+        },
+        onKeyDown: closeOnEscape,
+        children: [
+          /* @__PURE__ */ a4("summary", { children: count === 0 ? say("tags.title") : say("tags.titleChosen", { count }) }),
+          /* @__PURE__ */ a4("div", { class: "panel", children: [
+            /* @__PURE__ */ a4("label", { for: "tag-part", children: say("tags.find") }),
+            /* @__PURE__ */ a4(
+              "input",
+              {
+                id: "tag-part",
+                type: "search",
+                value: sought.value,
+                onInput: (event) => {
+                  sought.value = event.currentTarget.value;
+                }
+              }
+            ),
+            /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => {
+              read3();
+            } }),
+            /* @__PURE__ */ a4("label", { class: "check", children: [
+              /* @__PURE__ */ a4(
+                "input",
+                {
+                  type: "checkbox",
+                  checked: chosen2.untagged === !0,
+                  onChange: (event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: !0 } : ANY_TAG)
+                }
+              ),
+              say("tags.untagged")
+            ] }),
+            /* @__PURE__ */ a4(
+              TagBranch,
+              {
+                ...found2.value,
+                chosen: chosen2,
+                onChange,
+                onRename: list2 && ((tag) => {
+                  renamed.value = tag;
+                }),
+                readTo: next.value === void 0 ? void 0 : tags.value.at(-1)?.tag
+              }
+            ),
+            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => {
+              read3(next.value);
+            }, children: say("tags.more") }),
+            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.none") })
+          ] })
+        ]
+      }
+    ),
+    list2 !== void 0 && renamed.value !== void 0 && /* @__PURE__ */ a4(
+      BulkDialog,
+      {
+        client,
+        list: list2,
+        kind: "rename-tag",
+        from: renamed.value,
+        targets: { kind: "matching", filter: { ...NO_FILTER, tags: [renamed.value] }, without: NONE5 },
+        onClose: (input) => {
+          let from = renamed.value;
+          if (renamed.value = void 0, input === void 0) return;
+          read3();
+          let to = input.tag.trim();
+          chosen2.tags.some((tag) => tag === from) && onChange({ ...ANY_TAG, tags: [...new Set(chosen2.tags.map((tag) => tag === from ? to : tag))] });
+        }
+      }
+    ),
+    chipsOf(chosen2).map(({ text, without: without2 }) => /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        class: "chip",
+        "aria-label": say("tags.removeFilter", { tag: text }),
+        onClick: () => onChange(without2),
+        children: [
+          /* @__PURE__ */ a4("bdi", { translate: chosen2.untagged === !0, children: text }),
+          " ",
+          /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "×" })
+        ]
+      },
+      text
+    ))
+  ] });
+}
+var NONE5 = /* @__PURE__ */ new Set();
+function chipsOf({ tags, tagPrefix, untagged }) {
+  return untagged === !0 ? [{ text: say("tags.untagged"), without: ANY_TAG }] : tagPrefix !== void 0 ? [{ text: shownGroup(tagPrefix), without: ANY_TAG }] : tags.map((tag) => ({
+    text: shownTag(tag),
+    without: { ...ANY_TAG, tags: tags.filter((each) => each !== tag) }
+  }));
+}
+
+// web/src/stocktake/read-plants.ts
+var STEP2 = 1e3, FEW = 50, AT_ONCE3 = 4;
+async function readSet(client, wanted3, onRead, signal2) {
+  let found2 = [];
+  for await (let plant of plantsOf(client, wanted3, signal2)) {
+    if (found2.length === MOST_PLANTS) return;
+    found2.push(plant), found2.length % STEP2 === 0 && onRead(found2.length);
+  }
+  return see(found2), found2;
+}
+async function readPlants(client, ids, filters, onRead, signal2) {
+  let left2 = new Set(ids);
+  for (let filter of filters) {
+    if (left2.size <= FEW) break;
+    let part = [];
+    for await (let plant of plantsOf(client, filter, signal2))
+      left2.delete(plant.id) && (part.push(plant), !(part.length < STEP2) && (onRead(part, []), part = []));
+    onRead(part, []);
+  }
+  let rest = [...left2], work = async () => {
+    for (let id = rest.pop(); id !== void 0; id = rest.pop())
+      try {
+        onRead([(await client.getPlant(id, { signal: signal2 })).plant], []);
+      } catch (error) {
+        if (!isRefusal(error, 40402)) throw error;
+        onRead([], [id]);
+      }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE3 }, work));
+}
+async function* plantsOf(client, wanted3, signal2) {
+  let first = await findById(client, wanted3, signal2);
+  first !== void 0 && (yield first);
+  for await (let plant of client.exportPlants(wantedBy({ ...wanted3, sort: "id" }), { signal: signal2 }))
+    plant.id !== first?.id && (yield plant);
+}
+
+// web/src/stocktake/choose-set.tsx
+function ChooseSet({ client }) {
+  let filter = filterIn(route.value.query), read3 = useSignal(void 0), fault = useSignal(""), ending = T2(new AbortController());
+  A2(() => () => ending.current.abort(), []);
+  let change2 = (part) => {
+    fault.value = "", replaceQuery(queryFor({ ...filter, ...part }));
+  }, start2 = async () => {
+    ending.current = new AbortController();
+    let { signal: signal2 } = ending.current, { sort: _4, ...wanted3 } = filter;
+    fault.value = "", read3.value = 0;
+    let onRead = (count) => {
+      read3.value = count;
+    };
+    try {
+      let plants2 = await readSet(client, wanted3, onRead, signal2);
+      if (plants2 === void 0) fault.value = say("stocktake.tooMany", { plants: plantsIn(MOST_PLANTS) });
+      else if (plants2.length === 0) fault.value = say("plants.noMatch");
+      else {
+        let stocktake2 = new Stocktake(
+          wanted3,
+          plants2.map(({ id }) => id),
+          Date.now()
+        );
+        stocktake2.learn(plants2), begin2(stocktake2);
+      }
+    } catch (error) {
+      isAbort(error) || (fault.value = say("bulk.unread", { why: said(error) }));
+    }
+    read3.value = void 0;
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { children: say("stocktake.choose") }),
+    /* @__PURE__ */ a4("search", { class: "toolbar", children: [
+      /* @__PURE__ */ a4(SearchField, { id: "stocktake-search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
+      /* @__PURE__ */ a4(TagFilter, { client, list: void 0, chosen: filter, onChange: change2 }),
+      /* @__PURE__ */ a4(SavedSearches, { filter, onChoose: change2 })
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "fields", children: [
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: "primary",
+          "aria-disabled": read3.value !== void 0,
+          onClick: () => read3.value === void 0 && void start2(),
+          children: say(isAll(filter) ? "stocktake.beginAll" : "stocktake.begin")
+        }
+      ),
+      read3.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
+    ] }),
+    /* @__PURE__ */ a4("p", { role: "status", children: read3.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read3.value) }) }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value })
+  ] });
+}
+
+// web/src/offline/attempt.ts
+async function attempt({ id, base: base2, wanted: wanted3 }, using) {
+  let { client, tried, signal: signal2, mayRead: mayRead2 } = using;
+  if (base2 === null && wanted3 !== null)
+    try {
+      return await client.createPlant(plantOf2(id, wanted3), { mustBeNew: tried === void 0, signal: signal2 }), { kind: "stored" };
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      if (!mayRead2) return { kind: "met", theirs: void 0 };
+    }
+  let current = await read2(id, using), content = current?.plant ?? null;
+  if (isSame2(content, wanted3) && (base2 !== null || tried !== void 0)) return { kind: "stored" };
+  if (!(isSame2(content, base2) || tried !== void 0 && isSame2(content, tried.plant))) return { kind: "met", theirs: current };
+  try {
+    return await write(id, current, wanted3, using), { kind: "stored" };
+  } catch (error) {
+    if (!isTaken(error) && !isRefusal(error, 40402)) throw error;
+  }
+  let theirs = await read2(id, using);
+  return isSame2(theirs?.plant ?? null, wanted3) ? { kind: "stored" } : { kind: "met", theirs };
+}
+var isTaken = (error) => isRefusal(error, 41201) || isRefusal(error, 40901), plantOf2 = (id, { name, tag }) => tag === void 0 ? { id, name } : { id, name, tag };
+async function read2(id, { client, signal: signal2 }) {
+  try {
+    return await client.getPlant(id, { signal: signal2 });
+  } catch (error) {
+    if (isRefusal(error, 40402)) return null;
+    throw error;
+  }
+}
+async function write(id, current, wanted3, { client, signal: signal2 }) {
+  if (current === null) {
+    wanted3 !== null && await client.createPlant(plantOf2(id, wanted3), { mustBeNew: !0, signal: signal2 });
+    return;
+  }
+  let { plant, etag: ifMatch } = current;
+  if (wanted3 === null) return client.deletePlant(id, { ifMatch, signal: signal2 });
+  let name = wanted3.name === plant.name ? void 0 : wanted3.name, tag = wanted3.tag === plant.tag ? void 0 : wanted3.tag ?? null;
+  await client.updatePlant(id, { name, tag }, { ifMatch, signal: signal2 });
+}
+
+// web/src/offline/seen-line.tsx
+function SeenLine({ since }) {
+  return /* @__PURE__ */ a4("p", { class: "seen", role: "status", children: since !== void 0 && say("seen.since", { time: timeOf(new Date(since).toISOString(), "short") }) });
+}
+
+// web/src/scan/reader.ts
+var QR = "qr_code";
+async function codeReader() {
+  let own = await ownReader();
+  if (own === void 0) return zxingReader();
+  let used = own;
+  return async (video) => {
+    try {
+      return await used(video);
+    } catch (error) {
+      if (used !== own) throw error;
+      return used = await zxingReader(), used(video);
+    }
+  };
+}
+async function ownReader() {
+  let { BarcodeDetector: Detector } = globalThis;
+  try {
+    if (Detector === void 0 || !(await Detector.getSupportedFormats()).includes(QR)) return;
+    let detector = new Detector({ formats: [QR] });
+    return async (video) => (await detector.detect(video)).map(({ rawValue, boundingBox: { x: x4, y: y6, width, height } }) => ({
+      text: rawValue,
+      x: (x4 + width / 2) / video.videoWidth,
+      y: (y6 + height / 2) / video.videoHeight
+    }));
+  } catch {
+    return;
+  }
+}
+async function zxingReader() {
+  let read3 = await (await import("./zxing.js")).zxing(), context = document.createElement("canvas").getContext("2d", { willReadFrequently: !0 });
+  if (context === null) throw new Error("This browser draws no pictures.");
+  return (video) => {
+    let { videoWidth, videoHeight } = video, scale = Math.min(1, 1280 / Math.max(videoWidth, videoHeight, 1)), width = Math.max(1, Math.round(videoWidth * scale)), height = Math.max(1, Math.round(videoHeight * scale));
+    return context.canvas.width = width, context.canvas.height = height, context.drawImage(video, 0, 0, width, height), read3(context.getImageData(0, 0, width, height));
+  };
+}
+var aimedAt = (codes) => codes.toSorted((a6, b4) => fromMiddle(a6) - fromMiddle(b4))[0]?.text, fromMiddle = ({ x: x4, y: y6 }) => Math.hypot(x4 - 0.5, y6 - 0.5);
+
+// web/src/scan/camera.ts
+var CameraError = class extends Error {
+  fault;
+  constructor(fault, cause) {
+    super(cause instanceof Error ? cause.message : fault, { cause }), this.fault = fault;
+  }
+}, PAUSE6 = 100, AWAY = 2e3;
+async function scan(video, scanning, signal2) {
+  let stream = await openCamera(), stop = () => {
+    for (let track of stream.getTracks()) track.stop();
+  };
+  signal2.addEventListener("abort", stop);
+  try {
+    if (signal2.aborted) return;
+    video.srcObject = stream, await video.play();
+    let read3 = await codeReader().catch((error) => {
+      throw new CameraError("no-reader", error);
+    });
+    scanning.onOpen(), await readCodes(video, read3, stream, scanning, signal2);
+  } catch (error) {
+    if (!signal2.aborted) throw error instanceof CameraError ? error : new CameraError("other", error);
+  } finally {
+    signal2.removeEventListener("abort", stop), stop(), video.srcObject === stream && (video.srcObject = null);
+  }
+}
+async function readCodes(video, read3, stream, { onCode, isWaiting }, signal2) {
+  let last5, seen = 0;
+  for (; !signal2.aborted; await pause2(signal2)) {
+    if (!stream.active) throw new CameraError("ended");
+    let text = isWaiting() ? void 0 : aimedAt(await read3(video));
+    if (signal2.aborted) return;
+    let now = performance.now();
+    isWaiting() ? seen = now : text !== void 0 && ((text !== last5 || now - seen > AWAY) && onCode(text), last5 = text, seen = now);
+  }
+}
+async function openCamera() {
+  let devices = navigator.mediaDevices;
+  if (devices === void 0) throw new CameraError("insecure");
+  try {
+    let video = { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } };
+    return await devices.getUserMedia({ video, audio: !1 });
+  } catch (error) {
+    throw new CameraError(error instanceof DOMException ? FAULTS3[error.name] ?? "other" : "other", error);
+  }
+}
+var FAULTS3 = {
+  NotAllowedError: "refused",
+  SecurityError: "refused",
+  NotFoundError: "absent",
+  OverconstrainedError: "absent",
+  NotReadableError: "busy",
+  AbortError: "busy"
+}, pause2 = (signal2) => new Promise((resolve) => {
+  let done = () => {
+    clearTimeout(timer4), signal2.removeEventListener("abort", done), resolve();
+  }, timer4 = setTimeout(done, PAUSE6);
+  signal2.addEventListener("abort", done);
+});
+
+// web/src/scan/camera-view.tsx
+function Camera({ onCode }) {
+  let video = T2(null), take2 = T2(onCode);
+  take2.current = onCode;
+  let fault = useSignal(void 0), isOpen2 = useSignal(!1), isWaiting = useSignal(!1), tries = useSignal(0);
+  return A2(() => {
+    let ending, open = async (signal2) => {
+      isOpen2.value = !1, fault.value = void 0;
+      let scanning = {
+        onOpen: () => {
+          isOpen2.value = !0;
+        },
+        onCode: (text) => take2.current(text),
+        isWaiting: () => (isWaiting.value = document.activeElement?.matches(TYPING) ?? !1, isWaiting.value)
+      };
+      try {
+        video.current !== null && await scan(video.current, scanning, signal2);
+      } catch (error) {
+        error instanceof CameraError && !signal2.aborted && (fault.value = error);
+      }
+      signal2.aborted || (isOpen2.value = !1);
+    }, follow2 = () => {
+      ending?.abort(), !document.hidden && (ending = new AbortController(), open(ending.signal));
+    };
+    return document.addEventListener("visibilitychange", follow2), follow2(), () => {
+      document.removeEventListener("visibilitychange", follow2), ending?.abort();
+    };
+  }, [tries.value]), /* @__PURE__ */ a4("div", { class: "camera", children: [
+    /* @__PURE__ */ a4("div", { class: isOpen2.value ? "picture" : "picture closed", hidden: fault.value !== void 0, children: /* @__PURE__ */ a4("video", { ref: video, muted: !0, playsInline: !0, "aria-label": say("scan.picture") }) }),
+    fault.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
+      !isOpen2.value && say("scan.opening"),
+      isOpen2.value && say(isWaiting.value ? "scan.waiting" : "scan.hold")
+    ] }) : /* @__PURE__ */ a4("div", { role: "alert", children: [
+      fault.value.fault === "other" ? /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text: say("scan.failed", { why: inEnglish(fault.value.message) }) }) }) : /* @__PURE__ */ a4("p", { children: say(SAID[fault.value.fault]) }),
+      fault.value.fault === "insecure" && /* @__PURE__ */ a4(SecureAddress, {})
+    ] }),
+    fault.value !== void 0 && fault.value.fault !== "insecure" && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          if (fault.value?.fault === "no-reader") return location.reload();
+          focusMain(), tries.value += 1;
+        },
+        children: say("page.tryAgain")
+      }
+    )
+  ] });
+}
+var TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, dialog *", SAID = {
+  insecure: "scan.insecure",
+  refused: "scan.refused",
+  absent: "scan.absent",
+  busy: "scan.busy",
+  ended: "scan.ended",
+  "no-reader": "scan.noReader"
+};
+function SecureAddress() {
+  if (!PUBLIC_URL.startsWith("https:") || location.protocol === "https:") return null;
+  let address = `${PUBLIC_URL}/${location.hash}`;
+  return /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: address, children: say("scan.openAt", { address }) }) });
+}
+
+// web/src/scan/read-code.tsx
+var SHOWN4 = 300;
+function ReadCode({ onLabel, hasCamera, action }) {
+  let foreign2 = useSignal(void 0), typed4 = useSignal(""), field = T2(null), take2 = (code) => {
+    foreign2.value = code.kind === "label" ? void 0 : code, navigator.userActivation.hasBeenActive && navigator.vibrate?.(code.kind === "label" ? 60 : [60, 60, 60]), code.kind === "label" && onLabel(code.id);
+  };
+  return /* @__PURE__ */ a4("div", { class: "read-code", children: [
+    hasCamera && /* @__PURE__ */ a4(Camera, { onCode: (text) => take2(codeIn(text)) }),
+    foreign2.value !== void 0 && /* @__PURE__ */ a4(
+      Foreign,
+      {
+        code: foreign2.value,
+        onAccept: (id, accepted) => {
+          foreign2.value?.kind === "garbled" ? field.current?.focus() : focusMain(), accept(accepted), take2({ kind: "label", id });
+        }
+      }
+    ),
+    /* @__PURE__ */ a4(
+      "form",
+      {
+        class: "fields",
+        onSubmit: (event) => {
+          event.preventDefault(), typed4.value.trim() !== "" && (take2(codeTyped(typed4.value)), typed4.value = "");
+        },
+        children: [
+          /* @__PURE__ */ a4("label", { class: "hidden", for: "label-code", children: say("scan.id") }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "label-code",
+              ref: field,
+              autocomplete: "off",
+              spellcheck: !1,
+              placeholder: say("scan.idHint"),
+              value: typed4.value,
+              onInput: (event) => {
+                typed4.value = event.currentTarget.value;
+              }
+            }
+          ),
+          /* @__PURE__ */ a4("button", { type: "submit", children: action })
+        ]
+      }
+    )
+  ] });
+}
+function Foreign({ code, onAccept }) {
+  return code.kind === "sign-in" ? /* @__PURE__ */ a4("p", { role: "alert", class: "foreign-code", children: say("scan.signsIn") }) : code.kind === "elsewhere" ? /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+    /* @__PURE__ */ a4("p", { children: sayWith("scan.elsewhere", {
+      id: String(code.id),
+      address: /* @__PURE__ */ a4("bdi", { translate: !1, class: "foreign", children: code.address.slice(0, SHOWN4) })
+    }) }),
+    /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.address), children: say("scan.accept") })
+  ] }) : code.kind === "garbled" ? /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+    /* @__PURE__ */ a4("p", { children: sayWith("scan.garbled", { id: /* @__PURE__ */ a4("strong", { children: String(code.id) }) }) }),
+    /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.manner), children: say("scan.acceptGarbled", { id: code.id }) })
+  ] }) : /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
+    /* @__PURE__ */ a4("p", { children: say("scan.foreign") }),
+    /* @__PURE__ */ a4("p", { class: "foreign", children: [
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: code.text.slice(0, SHOWN4) }),
+      code.text.length > SHOWN4 && " …"
+    ] })
+  ] });
+}
+
+// web/src/stocktake/plants-found.tsx
+var KINDS4 = ["missing", "there", "extra"], TITLES2 = { missing: "stocktake.missing", there: "stocktake.there", extra: "stocktake.extra" }, NONE6 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" }, STEP3 = 200;
+function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isReading }) {
+  let kind = useSignal("missing"), sought = useSignal(""), most = useSignal(STEP3), asked = useSignal(void 0), pitfalls = useSignal(void 0), counts = {
+    missing: stocktake2.ids.length - stocktake2.thereCount.value,
+    there: stocktake2.thereCount.value,
+    extra: stocktake2.extra.value.length
+  }, ids = idsOf3(stocktake2, kind.value), words3 = words(sought.value).join(" "), found2 = words3 === "" ? ids : ids.filter((id) => textOf2(id, stocktake2.plant(id)).includes(words3)), exportAll = () => {
+    let rows = KINDS4.flatMap(
+      (each) => idsOf3(stocktake2, each).map((id) => {
+        let plant = stocktake2.plant(id);
+        return [String(id), plant?.name, plant?.tag, say(TITLES2[each])];
+      })
+    );
+    pitfalls.value = pitfallsIn(rows), saveFile(spreadsheet([["id", "name", "tag", "stocktake"], ...rows]), `${say("stocktake.file")}.csv`);
+  };
+  return /* @__PURE__ */ a4("section", { "aria-label": say("stocktake.plants"), children: [
+    /* @__PURE__ */ a4("fieldset", { class: "segments", children: [
+      /* @__PURE__ */ a4("legend", { class: "hidden", children: say("stocktake.show") }),
+      KINDS4.map((each) => /* @__PURE__ */ a4("label", { children: [
+        /* @__PURE__ */ a4(
+          "input",
+          {
+            type: "radio",
+            name: "stocktake-kind",
+            checked: kind.value === each,
+            onChange: () => {
+              kind.value = each, most.value = STEP3;
+            }
+          }
+        ),
+        /* @__PURE__ */ a4("span", { children: [
+          say(TITLES2[each]),
+          " ",
+          /* @__PURE__ */ a4("b", { children: numberOf(counts[each]) })
+        ] })
+      ] }, each))
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
+      /* @__PURE__ */ a4("label", { class: "hidden", for: "stocktake-find", children: say("stocktake.find") }),
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          id: "stocktake-find",
+          type: "search",
+          placeholder: say("stocktake.find"),
+          autocomplete: "off",
+          spellcheck: !1,
+          dir: "auto",
+          value: sought.value,
+          onInput: (event) => {
+            sought.value = event.currentTarget.value, most.value = STEP3;
+          }
+        }
+      ),
+      mayWrite && /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            disabled: ids.length === 0,
+            onClick: () => {
+              asked.value = "tag";
+            },
+            children: say("bulk.tag")
+          }
+        ),
+        /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            disabled: ids.length === 0,
+            onClick: () => {
+              asked.value = "untag";
+            },
+            children: say("bulk.untag")
+          }
+        )
+      ] }),
+      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isReading, onClick: () => !isReading && exportAll(), children: say("stocktake.export") })
+    ] }),
+    pitfalls.value !== void 0 && /* @__PURE__ */ a4("p", { role: "status", class: "note", children: /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
+    /* @__PURE__ */ a4("ul", { class: "stock", children: found2.slice(0, most.value).map((id) => /* @__PURE__ */ a4(Row2, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
+    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
+      ids.length === 0 && say(NONE6[kind.value]),
+      ids.length > 0 && found2.length === 0 && say("stocktake.noMatch"),
+      isReading && ` ${say("stocktake.reading")}`
+    ] }),
+    found2.length > most.value && /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        onClick: () => {
+          most.value += STEP3;
+        },
+        children: say("stocktake.more", { count: found2.length - most.value })
+      }
+    ),
+    asked.value !== void 0 && /* @__PURE__ */ a4(
+      BulkDialog,
+      {
+        client,
+        list: list2,
+        kind: asked.value,
+        targets: {
+          kind: "read",
+          read: async (onRead, signal2) => {
+            let plants2 = [], take2 = (part, absent) => {
+              stocktake2.learn(part, absent), plants2.push(...part), onRead(plants2.length);
+            };
+            return await readPlants(client, found2, stocktake2.filters, take2, signal2), plants2;
+          }
+        },
+        onClose: (input) => {
+          input !== void 0 && asked.value === "tag" && stocktake2.hasSet(input.tag.trim()), asked.value = void 0;
+        }
+      }
+    )
+  ] });
+}
+function Row2({ id, kind, stocktake: stocktake2 }) {
+  let waits = waitingFor(id)?.wanted, plant = waits ? plantOf2(id, waits) : stocktake2.plant(id), texts = /* @__PURE__ */ a4("span", { class: "texts", children: [
+    plant === null ? /* @__PURE__ */ a4("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a4("bdi", { translate: !1, children: plant?.name.slice(0, 200) ?? " " }),
+    /* @__PURE__ */ a4("span", { class: "note", children: [
+      String(id),
+      " ",
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: plant?.tag })
+    ] })
+  ] });
+  return /* @__PURE__ */ a4("li", { children: kind === "extra" ? /* @__PURE__ */ a4($, { children: [
+    texts,
+    /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id: String(id) })), children: say(plant === null ? "stocktake.enter" : "scan.openId") }),
+    /* @__PURE__ */ a4(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": say("stocktake.leaveOutOf", { id }),
+        onClick: () => stocktake2.leaveOut(id),
+        children: say("stocktake.leaveOut")
+      }
+    )
+  ] }) : /* @__PURE__ */ a4("label", { class: "check", children: [
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        type: "checkbox",
+        checked: kind === "there",
+        onChange: (event) => stocktake2.tick(id, event.currentTarget.checked)
+      }
+    ),
+    texts
+  ] }) });
+}
+function idsOf3(stocktake2, kind) {
+  return kind === "extra" ? stocktake2.extra.value : stocktake2.ofSet(kind === "there");
+}
+var textOf2 = (id, plant) => words(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");
+
+// web/src/stocktake/counting.tsx
+function Counting({ session: { client, may }, stocktake: stocktake2 }) {
+  let hasCamera = useSignal(!1), last5 = useSignal(void 0), fault = useSignal(""), reads = useSignal(0), isEnding = useSignal(!1), ending = T2(new AbortController());
+  A2(() => () => ending.current.abort(), []);
+  let read3 = async (ids) => {
+    if (ids.length === 0) return;
+    fault.value = "", reads.value += 1;
+    let end2 = whenAway(async () => {
+      let seen = await seenOf(new Set(stocktake2.unread));
+      seen !== void 0 && stocktake2.recall(seen.plants, seen.since);
+    });
+    try {
+      let learn = stocktake2.learn.bind(stocktake2);
+      await readPlants(client, ids, stocktake2.filters, learn, ending.current.signal);
+    } catch (error) {
+      let isKnown = isSilence(error) && ids.every((id) => stocktake2.plant(id) !== void 0);
+      !isAbort(error) && !isKnown && (fault.value = say("stocktake.notRead", { why: said(error) }));
+    }
+    end2(), reads.value -= 1;
+  }, readOn = () => {
+    read3(stocktake2.unread);
+  };
+  A2(readOn, [client, stocktake2]), useRepeat(fault.value === "" && stocktake2.seenSince !== void 0 ? readOn : void 0), A2(
+    () => onSent((id, plant) => plant === null ? stocktake2.learn([], [id]) : stocktake2.learn([plantOf2(id, plant)])),
+    [stocktake2]
+  );
+  let list2 = w2(
+    () => ({ reload: () => read3([...stocktake2.extra.value, ...stocktake2.ids]) }),
+    [client, stocktake2]
+  ), find = (id) => {
+    last5.value = { id, finding: stocktake2.find(id) }, stocktake2.plant(id) === void 0 && last5.value.finding === "extra" && read3([id]);
+  }, count = stocktake2.thereCount.value, size = stocktake2.ids.length;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { class: "stocktake-set", children: [
+      /* @__PURE__ */ a4(Sentence, { text: nameOf2(stocktake2.wanted) }),
+      " ",
+      /* @__PURE__ */ a4("span", { class: "note", children: say("stocktake.since", { time: timeOf(new Date(stocktake2.begun).toISOString(), "short") }) })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "stocktake-count", children: [
+      /* @__PURE__ */ a4("progress", { max: size, value: count, "aria-label": say("stocktake.progress") }),
+      /* @__PURE__ */ a4("p", { children: say("stocktake.count", { done: count, plants: plantsIn(size) }) })
+    ] }),
+    !isKept2.value && /* @__PURE__ */ a4("p", { role: "alert", children: say("stocktake.notKept") }),
+    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          class: hasCamera.value ? void 0 : "primary",
+          "aria-expanded": hasCamera.value,
+          onClick: () => {
+            hasCamera.value = !hasCamera.value;
+          },
+          children: [
+            /* @__PURE__ */ a4(Icon, { name: "camera" }),
+            " ",
+            say(hasCamera.value ? "stocktake.closeCamera" : "view.scan")
+          ]
+        }
+      ),
+      may("plants:write") && /* @__PURE__ */ a4(DoneActions, { client, list: list2 }),
+      /* @__PURE__ */ a4(
+        "button",
+        {
+          type: "button",
+          onClick: () => {
+            count === 0 && stocktake2.extra.value.length === 0 ? end() : isEnding.value = !0;
+          },
+          children: say("stocktake.end")
+        }
+      )
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "counting", children: [
+      /* @__PURE__ */ a4("div", { children: [
+        /* @__PURE__ */ a4(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
+        /* @__PURE__ */ a4("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a4(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
+        /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: readOn }),
+        /* @__PURE__ */ a4(SeenLine, { since: stocktake2.seenSince })
+      ] }),
+      /* @__PURE__ */ a4(
+        PlantsFound,
+        {
+          client,
+          stocktake: stocktake2,
+          list: list2,
+          mayWrite: may("plants:write"),
+          isReading: reads.value > 0
+        }
+      )
+    ] }),
+    isEnding.value && /* @__PURE__ */ a4(
+      Dialog,
+      {
+        title: say("stocktake.endTitle"),
+        onCancel: () => {
+          isEnding.value = !1;
+        },
+        children: [
+          /* @__PURE__ */ a4("p", { children: say("stocktake.endNote") }),
+          /* @__PURE__ */ a4("div", { class: "fields", children: [
+            /* @__PURE__ */ a4(
+              "button",
+              {
+                type: "button",
+                onClick: () => {
+                  isEnding.value = !1;
+                },
+                children: say("stocktake.stay")
+              }
+            ),
+            /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: end, children: say("stocktake.endIt") })
+          ] })
+        ]
+      }
+    )
+  ] });
+}
+function nameOf2({ q: q2, tags: chosen2, tagPrefix, untagged }) {
+  let words3 = named(q2.trim());
+  if (untagged === !0)
+    return q2.trim() === "" ? say("stocktake.untagged") : say("stocktake.untaggedMatching", { words: words3 });
+  let texts = tagPrefix === void 0 ? chosen2 : [shownGroup(tagPrefix)], tags = listOf(texts.map((tag) => tag === "" ? say("plants.emptyTag") : named(tag)));
+  return texts.length === 0 ? q2.trim() === "" ? say("stocktake.all") : say("stocktake.matching", { words: words3 }) : q2.trim() === "" ? say("stocktake.tagged", { tags }) : say("stocktake.taggedMatching", { tags, words: words3 });
+}
+function sentenceOf2(finding, id, plant) {
+  let who = plant == null ? String(id) : `${id} ${named(plant.name)}`;
+  switch (finding) {
+    case "there":
+      return say("stocktake.isThere", { plant: who });
+    case "again":
+      return say("stocktake.again", { plant: who });
+    case "extra":
+    case "extra-again":
+      return plant === null ? say("stocktake.isNew", { id }) : say("stocktake.isExtra", { plant: who });
+    case "full":
+      return say("stocktake.isFull", { plant: who, most: MOST_EXTRA });
+  }
+}
+
+// web/src/stocktake/stocktake-view.tsx
+function StocktakeView({ session: session2 }) {
+  let { value: current } = stocktake;
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("h1", { children: say("view.stocktake") }),
+    current === void 0 ? /* @__PURE__ */ a4(ChooseSet, { client: session2.client }) : /* @__PURE__ */ a4(Counting, { session: session2, stocktake: current }, current.begun)
+  ] });
+}
+
+// web/src/offline/send.ts
+var PAUSE7 = 3e4, inFlight = /* @__PURE__ */ new Map(), submitted = /* @__PURE__ */ new Set();
+async function submit(sender, change2, sending = {}) {
+  let owner2 = ownerOf(sender), { key = keyOf(change2.id, owner2), isDecided } = sending;
+  submitted.add(key);
+  try {
+    inFlight.get(key)?.abort();
+    let { before, now: kept6 } = await keep2(key, change2, owner2, isDecided);
+    return kept6 === void 0 && change2.id !== void 0 ? { kind: "stored", id: change2.id } : kept6 === void 0 || connection.value !== "good" || !sender.isConfirmed ? { kind: "waits" } : await sendWatched(sender, key, before, sending);
+  } finally {
+    submitted.delete(key);
+  }
+}
+async function sendWatched(sender, key, before, sending) {
+  let isWatched = !0, sent = send2(sender, key, sending).then(
+    async (outcome2) => (isWatched ? outcome2.kind === "met" && await drop(key) : await hold(key, outcome2), outcome2),
+    async (error) => {
+      if (isWatched && !isSilence(error) && !isAbort(error))
+        throw await restore(key, before), error;
+      return await refuse(key, error), { kind: "waits" };
+    }
+  ), waits = untilAway().then(() => ({ kind: "waits" })), outcome = await Promise.race([sent, waits]);
+  return isWatched = !1, outcome;
+}
+function followWaiting() {
+  x2(look2), x2(() => {
+    let { value: there } = keys;
+    for (let [key, ending] of inFlight) there.has(key) || ending.abort();
+  }), refresh();
+}
+var isSending = !1, timer3;
+function look2() {
+  let { value: current } = session, isDue = due.value.some(({ key }) => isFree(key));
+  current.kind === "signed-in" && current.isConfirmed && connection.value === "good" && isDue && sendNow(current);
+}
+async function sendNow(sender) {
+  if (!isSending) {
+    isSending = !0, clearTimeout(timer3);
+    try {
+      await sendAll(sender);
+    } finally {
+      isSending = !1;
+    }
+    timer3 = setTimeout(look2, session.value === sender ? PAUSE7 : 0);
+  }
+}
+async function sendAll(sender) {
+  let work = async () => {
+    await refresh();
+    for (let { key } of due.value) {
+      if (session.value !== sender) return;
+      if (isFree(key))
+        try {
+          await hold(key, await send2(sender, key));
+        } catch (error) {
+          if (!await refuse(key, error)) return;
+        }
+    }
+  }, locks = navigator.locks;
+  await (locks === void 0 ? work() : locks.request(nameHere("plantstore-send"), work));
+}
+var isFree = (key) => !submitted.has(key) && !inFlight.has(key);
+async function send2({ client, may }, key, { freeId = async () => (await client.reserveIds(1)).first } = {}) {
+  let ending = new AbortController(), { signal: signal2 } = ending;
+  inFlight.set(key, ending);
+  try {
+    for (; ; ) {
+      let { before, now } = await claim(key, freeId);
+      if (before === void 0 || now?.id === void 0) return { kind: "waits" };
+      let { id, isOwnId, wanted: wanted3 } = now, using = { client, mayRead: may("plants:read"), signal: signal2, tried: before.tried }, answer = await attempt({ ...now, id }, using);
+      if (answer.kind === "stored")
+        return await update(
+          key,
+          (later) => later === void 0 || isSame2(later.wanted, wanted3) ? void 0 : { ...later, base: wanted3, tried: void 0 }
+        ), tellSent(id, wanted3), { kind: "stored", id };
+      if (isOwnId || before.tried !== void 0) return answer;
+      await update(key, (later) => later && { ...later, id: void 0, tried: void 0 });
+    }
+  } finally {
+    inFlight.get(key) === ending && inFlight.delete(key);
+  }
+}
+async function claim(key, freeId) {
+  let free = (await update(key, (now) => now)).now?.id !== void 0 ? void 0 : await freeId();
+  return update(key, (now) => now && { ...now, id: now.id ?? free, tried: { plant: now.wanted } });
+}
+async function hold(key, outcome) {
+  if (outcome.kind !== "met") return;
+  let { theirs } = outcome;
+  await update(key, (now) => now === void 0 || theirs !== void 0 && isSame2(theirs?.plant ?? null, now.wanted) ? void 0 : theirs === void 0 ? { ...now, refusal: { number: 40901, message: "another plant has the id" } } : { ...now, met: { theirs } });
+}
+async function refuse(key, error) {
+  if (isAbort(error) || isRefusal(error, 0)) return !0;
+  if (!(error instanceof PlantstoreError && error.status >= 400 && error.status < 500) || error.status === 401 || isRefusal(error, 42901)) return !1;
+  let { number: number3, message } = error;
+  return await update(key, (now) => now && { ...now, refusal: { number: number3, message } }), !0;
+}
+
+// web/src/table/changes.ts
+var PlantChanges = class {
+  #session;
+  #list;
+  /** Ids of plants that are being deleted. */
+  #deleting = /* @__PURE__ */ new Set();
+  constructor(session2, list2) {
+    this.#session = session2, this.#list = list2;
+  }
+  /** Begins an edit, or goes on with one that waits for the service. */
+  edit(plant) {
+    if (drafts.value.has(String(plant.id))) return;
+    let { base: base2, wanted: texts } = waitingFor(plant.id) ?? {};
+    base2 && texts ? putDraft({ base: plantOf2(plant.id, base2), name: texts.name, tag: texts.tag ?? "" }) : putDraft({ base: plant });
+  }
+  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether the edit is over. */
+  async save(draft) {
+    let { id } = draft.base;
+    return isChanged(draft) || waitingFor(id) !== void 0 ? this.#save(draft, { base: draft.base }) : (dropDraft(id), !0);
+  }
+  /** Saves the draft over another client's change of the plant. */
+  overwrite(draft, theirs) {
+    return this.#save(draft, { base: theirs?.plant ?? null });
+  }
+  /** Discards the draft, and shows another client's change of the plant. */
+  yield({ base: base2 }, theirs) {
+    dropDraft(base2.id), theirs === null ? this.#list.remove(base2.id) : this.#list.replace(theirs.plant);
+  }
+  async delete(plant) {
+    let { id, name } = plant;
+    if (this.#deleting.has(id)) return !1;
+    this.#deleting.add(id);
+    try {
+      let outcome = await submit(this.#session, { id, base: plant, wanted: null });
+      if (outcome.kind === "waits") return !0;
+      if (outcome.kind === "met" && outcome.theirs)
+        return this.#list.replace(outcome.theirs.plant), tell(say("plants.deletedAfterChange", { id }), { isError: !0 }), !1;
+    } catch (error) {
+      return tell(say("plants.notDeleted", { id, why: said(error) }), { isError: !0 }), !1;
+    } finally {
+      this.#deleting.delete(id);
+    }
+    return this.#list.remove(id), tell(say("plants.deleted", { id, name: named(name) }), {
+      action: { label: say("plants.undo"), run: () => {
+        this.#restore(plant);
+      } }
+    }), !0;
+  }
+  async #restore(plant) {
+    let { id, name } = plant, failed = (why, isTaken2) => tell(say("plants.notBack", { id, name: named(name), why }), {
+      isError: !0,
+      ...isTaken2 ? {} : { action: { label: say("page.tryAgain"), run: () => {
+        this.#restore(plant);
+      } } }
+    });
+    try {
+      let outcome = await submit(this.#session, { id, base: null, wanted: plant });
+      if (outcome.kind === "met") return failed(say("plants.idTakenNow"), !0);
+      outcome.kind === "waits" ? tellKept(`${id} ${named(name)}`) : tell(say("plants.isBack", { id, name: named(name) })), await this.#list.putBack(plant), focusRow(String(id));
+    } catch (error) {
+      failed(said(error), !1);
+    }
+  }
+  /** Runs the work of saving a draft. If it fails, the draft stays. */
+  async #save(draft, { base: base2 }) {
+    let plant = wanted(draft), { id } = plant;
+    changeDraft(id, { isSaving: !0, fault: "" });
+    try {
+      let outcome = await submit(this.#session, { id, base: base2, wanted: plant }, { isDecided: base2 !== draft.base });
+      if (outcome.kind === "stored") return this.#saved(plant, draft);
+      if (outcome.kind === "waits") return this.#end(draft, draft.base);
+      changeDraft(id, { isSaving: !1, theirs: outcome.theirs });
+    } catch (error) {
+      changeDraft(id, { isSaving: !1, fault: say("plants.notSaved", { why: said(error) }) });
+    }
+    return !1;
+  }
+  #saved(plant, sent) {
+    let isOver = this.#end(sent, plant);
+    return this.#list.has(plant.id) ? this.#list.replace(plant) : this.#list.putFirst(plant), tell(say("plants.saved", { id: plant.id })), isOver;
+  }
+  /** Ends an edit, unless the person has typed on while the service worked. @param base the plant that such an edit changes */
+  #end(sent, base2) {
+    let now = drafts.value.get(String(base2.id)) ?? sent, isWhole = now.name === sent.name && now.tag === sent.tag;
+    return isWhole ? dropDraft(base2.id) : changeDraft(base2.id, { base: base2, isSaving: !1 }), isWhole;
+  }
+}, tellKept = (plant) => tell(say("waiting.kept", { plant }));
+
+// web/src/session/kept.ts
 var Kept = class {
   #key;
   #nothing;
   #signal;
   /** @param nothing the value while nothing is typed, and after the person has signed out */
   constructor(key, nothing2) {
-    this.#key = key;
-    this.#nothing = nothing2;
-    this.#signal = y3(JSON.parse(sessionStorage.getItem(key) ?? "null") ?? nothing2);
-    onSignOut(() => this.clear());
+    this.#key = nameHere(key), this.#nothing = nothing2, this.#signal = y3(JSON.parse(sessionStorage.getItem(this.#key) ?? "null") ?? nothing2), onSignOut(() => this.clear());
   }
   get value() {
     return this.#signal.value;
   }
   set value(next) {
-    this.#signal.value = next;
-    sessionStorage.setItem(this.#key, JSON.stringify(next));
+    this.#signal.value = next, sessionStorage.setItem(this.#key, JSON.stringify(next));
   }
   clear() {
-    this.#signal.value = this.#nothing;
-    sessionStorage.removeItem(this.#key);
+    this.#signal.value = this.#nothing, sessionStorage.removeItem(this.#key);
   }
 };
 
-// web/src/plants/new-plant.ts
-var NOTHING2 = { id: "", name: "", tag: "" };
-var typed = new Kept("plantstore-new-plant", NOTHING2);
-var isTyped = () => typed.value.id !== "" || typed.value.name !== "";
-askBeforeLosing(() => isTyped() ? say("plants.lossNew") : void 0, { isKept: true });
-async function create(client, sent, own, freeId) {
-  const { name, tag, tried } = sent;
-  const plantOf2 = (id) => tag === "" ? { id, name } : { id, name, tag };
-  if (tried !== void 0) {
-    const plant = plantOf2(BigInt(tried));
-    try {
-      await client.createPlant(plant);
-      return plant;
-    } catch (error) {
-      if (!isRefusal(error, 40901)) throw error;
-    }
-  }
-  for (; ; ) {
-    const plant = plantOf2(own ?? await freeId());
-    try {
-      await client.createPlant(plant, { mustBeNew: true });
-      return plant;
-    } catch (error) {
-      if (own === void 0 && isRefusal(error, 41201)) continue;
-      const isOpen2 = !(error instanceof PlantstoreError) || error.status >= 500;
-      if (isOpen2 && typed.value === sent) typed.value = { ...sent, tried: String(plant.id) };
-      throw error;
-    }
-  }
-}
+// web/src/table/new-plant.ts
+var NOTHING2 = { id: "", name: "", tag: "" }, typed = new Kept("plantstore-new-plant", NOTHING2), isTyped = () => typed.value.id !== "" || typed.value.name !== "";
+askBeforeLosing(() => isTyped() ? say("plants.lossNew") : void 0, { isKept: !0 });
 
-// web/src/plants/tag-suggestions.tsx
-var MOST8 = 1e3;
-function useTags(client) {
-  const tags = useSignal([]);
-  A2(() => {
-    if (client === void 0) return;
-    const ending = new AbortController();
-    client.listTags({ limit: MOST8 }, { signal: ending.signal }).page().then(
-      ({ items }) => {
-        tags.value = items;
-      },
-      () => {
+// web/src/table/add-plant.tsx
+function AddPlant({ session: session2, list: list2, onCancel }) {
+  let { client } = session2, proposed = useSignal(void 0), fault = useSignal(""), isSaving = useSignal(!1), isOwnId = useSignal(!1), isIdOpen = isOwnId.value || typed.value.id !== "", idField = T2(null), name = T2(null), tags = useTags(list2 === void 0 ? void 0 : client), nextId = async () => list2 === void 0 ? (await client.reserveIds(1)).first : client.proposeId(), propose = async () => {
+    if (list2 !== void 0)
+      try {
+        proposed.value = await client.proposeId();
+      } catch (error) {
+        isSilence(error) || (fault.value = say("plants.noProposal", { why: said(error) }));
       }
-    );
-    return () => ending.abort();
-  }, [client]);
-  return tags.value;
-}
-function TagSuggestions({ id, tags }) {
-  return /* @__PURE__ */ a4("datalist", { id, children: tags.map(({ tag }) => /* @__PURE__ */ a4("option", { value: tag, label: tag.includes("×") ? tag.replaceAll("×", "x") : void 0 }, tag)) });
-}
-
-// web/src/plants/too-long.tsx
-var TooLong = ({ id, member, text }) => isLongerThan(text, member === "name" ? MAX_NAME : MAX_TAG) ? /* @__PURE__ */ a4("span", { id, role: "alert", children: saidTooLong(member) }) : null;
-
-// web/src/plants/add-plant.tsx
-function AddPlant({ client, list: list2 }) {
-  const proposed = useSignal(void 0);
-  const fault = useSignal("");
-  const isSaving = useSignal(false);
-  const name = T2(null);
-  const tags = useTags(list2 === void 0 ? void 0 : client);
-  const nextId = async () => list2 === void 0 ? (await client.reserveIds(1)).first : client.proposeId();
-  const propose = async () => {
-    if (list2 === void 0) return;
-    try {
-      proposed.value = await client.proposeId();
-    } catch (error) {
-      fault.value = say("plants.noProposal", { why: said(error) });
-    }
   };
-  F2(() => name.current?.focus(), []);
-  A2(() => void propose(), []);
-  const freeId = async () => {
-    const id = proposed.value ?? await nextId();
-    proposed.value = void 0;
-    return id;
-  };
-  const add2 = async () => {
-    const sent = typed.value;
-    const own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
+  F2(() => name.current?.focus(), []), A2(() => {
+    propose();
+  }, []), F2(() => {
+    isOwnId.value && idField.current?.focus();
+  }, [isOwnId.value]);
+  let freeId = async () => {
+    let id = proposed.value ?? await nextId();
+    return proposed.value = void 0, id;
+  }, add2 = async () => {
+    let sent = typed.value, own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
     if (own === null) {
       fault.value = say("plants.badId", { least: "−9223372036854775808", most: "9223372036854775807" });
       return;
     }
-    fault.value = "";
-    isSaving.value = true;
-    const focused = document.activeElement;
+    fault.value = "", isSaving.value = !0;
+    let focused = document.activeElement, content = { name: sent.name, ...sent.tag === "" ? {} : { tag: sent.tag } };
     try {
-      const plant = await create(client, sent, own, freeId);
-      list2?.putFirst(plant);
-      tell(say("plants.added", { id: plant.id, name: named(plant.name) }));
-      if (typed.value === sent) typed.value = { ...NOTHING2, tag: sent.tag };
-      void propose();
-      if (isFocusLost() || document.activeElement === focused) name.current?.focus();
+      let outcome = await submit(session2, { id: own, base: null, wanted: content }, { freeId });
+      if (outcome.kind === "met") {
+        fault.value = say("plants.idExists", { id: String(own) });
+        return;
+      }
+      outcome.kind === "waits" ? tellKept(named(sent.name)) : (list2?.putFirst(plantOf2(outcome.id, content)), tell(say("plants.added", { id: outcome.id, name: named(sent.name) })), propose()), typed.value === sent && (typed.value = { ...NOTHING2, tag: sent.tag }), (isFocusLost() || document.activeElement === focused) && name.current?.focus();
     } catch (error) {
-      const isTaken = isRefusal(error, 41201);
-      fault.value = isTaken ? say("plants.idExists", { id: String(own) }) : say("plants.notAdded", { why: said(error) });
+      fault.value = say("plants.notAdded", { why: said(error) });
     } finally {
-      isSaving.value = false;
+      isSaving.value = !1;
     }
-  };
-  const field = (member) => (event) => {
-    const { id, name: name2, tag } = typed.value;
+  }, field = (member) => (event) => {
+    let { id, name: name2, tag } = typed.value;
     typed.value = { id, name: name2, tag, [member]: event.currentTarget.value };
   };
   return /* @__PURE__ */ a4(
@@ -8132,26 +9951,9 @@ function AddPlant({ client, list: list2 }) {
       class: "fields add",
       "aria-label": say("plants.new"),
       onSubmit: (event) => {
-        event.preventDefault();
-        if (!isSaving.value) void add2();
+        event.preventDefault(), isSaving.value || add2();
       },
       children: [
-        /* @__PURE__ */ a4("div", { class: "field", children: [
-          /* @__PURE__ */ a4("label", { for: "new-id", children: say("plants.id") }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "new-id",
-              inputMode: "numeric",
-              autocomplete: "off",
-              "aria-describedby": "new-id-note",
-              placeholder: proposed.value === void 0 ? "" : String(proposed.value),
-              value: typed.value.id,
-              onInput: field("id")
-            }
-          ),
-          /* @__PURE__ */ a4("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? say("plants.emptyIdNext") : say("plants.emptyId", { id: proposed.value }) })
-        ] }),
         /* @__PURE__ */ a4("div", { class: "field grow", children: [
           /* @__PURE__ */ a4("label", { for: "new-name", children: say("plants.name") }),
           /* @__PURE__ */ a4(
@@ -8159,7 +9961,7 @@ function AddPlant({ client, list: list2 }) {
             {
               id: "new-name",
               ref: name,
-              required: true,
+              required: !0,
               dir: "auto",
               autocomplete: "off",
               value: typed.value.name,
@@ -8180,609 +9982,111 @@ function AddPlant({ client, list: list2 }) {
               autocomplete: "off",
               value: typed.value.tag,
               onInput: field("tag"),
-              "aria-describedby": "new-tag-fault"
+              "aria-describedby": "new-tag-fault new-tag-note"
             }
           ),
           /* @__PURE__ */ a4(TooLong, { id: "new-tag-fault", member: "tag", text: typed.value.tag }),
-          /* @__PURE__ */ a4(TagSuggestions, { id: "new-tags", tags })
+          /* @__PURE__ */ a4(TagSuggestions, { id: "new-tags", tags }),
+          /* @__PURE__ */ a4("span", { id: "new-tag-note", class: "note", children: say("plants.tagNote") })
         ] }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
+        isIdOpen ? /* @__PURE__ */ a4("div", { class: "field", children: [
+          /* @__PURE__ */ a4("label", { for: "new-id", children: say("plants.id") }),
+          /* @__PURE__ */ a4(
+            "input",
+            {
+              id: "new-id",
+              ref: idField,
+              inputMode: "numeric",
+              autocomplete: "off",
+              "aria-describedby": "new-id-note",
+              placeholder: proposed.value === void 0 ? "" : String(proposed.value),
+              value: typed.value.id,
+              onInput: field("id")
+            }
+          ),
+          /* @__PURE__ */ a4("span", { id: "new-id-note", class: "note", children: proposed.value === void 0 ? say("plants.emptyIdNext") : say("plants.emptyId", { id: proposed.value }) })
+        ] }) : /* @__PURE__ */ a4("p", { class: "own-id", children: [
+          /* @__PURE__ */ a4("span", { class: "note", children: proposed.value === void 0 ? say("plants.nextId") : say("plants.thisId", { id: proposed.value }) }),
+          /* @__PURE__ */ a4(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              onClick: () => {
+                isOwnId.value = !0;
+              },
+              children: say("plants.changeId")
+            }
+          )
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "fields", children: [
+          /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
+          onCancel !== void 0 && /* @__PURE__ */ a4(
+            "button",
+            {
+              type: "button",
+              onClick: () => {
+                typed.value = NOTHING2, onCancel();
+              },
+              children: say("plants.cancel")
+            }
+          )
+        ] }),
         /* @__PURE__ */ a4(Fault, { text: fault.value })
       ]
     }
   );
 }
-
-// web/src/plants/add-view.tsx
 function AddView({ session: session2 }) {
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("plants.addTitle") }),
-    /* @__PURE__ */ a4(AddPlant, { client: session2.client, list: void 0 })
+    /* @__PURE__ */ a4(AddPlant, { session: session2, list: void 0 })
   ] });
 }
 
-// web/src/plants/not-same.ts
-var KEY7 = "plantstore-not-same";
-var MOST9 = 1e3;
-var isNotSame = (value) => typeof value === "object" && value !== null && "key" in value && typeof value.key === "string" && "ids" in value && Array.isArray(value.ids) && value.ids.every((id) => typeof id === "string");
-var hidden = y3(kept2());
-var idsOf = O(() => new Map(hidden.value.map(({ key, ids }) => [key, new Set(ids)])));
-function isHidden({ key, plants: plants2 }) {
-  const ids = idsOf.value.get(key);
-  return ids !== void 0 && plants2.every(({ id }) => ids.has(String(id)));
-}
-function hide({ key, plants: plants2 }) {
-  const others = hidden.value.filter((each) => each.key !== key);
-  keep3([...others, { key, ids: plants2.map(({ id }) => String(id)) }].slice(-MOST9));
-}
-var showAll = () => keep3([]);
-function kept2() {
-  try {
-    const found = JSON.parse(localStorage.getItem(KEY7) ?? "[]");
-    return Array.isArray(found) ? found.filter(isNotSame).slice(-MOST9) : [];
-  } catch {
-    return [];
-  }
-}
-function keep3(next) {
-  hidden.value = next;
-  try {
-    localStorage.setItem(KEY7, JSON.stringify(next));
-  } catch {
-  }
+// web/src/plants/walk.ts
+var NOWHERE = { query: new URLSearchParams(), ids: [] }, walk = y3(NOWHERE);
+onSignOut(() => {
+  walk.value = NOWHERE;
+});
+function neighboursOf(id) {
+  let { ids } = walk.value, at2 = ids.indexOf(id);
+  return at2 === -1 ? { previous: void 0, next: void 0 } : { previous: ids[at2 - 1], next: ids[at2 + 1] };
 }
 
-// src/domain/plant-query.ts
-var HYBRID = "×";
-function fold(text) {
-  if (isAscii(text)) return text.toLowerCase();
-  const cased = withoutMarks2(text).toLowerCase().toUpperCase().toLowerCase();
-  return withoutMarks2(cased).replaceAll("ς", "σ");
-}
-function words2(text) {
-  const folded4 = fold(text);
-  if (isAscii(folded4)) return folded4.match(ASCII_WORDS) ?? [];
-  return folded4.replaceAll(HYBRID, " x ").match(WORDS) ?? [];
-}
-var SORT_KEY_LENGTH = 128;
-var FOLDED_LENGTH = SORT_KEY_LENGTH * 4;
-var ASCII_WORDS = /[a-z0-9]+/g;
-var PICTOGRAPH = "\\p{RI}{1,2}|[\\p{Extended_Pictographic}\\p{EMod}[\\p{So}&&[\\u2600-\\u27bf\\u{1f000}-\\u{1faff}]]]";
-var WORDS = new RegExp(`[\\p{L}\\p{N}]+|${PICTOGRAPH}`, "gv");
-var WORD2 = new RegExp(`^(?:[\\p{L}\\p{N}]+|${PICTOGRAPH})$`, "v");
-var MARKS = new RegExp("[\\p{M}\\p{DI}]+", "gv");
-var BLANK = new RegExp("^[\\s\\p{DI}]*$", "v");
-var BEYOND_ASCII = /[\u0080-\uffff]/;
-var isAscii = (text) => !BEYOND_ASCII.test(text);
-var withoutMarks2 = (text) => text.replaceAll(MARKS, "").normalize("NFKD").replaceAll(MARKS, "");
-
-// web/src/plants/same-names.ts
-var MOST_COMPARED2 = 5e4;
-async function readSameNames(client, onRead, signal2) {
-  const twins = [];
-  const others = [];
-  let [count, compared] = [0, 0];
-  let key;
-  let plants2 = [];
-  const end2 = () => {
-    const [first] = plants2;
-    if (key === void 0 || first === void 0 || plants2.length < 2) return;
-    compared += plants2.length;
-    const places = new Set(plants2.map(placeOf2));
-    const group = { key, name: first.name, plants: plants2.toSorted(byPlace) };
-    if (places.size < plants2.length) twins.push(group);
-    else others.push(group);
-  };
-  for await (const plant of client.exportPlants({ sort: "name" }, { signal: signal2 })) {
-    count += 1;
-    if (count % 1e3 === 0) onRead(count);
-    const folded4 = fold(plant.name);
-    if (folded4 !== key) {
-      end2();
-      key = folded4;
-      plants2 = [];
-    }
-    if (compared + plants2.length >= MOST_COMPARED2) return { twins, others, isCut: true };
-    plants2.push(plant);
-  }
-  end2();
-  return { twins, others, isCut: false };
-}
-var hasSameTag = (one, other) => one.tag === other.tag;
-var placeOf2 = ({ tag }) => tag === void 0 ? "" : `.${tag}`;
-var byPlace = (a6, b4) => placeOf2(a6) < placeOf2(b4) ? -1 : placeOf2(a6) > placeOf2(b4) ? 1 : 0;
-
-// web/src/plants/duplicates.tsx
-var PAGE = 50;
-function Duplicates({ client, list: list2, group, mayWrite }) {
-  const kept5 = useSignal(void 0);
-  const most = useSignal(PAGE);
-  const asked = useSignal(void 0);
-  const isWorking = useSignal(false);
-  const isDone = useSignal(false);
-  const fault = useSignal("");
-  const conflicts = useSignal([]);
-  const name = P2();
-  const run = async (keep7, plants2) => {
-    if (isWorking.value) return;
-    isWorking.value = true;
-    fault.value = "";
-    const changes = plants2.map((before) => ({ before, after: void 0 }));
-    const outcome = await apply(client, changes, () => {
-    }, new AbortController().signal);
-    if (outcome.done.length > 0) {
-      const deleted = plantsIn(outcome.done.length);
-      const text = say("duplicates.done", { id: String(keep7.id), name: named(group.name), plants: deleted });
-      keepDone(client, list2, text, outcome.done);
-    }
-    conflicts.value = outcome.conflicts;
-    fault.value = outcome.left.length > 0 ? say("bulk.left", { plants: plantsIn(outcome.left.length), why: outcome.fault }) : "";
-    isDone.value = outcome.left.length === 0;
-    isWorking.value = false;
-  };
-  const shown6 = group.plants.slice(0, most.value);
-  const left2 = group.plants.length - shown6.length;
-  return /* @__PURE__ */ a4("fieldset", { class: "duplicates", disabled: isDone.value, children: [
-    /* @__PURE__ */ a4("legend", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: group.name }) }),
-    shown6.map((plant) => /* @__PURE__ */ a4("label", { class: "check", children: [
-      /* @__PURE__ */ a4(
-        "input",
-        {
-          type: "radio",
-          disabled: !mayWrite,
-          name,
-          checked: plant.id === kept5.value?.id,
-          onChange: () => {
-            kept5.value = plant;
-          }
-        }
-      ),
-      /* @__PURE__ */ a4("span", { class: "count", translate: false, children: String(plant.id) }),
-      " ",
-      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
-      " ",
-      /* @__PURE__ */ a4("bdi", { translate: false, class: "note", children: plant.tag })
-    ] }, String(plant.id))),
-    left2 > 0 && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          most.value += PAGE;
-        },
-        children: say("duplicates.more", { plants: plantsIn(left2) })
-      }
-    ),
-    !isDone.value && /* @__PURE__ */ a4("p", { class: "fields", children: [
-      mayWrite && /* @__PURE__ */ a4(
-        Keep,
-        {
-          kept: kept5.value,
-          shown: shown6,
-          isWorking: isWorking.value,
-          onDelete: (keep7, plants2) => {
-            if (plants2.every((plant) => hasSameTag(plant, keep7))) void run(keep7, plants2);
-            else asked.value = plants2;
-          }
-        }
-      ),
-      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => hide(group), children: say("duplicates.notSame") })
-    ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: isDone.value && kept5.value !== void 0 && say("duplicates.kept", { id: String(kept5.value.id) }) }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value }),
-    /* @__PURE__ */ a4(Conflicts, { conflicts: conflicts.value }),
-    asked.value !== void 0 && kept5.value !== void 0 && /* @__PURE__ */ a4(
-      AcrossTags,
-      {
-        kept: kept5.value,
-        plants: asked.value,
-        onAnswer: (isYes) => {
-          const plants2 = asked.value;
-          asked.value = void 0;
-          if (isYes && kept5.value !== void 0 && plants2 !== void 0) void run(kept5.value, plants2);
-        }
-      }
-    )
-  ] });
-}
-function Keep({ kept: kept5, shown: shown6, isWorking, onDelete }) {
-  if (kept5 === void 0) return /* @__PURE__ */ a4("span", { class: "note", children: say("duplicates.choose") });
-  const others = shown6.filter(({ id: id2 }) => id2 !== kept5.id);
-  const twins = others.filter((plant) => hasSameTag(plant, kept5));
-  const button = (plants2, text) => /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isWorking, onClick: () => onDelete(kept5, plants2), children: isWorking ? say("duplicates.deleting") : text });
-  const id = String(kept5.id);
-  return /* @__PURE__ */ a4($, { children: [
-    twins.length > 0 && button(twins, say("duplicates.keep", { id, plants: plantsIn(twins.length) })),
-    twins.length < others.length && button(others, say("duplicates.keepAcross", { id, plants: plantsIn(others.length) }))
-  ] });
-}
-function AcrossTags({ kept: kept5, plants: plants2, onAnswer }) {
-  const far = plants2.filter((plant) => !hasSameTag(plant, kept5));
-  return /* @__PURE__ */ a4(Dialog, { title: say("duplicates.acrossTitle"), onCancel: () => onAnswer(false), children: [
-    /* @__PURE__ */ a4("p", { children: say("duplicates.across", { id: String(kept5.id), plants: plantsIn(far.length) }) }),
-    /* @__PURE__ */ a4("ul", { class: "samples", children: far.map(({ id, tag }) => /* @__PURE__ */ a4("li", { children: [
-      String(id),
-      " ",
-      /* @__PURE__ */ a4("bdi", { translate: false, children: tag === void 0 ? say("plants.noTag") : tag === "" ? say("plants.emptyTag") : tag })
-    ] }, String(id))) }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAnswer(false), children: say("plants.cancel") }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => onAnswer(true), children: say("bulk.deletePlants", { plants: plantsIn(plants2.length) }) })
-    ] })
-  ] });
-}
-
-// web/src/plants/grid-keys.ts
-var STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-var ENDS = { Home: () => 0, End: (last5) => last5 };
-function moveFocus(event) {
-  const { target, currentTarget: grid, key } = event;
-  if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (!(target instanceof HTMLElement) || target.matches("input, textarea, select")) return;
-  const rows = [...grid.querySelectorAll("[role=row][data-id]")];
-  const current = rows.findIndex((row) => row.contains(target));
-  if (current === -1) return;
-  const last5 = rows.length - 1;
-  const step = STEPS[key];
-  const wanted2 = step === void 0 ? ENDS[key]?.(last5) : Math.min(last5, Math.max(0, current + step));
-  if (wanted2 === void 0) return;
-  event.preventDefault();
-  rows[wanted2]?.focus();
-}
-function rowAfter(id) {
-  const row = rowOf(String(id));
-  const rows = [...document.querySelectorAll("[role=row][data-id]")];
-  const at2 = row === null ? -1 : rows.indexOf(row);
-  return (rows[at2 + 1] ?? rows[at2 - 1])?.dataset["id"];
-}
-function focusRow(id) {
-  requestAnimationFrame(() => {
-    if (isFocusLost()) rowOf(id)?.focus();
-  });
-}
-function focusEditor(id) {
-  requestAnimationFrame(() => {
-    const row = rowOf(id);
-    if (isFocusLost() || row?.contains(document.activeElement)) row?.querySelector("textarea")?.focus();
-  });
-}
-var rowOf = (id) => document.querySelector(`[role=row][data-id="${id}"]`);
-
-// web/src/plants/plant-list.ts
-var PAGE2 = 100;
-var MOST_REFRESHED = 1e3;
-var GATHER = 500;
-var shown4;
-var PlantList = class {
-  /** The pages read so far, with the places of the plants removed since. */
-  #read = y3([]);
-  #removed = y3(/* @__PURE__ */ new Set());
-  chunks = O(() => {
-    const removed = this.#removed.value;
-    if (removed.size === 0) return this.#read.value;
-    return this.#map((plants2) => plants2.filter(({ id }) => !removed.has(id)));
-  });
-  /** The filter that has found the pages. */
-  #foundBy = y3(void 0);
-  state = y3("searching");
-  fault = y3("");
-  /** The number of searches so far. */
-  searches = y3(0);
-  #client;
-  #endWaiting;
-  #filter;
-  #foundById;
-  #listing;
-  #next;
-  #ending = new AbortController();
-  #key = 0;
-  /** Plants that others have put, and that the table may have to show. */
-  #awaited = /* @__PURE__ */ new Set();
-  /** The requests for plants under way. */
-  #reads = 0;
-  /** Whether others have changed plants since such a request began, so that its answer may be too old. */
-  #isBehind = false;
-  #timer;
-  constructor(client) {
-    this.#client = client;
-  }
-  /** Whether the list shows what a filter finds, and not yet, or still, what another one has found. */
-  shows(filter) {
-    return this.#foundBy.value !== void 0 && findSame(this.#foundBy.value, filter);
-  }
-  /** Shows the plants of a filter, and aborts the previous search. */
-  show(filter) {
-    void this.#search(filter);
-  }
-  /** Loads the next page, unless there is none or it is loading already. */
-  more() {
-    if (this.state.value === "more") void this.#load("loading");
-  }
-  /** Repeats the request that failed. */
-  retry() {
-    if (this.#next === void 0 && this.#filter !== void 0) this.show(this.#filter);
-    else void this.#load("loading");
-  }
-  /** Shows changes of others. An edit that has begun keeps its row. */
-  follow(entries) {
-    if (this.#reads > 0) this.#isBehind = true;
-    for (const { plant, before } of entries) {
-      if (plant === void 0) {
-        if (before !== void 0 && this.has(before.id) && !drafts.value.has(String(before.id))) this.remove(before.id);
-      } else if (this.has(plant.id)) this.replace(plant);
-      else this.#awaited.add(plant.id);
-    }
-    this.#catchUpLater();
-  }
-  #catchUpLater() {
-    if (this.#awaited.size > 0 || this.#isBehind) this.#timer ??= setTimeout(() => this.#catchUp(), GATHER);
-  }
-  #catchUp() {
-    this.#timer = void 0;
-    const isMissing = [...this.#awaited].some((id) => !this.has(id));
-    this.#awaited.clear();
-    if (isMissing || this.#isBehind) void this.refresh();
-  }
-  /** Reads the plants that the table has again, and moves nothing that need not move. Leaves a long table as it is. */
-  async refresh() {
-    this.#isBehind = this.#reads > 0;
-    if (this.#isBehind) return;
-    const { signal: ended3 } = this.#ending;
-    const [first] = this.#read.value;
-    const removed = this.#removed.value;
-    const chunks = this.#read.value.length;
-    const count = this.#read.value.reduce((sum, { plants: plants2 }) => sum + plants2.length, 0);
-    const isIdle = this.state.value === "more" || this.state.value === "whole";
-    if (this.#filter === void 0 || first === void 0 || !isIdle || count > MOST_REFRESHED) return;
-    const listing = this.#client.listPlants(
-      { ...wantedBy(this.#filter), limit: Math.max(PAGE2, count) },
-      { signal: ended3 }
-    );
-    this.#reads += 1;
-    try {
-      const { items, next } = await listing.page();
-      if (ended3.aborted) return;
-      if (this.#read.value.length !== chunks) {
-        this.#isBehind = true;
-        return;
-      }
-      const focused = document.activeElement?.closest("[role=row][data-id]")?.dataset["id"];
-      this.#read.value = [{ key: first.key, plants: withFirst(this.#foundById, items) }];
-      this.#removed.value = this.#removed.value.difference(removed);
-      this.#listing = listing;
-      this.#next = next;
-      this.state.value = next === void 0 ? "whole" : "more";
-      if (focused !== void 0) focusRow(focused);
-    } catch {
-    } finally {
-      this.#endRead();
-    }
-  }
-  #endRead() {
-    this.#reads -= 1;
-    this.#catchUpLater();
-  }
-  /** Reads the plants of the filter again. */
-  async reload() {
-    if (shown4 !== void 0 && shown4 !== this) return shown4.reload();
-    if (this.#filter !== void 0) await this.#search(this.#filter);
-  }
-  stop() {
-    this.#endWaiting?.();
-    this.#endWaiting = void 0;
-    clearTimeout(this.#timer);
-    this.#timer = void 0;
-    this.#ending.abort();
-    if (shown4 === this) shown4 = void 0;
-  }
-  replace(plant) {
-    this.#read.value = this.#map((plants2) => plants2.map((each) => each.id === plant.id ? plant : each));
-  }
-  remove(id) {
-    this.#removed.value = /* @__PURE__ */ new Set([...this.#removed.value, id]);
-  }
-  /** Shows a removed plant again where it was. The table reads its rows again if it has read them since the removal. */
-  async putBack({ id }) {
-    const removed = this.#removed.value;
-    this.#removed.value = removed.difference(/* @__PURE__ */ new Set([id]));
-    if (shown4 !== void 0 && (shown4 !== this || !removed.has(id))) await shown4.reload();
-  }
-  /** Shows a new plant first, regardless of the order of the table. */
-  putFirst(plant) {
-    const others = this.#map((plants2) => plants2.filter((each) => each.id !== plant.id));
-    this.#removed.value = this.#removed.value.difference(/* @__PURE__ */ new Set([plant.id]));
-    this.#key += 1;
-    this.#read.value = [{ key: this.#key, plants: [plant] }, ...others];
-  }
-  /** Whether a page read so far contains the plant. */
-  has(id) {
-    return this.chunks.value.some(({ plants: plants2 }) => plants2.some((plant) => plant.id === id));
-  }
-  #map(change2) {
-    return this.#read.value.map(({ key, plants: plants2 }) => ({ key, plants: change2(plants2) }));
-  }
-  #search(filter) {
-    shown4 = this;
-    this.#endWaiting ??= afterLoss(() => void this.refresh());
-    this.searches.value += 1;
-    this.#ending.abort();
-    this.#ending = new AbortController();
-    this.#filter = filter;
-    this.#isBehind = false;
-    this.#next = void 0;
-    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE2 }, { signal: this.#ending.signal });
-    return this.#load("searching");
-  }
-  async #load(state) {
-    const listing = this.#listing;
-    const filter = this.#filter;
-    const { signal: ended3 } = this.#ending;
-    this.state.value = state;
-    this.#reads += 1;
-    try {
-      const [found, page] = await Promise.all([
-        state === "searching" && filter !== void 0 ? findById(this.#client, filter, ended3) : this.#foundById,
-        listing?.page(this.#next)
-      ]);
-      if (ended3.aborted) return;
-      const { items, next } = page ?? { items: [], next: void 0 };
-      this.#key += 1;
-      if (state === "searching") {
-        this.#foundById = found;
-        this.#foundBy.value = filter;
-        this.#removed.value = /* @__PURE__ */ new Set();
-        this.#read.value = [{ key: this.#key, plants: withFirst(found, items) }];
-      } else {
-        const plants2 = items.filter(({ id }) => id !== found?.id);
-        this.#read.value = [...this.#read.value, { key: this.#key, plants: plants2 }];
-      }
-      this.#next = next;
-      this.state.value = next === void 0 ? "whole" : "more";
-    } catch (error) {
-      if (isAbort(error) || ended3.aborted) return;
-      this.fault.value = said(error);
-      this.state.value = "failed";
-    } finally {
-      this.#endRead();
-    }
-  }
-};
-
-// web/src/plants/duplicates-view.tsx
-var PAGE3 = 100;
-var NONE2 = { twins: [], others: [], isCut: false };
-function DuplicatesView({ session: { client, may } }) {
-  const found = useSignal(NONE2);
-  const read2 = useSignal(0);
-  const most = useSignal(PAGE3);
-  const fault = useSignal("");
-  const tries = useSignal(0);
-  const list2 = w2(() => new PlantList(client), [client]);
-  A2(() => {
-    const ending = new AbortController();
-    const search = async () => {
-      found.value = NONE2;
-      read2.value = 0;
-      most.value = PAGE3;
-      fault.value = "";
-      try {
-        const onRead = (count) => {
-          read2.value = count;
-        };
-        found.value = await readSameNames(client, onRead, ending.signal);
-      } catch (error) {
-        if (isAbort(error) || ending.signal.aborted) return;
-        fault.value = say("labels.notAll", { why: said(error) });
-      }
-      read2.value = void 0;
-    };
-    void search();
-    return () => ending.abort();
-  }, [client, tries.value]);
-  const again = () => {
-    tries.value += 1;
-  };
-  const { isCut } = found.value;
-  const all = [...found.value.twins, ...found.value.others];
-  const shown6 = all.filter((group) => !isHidden(group)).slice(0, most.value);
-  const left2 = all.filter((group) => !isHidden(group)).length - shown6.length;
-  const hidden2 = all.length - shown6.length - left2;
-  const section = (title, groups) => {
-    const here = groups.filter((group) => shown6.includes(group));
-    if (here.length === 0) return null;
-    return /* @__PURE__ */ a4("section", { "aria-label": say(title), children: [
-      /* @__PURE__ */ a4("h2", { children: say(title) }),
-      here.map((group) => /* @__PURE__ */ a4(Duplicates, { client, list: list2, group, mayWrite: may("plants:write") }, group.key))
-    ] });
-  };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: say("duplicates.title") }),
-    /* @__PURE__ */ a4("p", { class: "note", children: [
-      say("duplicates.note"),
-      " ",
-      /* @__PURE__ */ a4("a", { href: linkTo("plants"), children: say("duplicates.back") })
-    ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: [
-      read2.value !== void 0 && say("duplicates.reading", { plants: plantsIn(read2.value) }),
-      read2.value === void 0 && all.length === 0 && fault.value === "" && say("duplicates.none"),
-      isCut && say("duplicates.cut", { plants: plantsIn(MOST_COMPARED2) })
-    ] }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: again }),
-    section("duplicates.twins", found.value.twins),
-    section("duplicates.others", found.value.others),
-    left2 > 0 && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          most.value += PAGE3;
-        },
-        children: say("duplicates.moreNames", { count: left2 })
-      }
-    ),
-    hidden2 > 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
-      say("duplicates.hidden", { count: hidden2 }),
-      " ",
-      /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: showAll, children: say("duplicates.show") })
-    ] }),
-    read2.value === void 0 && fault.value === "" && /* @__PURE__ */ a4("button", { type: "button", onClick: again, children: say("duplicates.again") })
-  ] });
-}
-
-// web/src/plants/bulk/copies-dialog.tsx
+// web/src/table/copies-dialog.tsx
 function CopiesDialog({ client, list: list2, plant, onClose }) {
-  const count = useSignal("1");
-  const isAdding = useSignal(false);
-  const fault = useSignal("");
-  const added = useSignal(void 0);
-  const conflicts = useSignal([]);
-  const copies = T2([]);
-  const wanted2 = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0;
-  const isReady2 = wanted2 > 0 && wanted2 <= MOST_LABELS;
-  const run = async () => {
-    if (isAdding.value || !isReady2) return;
-    isAdding.value = true;
-    fault.value = "";
-    try {
-      if (copies.current.length !== wanted2) {
-        const { first: first2 } = await client.reserveIds(wanted2);
-        copies.current = Array.from({ length: wanted2 }, (_4, i5) => ({ ...plant, id: first2 + BigInt(i5) }));
-      }
-      const changes = copies.current.map((after) => ({ before: void 0, after }));
-      const outcome = await apply(client, changes, () => {
-      }, new AbortController().signal);
-      if (outcome.done.length > 0) {
-        keepDone(
+  let count = useSignal("1"), isAdding = useSignal(!1), fault = useSignal(""), added = useSignal(void 0), conflicts = useSignal([]), copies = T2([]), wanted3 = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0, isReady2 = wanted3 > 0 && wanted3 <= MOST_LABELS, run = async () => {
+    if (!(isAdding.value || !isReady2)) {
+      isAdding.value = !0, fault.value = "";
+      try {
+        if (copies.current.length !== wanted3) {
+          let { first: first2 } = await client.reserveIds(wanted3);
+          copies.current = Array.from({ length: wanted3 }, (_4, i5) => ({ ...plant, id: first2 + BigInt(i5) }));
+        }
+        let changes = copies.current.map((after) => ({ before: void 0, after })), outcome = await apply(client, changes, () => {
+        }, new AbortController().signal);
+        outcome.done.length > 0 && (keepDone(
           client,
           list2,
           say("copies.added", { plants: plantsIn(outcome.done.length), id: plant.id }),
           outcome.done
-        );
-        await list2.reload();
+        ), await list2.reload()), conflicts.value = outcome.conflicts, outcome.left.length > 0 ? fault.value = outcome.fault : added.value = outcome.done.flatMap(({ after }) => after ?? []);
+      } catch (error) {
+        fault.value = said(error);
       }
-      conflicts.value = outcome.conflicts;
-      if (outcome.left.length > 0) fault.value = outcome.fault;
-      else added.value = outcome.done.flatMap(({ after }) => after ?? []);
-    } catch (error) {
-      fault.value = said(error);
+      isAdding.value = !1;
     }
-    isAdding.value = false;
-  };
-  const [first, last5] = [added.value?.[0]?.id, added.value?.at(-1)?.id];
-  const print = () => {
-    clearChosen();
-    add((added.value ?? []).map(labelOf));
-    onClose();
-    go("labels");
+  }, [first, last5] = [added.value?.[0]?.id, added.value?.at(-1)?.id], print = () => {
+    onClose(), printLabels(added.value ?? []);
   };
   return /* @__PURE__ */ a4(Dialog, { title: say("copies.title", { id: plant.id }), onCancel: onClose, children: [
-    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }) }),
+    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.name }) }),
     added.value === void 0 ? /* @__PURE__ */ a4(
       "form",
       {
         onSubmit: (event) => {
-          event.preventDefault();
-          void run();
+          event.preventDefault(), run();
         },
         children: [
           /* @__PURE__ */ a4("div", { class: "field", children: [
@@ -8805,7 +10109,7 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
           fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("copies.notAll", { why: /* @__PURE__ */ a4(Sentence, { text: fault.value }) }) }),
           /* @__PURE__ */ a4("div", { class: "fields", children: [
             /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("plants.cancel") }),
-            /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: !isReady2, "aria-disabled": isAdding.value, children: isAdding.value ? say("plants.adding") : say("copies.add", { plants: plantsIn(wanted2) }) })
+            /* @__PURE__ */ a4("button", { type: "submit", class: "primary", disabled: !isReady2, "aria-disabled": isAdding.value, children: isAdding.value ? say("plants.adding") : say("copies.add", { plants: plantsIn(wanted3) }) })
           ] })
         ]
       }
@@ -8820,172 +10124,48 @@ function CopiesDialog({ client, list: list2, plant, onClose }) {
   ] });
 }
 
-// web/src/plants/changes.ts
-var PlantChanges = class {
-  #client;
-  #list;
-  /** Ids of plants that are being deleted. */
-  #deleting = /* @__PURE__ */ new Set();
-  constructor(client, list2) {
-    this.#client = client;
-    this.#list = list2;
-  }
-  edit(plant) {
-    if (!drafts.value.has(String(plant.id))) putDraft({ base: plant });
-  }
-  /** Saves a draft if nobody has changed the plant since the page showed it. Resolves with whether the edit is over. */
-  async save(draft) {
-    const { base, name, tag } = draft;
-    if (!isChanged(draft)) {
-      dropDraft(base.id);
-      return true;
-    }
-    return this.#trying(base.id, async () => {
-      const current = await this.#client.getPlant(base.id);
-      if (isSame2(current.plant, wanted(draft))) return this.#saved(current.plant, draft);
-      if (!isSame2(current.plant, base)) return this.#meet(base.id, current);
-      const patch = { name, tag: tag === "" ? null : tag };
-      const { plant } = await this.#client.updatePlant(base.id, patch, { ifMatch: current.etag });
-      return this.#saved(plant, draft);
-    });
-  }
-  /** Saves the draft over somebody else's change of the plant. */
-  async overwrite(draft, theirs) {
-    const plant = wanted(draft);
-    return this.#trying(plant.id, async () => {
-      if (theirs === null) await this.#client.createPlant(plant);
-      else await this.#client.replacePlant(plant.id, plant, { ifMatch: theirs.etag });
-      return this.#saved(plant, draft);
-    });
-  }
-  /** Discards the draft, and shows somebody else's change of the plant. */
-  yield({ base }, theirs) {
-    dropDraft(base.id);
-    if (theirs === null) this.#list.remove(base.id);
-    else this.#list.replace(theirs.plant);
-  }
-  async delete(plant) {
-    const { id, name } = plant;
-    if (this.#deleting.has(id)) return false;
-    this.#deleting.add(id);
-    try {
-      const current = await this.#client.getPlant(id);
-      if (!isSame2(current.plant, plant)) {
-        this.#list.replace(current.plant);
-        tell(say("plants.deletedAfterChange", { id }), { isError: true });
-        return false;
-      }
-      await this.#client.deletePlant(id, { ifMatch: current.etag });
-    } catch (error) {
-      if (!isRefusal(error, 40402)) {
-        tell(say("plants.notDeleted", { id, why: said(error) }), { isError: true });
-        return false;
-      }
-    } finally {
-      this.#deleting.delete(id);
-    }
-    this.#list.remove(id);
-    tell(say("plants.deleted", { id, name: named(name) }), {
-      action: { label: say("plants.undo"), run: () => void this.#restore(plant) }
-    });
-    return true;
-  }
-  async #restore(plant) {
-    try {
-      await this.#client.createPlant(plant);
-      tell(say("plants.isBack", { id: plant.id, name: named(plant.name) }));
-      await this.#list.putBack(plant);
-      focusRow(String(plant.id));
-    } catch (error) {
-      const isTaken = isRefusal(error, 40901);
-      const why = isTaken ? say("plants.idTakenNow") : said(error);
-      tell(say("plants.notBack", { id: plant.id, name: named(plant.name), why }), {
-        isError: true,
-        ...isTaken ? {} : { action: { label: say("page.tryAgain"), run: () => void this.#restore(plant) } }
-      });
-    }
-  }
-  #saved(plant, sent) {
-    const now = drafts.value.get(String(plant.id)) ?? sent;
-    const isWhole = now.name === sent.name && now.tag === sent.tag;
-    if (isWhole) dropDraft(plant.id);
-    else changeDraft(plant.id, { base: plant, isSaving: false });
-    if (this.#list.has(plant.id)) this.#list.replace(plant);
-    else this.#list.putFirst(plant);
-    tell(say("plants.saved", { id: plant.id }));
-    return isWhole;
-  }
-  #meet(id, theirs) {
-    changeDraft(id, { isSaving: false, theirs });
-    return false;
-  }
-  /** Runs the work of saving a draft. If it fails, the draft stays. */
-  async #trying(id, work) {
-    changeDraft(id, { isSaving: true, fault: "" });
-    try {
-      return await work();
-    } catch (error) {
-      if (isRefusal(error, 41201) || isRefusal(error, 40901)) return this.#again(id);
-      if (isRefusal(error, 40402)) return this.#meet(id, null);
-      changeDraft(id, { isSaving: false, fault: say("plants.notSaved", { why: said(error) }) });
-      return false;
-    }
-  }
-  /** Shows the conflict with a write that came between reading and writing the plant. */
-  #again(id) {
-    return this.#trying(id, async () => this.#meet(id, await this.#client.getPlant(id)));
-  }
-};
-
-// web/src/plants/enter-plant.tsx
-var NOTHING3 = { name: "", tag: "" };
-var typed2 = new Kept("plantstore-entered-plants", {});
-var entered = O(() => Object.keys(typed2.value));
+// web/src/table/enter-plant.tsx
+var NOTHING3 = { name: "", tag: "" }, typed2 = new Kept("plantstore-entered-plants", {}), entered = O(() => Object.keys(typed2.value));
 askBeforeLosing(
   () => {
-    const ids = entered.value;
+    let ids = entered.value;
     return ids.length === 0 ? void 0 : say("plants.lossEntered", { ids: ids.join(", ") });
   },
-  { isKept: true }
+  { isKept: !0 }
 );
-function keep4(id, next) {
-  const { [String(id)]: _before, ...others } = typed2.value;
+function keep8(id, next) {
+  let { [String(id)]: _before, ...others } = typed2.value;
   typed2.value = next.name === "" && next.tag === "" ? others : { ...others, [String(id)]: next };
 }
-function EnterPlant({ client, id, isFocused, onEntered }) {
-  const { name, tag } = typed2.value[String(id)] ?? NOTHING3;
-  const fault = useSignal("");
-  const isSaving = useSignal(false);
-  const field = T2(null);
+function EnterPlant({ session: session2, id, isFocused, onEntered }) {
+  let { name, tag } = typed2.value[String(id)] ?? NOTHING3, fault = useSignal(""), isSaving = useSignal(!1), field = T2(null), tags = useTags(session2.client);
   F2(() => {
-    if (isFocused && isFocusLost()) field.current?.focus();
+    isFocused && isFocusLost() && field.current?.focus();
   }, []);
-  const enter2 = async () => {
-    const sent = typed2.value[String(id)];
-    isSaving.value = true;
-    fault.value = "";
+  let enter2 = async () => {
+    let sent = typed2.value[String(id)];
+    isSaving.value = !0, fault.value = "";
     try {
-      const { plant } = await client.createPlant({ id, name, ...tag === "" ? {} : { tag } });
-      const now = typed2.value[String(id)];
-      if (now !== void 0 && now !== sent) putDraft({ base: plant, ...now });
-      keep4(id, NOTHING3);
-      tell(say("plants.added", { id, name: named(name) }));
-      onEntered();
+      let plant = plantOf2(id, tag === "" ? { name } : { name, tag }), outcome = await submit(session2, { id, base: null, wanted: plant });
+      if (outcome.kind === "met" && !(outcome.theirs && isSame2(outcome.theirs.plant, plant))) {
+        fault.value = say("plants.justEntered");
+        return;
+      }
+      let now = typed2.value[String(id)];
+      now !== void 0 && now !== sent && putDraft({ base: plant, ...now }), keep8(id, NOTHING3), outcome.kind === "waits" ? tellKept(`${id} ${named(name)}`) : tell(say("plants.added", { id, name: named(name) })), onEntered();
     } catch (error) {
-      const isTaken = isRefusal(error, 40901);
-      fault.value = isTaken ? say("plants.justEntered") : say("plants.notAdded", { why: said(error) });
+      fault.value = say("plants.notAdded", { why: said(error) });
     } finally {
-      isSaving.value = false;
+      isSaving.value = !1;
     }
   };
   return /* @__PURE__ */ a4(
     "form",
     {
-      class: "fields",
+      class: "fields add",
       "aria-label": say("plants.newOf", { id }),
       onSubmit: (event) => {
-        event.preventDefault();
-        if (!isSaving.value) void enter2();
+        event.preventDefault(), isSaving.value || enter2();
       },
       children: [
         /* @__PURE__ */ a4("p", { children: say("plants.enter") }),
@@ -8996,11 +10176,11 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
             {
               id: "plant-name",
               ref: field,
-              required: true,
+              required: !0,
               dir: "auto",
               autocomplete: "off",
               value: name,
-              onInput: (event) => keep4(id, { name: event.currentTarget.value, tag }),
+              onInput: (event) => keep8(id, { name: event.currentTarget.value, tag }),
               "aria-describedby": "plant-name-fault"
             }
           ),
@@ -9012,64 +10192,62 @@ function EnterPlant({ client, id, isFocused, onEntered }) {
             "input",
             {
               id: "plant-tag",
+              list: "plant-tags",
               dir: "auto",
               autocomplete: "off",
               value: tag,
-              onInput: (event) => keep4(id, { name, tag: event.currentTarget.value }),
-              "aria-describedby": "plant-tag-fault"
+              onInput: (event) => keep8(id, { name, tag: event.currentTarget.value }),
+              "aria-describedby": "plant-tag-fault plant-tag-note"
             }
           ),
-          /* @__PURE__ */ a4(TooLong, { id: "plant-tag-fault", member: "tag", text: tag })
+          /* @__PURE__ */ a4(TooLong, { id: "plant-tag-fault", member: "tag", text: tag }),
+          /* @__PURE__ */ a4(TagSuggestions, { id: "plant-tags", tags }),
+          /* @__PURE__ */ a4("span", { id: "plant-tag-note", class: "note", children: say("plants.tagNote") })
         ] }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }),
+        /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "submit", class: "primary", "aria-disabled": isSaving.value, children: say(isSaving.value ? "plants.adding" : "plants.add") }) }),
         /* @__PURE__ */ a4(Fault, { text: fault.value })
       ]
     }
   );
 }
+function NotAdded({ view, except }) {
+  let ids = entered.value.filter((id) => id !== String(except));
+  return ids.length === 0 ? null : /* @__PURE__ */ a4("p", { class: "not-added", role: "status", children: [
+    say("plants.notAddedCount", { count: ids.length }),
+    ":",
+    " ",
+    ids.map((id) => /* @__PURE__ */ a4("a", { href: linkTo(view, new URLSearchParams({ id })), children: id }, id))
+  ] });
+}
 
-// web/src/plants/history.tsx
-var PAGE4 = 20;
-var DONE = {
+// web/src/table/history.tsx
+var PAGE6 = 20, DONE = {
   "plant.created": "history.created",
   "plant.updated": "history.updated",
   "plant.deleted": "history.deleted"
 };
 function History({ client, id, state, mayWrite, onRestored }) {
-  const entries = useSignal([]);
-  const next = useSignal(void 0);
-  const fault = useSignal("");
-  const isKept2 = useSignal(true);
-  const ending = T2(new AbortController());
-  const listing = w2(() => client.history(id, { limit: PAGE4 }, { signal: ending.current.signal }), [client, id]);
-  const read2 = async (at2) => {
+  let entries = useSignal([]), next = useSignal(void 0), fault = useSignal(""), isKept3 = useSignal(!0), ending = T2(new AbortController()), listing = w2(() => client.history(id, { limit: PAGE6 }, { signal: ending.current.signal }), [client, id]), read3 = async (at2) => {
     fault.value = "";
     try {
-      const page = await listing.page(at2);
-      entries.value = at2 === void 0 ? page.items : [...entries.value, ...page.items];
-      next.value = page.next;
+      let page = await listing.page(at2);
+      entries.value = at2 === void 0 ? page.items : [...entries.value, ...page.items], next.value = page.next;
     } catch (error) {
-      if (isRefusal(error, 40401)) isKept2.value = false;
-      else if (!isAbort(error)) fault.value = say("history.unread", { why: said(error) });
+      isRefusal(error, 40401) ? isKept3.value = !1 : isAbort(error) || (fault.value = say("history.unread", { why: said(error) }));
     }
   };
   A2(() => {
-    void read2();
-  }, [listing, state]);
-  A2(() => () => ending.current.abort(), []);
-  const restore = async (plant) => {
+    read3();
+  }, [listing, state]), A2(() => () => ending.current.abort(), []);
+  let restore2 = async (plant) => {
     try {
-      await bringBack(client, plant);
-      tell(say("history.restored", { id: plant.id }));
-      onRestored();
+      await bringBack(client, plant), tell(say("history.restored", { id: plant.id })), onRestored();
     } catch (error) {
-      const why = isRefusal(error, 41201) ? say("history.changed") : said(error);
-      tell(say("history.notRestored", { id: plant.id, why }), { isError: true });
-      if (isRefusal(error, 41201)) onRestored();
+      let why = isRefusal(error, 41201) ? say("history.changed") : said(error);
+      tell(say("history.notRestored", { id: plant.id, why }), { isError: !0 }), isRefusal(error, 41201) && onRestored();
     }
   };
-  if (!isKept2.value) return null;
-  return /* @__PURE__ */ a4("section", { class: "history", "aria-label": say("history.title"), children: [
+  return isKept3.value ? /* @__PURE__ */ a4("section", { class: "history", "aria-label": say("history.title"), children: [
     /* @__PURE__ */ a4("h2", { children: say("history.title") }),
     entries.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("history.none") }),
     /* @__PURE__ */ a4("ol", { children: entries.value.map(({ position, type, time: at2, plant, before, token }) => /* @__PURE__ */ a4("li", { children: [
@@ -9078,38 +10256,43 @@ function History({ client, id, state, mayWrite, onRestored }) {
         " ",
         /* @__PURE__ */ a4("time", { dateTime: at2, children: timeOf(at2, "medium") }),
         " ",
-        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: false, children: actorOf(token) }) }) })
+        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actorOf(token) }) }) })
       ] }),
       before !== void 0 && /* @__PURE__ */ a4(State, { plant: before, isOld: plant !== void 0 }),
-      plant !== void 0 && /* @__PURE__ */ a4(State, { plant, isOld: false }),
+      plant !== void 0 && /* @__PURE__ */ a4(State, { plant, isOld: !1 }),
       mayWrite && before !== void 0 && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
           class: "quiet",
           "aria-label": say("history.restoreOf", { name: before.name }),
-          onClick: () => void restore(before),
+          onClick: () => {
+            restore2(before);
+          },
           children: say("history.restore")
         }
       )
     ] }, position)) }),
-    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next.value), children: say("history.earlier") }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() })
-  ] });
+    next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => {
+      read3(next.value);
+    }, children: say("history.earlier") }),
+    /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => {
+      read3();
+    } })
+  ] }) : null;
 }
 function State({ plant, isOld }) {
-  const texts = /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("bdi", { translate: false, children: plant.name }),
+  let texts = /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.name }),
     plant.tag !== void 0 && /* @__PURE__ */ a4($, { children: [
       ", ",
-      /* @__PURE__ */ a4("bdi", { translate: false, children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
+      /* @__PURE__ */ a4("bdi", { translate: !1, children: plant.tag === "" ? say("plants.emptyTag") : plant.tag })
     ] })
   ] });
   return /* @__PURE__ */ a4("p", { class: "state", children: isOld ? /* @__PURE__ */ a4("del", { children: texts }) : texts });
 }
 async function bringBack(client, { id, name, tag }) {
-  const plant = tag === void 0 ? { name } : { name, tag };
-  let etag;
+  let plant = tag === void 0 ? { name } : { name, tag }, etag;
   try {
     etag = (await client.getPlant(id)).etag;
   } catch (error) {
@@ -9120,185 +10303,115 @@ async function bringBack(client, { id, name, tag }) {
   await client.replacePlant(id, plant, { ifMatch: etag });
 }
 
-// web/src/plants/live.ts
-var MOST10 = 200;
-var PAUSE4 = 1e4;
+// web/src/table/live.ts
+var MOST12 = 200, PAUSE8 = 1e4;
 function follow(client, list2, name) {
-  const channel = new BroadcastChannel(`plantstore-changes-${name}`);
-  let ending;
-  channel.onmessage = ({ data }) => {
-    if (document.hidden) return;
-    if (data === "many") void list2.refresh();
-    else list2.follow(data);
+  let channel2 = new BroadcastChannel(nameHere(`plantstore-changes-${name}`)), ending;
+  channel2.onmessage = ({ data }) => {
+    document.hidden || (data === "many" ? list2.refresh() : list2.follow(data));
   };
-  const start = () => {
-    ending = new AbortController();
-    void lead(client, list2, name, channel, ending.signal);
+  let start2 = () => {
+    ending = new AbortController(), lead(client, list2, name, channel2, ending.signal);
+  }, look3 = () => {
+    ending?.abort(), !document.hidden && (start2(), list2.refresh());
   };
-  const look2 = () => {
-    ending?.abort();
-    if (document.hidden) return;
-    start();
-    void list2.refresh();
-  };
-  document.addEventListener("visibilitychange", look2);
-  addEventListener("online", look2);
-  if (!document.hidden) start();
-  return () => {
-    document.removeEventListener("visibilitychange", look2);
-    removeEventListener("online", look2);
-    ending?.abort();
-    channel.close();
+  return document.addEventListener("visibilitychange", look3), addEventListener("online", look3), document.hidden || start2(), () => {
+    document.removeEventListener("visibilitychange", look3), removeEventListener("online", look3), ending?.abort(), channel2.close();
   };
 }
-async function lead(client, list2, name, channel, signal2) {
-  const read2 = () => readStream(client, list2, channel, signal2);
-  const locks = navigator.locks;
+async function lead(client, list2, name, channel2, signal2) {
+  let read3 = () => readStream(client, list2, channel2, signal2), locks = navigator.locks;
   try {
-    await (locks === void 0 ? read2() : locks.request(`plantstore-changes-${name}`, { signal: signal2 }, read2));
+    await (locks === void 0 ? read3() : locks.request(nameHere(`plantstore-changes-${name}`), { signal: signal2 }, read3));
   } catch (error) {
     if (!signal2.aborted) throw error;
   }
 }
-async function readStream(client, list2, channel, signal2) {
-  let hasGap = true;
-  const onPosition = () => {
-    if (!hasGap) return;
-    hasGap = false;
-    channel.postMessage("many");
-    void list2.refresh();
+async function readStream(client, list2, channel2, signal2) {
+  let hasGap = !0, onPosition = () => {
+    hasGap && (hasGap = !1, channel2.postMessage("many"), list2.refresh());
   };
-  for (; !signal2.aborted; await pause2(signal2)) {
-    let since = performance.now();
-    let count = 0;
+  for (; !signal2.aborted; await pause3(signal2)) {
+    let since = performance.now(), count = 0;
     try {
-      for await (const entry of client.changes({ after: "now", signal: signal2, onPosition })) {
-        if (performance.now() - since > 1e3) {
-          since = performance.now();
-          count = 0;
-        }
-        count += 1;
-        if (count > MOST10) break;
-        channel.postMessage([entry]);
-        list2.follow([entry]);
+      for await (let entry of client.changes({ after: "now", signal: signal2, onPosition })) {
+        if (performance.now() - since > 1e3 && (since = performance.now(), count = 0), count += 1, count > MOST12) break;
+        channel2.postMessage([entry]), list2.follow([entry]);
       }
     } catch (error) {
       if (isRefusal(error, 40401) || isRefusal(error, 40301) || isRefusal(error, 40102)) return;
     }
-    hasGap = true;
+    hasGap = !0;
   }
 }
-var pause2 = (signal2) => new Promise((resolve) => {
-  const timer3 = setTimeout(resolve, PAUSE4);
+var pause3 = (signal2) => new Promise((resolve) => {
+  let timer4 = setTimeout(resolve, PAUSE8);
   signal2.addEventListener("abort", () => {
-    clearTimeout(timer3);
-    resolve();
+    clearTimeout(timer4), resolve();
   });
 });
 
-// web/src/icon.tsx
-var PATHS = {
-  camera: "M9 4 7.4 6H4.5A2.5 2.5 0 0 0 2 8.5v9A2.5 2.5 0 0 0 4.5 20h15a2.5 2.5 0 0 0 2.5-2.5v-9A2.5 2.5 0 0 0 19.5 6h-2.9L15 4zm3 4.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9zm0 2a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
-  add: "M11 4h2v7h7v2h-7v7h-2v-7H4v-2h7z",
-  edit: "M16.8 3.2a2.5 2.5 0 0 1 3.6 0l.4.4a2.5 2.5 0 0 1 0 3.6L8.5 19.5 3 21l1.5-5.5zM15.4 7.4 6.3 16.5l-.5 1.7 1.7-.5 9.1-9.1zm2.8-2.8-1.4 1.4 1.2 1.2 1.4-1.4z",
-  tools: "M4 6h8.2a3 3 0 0 1 5.6 0H20v2h-2.2a3 3 0 0 1-5.6 0H4zm11 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2zM4 16h2.2a3 3 0 0 1 5.6 0H20v2h-8.2a3 3 0 0 1-5.6 0H4zm5 0a1 1 0 1 0 0 2 1 1 0 0 0 0-2z"
-};
-function Icon({ name }) {
-  return /* @__PURE__ */ a4("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+// web/src/table/conflict-dialog.tsx
+function ConflictDialog({ id, change: change2, theirs, act, ...on }) {
+  let { base: base2, wanted: wanted3 } = change2;
+  return /* @__PURE__ */ a4(Dialog, { title: say(titleOf3(change2, theirs), { id }), onCancel: on.onCancel, children: [
+    /* @__PURE__ */ a4("div", { class: "versions", children: [
+      theirs !== null && /* @__PURE__ */ a4(Version, { title: say("plants.storedNow"), plant: theirs.plant, base: base2 }),
+      /* @__PURE__ */ a4(Version, { title: say("plants.yours"), plant: wanted3, base: base2 })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: on.onYield, children: say(theirs === null ? "plants.leaveDeleted" : "plants.keepStored") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: on.onOverwrite, children: say(act ?? actOf(wanted3, theirs)) }),
+      on.onGoOn !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: on.onGoOn, children: say("plants.goOnEditing") })
+    ] })
+  ] });
 }
-
-// web/src/plants/conflict-dialog.tsx
-function ConflictDialog({ draft, theirs, changes }) {
-  const id = String(draft.base.id);
-  const goOn = (base) => {
-    changeDraft(base.id, { theirs: void 0, base });
-    focusEditor(id);
-  };
-  return /* @__PURE__ */ a4(
-    Dialog,
-    {
-      title: say(theirs === null ? "plants.conflictDeleted" : "plants.conflictChanged", { id }),
-      onCancel: () => goOn(draft.base),
-      children: [
-        /* @__PURE__ */ a4("div", { class: "versions", children: [
-          theirs !== null && /* @__PURE__ */ a4(Version, { title: say("plants.storedNow"), plant: theirs.plant, base: draft.base }),
-          /* @__PURE__ */ a4(Version, { title: say("plants.yours"), plant: wanted(draft), base: draft.base })
-        ] }),
-        /* @__PURE__ */ a4("div", { class: "fields", children: [
-          /* @__PURE__ */ a4(
-            "button",
-            {
-              type: "button",
-              onClick: () => {
-                changes.yield(draft, theirs);
-                focusRow(id);
-              },
-              children: say(theirs === null ? "plants.leaveDeleted" : "plants.keepStored")
-            }
-          ),
-          /* @__PURE__ */ a4(
-            "button",
-            {
-              type: "button",
-              class: "primary",
-              onClick: async () => {
-                changeDraft(draft.base.id, { theirs: void 0 });
-                if (await changes.overwrite(draft, theirs)) focusRow(id);
-              },
-              children: say(theirs === null ? "plants.addMine" : "plants.saveMine")
-            }
-          ),
-          theirs !== null && /* @__PURE__ */ a4("button", { type: "button", onClick: () => goOn(theirs.plant), children: say("plants.goOnEditing") })
-        ] })
-      ]
-    }
-  );
+function titleOf3({ base: base2 }, theirs) {
+  return theirs === null ? "plants.conflictDeleted" : base2 === null ? "waiting.conflictTaken" : "plants.conflictChanged";
 }
-function Version({ title, plant, base }) {
+function actOf(wanted3, theirs) {
+  return wanted3 === null ? "waiting.deleteMine" : theirs === null ? "plants.addMine" : "plants.saveMine";
+}
+function Version({ title, plant, base: base2 }) {
   return /* @__PURE__ */ a4("section", { "aria-label": title, children: [
     /* @__PURE__ */ a4("h3", { children: title }),
-    /* @__PURE__ */ a4("dl", { children: [
-      /* @__PURE__ */ a4(Member, { title: say("plants.name"), text: plant.name, before: base.name }),
-      /* @__PURE__ */ a4(Member, { title: say("plants.tag"), text: plant.tag, before: base.tag })
+    plant === null ? /* @__PURE__ */ a4("p", { children: say("waiting.toDelete") }) : /* @__PURE__ */ a4("dl", { children: [
+      /* @__PURE__ */ a4(Member, { title: say("plants.name"), text: plant.name, before: base2?.name }),
+      /* @__PURE__ */ a4(Member, { title: say("plants.tag"), text: plant.tag, before: base2?.tag })
     ] })
   ] });
 }
 function Member({ title, text, before }) {
-  const Mark = text === before ? "span" : "mark";
   return /* @__PURE__ */ a4("div", { children: [
     /* @__PURE__ */ a4("dt", { children: title }),
-    /* @__PURE__ */ a4("dd", { dir: "auto", translate: text === void 0, children: text === void 0 ? /* @__PURE__ */ a4("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a4(Mark, { children: text }) })
+    /* @__PURE__ */ a4("dd", { dir: "auto", translate: text === void 0, children: text === void 0 ? /* @__PURE__ */ a4("em", { children: say("plants.noTag") }) : /* @__PURE__ */ a4(text === before ? "span" : "mark", { children: text }) })
   ] });
 }
 
-// web/src/plants/row-editor.tsx
+// web/src/table/row-editor.tsx
 function RowEditor({ draft, changes }) {
-  const { base, name = base.name, tag = base.tag ?? "", isSaving = false, fault = "", theirs } = draft;
-  const id = String(base.id);
-  const leave = () => {
-    dropDraft(base.id);
-    focusRow(id);
-  };
-  const save = async () => {
-    if (!isSaving && await changes.save(draft)) focusRow(id);
-  };
-  const onKeyDown = (event) => {
-    if (event.isComposing) return;
-    if (event.key === "Escape") leave();
-    else if (event.key === "Enter" && !event.shiftKey && event.target instanceof HTMLTextAreaElement) void save();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  let { base: base2, name = base2.name, tag = base2.tag ?? "", isSaving = !1, fault = "", theirs } = draft, id = String(base2.id), leave = () => {
+    dropDraft(base2.id), focusRow(id);
+  }, save = async () => {
+    !isSaving && await changes.save(draft) && focusRow(id);
+  }, onKeyDown = (event) => {
+    if (!event.isComposing) {
+      if (event.key === "Escape") leave();
+      else if (event.key === "Enter" && !event.shiftKey && event.target instanceof HTMLTextAreaElement) save();
+      else return;
+      event.preventDefault(), event.stopPropagation();
+    }
   };
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: false, children: id }),
+    /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: !1, children: id }),
     /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", onKeyDown, children: [
       /* @__PURE__ */ a4(
         TextField,
         {
+          title: say("plants.name"),
           label: say("plants.nameOf", { id }),
           value: name,
-          onInput: (text) => changeDraft(base.id, { name: text })
+          onInput: (text) => changeDraft(base2.id, { name: text })
         }
       ),
       /* @__PURE__ */ a4(TooLong, { member: "name", text: name }),
@@ -9308,79 +10421,404 @@ function RowEditor({ draft, changes }) {
       /* @__PURE__ */ a4(
         TextField,
         {
+          title: say("plants.tag"),
           label: say("plants.tagOf", { id }),
           value: tag,
-          onInput: (text) => changeDraft(base.id, { tag: text })
+          onInput: (text) => changeDraft(base2.id, { tag: text })
         }
       ),
       /* @__PURE__ */ a4(TooLong, { member: "tag", text: tag })
     ] }),
     /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", onKeyDown, children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => void save(), children: say(isSaving ? "plants.saving" : "plants.save") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-disabled": isSaving, onClick: () => {
+        save();
+      }, children: say(isSaving ? "plants.saving" : "plants.save") }),
       /* @__PURE__ */ a4("button", { type: "button", onClick: leave, children: say("plants.cancel") }),
-      theirs !== void 0 && /* @__PURE__ */ a4(ConflictDialog, { draft, theirs, changes })
+      theirs !== void 0 && /* @__PURE__ */ a4(Conflict, { draft, theirs, changes })
     ] })
   ] });
 }
-var left;
-function movingCaret() {
-  const focused = document.activeElement;
-  if (!(focused instanceof HTMLTextAreaElement)) return left;
-  return { label: focused.ariaLabel ?? "", start: focused.selectionStart, end: focused.selectionEnd };
-}
-function TextField({ label, value, onInput }) {
-  const place2 = T2(null);
-  F2(() => {
-    const field = place2.current;
-    const caret = movingCaret();
-    if (caret?.label === label) {
-      field?.focus();
-      field?.setSelectionRange(caret.start, caret.end);
-    }
-    return () => {
-      if (document.activeElement !== field) return;
-      left = movingCaret();
-      requestAnimationFrame(() => {
-        left = void 0;
-      });
-    };
-  }, [label]);
+function Conflict({ draft, theirs, changes }) {
+  let id = String(draft.base.id), goOn = (base2) => {
+    changeDraft(base2.id, { theirs: void 0, base: base2 }), focusEditor(id);
+  };
   return /* @__PURE__ */ a4(
-    "textarea",
+    ConflictDialog,
     {
-      ref: place2,
-      rows: 1,
-      dir: "auto",
-      "aria-label": label,
-      autocomplete: "off",
-      enterkeyhint: "done",
-      value,
-      onInput: (event) => onInput(event.currentTarget.value)
+      id: draft.base.id,
+      change: { base: draft.base, wanted: wanted(draft) },
+      theirs,
+      onYield: () => {
+        changes.yield(draft, theirs), focusRow(id);
+      },
+      onOverwrite: async () => {
+        changeDraft(draft.base.id, { theirs: void 0 }), await changes.overwrite(draft, theirs) && focusRow(id);
+      },
+      onGoOn: theirs === null ? void 0 : () => goOn(theirs.plant),
+      onCancel: () => goOn(draft.base)
     }
   );
 }
+var left;
+function movingCaret() {
+  let focused = document.activeElement;
+  return focused instanceof HTMLTextAreaElement ? { label: focused.ariaLabel ?? "", start: focused.selectionStart, end: focused.selectionEnd } : left;
+}
+function TextField({ title, label, value, onInput }) {
+  let place2 = T2(null);
+  return F2(() => {
+    let field = place2.current, caret = movingCaret();
+    return caret?.label === label && (field?.focus(), field?.setSelectionRange(caret.start, caret.end)), () => {
+      document.activeElement === field && (left = movingCaret(), requestAnimationFrame(() => {
+        left = void 0;
+      }));
+    };
+  }, [label]), /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("span", { class: "note", "aria-hidden": "true", children: title }),
+    /* @__PURE__ */ a4(
+      "textarea",
+      {
+        ref: place2,
+        rows: 1,
+        dir: "auto",
+        "aria-label": label,
+        autocomplete: "off",
+        enterkeyhint: "done",
+        value,
+        onInput: (event) => onInput(event.currentTarget.value)
+      }
+    )
+  ] });
+}
 
-// web/src/plants/plant-row.tsx
+// web/src/table/waiting-mark.tsx
+function WaitingMark({ id, tabIndex }) {
+  let waits = waitingFor(id);
+  return waits === void 0 ? null : /* @__PURE__ */ a4("a", { class: "waits", translate: !0, href: linkTo("waiting"), tabIndex, children: say(waits.wanted === null ? "waiting.markDeleted" : "waiting.mark") });
+}
+
+// web/src/table/plant-card.tsx
+function PlantCard({ plant, changes, Heading, onCopy }) {
+  let id = String(plant.id), waits = waitingFor(plant.id), { name, tag } = waits?.wanted ?? plant, isLeaving = waits?.wanted === null, title = name === "" ? say("plant.title", { id }) : name, place2 = T2(null), draft = changes === void 0 ? void 0 : drafts.value.get(id), edit = () => {
+    changes?.edit(plant), focusEditor(id);
+  }, onKeyDown = (event) => {
+    if (!(event.target !== place2.current || draft !== void 0 || isLeaving)) {
+      if (event.key === "Enter" || event.key === "F2") edit();
+      else if (event.key === "Delete") changes?.delete(plant);
+      else return;
+      event.preventDefault();
+    }
+  };
+  return /* @__PURE__ */ a4("div", { role: "grid", class: "plants one", "aria-label": say("plant.title", { id }), children: [
+    draft !== void 0 && /* @__PURE__ */ a4(Heading, { class: "hidden", translate: !1, children: title }),
+    /* @__PURE__ */ a4(
+      "div",
+      {
+        ref: place2,
+        role: "row",
+        class: draft === void 0 ? "card-row" : "row editing",
+        "data-id": id,
+        tabIndex: 0,
+        onKeyDown,
+        children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a4(RowEditor, { draft, changes }) : /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", children: [
+            /* @__PURE__ */ a4(Heading, { dir: "auto", translate: !1, children: isLeaving ? /* @__PURE__ */ a4("s", { children: title }) : title }),
+            /* @__PURE__ */ a4(WaitingMark, { id: plant.id, tabIndex: 0 })
+          ] }),
+          /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", children: tag !== void 0 && /* @__PURE__ */ a4(TagChip, { tag }) }),
+          /* @__PURE__ */ a4("span", { role: "gridcell", class: "number", children: say("plant.number", { id }) }),
+          /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: [
+            changes !== void 0 && !isLeaving && /* @__PURE__ */ a4("button", { type: "button", class: "primary", "aria-label": say("plants.editOf", { id }), onClick: edit, children: say("plants.edit") }),
+            /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", new URLSearchParams({ id })), children: say("plants.printLabel") }),
+            changes !== void 0 && !isLeaving && /* @__PURE__ */ a4("details", { class: "further", onKeyDown: closeOnEscape, children: [
+              /* @__PURE__ */ a4("summary", { "aria-label": say("plant.more", { id }), children: /* @__PURE__ */ a4(Icon, { name: "more" }) }),
+              /* @__PURE__ */ a4("div", { class: "panel", children: [
+                /* @__PURE__ */ a4("button", { type: "button", onClick: onCopy, children: say("plants.another") }),
+                /* @__PURE__ */ a4(
+                  "button",
+                  {
+                    type: "button",
+                    class: "danger",
+                    "aria-label": say("plants.deleteOf", { id }),
+                    onClick: () => {
+                      changes.delete(plant);
+                    },
+                    children: say("plants.delete")
+                  }
+                )
+              ] })
+            ] })
+          ] })
+        ] })
+      }
+    )
+  ] });
+}
+
+// web/src/table/plant-view.tsx
+function PlantView({ session: session2 }) {
+  let id = idIn(route.value.query.get("id") ?? "");
+  if (id === null) return /* @__PURE__ */ a4("p", { role: "alert", children: say("plant.badId") });
+  let { previous, next } = neighboursOf(id);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("p", { class: "way", children: [
+      /* @__PURE__ */ a4("a", { href: linkTo("plants", walk.value.query), children: [
+        /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "‹" }),
+        " ",
+        say("plant.back")
+      ] }),
+      previous !== void 0 && /* @__PURE__ */ a4("a", { href: linkToPlant(previous), children: say("plant.previous") }),
+      next !== void 0 && /* @__PURE__ */ a4("a", { href: linkToPlant(next), children: say("plant.next") })
+    ] }),
+    /* @__PURE__ */ a4(OnePlant, { session: session2, id }, String(id))
+  ] });
+}
+var linkToPlant = (id) => linkTo("plant", new URLSearchParams({ id: String(id) }));
+function OnePlant({ session: session2, id, isScanned = !1 }) {
+  let { client, may, own } = session2, list2 = w2(() => new PlantList(client), [client, id]), changes = w2(() => may("plants:write") ? new PlantChanges(session2, list2) : void 0, [session2, list2]), outcome = useSignal("reading"), fault = useSignal(""), since = useSignal(void 0), tries = useSignal(0), copied = useSignal(void 0);
+  A2(() => {
+    let ending = new AbortController();
+    outcome.value = "reading";
+    let isAnswered = !1, recall2 = async () => {
+      let waits = waitingFor(id)?.wanted, seen = await seenOf(/* @__PURE__ */ new Set([id])), [plant] = waits ? [plantOf2(id, waits)] : seen?.plants ?? [];
+      isAnswered || ending.signal.aborted || (plant !== void 0 && list2.putFirst(plant), since.value = seen?.since, outcome.value = plant === void 0 ? "unseen" : "there");
+    }, end2 = whenAway(() => {
+      recall2();
+    });
+    return (async () => {
+      try {
+        let { plant } = await client.getPlant(id, { signal: ending.signal });
+        see([plant]), since.value = void 0, list2.putFirst(plant), outcome.value = "there", tries.value > 0 && focusRow(String(id));
+      } catch (error) {
+        if (isAbort(error) || ending.signal.aborted) return;
+        let isAbsent = isRefusal(error, 40402);
+        if (isAbsent && waitingFor(id)?.wanted) return recall2();
+        isAbsent && see([], [id]), (isAbsent || outcome.value === "reading") && (outcome.value = isAbsent ? "absent" : "failed"), fault.value = said(error);
+      } finally {
+        isAnswered = !0, end2();
+      }
+    })(), () => {
+      end2(), ending.abort();
+    };
+  }, [client, list2, tries.value]), useRepeat(
+    since.value === void 0 && outcome.value !== "unseen" ? void 0 : () => {
+      tries.value += 1;
+    }
+  ), A2(() => follow(client, list2, own.id), [client, list2]), A2(() => onSent((sent, content) => list2.take(sent, content)), [list2]);
+  let plants2 = list2.chunks.value.flatMap((chunk) => chunk.plants), Heading = isScanned ? "h2" : "h1", isShown = outcome.value === "there" && plants2.length > 0;
+  return /* @__PURE__ */ a4("div", { children: [
+    !isShown && /* @__PURE__ */ a4(Heading, { children: say("plant.title", { id }) }),
+    outcome.value === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.reading") }),
+    outcome.value === "failed" && /* @__PURE__ */ a4(
+      Fault,
+      {
+        text: fault.value,
+        onRetry: () => {
+          tries.value += 1;
+        }
+      }
+    ),
+    /* @__PURE__ */ a4(SeenLine, { since: since.value }),
+    outcome.value === "unseen" && /* @__PURE__ */ a4("p", { children: say("seen.unseen") }),
+    (outcome.value === "absent" || outcome.value === "unseen") && (may("plants:write") ? /* @__PURE__ */ a4(
+      EnterPlant,
+      {
+        session: session2,
+        id,
+        isFocused: isScanned,
+        onEntered: () => {
+          tries.value += 1;
+        }
+      }
+    ) : /* @__PURE__ */ a4("p", { children: say("plant.absent") })),
+    outcome.value === "there" && /* @__PURE__ */ a4($, { children: [
+      plants2.map((plant) => /* @__PURE__ */ a4(
+        PlantCard,
+        {
+          plant,
+          changes,
+          Heading,
+          onCopy: () => {
+            copied.value = plant;
+          }
+        },
+        String(plant.id)
+      )),
+      copied.value !== void 0 && /* @__PURE__ */ a4(
+        CopiesDialog,
+        {
+          client,
+          list: list2,
+          plant: copied.value,
+          onClose: () => {
+            copied.value = void 0;
+          }
+        }
+      ),
+      plants2.length === 0 && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.wasDeleted") }),
+      plants2.length > 0 && !isScanned && /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: linkTo("scan"), children: say("scan.next") }) })
+    ] }),
+    (outcome.value === "there" || outcome.value === "absent") && /* @__PURE__ */ a4(
+      History,
+      {
+        client,
+        id,
+        state: plants2[0],
+        mayWrite: may("plants:write"),
+        onRestored: () => {
+          tries.value += 1;
+        }
+      }
+    )
+  ] });
+}
+
+// web/src/plants/selection.ts
+var Selection = class {
+  /** In the order of their selection. */
+  #chosen = y3(/* @__PURE__ */ new Map());
+  /** While all plants that match are selected, the filter, and the ids of those that are not. */
+  #matching = y3(void 0);
+  /** Where a range begins. */
+  #anchor;
+  /** The number of selected plants; undefined for all that match. */
+  count = O(() => this.#matching.value === void 0 ? this.#chosen.value.size : void 0);
+  isEmpty = O(() => this.count.value === 0);
+  isAll = O(() => this.#matching.value !== void 0);
+  /** How many plants were taken out of all that match. */
+  left = O(() => this.#matching.value?.without.size ?? 0);
+  has(id) {
+    let matching2 = this.#matching.value;
+    return matching2 === void 0 ? this.#chosen.value.has(id) : !matching2.without.has(id);
+  }
+  /** The number of selected plants that are not among some. */
+  countOutside(ids) {
+    return [...this.#chosen.value.keys()].filter((id) => !ids.has(id)).length;
+  }
+  /** Selects or leaves a plant, and begins a range there. */
+  toggle(plant) {
+    this.#set([plant], !this.has(plant.id)), this.#anchor = plant.id;
+  }
+  /** Selects or leaves the plants from the beginning of the range to this one. @param plants those of the table */
+  toggleTo(plant, plants2) {
+    let to = plants2.findIndex(({ id }) => id === plant.id), from = plants2.findIndex(({ id }) => id === this.#anchor);
+    from === -1 ? this.toggle(plant) : this.#set(plants2.slice(Math.min(from, to), Math.max(from, to) + 1), !this.has(plant.id));
+  }
+  /** Selects all plants that match the filter of the table. */
+  selectAll(filter) {
+    this.#chosen.value = /* @__PURE__ */ new Map(), this.#matching.value = { kind: "matching", filter, without: /* @__PURE__ */ new Set() };
+  }
+  /** Forgets all plants that match, unless it is those of this filter: nobody has seen which ones another one finds. */
+  keepOnly(filter) {
+    let matching2 = this.#matching.value;
+    matching2 !== void 0 && !findSame(matching2.filter, filter) && this.clear();
+  }
+  clear() {
+    this.#chosen.value = /* @__PURE__ */ new Map(), this.#matching.value = void 0, this.#anchor = void 0;
+  }
+  targets() {
+    return this.#matching.value ?? { kind: "chosen", plants: [...this.#chosen.value.values()] };
+  }
+  #set(plants2, isOn) {
+    let matching2 = this.#matching.value;
+    if (matching2 !== void 0) {
+      let ids = new Set(plants2.map(({ id }) => id)), without2 = isOn ? matching2.without.difference(ids) : matching2.without.union(ids);
+      this.#matching.value = { ...matching2, without: without2 };
+      return;
+    }
+    let chosen2 = new Map(this.#chosen.value);
+    for (let plant of plants2)
+      isOn ? chosen2.set(plant.id, plant) : chosen2.delete(plant.id);
+    this.#chosen.value = chosen2;
+  }
+};
+
+// web/src/plants/tag-offer.tsx
+var MOST_READ2 = 5e3, PAGE7 = 1e3, MOST_OFFERED = 3;
+function TagOffer({ client, q: q2, onChoose }) {
+  let tags = useSignal([]), wanted3 = fold(q2.trim()), isWanted2 = wanted3 !== "";
+  A2(() => {
+    if (!isWanted2) return;
+    let isLeft = !1;
+    return (async () => {
+      let found2 = [];
+      for await (let page of client.listTags({ limit: PAGE7 }).pages())
+        if (isLeft || (found2.push(...page), tags.value = found2.slice(), found2.length >= MOST_READ2)) return;
+    })().catch(() => {
+    }), () => {
+      isLeft = !0;
+    };
+  }, [client, isWanted2]);
+  let folded4 = useComputed(() => tags.value.map((each) => ({ ...each, start: fold(each.tag) }))), offered2 = isWanted2 ? folded4.value.filter(({ start: start2 }) => start2.startsWith(wanted3)) : [];
+  return offered2.length === 0 ? null : /* @__PURE__ */ a4("p", { class: "offers", children: offered2.toSorted((a6, b4) => b4.plants - a6.plants).slice(0, MOST_OFFERED).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("button", { type: "button", class: "chip", onClick: () => onChoose(tag), children: sayWith("tags.offer", { tag: /* @__PURE__ */ a4("bdi", { translate: !1, children: tag }), plants: numberOf(plants2) }) }, tag)) });
+}
+
+// web/src/table/matches.tsx
+var PAUSE9 = 400, LF4 = 10;
+function useCount(client, list2, filter) {
+  let found2 = useSignal(void 0), counting = useSignal(void 0), fault = useSignal(""), ending = T2(new AbortController()), isWhole = list2.state.value === "whole";
+  A2(() => {
+    ending.current = new AbortController();
+    let { signal: signal2 } = ending.current;
+    if (found2.value = void 0, counting.value = void 0, fault.value = "", isWhole) return () => ending.current.abort();
+    let count = async () => {
+      try {
+        let list3 = client.listPlants({ ...wantedBy(filter), count: !0, limit: 1 }, { signal: signal2 });
+        found2.value = (await list3.page()).total;
+      } catch {
+      }
+    }, timer4 = setTimeout(() => {
+      count();
+    }, PAUSE9);
+    return () => {
+      clearTimeout(timer4), ending.current.abort();
+    };
+  }, [client, list2, list2.searches.value, isWhole]);
+  let countAll = async () => {
+    let { signal: signal2 } = ending.current;
+    counting.value = 0, fault.value = "";
+    try {
+      let stream = await client.exportFile({ ...wantedBy(filter), format: "ndjson" }, { signal: signal2 });
+      for (let reader = stream.getReader(); ; ) {
+        let { done, value } = await reader.read();
+        if (done) break;
+        let lines = 0;
+        for (let byte of value) byte === LF4 && (lines += 1);
+        counting.value += lines;
+      }
+      found2.value = { plants: counting.value, isExact: !0 };
+    } catch (error) {
+      if (isAbort(error) || signal2.aborted) return;
+      fault.value = say("matches.notCounted", { why: said(error) });
+    }
+    counting.value = void 0;
+  };
+  return { total: isWhole ? { plants: shownIn(list2), isExact: !0 } : found2.value, counted: counting.value, fault: fault.value, countAll };
+}
+var shownIn = (list2) => list2.chunks.value.reduce((sum, { plants: plants2 }) => sum + plants2.length, 0);
+function Matches({ list: list2, filter, total, counted, fault, countAll }) {
+  let isStale = list2.state.value === "failed" && shownIn(list2) > 0 && !list2.shows(filter);
+  return /* @__PURE__ */ a4("p", { class: isStale ? "matches stale" : "matches", children: [
+    /* @__PURE__ */ a4("span", { role: "status", children: [
+      isStale && say("plants.stale"),
+      counted !== void 0 && say("matches.counting", { plants: plantsIn(counted) }),
+      counted === void 0 && total !== void 0 && total.plants > 0 && totalText(total)
+    ] }),
+    total?.isExact === !1 && counted === void 0 && /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => {
+      countAll();
+    }, children: say("matches.count") }),
+    fault !== "" && /* @__PURE__ */ a4("span", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: fault }) })
+  ] });
+}
+var totalText = ({ plants: plants2, isExact }) => isExact ? plantsIn(plants2) : say("matches.moreThan", { plants: plantsIn(plants2) });
+
+// web/src/table/plant-row.tsx
 function PlantRow(props) {
-  const { plant, index, isReachable, onFocus, changes, isSelected, isSelectable = false, onSelect } = props;
-  const place2 = T2(null);
-  const id = String(plant.id);
-  const draft = changes === void 0 ? void 0 : drafts.value.get(id);
-  const edit = () => {
-    changes?.edit(plant);
-    focusEditor(id);
-  };
-  const remove3 = async () => {
-    const next = rowAfter(plant.id);
-    if (await changes?.delete(plant) && next !== void 0) focusRow(next);
-  };
-  const onKeyDown = (event) => {
-    if (event.target !== place2.current || draft !== void 0) return;
-    if (event.key === "Enter" || event.key === "F2") edit();
-    else if (event.key === "Delete") void remove3();
-    else if (event.key === " " && isSelectable) onSelect?.(plant, event.shiftKey);
-    else return;
-    event.preventDefault();
+  let { plant, index, isReachable, onFocus, changes, isSelected, isSelectable, onSelect } = props, place2 = T2(null), id = String(plant.id), draft = changes === void 0 ? void 0 : drafts.value.get(id), waits = waitingFor(plant.id), { name, tag } = waits?.wanted ?? plant, isLeaving = waits?.wanted === null, edit = () => {
+    changes?.edit(plant), focusEditor(id);
+  }, remove2 = async () => {
+    let next = rowAfter(plant.id);
+    await changes?.delete(plant) && next !== void 0 && focusRow(next);
   };
   return /* @__PURE__ */ a4(
     "div",
@@ -9393,9 +10831,17 @@ function PlantRow(props) {
       "data-id": id,
       tabIndex: isReachable ? 0 : -1,
       onFocusIn: () => onFocus(plant.id),
-      onKeyDown,
+      onKeyDown: (event) => {
+        if (!(event.target !== place2.current || draft !== void 0 || isLeaving)) {
+          if (event.key === "Enter" || event.key === "F2") edit();
+          else if (event.key === "Delete") remove2();
+          else if (event.key === " " && isSelectable) onSelect(plant, event.shiftKey);
+          else return;
+          event.preventDefault();
+        }
+      },
       children: draft !== void 0 && changes !== void 0 ? /* @__PURE__ */ a4(RowEditor, { draft, changes }) : /* @__PURE__ */ a4($, { children: [
-        onSelect !== void 0 && /* @__PURE__ */ a4("span", { role: "gridcell", class: "select", children: /* @__PURE__ */ a4("label", { children: /* @__PURE__ */ a4(
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "select", children: /* @__PURE__ */ a4("label", { children: /* @__PURE__ */ a4(
           "input",
           {
             type: "checkbox",
@@ -9406,10 +10852,13 @@ function PlantRow(props) {
             onClick: (event) => onSelect(plant, event.shiftKey)
           }
         ) }) }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: false, children: onSelect === void 0 ? id : /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", translate: false, children: plant.name }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", dir: "auto", translate: false, children: plant.tag }),
-        /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: changes !== void 0 && /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "id", translate: !1, children: /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id })), tabIndex: isReachable ? 0 : -1, children: id }) }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "name", dir: "auto", translate: !1, children: [
+          isLeaving ? /* @__PURE__ */ a4("s", { children: name }) : name,
+          /* @__PURE__ */ a4(WaitingMark, { id: plant.id, tabIndex: isReachable ? 0 : -1 })
+        ] }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "tag", children: tag !== void 0 && /* @__PURE__ */ a4(TagChip, { tag, tabIndex: isReachable ? 0 : -1 }) }),
+        /* @__PURE__ */ a4("span", { role: "gridcell", class: "actions", children: changes !== void 0 && !isLeaving && /* @__PURE__ */ a4($, { children: [
           /* @__PURE__ */ a4(
             "button",
             {
@@ -9431,7 +10880,9 @@ function PlantRow(props) {
               class: "delete",
               "aria-label": say("plants.deleteOf", { id }),
               tabIndex: isReachable ? 0 : -1,
-              onClick: () => void remove3(),
+              onClick: () => {
+                remove2();
+              },
               children: say("plants.delete")
             }
           )
@@ -9441,784 +10892,32 @@ function PlantRow(props) {
   );
 }
 
-// web/src/plants/plant-view.tsx
-function PlantView({ session: session2 }) {
-  const id = idIn(route.value.query.get("id") ?? "");
-  if (id === null) return /* @__PURE__ */ a4("p", { role: "alert", children: say("plant.badId") });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: say("plant.title", { id }) }),
-    /* @__PURE__ */ a4(OnePlant, { session: session2, id }, String(id))
-  ] });
-}
-function OnePlant({ session: { client, may, own }, id, isScanned = false }) {
-  const list2 = w2(() => new PlantList(client), [client, id]);
-  const changes = w2(() => may("plants:write") ? new PlantChanges(client, list2) : void 0, [client, list2]);
-  const outcome = useSignal("reading");
-  const fault = useSignal("");
-  const tries = useSignal(0);
-  const copied = useSignal(void 0);
-  A2(() => {
-    const ending = new AbortController();
-    outcome.value = "reading";
-    const read2 = async () => {
-      try {
-        list2.putFirst((await client.getPlant(id, { signal: ending.signal })).plant);
-        outcome.value = "there";
-        if (tries.value > 0) focusRow(String(id));
-      } catch (error) {
-        if (isAbort(error) || ending.signal.aborted) return;
-        outcome.value = isRefusal(error, 40402) ? "absent" : "failed";
-        fault.value = said(error);
-      }
-    };
-    void read2();
-    return () => ending.abort();
-  }, [client, list2, tries.value]);
-  A2(() => follow(client, list2, own.id), [client, list2]);
-  const plants2 = list2.chunks.value.flatMap((chunk) => chunk.plants);
-  return /* @__PURE__ */ a4($, { children: [
-    outcome.value === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.reading") }),
-    outcome.value === "failed" && /* @__PURE__ */ a4(
-      Fault,
-      {
-        text: fault.value,
-        onRetry: () => {
-          tries.value += 1;
-        }
-      }
-    ),
-    outcome.value === "absent" && (may("plants:write") ? /* @__PURE__ */ a4(
-      EnterPlant,
-      {
-        client,
-        id,
-        isFocused: isScanned,
-        onEntered: () => {
-          tries.value += 1;
-        }
-      }
-    ) : /* @__PURE__ */ a4("p", { children: say("plant.absent") })),
-    outcome.value === "there" && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("div", { role: "grid", class: "plants one", "aria-label": say("plant.title", { id }), children: plants2.map((plant) => /* @__PURE__ */ a4(
-        PlantRow,
-        {
-          plant,
-          index: 1,
-          isReachable: true,
-          onFocus: () => {
-          },
-          changes
-        },
-        String(plant.id)
-      )) }),
-      copied.value !== void 0 && /* @__PURE__ */ a4(
-        CopiesDialog,
-        {
-          client,
-          list: list2,
-          plant: copied.value,
-          onClose: () => {
-            copied.value = void 0;
-          }
-        }
-      ),
-      plants2.length === 0 && /* @__PURE__ */ a4("p", { role: "status", children: say("plant.wasDeleted") }),
-      plants2.length > 0 && /* @__PURE__ */ a4("p", { class: "fields", children: [
-        /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", new URLSearchParams({ id: String(id) })), children: say("plants.printLabel") }),
-        !isScanned && /* @__PURE__ */ a4("a", { class: "button", href: linkTo("scan"), children: say("scan.next") }),
-        changes !== void 0 && /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            onClick: () => {
-              copied.value = plants2[0];
-            },
-            children: say("plants.another")
-          }
-        )
-      ] })
-    ] }),
-    (outcome.value === "there" || outcome.value === "absent") && /* @__PURE__ */ a4(
-      History,
-      {
-        client,
-        id,
-        state: plants2[0],
-        mayWrite: may("plants:write"),
-        onRestored: () => {
-          tries.value += 1;
-        }
-      }
-    )
-  ] });
-}
-
-// web/src/stocktake/stocktake.ts
-var MOST_PLANTS = 1e5;
-var MOST_EXTRA = 1e3;
-var MOST_TAGS3 = 20;
-var Stocktake = class _Stocktake {
-  wanted;
-  /** Milliseconds since 1970. */
-  begun;
-  /** The plants of the set, in ascending order. */
-  ids;
-  /** 1 for each plant of the set that was found. */
-  #there;
-  /** The last one found is the first one. */
-  #extra;
-  #tags;
-  #version = y3(0);
-  /** The plants as the page has read them last; null: none has the id. The device does not keep them. */
-  #plants = /* @__PURE__ */ new Map();
-  #known = y3(0);
-  thereCount;
-  extra;
-  constructor(wanted2, ids, begun) {
-    this.wanted = wanted2;
-    this.begun = begun;
-    this.ids = BigInt64Array.from(ids).sort();
-    this.#there = new Uint8Array(this.ids.length);
-    this.#extra = [];
-    this.#tags = [];
-    this.thereCount = O(() => this.#version.value >= 0 ? this.#there.reduce((sum, each) => sum + each, 0) : 0);
-    this.extra = O(() => this.#version.value >= 0 ? this.#extra : []);
-  }
-  /** Filters under which the plants are probably found, also after the stocktake has set other tags. */
-  get filters() {
-    return [this.wanted, ...this.#tags.map((tag) => ({ q: "", tags: [tag] }))];
-  }
-  isOfSet(id) {
-    return this.#indexOf(id) !== void 0;
-  }
-  isThere(id) {
-    const at2 = this.#indexOf(id);
-    return at2 !== void 0 && this.#there[at2] === 1;
-  }
-  /** The plants of the set that were found, or those that were not, in ascending order. */
-  ofSet(isThere) {
-    const wanted2 = this.#version.value >= 0 && isThere ? 1 : 0;
-    const found = [];
-    for (let i5 = 0; i5 < this.ids.length; i5++) {
-      const id = this.ids[i5];
-      if (this.#there[i5] === wanted2 && id !== void 0) found.push(id);
-    }
-    return found;
-  }
-  /** Takes a plant as found. */
-  find(id) {
-    if (this.isOfSet(id)) {
-      if (this.isThere(id)) return "again";
-      this.tick(id, true);
-      return "there";
-    }
-    if (this.#extra.includes(id)) return "extra-again";
-    if (this.#extra.length === MOST_EXTRA) return "full";
-    this.#extra = [id, ...this.#extra];
-    this.#version.value += 1;
-    return "extra";
-  }
-  /** Says of a plant of the set whether it is there. */
-  tick(id, isThere) {
-    const at2 = this.#indexOf(id);
-    if (at2 === void 0) return;
-    this.#there[at2] = isThere ? 1 : 0;
-    this.#version.value += 1;
-  }
-  /** Takes a plant that is not of the set off the list. */
-  leaveOut(id) {
-    this.#extra = this.#extra.filter((each) => each !== id);
-    this.#version.value += 1;
-  }
-  /** undefined: the page has not read the plant yet. Reads a signal. */
-  plant(id) {
-    return this.#known.value >= 0 ? this.#plants.get(id) : void 0;
-  }
-  /** The ids of plants that the page has not read yet. Reads signals. */
-  get unread() {
-    if (this.#known.value < 0) return [];
-    return [...this.extra.value, ...this.ids].filter((id) => !this.#plants.has(id));
-  }
-  /** Takes plants as they are now. @param absent ids that no plant has */
-  learn(plants2, absent = []) {
-    for (const plant of plants2) this.#plants.set(plant.id, plant);
-    for (const id of absent) this.#plants.set(id, null);
-    this.#known.value += 1;
-  }
-  /** Remembers where to look for plants to which the person has given another tag. */
-  hasSet(tag) {
-    this.#tags = [.../* @__PURE__ */ new Set([tag, ...this.#tags])].slice(0, MOST_TAGS3);
-    this.#version.value += 1;
-  }
-  /** The set never changes, so it is written once. Differences of neighbours are short. */
-  get setText() {
-    let before = 0n;
-    const steps = Array.from(this.ids, (id) => {
-      const step = id - before;
-      before = id;
-      return step;
-    });
-    return JSON.stringify({ wanted: this.wanted, begun: this.begun, steps: steps.join(" ") });
-  }
-  /** What the person has found. Reads signals. */
-  get foundText() {
-    const extra = this.#version.value >= 0 ? this.#extra.map(String) : [];
-    const bits = new Uint8Array(Math.ceil(this.#there.length / 8));
-    this.#there.forEach((each, i5) => {
-      bits[i5 >> 3] = (bits[i5 >> 3] ?? 0) | each << (i5 & 7);
-    });
-    return JSON.stringify({ there: btoa(String.fromCharCode(...bits)), extra, tags: this.#tags });
-  }
-  /** Takes over what another tab of the device has found. */
-  takeFound(text) {
-    const { there, extra, tags } = recordIn2(text);
-    if (typeof there !== "string") return;
-    const bits = Uint8Array.from(atob(there), (byte) => byte.charCodeAt(0));
-    for (let i5 = 0; i5 < this.#there.length; i5++) this.#there[i5] = (bits[i5 >> 3] ?? 0) >> (i5 & 7) & 1;
-    this.#extra = textsIn(extra).map(BigInt).slice(0, MOST_EXTRA);
-    this.#tags = textsIn(tags).slice(0, MOST_TAGS3);
-    this.#version.value += 1;
-  }
-  /** @returns undefined where the texts are none of a stocktake, such as those of a later version */
-  static read({ set: set2, found }) {
-    try {
-      const { wanted: wanted2, begun, steps } = recordIn2(set2);
-      if (typeof steps !== "string" || typeof begun !== "number" || !isWanted(wanted2)) return void 0;
-      let before = 0n;
-      const ids = steps.split(" ").slice(0, MOST_PLANTS).map((step) => {
-        before += BigInt(step);
-        return before;
-      });
-      const stocktake2 = new _Stocktake(wanted2, ids, begun);
-      stocktake2.takeFound(found);
-      return stocktake2;
-    } catch {
-      return void 0;
-    }
-  }
-  #indexOf(id) {
-    let [low, high] = [0, this.ids.length];
-    while (low < high) {
-      const middle = low + high >> 1;
-      if ((this.ids[middle] ?? id) < id) low = middle + 1;
-      else high = middle;
-    }
-    return this.ids[low] === id ? low : void 0;
-  }
-};
-function recordIn2(text) {
-  const value = JSON.parse(text);
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}
-var textsIn = (value) => Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-var isWanted = (value) => typeof value === "object" && value !== null && "q" in value && typeof value.q === "string" && "tags" in value && Array.isArray(value.tags) && value.tags.every((tag) => typeof tag === "string");
-
-// web/src/stocktake/kept-stocktake.ts
-var SET = "plantstore-stocktake";
-var FOUND = "plantstore-stocktake-found";
-var stocktake = y3(kept3());
-var isKept = y3(true);
-function kept3() {
-  const [set2, found] = [localStorage.getItem(SET), localStorage.getItem(FOUND)];
-  return set2 === null || found === null ? void 0 : Stocktake.read({ set: set2, found });
-}
-function begin2(begun) {
-  isKept.value = keep5(FOUND, begun.foundText) && keep5(SET, begun.setText);
-  stocktake.value = begun;
-}
-function end() {
-  stocktake.value = void 0;
-  localStorage.removeItem(SET);
-  localStorage.removeItem(FOUND);
-}
-x2(() => {
-  if (stocktake.value !== void 0 && isKept.value) isKept.value = keep5(FOUND, stocktake.value.foundText);
-});
-function keep5(key, text) {
-  try {
-    localStorage.setItem(key, text);
-    return true;
-  } catch {
-    localStorage.removeItem(SET);
-    return false;
-  }
-}
-addEventListener("storage", ({ key, newValue }) => {
-  if (key === FOUND && newValue !== null) stocktake.value?.takeFound(newValue);
-  else if (key === SET || key === null) stocktake.value = kept3();
-});
-onSignOut(end);
-var loss = () => {
-  const { value: current } = stocktake;
-  return current === void 0 ? void 0 : say("stocktake.loss", { done: current.thereCount.value, plants: current.ids.length });
-};
-askBeforeLosing(() => isKept.value ? loss() : void 0, { isOnDevice: true });
-askBeforeLosing(() => isKept.value ? void 0 : loss());
-
-// web/src/plants/bulk/actions.ts
-var NO_INPUT = { tag: "", find: "", put: "", isCaseIgnored: false };
-var TITLES = {
-  tag: "bulk.tagTitle",
-  untag: "bulk.untagTitle",
-  "rename-tag": "bulk.renameTitle",
-  replace: "bulk.replaceTitle",
-  delete: "bulk.deleteTitle"
-};
-var isReady = (kind, { tag, find }) => kind === "replace" ? find !== "" : kind === "tag" || kind === "rename-tag" ? tag.trim() !== "" : true;
-function afterAction(kind, { tag, find, put, isCaseIgnored }) {
-  switch (kind) {
-    case "tag":
-    case "rename-tag":
-      return ({ id, name }) => ({ id, name, tag: tag.trim() });
-    case "untag":
-      return ({ id, name }) => ({ id, name });
-    case "replace": {
-      const found = new RegExp(find.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), isCaseIgnored ? "gi" : "g");
-      return (plant) => ({ ...plant, name: plant.name.replace(found, () => put) });
-    }
-    case "delete":
-      return () => void 0;
-  }
-}
-
-// web/src/plants/bulk/bulk-dialog.tsx
-var SHOWN3 = 5;
-function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
-  const step = useSignal({ kind: "reading", count: 0 });
-  const input = useSignal(NO_INPUT);
-  const ending = T2(new AbortController());
-  const isChanged2 = T2(false);
-  const read2 = async () => {
-    const onRead = (count) => {
-      step.value = { kind: "reading", count };
-    };
-    onRead(0);
-    try {
-      const plants2 = await readTargets(client, targets, onRead, ending.current.signal);
-      step.value = { kind: "asking", plants: plants2 };
-    } catch (error) {
-      if (!isAbort(error)) step.value = { kind: "unread", fault: say("bulk.unread", { why: said(error) }) };
-    }
-  };
-  A2(() => {
-    void read2();
-    return () => ending.current.abort();
-  }, []);
-  const changes = useComputed(() => {
-    if (step.value.kind !== "asking" || !isReady(kind, input.value)) return [];
-    const after = afterAction(kind, input.value);
-    return step.value.plants.map((before) => ({ before, after: after(before) })).filter((change2) => change2.after === void 0 || !isSame2(change2.before, change2.after));
-  });
-  const run = async (wanted2) => {
-    ending.current = new AbortController();
-    step.value = { kind: "working", done: 0, of: wanted2.length };
-    const onProgress = (done) => {
-      step.value = { kind: "working", done, of: wanted2.length };
-    };
-    const outcome = await apply(client, wanted2, onProgress, ending.current.signal);
-    const changed = outcome.done.length;
-    if (changed > 0) {
-      isChanged2.current = true;
-      keepDone(client, list2, sentenceOf(kind, input.value, changed), outcome.done);
-    }
-    if (outcome.conflicts.length === 0 && outcome.left.length === 0) close();
-    else step.value = { kind: "over", outcome, changed };
-    await list2.reload();
-  };
-  const close = () => {
-    ending.current.abort();
-    onClose(isChanged2.current ? input.value : void 0);
-  };
-  const now = step.value;
-  return /* @__PURE__ */ a4(Dialog, { title: say(TITLES[kind]), onCancel: close, children: [
-    now.kind === "reading" && /* @__PURE__ */ a4("p", { role: "status", children: now.count > 0 ? say("bulk.readingSoFar", { plants: plantsIn(now.count) }) : say("bulk.reading") }),
-    now.kind === "unread" && /* @__PURE__ */ a4(Fault, { text: now.fault, onRetry: () => void read2() }),
-    now.kind === "asking" && /* @__PURE__ */ a4(
-      "form",
-      {
-        onSubmit: (event) => {
-          event.preventDefault();
-          if (changes.value.length > 0) void run(changes.value);
-        },
-        children: [
-          /* @__PURE__ */ a4(
-            Question,
-            {
-              client,
-              kind,
-              from,
-              count: now.plants.length,
-              input: input.value,
-              onInput: (part) => {
-                input.value = { ...input.value, ...part };
-              }
-            }
-          ),
-          /* @__PURE__ */ a4(Preview3, { kind, plants: now.plants, changes: changes.value, isReady: isReady(kind, input.value) }),
-          /* @__PURE__ */ a4("div", { class: "fields", children: [
-            /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }),
-            /* @__PURE__ */ a4(
-              "button",
-              {
-                type: "submit",
-                class: kind === "delete" ? "danger" : "primary",
-                disabled: changes.value.length === 0,
-                children: say(kind === "delete" ? "bulk.deletePlants" : "bulk.changePlants", {
-                  plants: plantsIn(changes.value.length)
-                })
-              }
-            )
-          ] })
-        ]
-      }
-    ),
-    now.kind === "working" && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("p", { role: "status", children: say("bulk.working", { count: now.done, of: now.of }) }),
-      /* @__PURE__ */ a4("progress", { "aria-label": say(TITLES[kind]), max: now.of, value: now.done }),
-      /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }) })
-    ] }),
-    now.kind === "over" && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("p", { role: "status", children: /* @__PURE__ */ a4(Sentence, { text: sentenceOf(kind, input.value, now.changed) }) }),
-      /* @__PURE__ */ a4(Conflicts, { conflicts: now.outcome.conflicts }),
-      now.outcome.left.length > 0 && /* @__PURE__ */ a4("p", { role: "alert", children: sayWith("bulk.left", {
-        plants: plantsIn(now.outcome.left.length),
-        why: /* @__PURE__ */ a4(Sentence, { text: now.outcome.fault })
-      }) }),
-      /* @__PURE__ */ a4("div", { class: "fields", children: [
-        now.outcome.left.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void run(now.outcome.left), children: say("import.goOn") }),
-        /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("bulk.close") })
-      ] })
-    ] }),
-    (now.kind === "reading" || now.kind === "unread") && /* @__PURE__ */ a4("div", { class: "fields", children: /* @__PURE__ */ a4("button", { type: "button", onClick: close, children: say("plants.cancel") }) })
-  ] });
-}
-function Question({ client, kind, from, count, input, onInput }) {
-  const needsTag = kind === "tag" || kind === "rename-tag";
-  const tags = useTags(needsTag ? client : void 0);
-  const tag = input.tag.trim();
-  const other = kind === "rename-tag" && tag !== from ? tags.find((each) => each.tag === tag) : void 0;
-  const field = (id, label, value, part) => /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: id, children: label }),
-    /* @__PURE__ */ a4(
-      "input",
-      {
-        id,
-        list: id === "bulk-tag" ? "bulk-tags" : void 0,
-        dir: "auto",
-        autocomplete: "off",
-        value,
-        onInput: (event) => onInput(part(event.currentTarget.value)),
-        "aria-describedby": `${id}-fault`
-      }
-    ),
-    id === "bulk-tag" && /* @__PURE__ */ a4(TooLong, { id: "bulk-tag-fault", member: "tag", text: value.trim() })
-  ] });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { children: from === void 0 ? say("bulk.count", { count }) : sayWith("bulk.haveTag", {
-      count,
-      tag: /* @__PURE__ */ a4("bdi", { translate: false, children: from === "" ? say("plants.emptyTag") : from })
-    }) }),
-    /* @__PURE__ */ a4("div", { class: "fields", children: [
-      needsTag && field("bulk-tag", say(kind === "tag" ? "plants.tag" : "bulk.newTag"), input.tag, (tag2) => ({ tag: tag2 })),
-      kind === "replace" && /* @__PURE__ */ a4($, { children: [
-        field("bulk-find", say("bulk.find"), input.find, (find) => ({ find })),
-        field("bulk-put", say("bulk.put"), input.put, (put) => ({ put })),
-        /* @__PURE__ */ a4("label", { class: "check", children: [
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              type: "checkbox",
-              checked: input.isCaseIgnored,
-              onChange: (event) => onInput({ isCaseIgnored: event.currentTarget.checked })
-            }
-          ),
-          say("bulk.caseAlike")
-        ] })
-      ] })
-    ] }),
-    /* @__PURE__ */ a4(TagSuggestions, { id: "bulk-tags", tags }),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: other !== void 0 && sayWith("bulk.merges", { tag: /* @__PURE__ */ a4("bdi", { translate: false, children: tag }), plants: plantsIn(other.plants) }) })
-  ] });
-}
-function Preview3({ kind, plants: plants2, changes, isReady: isReady2 }) {
-  if (!isReady2) return null;
-  const same = plants2.length - changes.length;
-  return /* @__PURE__ */ a4("div", { role: "status", children: [
-    (kind === "replace" || kind === "delete") && /* @__PURE__ */ a4("ul", { class: "samples", children: [
-      changes.slice(0, SHOWN3).map(({ before, after }) => /* @__PURE__ */ a4("li", { children: after === void 0 ? /* @__PURE__ */ a4("bdi", { translate: false, children: before?.name }) : /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("del", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: before?.name }) }),
-        " ",
-        /* @__PURE__ */ a4("ins", { children: /* @__PURE__ */ a4("bdi", { translate: false, children: after.name }) })
-      ] }) }, String(before?.id))),
-      changes.length > SHOWN3 && /* @__PURE__ */ a4("li", { class: "note", children: say("bulk.andMore", { plants: plantsIn(changes.length - SHOWN3) }) })
-    ] }),
-    same > 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("bulk.same", { count: same }) })
-  ] });
-}
-function sentenceOf(kind, { tag, find, put }, count) {
-  const plants2 = plantsIn(count);
-  switch (kind) {
-    case "tag":
-    case "rename-tag":
-      return say("bulk.tagged", { tag: named(tag.trim()), plants: plants2 });
-    case "untag":
-      return say("bulk.untagged", { plants: plants2 });
-    case "replace":
-      return put === "" ? say("bulk.replacedByNothing", { find: named(find), plants: plants2 }) : say("bulk.replaced", { find: named(find), put: named(put), plants: plants2 });
-    case "delete":
-      return say("bulk.deleted", { plants: plants2 });
-  }
-}
-
-// web/src/plants/bulk/selection-bar.tsx
-var BUTTONS2 = [
-  ["tag", "bulk.tag"],
-  ["untag", "bulk.untag"],
-  ["replace", "bulk.replace"],
-  ["delete", "plants.delete"]
-];
-function SelectionBar({ client, list: list2, filter, selection, mayWrite }) {
-  const asked = useSignal(void 0);
-  const copied = useSignal(void 0);
-  const shown6 = useComputed(() => new Set(list2.chunks.value.flatMap(({ plants: plants2 }) => plants2.map(({ id }) => id))));
-  if (selection.isEmpty.value && asked.value === void 0 && copied.value === void 0) return null;
-  const ask2 = (kind) => {
-    asked.value = { kind, targets: selection.targets() };
-  };
-  const copy = () => {
-    const targets = selection.targets();
-    if (targets.kind === "chosen") copied.value = targets.plants[0];
-  };
-  const print = () => {
-    const targets = selection.targets();
-    if (targets.kind === "matching" && targets.without.size === 0)
-      return go("labels", queryFor({ ...targets.filter, sort: "id" }));
-    if (targets.kind === "matching" || targets.plants.length > MOST_LABELS) {
-      tell(say("bulk.tooManyLabels", { most: MOST_LABELS }), { isError: true });
-      return;
-    }
-    clearChosen();
-    add(targets.plants.map(labelOf));
-    go("labels");
-  };
-  const count = selection.count.value;
-  const { value: left2 } = selection.left;
-  const isShown = list2.shows(filter);
-  const elsewhere = selection.countOutside(shown6.value);
-  return /* @__PURE__ */ a4("section", { class: "selection", "aria-label": say("bulk.selectedTitle"), children: [
-    /* @__PURE__ */ a4("p", { role: "status", children: [
-      count !== void 0 ? say("bulk.selected", { count }) : left2 > 0 ? say("bulk.allExcept", { plants: plantsIn(left2) }) : say("bulk.allThatMatch"),
-      elsewhere > 0 && /* @__PURE__ */ a4($, { children: [
-        " ",
-        say("bulk.elsewhere", { count: elsewhere })
-      ] })
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "tools", children: [
-      mayWrite && BUTTONS2.map(([kind, label]) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)),
-      mayWrite && count === 1 && /* @__PURE__ */ a4("button", { type: "button", onClick: copy, children: say("plants.another") }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: print, children: say("bulk.print") }),
-      count !== void 0 && /* @__PURE__ */ a4("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
-    ] }),
-    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => selection.clear(), children: say("bulk.clear") }),
-    copied.value !== void 0 && /* @__PURE__ */ a4(
-      CopiesDialog,
-      {
-        client,
-        list: list2,
-        plant: copied.value,
-        onClose: () => {
-          copied.value = void 0;
-        }
-      }
-    ),
-    asked.value !== void 0 && /* @__PURE__ */ a4(
-      BulkDialog,
-      {
-        client,
-        list: list2,
-        ...asked.value,
-        onClose: (done) => {
-          asked.value = void 0;
-          if (done !== void 0) selection.clear();
-        }
-      }
-    )
-  ] });
-}
-
-// web/src/plants/export-plants.tsx
-function ExportPlants({ client, filter }) {
-  const read2 = useSignal(void 0);
-  const fault = useSignal("");
-  const pitfalls = useSignal(NONE3);
-  const ending = T2(new AbortController());
-  const run = async (format) => {
-    ending.current = new AbortController();
-    const { signal: signal2 } = ending.current;
-    fault.value = "";
-    pitfalls.value = NONE3;
-    read2.value = 0;
-    try {
-      const stream = await client.exportFile({ ...wantedBy(filter), format }, { signal: signal2 });
-      const counted = stream.pipeThrough(
-        new TransformStream({
-          transform(bytes, controller) {
-            read2.value = (read2.value ?? 0) + bytes.length;
-            controller.enqueue(bytes);
-          }
-        }),
-        { signal: signal2 }
-      );
-      const found = { ...NONE3 };
-      const file = format === "csv" ? counted.pipeThrough(forSpreadsheets(found)) : counted;
-      saveFile(await new Response(file).blob(), `${say("export.file")}.${format}`);
-      pitfalls.value = found;
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say("export.broken", { why: said(error) });
-    } finally {
-      read2.value = void 0;
-    }
-  };
-  return /* @__PURE__ */ a4("details", { onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a4("summary", { children: say("export.title") }),
-    /* @__PURE__ */ a4("div", { class: "panel", children: [
-      /* @__PURE__ */ a4("p", { class: "note", children: [
-        say(isAll(filter) ? "export.all" : "export.shown"),
-        " ",
-        idSought(filter.q) !== null && say("export.notById")
-      ] }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("csv"), children: say("export.csv") }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => void run("ndjson"), children: say("export.ndjson") }),
-      /* @__PURE__ */ a4("p", { role: "status", children: [
-        read2.value !== void 0 && say("export.read", { size: megabytesOf(read2.value) }),
-        /* @__PURE__ */ a4(Warning, { ...pitfalls.value })
-      ] }),
-      read2.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") }),
-      /* @__PURE__ */ a4(Fault, { text: fault.value })
-    ] })
-  ] });
-}
-var NONE3 = { formulas: 0, longIds: 0 };
-function Warning({ formulas, longIds }) {
-  return /* @__PURE__ */ a4($, { children: [
-    formulas > 0 && say("export.formulas", { count: formulas }),
-    " ",
-    longIds > 0 && say("export.longIds", { count: longIds })
-  ] });
-}
-
-// web/src/plants/matches.tsx
-var PAGE5 = 1e3;
-var PAUSE5 = 400;
-var LF3 = 10;
-function Matches({ client, list: list2, filter }) {
-  const found = useSignal(void 0);
-  const counting = useSignal(void 0);
-  const fault = useSignal("");
-  const ending = T2(new AbortController());
-  const isWhole = list2.state.value === "whole";
-  A2(() => {
-    ending.current = new AbortController();
-    const { signal: signal2 } = ending.current;
-    found.value = void 0;
-    counting.value = void 0;
-    fault.value = "";
-    if (isWhole) return () => ending.current.abort();
-    const count2 = async () => {
-      try {
-        const { items, next } = await client.listPlants({ ...wantedBy(filter), limit: PAGE5 }, { signal: signal2 }).page();
-        found.value = next === void 0 ? items.length : "many";
-      } catch {
-      }
-    };
-    const timer3 = setTimeout(() => void count2(), PAUSE5);
-    return () => {
-      clearTimeout(timer3);
-      ending.current.abort();
-    };
-  }, [client, list2, list2.searches.value, isWhole]);
-  const countAll = async () => {
-    const { signal: signal2 } = ending.current;
-    counting.value = 0;
-    fault.value = "";
-    try {
-      const stream = await client.exportFile({ ...wantedBy(filter), format: "ndjson" }, { signal: signal2 });
-      for (const reader = stream.getReader(); ; ) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        let lines = 0;
-        for (const byte of value) if (byte === LF3) lines += 1;
-        counting.value += lines;
-      }
-      found.value = counting.value;
-    } catch (error) {
-      if (isAbort(error) || signal2.aborted) return;
-      fault.value = say("matches.notCounted", { why: said(error) });
-    }
-    counting.value = void 0;
-  };
-  const shown6 = list2.chunks.value.reduce((sum, { plants: plants2 }) => sum + plants2.length, 0);
-  const count = isWhole ? shown6 : found.value;
-  return /* @__PURE__ */ a4("p", { class: "matches", children: [
-    /* @__PURE__ */ a4("span", { role: "status", children: [
-      list2.state.value === "failed" && shown6 > 0 && !list2.shows(filter) && say("plants.stale"),
-      counting.value !== void 0 && say("matches.counting", { plants: plantsIn(counting.value) }),
-      counting.value === void 0 && count === "many" && say("matches.moreThan", { plants: plantsIn(PAGE5) }),
-      counting.value === void 0 && typeof count === "number" && count > 0 && plantsIn(count)
-    ] }),
-    count === "many" && counting.value === void 0 && /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => void countAll(), children: say("matches.count") }),
-    fault.value !== "" && /* @__PURE__ */ a4("span", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: fault.value }) })
-  ] });
-}
-
-// web/src/plants/near.ts
-var isNear = (entries) => entries.at(-1)?.isIntersecting ?? false;
-
-// web/src/plants/not-added.tsx
-function NotAdded({ view, except }) {
-  const ids = entered.value.filter((id) => id !== String(except));
-  if (ids.length === 0) return null;
-  return /* @__PURE__ */ a4("p", { class: "not-added", role: "status", children: [
-    say("plants.notAddedCount", { count: ids.length }),
-    ":",
-    " ",
-    ids.map((id) => /* @__PURE__ */ a4("a", { href: linkTo(view, new URLSearchParams({ id })), children: id }, id))
-  ] });
-}
-
-// web/src/plants/plant-grid.tsx
+// web/src/table/plant-grid.tsx
 var MARGIN2 = "1500px";
 function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
-  const active = useSignal(void 0);
-  const reachable = w2(
+  let active = useSignal(void 0), reachable = w2(
     () => O(
       () => active.value !== void 0 && list2.has(active.value) ? active.value : list2.chunks.value.find(({ plants: plants2 }) => plants2.length > 0)?.plants[0]?.id
     ),
     [list2, active]
-  );
-  const starts = useComputed(() => {
+  ), starts = useComputed(() => {
     let before = 2;
     return list2.chunks.value.map(({ plants: plants2 }) => {
-      const start = before;
-      before += plants2.length;
-      return start;
+      let start2 = before;
+      return before += plants2.length, start2;
     });
-  });
-  const isSelectable = list2.shows(filter);
-  const onSelect = (plant, isRange) => {
-    if (isRange)
-      selection.toggleTo(
-        plant,
-        list2.chunks.value.flatMap(({ plants: plants2 }) => plants2)
-      );
-    else selection.toggle(plant);
+  }), isSelectable = list2.shows(filter), onSelect = (plant, isRange) => {
+    isRange ? selection.toggleTo(
+      plant,
+      list2.chunks.value.flatMap(({ plants: plants2 }) => plants2)
+    ) : selection.toggle(plant);
   };
   return /* @__PURE__ */ a4(
     "div",
     {
       role: "grid",
       class: isSelectable ? "plants" : "plants stale",
-      "aria-multiselectable": true,
+      "aria-multiselectable": !0,
       "aria-label": say("view.plants"),
       "aria-rowcount": -1,
       "aria-busy": list2.state.value === "searching",
@@ -10233,8 +10932,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
               disabled: !isSelectable,
               checked: selection.isAll.value && selection.left.value === 0,
               ref: (box) => {
-                if (box !== null)
-                  box.indeterminate = !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0);
+                box !== null && (box.indeterminate = !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0));
               },
               onChange: (event) => event.currentTarget.checked ? selection.selectAll(filter) : selection.clear()
             }
@@ -10266,7 +10964,7 @@ function PlantGrid({ list: list2, filter, onSort, changes, selection }) {
 }
 var ARROWS = { ascending: "M1 10l4-6 4 6z", descending: "M1 4l4 6 4-6z", none: "M1 6l4-5 4 5zM1 8l4 5 4-5z" };
 function SortHead({ title, by, sort, onSort }) {
-  const order = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
+  let order = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
   return /* @__PURE__ */ a4("span", { role: "columnheader", "aria-sort": order, children: /* @__PURE__ */ a4("button", { type: "button", class: "sort", onClick: () => onSort(order === "ascending" ? `-${by}` : by), children: [
     title,
     /* @__PURE__ */ a4("svg", { class: "order", viewBox: "0 0 10 14", "aria-hidden": "true", children: /* @__PURE__ */ a4("path", { d: ARROWS[order] }) })
@@ -10274,7 +10972,7 @@ function SortHead({ title, by, sort, onSort }) {
 }
 function Rows2({
   chunk,
-  start,
+  start: start2,
   reachable,
   onFocus,
   changes,
@@ -10282,22 +10980,19 @@ function Rows2({
   isSelectable,
   onSelect
 }) {
-  const place2 = T2(null);
-  const height = useSignal(void 0);
+  let place2 = T2(null), height = useSignal(void 0);
   A2(() => {
-    const element = place2.current;
+    let element = place2.current;
     if (element === null) return;
-    const observer = new IntersectionObserver(
+    let observer = new IntersectionObserver(
       (entries) => {
-        if (isNear(entries)) height.value = void 0;
-        else if (!element.contains(document.activeElement)) height.value = element.offsetHeight;
+        isNear(entries) ? height.value = void 0 : element.contains(document.activeElement) || (height.value = element.offsetHeight);
       },
       { rootMargin: MARGIN2 }
     );
-    observer.observe(element);
-    return () => observer.disconnect();
+    return observer.observe(element), () => observer.disconnect();
   }, [height]);
-  const isShown = height.value === void 0;
+  let isShown = height.value === void 0;
   return /* @__PURE__ */ a4(
     "div",
     {
@@ -10308,7 +11003,7 @@ function Rows2({
         PlantRow,
         {
           plant,
-          index: start + i5,
+          index: start2 + i5,
           isReachable: plant.id === reachable,
           onFocus,
           changes,
@@ -10321,443 +11016,97 @@ function Rows2({
     }
   );
 }
+var isNear = (entries) => entries.at(-1)?.isIntersecting ?? !1;
 
-// web/src/plants/saved-searches.ts
-var KEY8 = "plantstore-searches";
-var MOST11 = 100;
-var LONGEST_NAME = 100;
-var LONGEST_QUERY = 2e3;
-var isSearch = (value) => typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "query" in value && typeof value.query === "string";
-var savedSearches = y3(kept4());
-function kept4() {
-  try {
-    const found = JSON.parse(localStorage.getItem(KEY8) ?? "[]");
-    return Array.isArray(found) ? found.filter(isSearch).slice(0, MOST11) : [];
-  } catch {
-    return [];
-  }
+// web/src/table/selection-bar.tsx
+var BUTTONS2 = [
+  ["tag", "bulk.tag"],
+  ["delete", "plants.delete"],
+  ["untag", "bulk.untag"],
+  ["replace", "bulk.replace"]
+];
+function allText(total, left2) {
+  if (total?.isExact !== !0)
+    return left2 > 0 ? say("bulk.allExcept", { plants: plantsIn(left2) }) : say("bulk.allThatMatch");
+  let count = total.plants - left2;
+  return left2 > 0 ? say("bulk.selected", { count }) : say("bulk.allSelected", { count });
 }
-addEventListener("storage", ({ key }) => {
-  if (key === KEY8 || key === null) savedSearches.value = kept4();
-});
-var saveSearch = (name, filter) => keep6([...without(name), { name: name.trim(), query: queryFor(filter).toString() }]);
-var renameSearch = ({ name, query }, next) => keep6([...without(name).filter((each) => each.name !== next.trim()), { name: next.trim(), query }]);
-var deleteSearch = ({ name }) => keep6(without(name));
-var filterOf = ({ query }) => filterIn(new URLSearchParams(query));
-var without = (name) => savedSearches.value.filter((each) => each.name !== name.trim());
-function keep6(searches) {
-  if (searches.length > MOST11) return "full";
-  if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return "too-long";
-  const sorted = searches.toSorted((a6, b4) => a6.name.localeCompare(b4.name));
-  try {
-    localStorage.setItem(KEY8, JSON.stringify(sorted));
-  } catch {
-    return "no-room";
-  }
-  savedSearches.value = sorted;
-  return "saved";
-}
-
-// web/src/plants/saved-searches-panel.tsx
-function SavedSearches({ filter, onChoose }) {
-  const name = useSignal("");
-  const fault = useSignal("");
-  const renamed = useSignal(void 0);
-  const panel = T2(null);
-  const isDone = (saving) => {
-    fault.value = saving === "saved" ? "" : say(FAULTS2[saving]);
-    return saving === "saved";
-  };
-  const present = queryFor(filter).toString();
-  return /* @__PURE__ */ a4("details", { ref: panel, onKeyDown: closeOnEscape, children: [
-    /* @__PURE__ */ a4("summary", { children: say("searches.title") }),
-    /* @__PURE__ */ a4("div", { class: "panel", children: [
-      /* @__PURE__ */ a4("ul", { class: "searches", children: savedSearches.value.map((search) => /* @__PURE__ */ a4("li", { children: renamed.value === search ? /* @__PURE__ */ a4(
-        Rename,
-        {
-          search,
-          onDone: (next) => {
-            if (next === void 0 || isDone(renameSearch(search, next))) renamed.value = void 0;
-          }
-        }
-      ) : /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            class: "quiet search",
-            "aria-current": search.query === present ? "true" : void 0,
-            onClick: () => {
-              onChoose(filterOf(search));
-              if (panel.current !== null) {
-                panel.current.open = false;
-                panel.current.querySelector("summary")?.focus();
-              }
-            },
-            children: /* @__PURE__ */ a4("bdi", { translate: false, children: search.name })
-          }
-        ),
-        /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            class: "quiet",
-            "aria-label": say("searches.renameOf", { name: search.name }),
-            onClick: () => {
-              renamed.value = search;
-            },
-            children: say("tags.rename")
-          }
-        ),
-        /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            class: "quiet",
-            "aria-label": say("searches.deleteOf", { name: search.name }),
-            onClick: () => {
-              if (!isDone(deleteSearch(search))) return;
-              const undo2 = {
-                label: say("plants.undo"),
-                run: () => void saveSearch(search.name, filterOf(search))
-              };
-              tell(say("searches.deleted", { name: named(search.name) }), { action: undo2 });
-            },
-            children: say("plants.delete")
-          }
-        )
-      ] }) }, search.name)) }),
-      isAll(filter) ? /* @__PURE__ */ a4("p", { class: "note", children: say("searches.hint") }) : /* @__PURE__ */ a4(
-        "form",
-        {
-          onSubmit: (event) => {
-            event.preventDefault();
-            if (name.value.trim() !== "" && isDone(saveSearch(name.value, filter))) name.value = "";
-          },
-          children: [
-            /* @__PURE__ */ a4("label", { for: "search-name", children: say("searches.saveAs") }),
-            /* @__PURE__ */ a4("div", { class: "fields", children: [
-              /* @__PURE__ */ a4(
-                "input",
-                {
-                  id: "search-name",
-                  required: true,
-                  maxLength: LONGEST_NAME,
-                  dir: "auto",
-                  autocomplete: "off",
-                  value: name.value,
-                  onInput: (event) => {
-                    name.value = event.currentTarget.value;
-                  }
-                }
-              ),
-              /* @__PURE__ */ a4("button", { type: "submit", children: say("plants.save") })
-            ] })
-          ]
-        }
-      ),
-      fault.value !== "" && /* @__PURE__ */ a4("p", { role: "alert", children: fault.value })
-    ] })
-  ] });
-}
-var FAULTS2 = { full: "searches.full", "too-long": "searches.tooLong", "no-room": "searches.noRoom" };
-function Rename({ search, onDone }) {
-  const name = useSignal(search.name);
-  const field = T2(null);
-  F2(() => {
-    field.current?.focus();
-    field.current?.select();
-  }, []);
-  return /* @__PURE__ */ a4(
-    "form",
-    {
-      class: "fields",
-      onSubmit: (event) => {
-        event.preventDefault();
-        if (name.value.trim() !== "") onDone(name.value);
-      },
-      onKeyDown: (event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        onDone(void 0);
-      },
-      children: [
-        /* @__PURE__ */ a4(
-          "input",
-          {
-            ref: field,
-            "aria-label": say("searches.newNameOf", { name: search.name }),
-            required: true,
-            maxLength: LONGEST_NAME,
-            dir: "auto",
-            autocomplete: "off",
-            value: name.value,
-            onInput: (event) => {
-              name.value = event.currentTarget.value;
-            }
-          }
-        ),
-        /* @__PURE__ */ a4("button", { type: "submit", children: say("tags.rename") })
-      ]
+function SelectionBar({ client, list: list2, filter, selection, total, mayWrite }) {
+  let asked = useSignal(void 0), copied = useSignal(void 0), shown6 = useComputed(() => new Set(list2.chunks.value.flatMap(({ plants: plants2 }) => plants2.map(({ id }) => id))));
+  if (selection.isEmpty.value && asked.value === void 0 && copied.value === void 0) return null;
+  let ask2 = (kind) => {
+    asked.value = { kind, targets: selection.targets() };
+  }, copy = () => {
+    let targets = selection.targets();
+    targets.kind === "chosen" && (copied.value = targets.plants[0]);
+  }, print = () => {
+    let targets = selection.targets();
+    if (targets.kind === "matching" && targets.without.size === 0) return go("labels", queryForLabels(targets.filter));
+    if (targets.kind === "matching" || targets.plants.length > MOST_LABELS) {
+      tell(say("bulk.tooManyLabels", { most: MOST_LABELS }), { isError: !0 });
+      return;
     }
-  );
-}
-
-// web/src/plants/search-field.tsx
-function SearchField({ id, q: q2, onSearch }) {
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("label", { class: "hidden", for: id, children: say("plants.searchTitle") }),
-    /* @__PURE__ */ a4(
-      "input",
+    printLabels(targets.plants);
+  }, count = selection.count.value, { value: left2 } = selection.left, isShown = list2.shows(filter), actions2 = BUTTONS2.map(([kind, label]) => /* @__PURE__ */ a4("button", { type: "button", onClick: () => ask2(kind), children: say(label) }, kind)), elsewhere = selection.countOutside(shown6.value);
+  return /* @__PURE__ */ a4("section", { class: "selection", "aria-label": say("bulk.selectedTitle"), children: [
+    /* @__PURE__ */ a4("p", { role: "status", children: [
+      count === void 0 ? allText(total, left2) : say("bulk.selected", { count }),
+      elsewhere > 0 && /* @__PURE__ */ a4($, { children: [
+        " ",
+        say("bulk.elsewhere", { count: elsewhere })
+      ] })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "tools", children: [
+      mayWrite && actions2.slice(0, 2),
+      /* @__PURE__ */ a4("button", { type: "button", class: "print", onClick: print, children: say("bulk.print") }),
+      mayWrite && actions2.slice(2),
+      mayWrite && count === 1 && /* @__PURE__ */ a4("button", { type: "button", onClick: copy, children: say("plants.another") }),
+      count !== void 0 && /* @__PURE__ */ a4("button", { type: "button", disabled: !isShown, onClick: () => selection.selectAll(filter), children: say("plants.selectAll") })
+    ] }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "quiet", onClick: () => selection.clear(), children: say("bulk.clear") }),
+    copied.value !== void 0 && /* @__PURE__ */ a4(
+      CopiesDialog,
       {
-        id,
-        type: "search",
-        placeholder: say("plants.search"),
-        autocomplete: "off",
-        spellcheck: false,
-        dir: "auto",
-        value: q2,
-        onInput: (event) => onSearch(event.currentTarget.value),
-        onKeyDown: ({ key, currentTarget }) => {
-          if (key === "Enter") currentTarget.select();
+        client,
+        list: list2,
+        plant: copied.value,
+        onClose: () => {
+          copied.value = void 0;
+        }
+      }
+    ),
+    asked.value !== void 0 && /* @__PURE__ */ a4(
+      BulkDialog,
+      {
+        client,
+        list: list2,
+        ...asked.value,
+        onClose: (done) => {
+          asked.value = void 0, done !== void 0 && selection.clear();
         }
       }
     )
   ] });
 }
 
-// web/src/plants/selection.ts
-var Selection = class {
-  /** In the order of their selection. */
-  #chosen = y3(/* @__PURE__ */ new Map());
-  /** While all plants that match are selected, the filter, and the ids of those that are not. */
-  #matching = y3(void 0);
-  /** Where a range begins. */
-  #anchor;
-  /** The number of selected plants; undefined for all that match. */
-  count = O(() => this.#matching.value === void 0 ? this.#chosen.value.size : void 0);
-  isEmpty = O(() => this.count.value === 0);
-  isAll = O(() => this.#matching.value !== void 0);
-  /** How many plants were taken out of all that match. */
-  left = O(() => this.#matching.value?.without.size ?? 0);
-  has(id) {
-    const matching = this.#matching.value;
-    return matching === void 0 ? this.#chosen.value.has(id) : !matching.without.has(id);
-  }
-  /** The number of selected plants that are not among some. */
-  countOutside(ids) {
-    return [...this.#chosen.value.keys()].filter((id) => !ids.has(id)).length;
-  }
-  /** Selects or leaves a plant, and begins a range there. */
-  toggle(plant) {
-    this.#set([plant], !this.has(plant.id));
-    this.#anchor = plant.id;
-  }
-  /** Selects or leaves the plants from the beginning of the range to this one. @param plants those of the table */
-  toggleTo(plant, plants2) {
-    const to = plants2.findIndex(({ id }) => id === plant.id);
-    const from = plants2.findIndex(({ id }) => id === this.#anchor);
-    if (from === -1) this.toggle(plant);
-    else this.#set(plants2.slice(Math.min(from, to), Math.max(from, to) + 1), !this.has(plant.id));
-  }
-  /** Selects all plants that match the filter of the table. */
-  selectAll(filter) {
-    this.#chosen.value = /* @__PURE__ */ new Map();
-    this.#matching.value = { kind: "matching", filter, without: /* @__PURE__ */ new Set() };
-  }
-  /** Forgets all plants that match, unless it is those of this filter: nobody has seen which ones another one finds. */
-  keepOnly(filter) {
-    const matching = this.#matching.value;
-    if (matching !== void 0 && !findSame(matching.filter, filter)) this.clear();
-  }
-  clear() {
-    this.#chosen.value = /* @__PURE__ */ new Map();
-    this.#matching.value = void 0;
-    this.#anchor = void 0;
-  }
-  targets() {
-    return this.#matching.value ?? { kind: "chosen", plants: [...this.#chosen.value.values()] };
-  }
-  #set(plants2, isOn) {
-    const matching = this.#matching.value;
-    if (matching !== void 0) {
-      const ids = new Set(plants2.map(({ id }) => id));
-      const without2 = isOn ? matching.without.difference(ids) : matching.without.union(ids);
-      this.#matching.value = { ...matching, without: without2 };
-      return;
-    }
-    const chosen2 = new Map(this.#chosen.value);
-    for (const plant of plants2) {
-      if (isOn) chosen2.set(plant.id, plant);
-      else chosen2.delete(plant.id);
-    }
-    this.#chosen.value = chosen2;
-  }
-};
-
-// web/src/plants/tag-filter.tsx
-var PAGE6 = 1e3;
-var MOST_SHOWN5 = 200;
-function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
-  const tags = useSignal([]);
-  const next = useSignal(void 0);
-  const fault = useSignal("");
-  const sought = useSignal("");
-  const renamed = useSignal(void 0);
-  const reading2 = T2(0);
-  const found = useComputed(() => {
-    const part = sought.value.toLocaleLowerCase();
-    return tags.value.filter(({ tag }) => tag.toLocaleLowerCase().includes(part));
-  });
-  const read2 = async (at2) => {
-    reading2.current += 1;
-    const turn = reading2.current;
-    fault.value = "";
-    try {
-      const page = await client.listTags({ limit: PAGE6 }).page(at2);
-      if (turn !== reading2.current) return;
-      tags.value = at2 === void 0 ? page.items : [...tags.value, ...page.items];
-      next.value = page.next;
-    } catch (error) {
-      fault.value = said(error);
-    }
-  };
-  const toggle = (tag, isOn) => onChange(isOn ? [...chosen2, tag] : chosen2.filter((each) => each !== tag));
-  return /* @__PURE__ */ a4("div", { class: "tag-filter", children: [
-    /* @__PURE__ */ a4(
-      "details",
-      {
-        onToggle: (event) => {
-          if (event.currentTarget.open) void read2();
-        },
-        onKeyDown: closeOnEscape,
-        children: [
-          /* @__PURE__ */ a4("summary", { children: chosen2.length === 0 ? say("tags.title") : say("tags.titleChosen", { count: chosen2.length }) }),
-          /* @__PURE__ */ a4("div", { class: "panel", children: [
-            /* @__PURE__ */ a4("label", { for: "tag-part", children: say("tags.find") }),
-            /* @__PURE__ */ a4(
-              "input",
-              {
-                id: "tag-part",
-                type: "search",
-                value: sought.value,
-                onInput: (event) => {
-                  sought.value = event.currentTarget.value;
-                }
-              }
-            ),
-            /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
-            /* @__PURE__ */ a4("ul", { children: found.value.slice(0, MOST_SHOWN5).map(({ tag, plants: plants2 }) => /* @__PURE__ */ a4("li", { children: [
-              /* @__PURE__ */ a4("label", { class: "check", children: [
-                /* @__PURE__ */ a4(
-                  "input",
-                  {
-                    type: "checkbox",
-                    checked: chosen2.includes(tag),
-                    onChange: (event) => toggle(tag, event.currentTarget.checked)
-                  }
-                ),
-                /* @__PURE__ */ a4("bdi", { translate: false, children: shownTag(tag) }),
-                " ",
-                /* @__PURE__ */ a4("span", { class: "count", children: [
-                  /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: numberOf(plants2) }),
-                  /* @__PURE__ */ a4("span", { class: "hidden", children: say("plants.count", { count: plants2 }) })
-                ] })
-              ] }),
-              list2 !== void 0 && /* @__PURE__ */ a4(
-                "button",
-                {
-                  type: "button",
-                  class: "quiet",
-                  "aria-label": say("tags.renameOf", { tag: shownTag(tag) }),
-                  onClick: () => {
-                    renamed.value = tag;
-                  },
-                  children: say("tags.rename")
-                }
-              )
-            ] }, tag)) }),
-            found.value.length > MOST_SHOWN5 && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.moreMatch", { more: found.value.length - MOST_SHOWN5 }) }),
-            next.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => void read2(next.value), children: say("tags.more") }),
-            tags.value.length === 0 && fault.value === "" && /* @__PURE__ */ a4("p", { class: "note", children: say("tags.none") })
-          ] })
-        ]
-      }
-    ),
-    list2 !== void 0 && renamed.value !== void 0 && /* @__PURE__ */ a4(
-      BulkDialog,
-      {
-        client,
-        list: list2,
-        kind: "rename-tag",
-        from: renamed.value,
-        targets: { kind: "matching", filter: { q: "", tags: [renamed.value], sort: "id" }, without: NONE4 },
-        onClose: (input) => {
-          const from = renamed.value;
-          renamed.value = void 0;
-          if (input === void 0) return;
-          void read2();
-          const to = input.tag.trim();
-          if (chosen2.some((tag) => tag === from)) {
-            onChange([...new Set(chosen2.map((tag) => tag === from ? to : tag))]);
-          }
-        }
-      }
-    ),
-    chosen2.map((tag) => /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        class: "chip",
-        "aria-label": say("tags.removeFilter", { tag: shownTag(tag) }),
-        onClick: () => toggle(tag, false),
-        children: [
-          /* @__PURE__ */ a4("bdi", { translate: false, children: shownTag(tag) }),
-          " ",
-          /* @__PURE__ */ a4("span", { "aria-hidden": "true", children: "×" })
-        ]
-      },
-      tag
-    ))
-  ] });
-}
-var NONE4 = /* @__PURE__ */ new Set();
-var shownTag = (tag) => tag === "" ? say("plants.emptyTag") : tag;
-
-// web/src/plants/unfinished.tsx
+// web/src/table/unfinished.tsx
 function Unfinished({ list: list2, changes }) {
-  const others = [...drafts.value.values()].filter(({ base }) => !list2.has(base.id));
-  if (others.length === 0) return null;
-  return /* @__PURE__ */ a4("div", { role: "grid", class: "plants unfinished", "aria-label": say("plants.unfinished"), children: others.map((draft) => /* @__PURE__ */ a4("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a4(RowEditor, { draft, changes }) }, String(draft.base.id))) });
+  let others = [...drafts.value.values()].filter(({ base: base2 }) => !list2.has(base2.id));
+  return others.length === 0 ? null : /* @__PURE__ */ a4("div", { role: "grid", class: "plants unfinished", "aria-label": say("plants.unfinished"), children: others.map((draft) => /* @__PURE__ */ a4("div", { role: "row", class: "row editing", children: /* @__PURE__ */ a4(RowEditor, { draft, changes }) }, String(draft.base.id))) });
 }
 
-// web/src/plants/plants-view.tsx
-function PlantsView({ session: session2 }) {
-  const { client, may } = session2;
-  const { query } = route.value;
-  const filter = w2(() => filterIn(query), [query]);
-  const list2 = w2(() => new PlantList(client), [client]);
-  const changes = w2(() => may("plants:write") ? new PlantChanges(client, list2) : void 0, [client, list2]);
-  const selection = w2(() => new Selection(), [list2]);
-  const isAdding = useSignal(false);
-  const isFolded = useSignal(true);
-  A2(() => list2.show(filter), [list2, filter]);
-  A2(() => selection.keepOnly(filter), [selection, filter]);
-  A2(() => () => list2.stop(), [list2]);
-  A2(() => follow(client, list2, session2.own.id), [client, list2]);
-  const change2 = (part) => replaceQuery(queryFor({ ...filter, ...part }));
-  const isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
-  const notAdded = entered.value.length + (isTyped() && !isAdding.value ? 1 : 0);
-  const isBeginning = isEmpty && list2.state.value === "whole" && isAll(filter);
+// web/src/table/plants-view.tsx
+function PlantsView({ session: session2, isCounting }) {
+  let { client, may } = session2, { query } = route.value, filter = w2(() => filterIn(query), [query]), list2 = w2(() => new PlantList(client), [client]), changes = w2(() => may("plants:write") ? new PlantChanges(session2, list2) : void 0, [session2, list2]), selection = w2(() => new Selection(), [list2]), isAdding = useSignal(!1), isFolded = useSignal(!0);
+  A2(() => list2.show(filter), [list2, filter]), A2(() => selection.keepOnly(filter), [selection, filter]), A2(() => () => list2.stop(), [list2]), A2(() => follow(client, list2, session2.own.id), [client, list2]), A2(() => onSent((id, content) => list2.take(id, content)), [list2]), A2(() => {
+    walk.value = { query: queryFor(filter), ids: list2.chunks.value.flatMap(({ plants: plants2 }) => plants2.map(({ id }) => id)) };
+  }, [filter, list2.chunks.value]);
+  let count = useCount(client, list2, filter), change2 = (part) => replaceQuery(queryFor({ ...filter, ...part })), isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0), notAdded = entered.value.length + (isTyped() && !isAdding.value ? 1 : 0), isNothing2 = isEmpty && list2.state.value === "whole", isBeginning = isNothing2 && isAll(filter);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { class: "hidden", children: say("view.plants") }),
     /* @__PURE__ */ a4("search", { class: "toolbar", children: [
-      /* @__PURE__ */ a4(SearchField, { id: "search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
-      /* @__PURE__ */ a4("a", { class: "button", href: linkTo("scan"), children: [
-        /* @__PURE__ */ a4(Icon, { name: "camera" }),
-        " ",
-        /* @__PURE__ */ a4("span", { class: "word", children: say("scan.open") })
-      ] }),
+      /* @__PURE__ */ a4(SearchField, { id: "search", q: filter.q, onSearch: (q2) => change2({ q: q2 }), children: /* @__PURE__ */ a4("a", { href: linkTo("scan"), "aria-label": say("view.scan"), children: /* @__PURE__ */ a4(Icon, { name: "camera" }) }) }),
+      !hasTagging(filter) && /* @__PURE__ */ a4(TagOffer, { client, q: filter.q, onChoose: (tag) => change2({ q: "", tags: [tag] }) }),
       changes !== void 0 && /* @__PURE__ */ a4(
         "button",
         {
@@ -10802,25 +11151,26 @@ function PlantsView({ session: session2 }) {
             {
               client,
               list: changes === void 0 ? void 0 : list2,
-              chosen: filter.tags,
-              onChange: (tags) => change2({ tags })
+              chosen: filter,
+              onChange: change2
             }
           ),
           /* @__PURE__ */ a4(SavedSearches, { filter, onChoose: change2 }),
           /* @__PURE__ */ a4(ExportPlants, { client, filter }),
-          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", queryFor({ ...filter, sort: "id" })), children: say("plants.printLabels") }),
-          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("stocktake", queryFor({ ...filter, sort: "id" })), children: say(stocktake.value === void 0 ? "view.stocktake" : "stocktake.goOn") }),
+          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("labels", isAll(filter) ? void 0 : queryForLabels(filter)), children: say("plants.printLabels") }),
+          /* @__PURE__ */ a4("a", { class: "button", href: linkTo("stocktake", queryFor({ ...filter, sort: "id" })), children: say(isCounting ? "stocktake.goOn" : "stocktake.these") }),
           /* @__PURE__ */ a4("a", { class: "button", href: linkTo("duplicates"), children: say("view.duplicates") })
         ] }),
+        changes !== void 0 && !isBeginning && /* @__PURE__ */ a4("a", { class: "button", href: linkTo("actions"), children: say("view.actions") }),
         changes !== void 0 && /* @__PURE__ */ a4(DoneActions, { client, list: list2 })
       ] })
     ] }),
     isAdding.value && /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4(NotAdded, { view: "plant" }),
-      /* @__PURE__ */ a4(AddPlant, { client, list: list2 })
+      /* @__PURE__ */ a4(AddPlant, { session: session2, list: list2, onCancel: () => isAdding.value = !1 })
     ] }),
     changes !== void 0 && /* @__PURE__ */ a4(Unfinished, { list: list2, changes }),
-    !isBeginning && /* @__PURE__ */ a4(Matches, { client, list: list2, filter }),
+    /* @__PURE__ */ a4(SeenLine, { since: list2.seenSince.value }),
     /* @__PURE__ */ a4(
       SelectionBar,
       {
@@ -10828,21 +11178,34 @@ function PlantsView({ session: session2 }) {
         list: list2,
         filter,
         selection,
+        total: count.total,
         mayWrite: changes !== void 0
       }
     ),
-    !isBeginning && /* @__PURE__ */ a4(
-      PlantGrid,
+    !isNothing2 && /* @__PURE__ */ a4("div", { class: "list", children: [
+      /* @__PURE__ */ a4(Matches, { list: list2, filter, ...count }),
+      /* @__PURE__ */ a4(
+        PlantGrid,
+        {
+          list: list2,
+          filter,
+          onSort: (sort) => change2({ sort }),
+          changes,
+          selection
+        }
+      )
+    ] }),
+    /* @__PURE__ */ a4(Foot, { list: list2, filter, children: isNothing2 && !isBeginning && /* @__PURE__ */ a4(
+      NoMatch,
       {
-        list: list2,
         filter,
-        onSort: (sort) => change2({ sort }),
-        changes,
-        selection
+        onChange: change2,
+        onAdd: changes && ((name) => {
+          typed.value = { ...typed.value, name }, isAdding.value = !0;
+        })
       }
-    ),
-    /* @__PURE__ */ a4(Foot, { list: list2, filter }),
-    changes !== void 0 && isBeginning && /* @__PURE__ */ a4(Beginning, { onAdd: () => isAdding.value = true })
+    ) }),
+    changes !== void 0 && isBeginning && /* @__PURE__ */ a4(Beginning, { onAdd: () => isAdding.value = !0 })
   ] });
 }
 function Beginning({ onAdd }) {
@@ -10861,27 +11224,33 @@ function Beginning({ onAdd }) {
     ] })
   ] });
 }
-function nothingFor(filter) {
-  const id = idSought(filter.q);
-  if (id !== null && filter.tags.length === 0) return say("stocktake.isNew", { id });
-  return say(isAll(filter) ? "plants.none" : "plants.noMatch");
+function NoMatch({ filter, onChange, onAdd }) {
+  let id = idSought(filter.q), words3 = filter.q.trim();
+  return /* @__PURE__ */ a4("p", { class: "leads", children: [
+    words3 !== "" && /* @__PURE__ */ a4("button", { type: "button", onClick: () => onChange({ q: "" }), children: say("plants.clearSearch") }),
+    hasTagging(filter) && /* @__PURE__ */ a4("button", { type: "button", onClick: () => onChange(ANY_TAG), children: say("plants.allTags") }),
+    onAdd !== void 0 && id !== null && /* @__PURE__ */ a4("a", { class: "button", href: linkTo("plant", new URLSearchParams({ id: String(id) })), children: say("stocktake.enter") }),
+    onAdd !== void 0 && id === null && words3 !== "" && /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAdd(words3), children: /* @__PURE__ */ a4("span", { children: sayWith("plants.addNamed", { name: /* @__PURE__ */ a4("bdi", { translate: !1, children: words3 }) }) }) })
+  ] });
 }
-function Foot({ list: list2, filter }) {
-  const place2 = T2(null);
-  const state = list2.state.value;
+function nothingFor(filter) {
+  let id = idSought(filter.q);
+  return id !== null && !hasTagging(filter) ? say("stocktake.isNew", { id }) : say(isAll(filter) ? "plants.none" : "plants.noMatch");
+}
+function Foot({ list: list2, filter, children }) {
+  let place2 = T2(null), state = list2.state.value;
   A2(() => {
-    const element = place2.current;
+    let element = place2.current;
     if (element === null || state !== "more") return;
-    const observer = new IntersectionObserver(
+    let observer = new IntersectionObserver(
       (entries) => {
-        if (isNear(entries)) list2.more();
+        isNear(entries) && list2.more();
       },
       { rootMargin: "2000px" }
     );
-    observer.observe(element);
-    return () => observer.disconnect();
+    return observer.observe(element), () => observer.disconnect();
   }, [list2, state]);
-  const isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
+  let isEmpty = list2.chunks.value.every(({ plants: plants2 }) => plants2.length === 0);
   return /* @__PURE__ */ a4("div", { ref: place2, class: isEmpty ? "foot nothing" : "foot", tabIndex: -1, children: [
     state === "failed" && /* @__PURE__ */ a4(Fault, { text: list2.fault.value, onRetry: () => list2.retry() }),
     /* @__PURE__ */ a4("p", { role: "status", children: [
@@ -10889,316 +11258,20 @@ function Foot({ list: list2, filter }) {
       state === "loading" && say("plants.readingMore"),
       state === "whole" && isEmpty && nothingFor(filter),
       state === "whole" && !isEmpty && say("plants.all")
-    ] })
-  ] });
-}
-
-// web/src/scan/reader.ts
-var QR = "qr_code";
-var LONGER_SIDE = 1280;
-async function codeReader() {
-  const own = await ownReader();
-  if (own === void 0) return zxingReader();
-  let used = own;
-  return async (video) => {
-    try {
-      return await used(video);
-    } catch (error) {
-      if (used !== own) throw error;
-      used = await zxingReader();
-      return used(video);
-    }
-  };
-}
-async function ownReader() {
-  const { BarcodeDetector: Detector } = globalThis;
-  try {
-    if (Detector === void 0 || !(await Detector.getSupportedFormats()).includes(QR)) return void 0;
-    const detector = new Detector({ formats: [QR] });
-    return async (video) => {
-      const found = await detector.detect(video);
-      return found.map(({ rawValue, boundingBox: { x: x4, y: y6, width, height } }) => ({
-        text: rawValue,
-        x: (x4 + width / 2) / video.videoWidth,
-        y: (y6 + height / 2) / video.videoHeight
-      }));
-    };
-  } catch {
-    return void 0;
-  }
-}
-async function zxingReader() {
-  const read2 = await (await import("./zxing.js")).zxing();
-  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  if (context === null) throw new Error("This browser draws no pictures.");
-  return (video) => {
-    const { videoWidth, videoHeight } = video;
-    const scale = Math.min(1, LONGER_SIDE / Math.max(videoWidth, videoHeight, 1));
-    const width = Math.max(1, Math.round(videoWidth * scale));
-    const height = Math.max(1, Math.round(videoHeight * scale));
-    context.canvas.width = width;
-    context.canvas.height = height;
-    context.drawImage(video, 0, 0, width, height);
-    return read2(context.getImageData(0, 0, width, height));
-  };
-}
-var aimedAt = (codes) => codes.toSorted((a6, b4) => fromMiddle(a6) - fromMiddle(b4))[0]?.text;
-var fromMiddle = ({ x: x4, y: y6 }) => Math.hypot(x4 - 0.5, y6 - 0.5);
-
-// web/src/scan/camera.ts
-var CameraError = class extends Error {
-  fault;
-  constructor(fault, cause) {
-    super(cause instanceof Error ? cause.message : fault, { cause });
-    this.fault = fault;
-  }
-};
-var PAUSE6 = 100;
-var AWAY = 2e3;
-async function scan(video, scanning, signal2) {
-  const stream = await openCamera();
-  const stop = () => {
-    for (const track of stream.getTracks()) track.stop();
-  };
-  signal2.addEventListener("abort", stop);
-  try {
-    if (signal2.aborted) return;
-    video.srcObject = stream;
-    await video.play();
-    const read2 = await codeReader().catch((error) => {
-      throw new CameraError("no-reader", error);
-    });
-    scanning.onOpen();
-    await readCodes(video, read2, stream, scanning, signal2);
-  } catch (error) {
-    if (!signal2.aborted) throw error instanceof CameraError ? error : new CameraError("other", error);
-  } finally {
-    signal2.removeEventListener("abort", stop);
-    stop();
-    if (video.srcObject === stream) video.srcObject = null;
-  }
-}
-async function readCodes(video, read2, stream, { onCode, isWaiting }, signal2) {
-  let last5;
-  let seen = 0;
-  for (; !signal2.aborted; await pause3(signal2)) {
-    if (!stream.active) throw new CameraError("ended");
-    const text = isWaiting() ? void 0 : aimedAt(await read2(video));
-    if (signal2.aborted) return;
-    const now = performance.now();
-    if (isWaiting()) seen = now;
-    else if (text !== void 0) {
-      if (text !== last5 || now - seen > AWAY) onCode(text);
-      last5 = text;
-      seen = now;
-    }
-  }
-}
-async function openCamera() {
-  const devices = navigator.mediaDevices;
-  if (devices === void 0) throw new CameraError("insecure");
-  try {
-    const video = { facingMode: { ideal: "environment" }, width: { ideal: 1280 }, height: { ideal: 720 } };
-    return await devices.getUserMedia({ video, audio: false });
-  } catch (error) {
-    throw new CameraError(error instanceof DOMException ? FAULTS3[error.name] ?? "other" : "other", error);
-  }
-}
-var FAULTS3 = {
-  NotAllowedError: "refused",
-  SecurityError: "refused",
-  NotFoundError: "absent",
-  OverconstrainedError: "absent",
-  NotReadableError: "busy",
-  AbortError: "busy"
-};
-var pause3 = (signal2) => new Promise((resolve) => {
-  const done = () => {
-    clearTimeout(timer3);
-    signal2.removeEventListener("abort", done);
-    resolve();
-  };
-  const timer3 = setTimeout(done, PAUSE6);
-  signal2.addEventListener("abort", done);
-});
-
-// web/src/scan/camera-view.tsx
-function Camera({ onCode }) {
-  const video = T2(null);
-  const take2 = T2(onCode);
-  take2.current = onCode;
-  const fault = useSignal(void 0);
-  const isOpen2 = useSignal(false);
-  const isWaiting = useSignal(false);
-  const tries = useSignal(0);
-  A2(() => {
-    let ending;
-    const open = async (signal2) => {
-      isOpen2.value = false;
-      fault.value = void 0;
-      const scanning = {
-        onOpen: () => {
-          isOpen2.value = true;
-        },
-        onCode: (text) => take2.current(text),
-        isWaiting: () => {
-          isWaiting.value = document.activeElement?.matches(TYPING) ?? false;
-          return isWaiting.value;
-        }
-      };
-      try {
-        if (video.current !== null) await scan(video.current, scanning, signal2);
-      } catch (error) {
-        if (error instanceof CameraError && !signal2.aborted) fault.value = error;
-      }
-      if (!signal2.aborted) isOpen2.value = false;
-    };
-    const follow2 = () => {
-      ending?.abort();
-      if (document.hidden) return;
-      ending = new AbortController();
-      void open(ending.signal);
-    };
-    document.addEventListener("visibilitychange", follow2);
-    follow2();
-    return () => {
-      document.removeEventListener("visibilitychange", follow2);
-      ending?.abort();
-    };
-  }, [tries.value]);
-  return /* @__PURE__ */ a4("div", { class: "camera", children: [
-    /* @__PURE__ */ a4("div", { class: isOpen2.value ? "picture" : "picture closed", hidden: fault.value !== void 0, children: /* @__PURE__ */ a4("video", { ref: video, muted: true, playsInline: true, "aria-label": say("scan.picture") }) }),
-    fault.value === void 0 ? /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
-      !isOpen2.value && say("scan.opening"),
-      isOpen2.value && say(isWaiting.value ? "scan.waiting" : "scan.hold")
-    ] }) : /* @__PURE__ */ a4("div", { role: "alert", children: [
-      fault.value.fault === "other" ? /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text: say("scan.failed", { why: inEnglish(fault.value.message) }) }) }) : /* @__PURE__ */ a4("p", { children: say(SAID[fault.value.fault]) }),
-      fault.value.fault === "insecure" && /* @__PURE__ */ a4(SecureAddress, {})
     ] }),
-    fault.value !== void 0 && fault.value.fault !== "insecure" && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          if (fault.value?.fault === "no-reader") return location.reload();
-          focusMain();
-          tries.value += 1;
-        },
-        children: say("page.tryAgain")
-      }
-    )
-  ] });
-}
-var TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, dialog *";
-var SAID = {
-  insecure: "scan.insecure",
-  refused: "scan.refused",
-  absent: "scan.absent",
-  busy: "scan.busy",
-  ended: "scan.ended",
-  "no-reader": "scan.noReader"
-};
-function SecureAddress() {
-  if (!PUBLIC_URL.startsWith("https:") || location.protocol === "https:") return null;
-  const address = `${new URL(PUBLIC_URL).origin}/${location.hash}`;
-  return /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: address, children: say("scan.openAt", { address }) }) });
-}
-
-// web/src/scan/read-code.tsx
-var SHOWN4 = 300;
-function ReadCode({ onLabel, hasCamera, action }) {
-  const foreign2 = useSignal(void 0);
-  const typed4 = useSignal("");
-  const field = T2(null);
-  const take2 = (code) => {
-    foreign2.value = code.kind === "label" ? void 0 : code;
-    if (navigator.userActivation.hasBeenActive) navigator.vibrate?.(code.kind === "label" ? 60 : [60, 60, 60]);
-    if (code.kind === "label") onLabel(code.id);
-  };
-  return /* @__PURE__ */ a4("div", { class: "read-code", children: [
-    hasCamera && /* @__PURE__ */ a4(Camera, { onCode: (text) => take2(codeIn(text)) }),
-    foreign2.value !== void 0 && /* @__PURE__ */ a4(
-      Foreign,
-      {
-        code: foreign2.value,
-        onAccept: (id, accepted) => {
-          if (foreign2.value?.kind === "garbled") field.current?.focus();
-          else focusMain();
-          accept(accepted);
-          take2({ kind: "label", id });
-        }
-      }
-    ),
-    /* @__PURE__ */ a4(
-      "form",
-      {
-        class: "fields",
-        onSubmit: (event) => {
-          event.preventDefault();
-          if (typed4.value.trim() === "") return;
-          take2(codeTyped(typed4.value));
-          typed4.value = "";
-        },
-        children: [
-          /* @__PURE__ */ a4("label", { class: "hidden", for: "label-code", children: say("scan.id") }),
-          /* @__PURE__ */ a4(
-            "input",
-            {
-              id: "label-code",
-              ref: field,
-              autocomplete: "off",
-              spellcheck: false,
-              placeholder: say("scan.idHint"),
-              value: typed4.value,
-              onInput: (event) => {
-                typed4.value = event.currentTarget.value;
-              }
-            }
-          ),
-          /* @__PURE__ */ a4("button", { type: "submit", children: action })
-        ]
-      }
-    )
-  ] });
-}
-function Foreign({ code, onAccept }) {
-  if (code.kind === "sign-in") {
-    return /* @__PURE__ */ a4("p", { role: "alert", class: "foreign-code", children: say("scan.signsIn") });
-  }
-  if (code.kind === "elsewhere") {
-    return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
-      /* @__PURE__ */ a4("p", { children: sayWith("scan.elsewhere", {
-        id: String(code.id),
-        address: /* @__PURE__ */ a4("bdi", { translate: false, class: "foreign", children: code.origin.slice(0, SHOWN4) })
-      }) }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.origin), children: say("scan.accept") })
-    ] });
-  }
-  if (code.kind === "garbled") {
-    return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
-      /* @__PURE__ */ a4("p", { children: sayWith("scan.garbled", { id: /* @__PURE__ */ a4("strong", { children: String(code.id) }) }) }),
-      /* @__PURE__ */ a4("button", { type: "button", onClick: () => onAccept(code.id, code.manner), children: say("scan.acceptGarbled", { id: code.id }) })
-    ] });
-  }
-  return /* @__PURE__ */ a4("div", { role: "alert", class: "foreign-code", children: [
-    /* @__PURE__ */ a4("p", { children: say("scan.foreign") }),
-    /* @__PURE__ */ a4("p", { class: "foreign", children: [
-      /* @__PURE__ */ a4("bdi", { translate: false, children: code.text.slice(0, SHOWN4) }),
-      code.text.length > SHOWN4 && " …"
-    ] })
+    children
   ] });
 }
 
-// web/src/scan/scan-view.tsx
+// web/src/table/scan-view.tsx
 function ScanView({ session: session2 }) {
-  const id = idIn(route.value.query.get("id") ?? "");
-  const open = (read2) => {
-    if (read2 !== id) replaceQuery(new URLSearchParams({ id: String(read2) }));
+  let id = idIn(route.value.query.get("id") ?? ""), open = (read3) => {
+    read3 !== id && replaceQuery(new URLSearchParams({ id: String(read3) }));
   };
-  return /* @__PURE__ */ a4($, { children: [
+  return F2(focusMain, []), /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.scan") }),
     /* @__PURE__ */ a4("div", { class: "scan", children: [
-      /* @__PURE__ */ a4(ReadCode, { onLabel: open, hasCamera: true, action: say("scan.openId") }),
+      /* @__PURE__ */ a4(ReadCode, { onLabel: open, hasCamera: !0, action: say("scan.openId") }),
       /* @__PURE__ */ a4("section", { "aria-label": say("scan.plantOf"), children: [
         /* @__PURE__ */ a4(NotAdded, { view: "scan", except: id }),
         id === null ? /* @__PURE__ */ a4("p", { class: "note", children: [
@@ -11206,463 +11279,203 @@ function ScanView({ session: session2 }) {
           " ",
           /* @__PURE__ */ a4("a", { href: linkTo("stocktake"), children: say("scan.manyNote") })
         ] }) : /* @__PURE__ */ a4($, { children: [
-          /* @__PURE__ */ a4("div", { role: "status", children: /* @__PURE__ */ a4("h2", { children: say("plant.title", { id }) }) }),
-          /* @__PURE__ */ a4(OnePlant, { session: session2, id, isScanned: true }, String(id))
+          /* @__PURE__ */ a4("p", { class: "hidden", role: "status", children: say("plant.title", { id }) }),
+          /* @__PURE__ */ a4(OnePlant, { session: session2, id, isScanned: !0 }, String(id))
         ] })
       ] })
     ] })
   ] });
 }
 
-// web/src/stocktake/read-plants.ts
-var STEP = 1e3;
-var FEW = 50;
-var AT_ONCE3 = 4;
-async function readSet(client, wanted2, onRead, signal2) {
-  const found = [];
-  for await (const plant of plantsOf(client, wanted2, signal2)) {
-    if (found.length === MOST_PLANTS) return void 0;
-    found.push(plant);
-    if (found.length % STEP === 0) onRead(found.length);
-  }
-  return found;
-}
-async function readPlants(client, ids, filters, onRead, signal2) {
-  const left2 = new Set(ids);
-  for (const filter of filters) {
-    if (left2.size <= FEW) break;
-    let part = [];
-    for await (const plant of plantsOf(client, filter, signal2)) {
-      if (!left2.delete(plant.id)) continue;
-      part.push(plant);
-      if (part.length < STEP) continue;
-      onRead(part, []);
-      part = [];
-    }
-    onRead(part, []);
-  }
-  const rest = [...left2];
-  const work = async () => {
-    for (let id = rest.pop(); id !== void 0; id = rest.pop()) {
-      try {
-        onRead([(await client.getPlant(id, { signal: signal2 })).plant], []);
-      } catch (error) {
-        if (!isRefusal(error, 40402)) throw error;
-        onRead([], [id]);
-      }
-    }
+// web/src/table/waiting-change.tsx
+function WaitingChange({ session: session2, waits, isEdited, onEdit }) {
+  let { key, id, base: base2, wanted: wanted3, at: at2, met, refusal, isOwnId } = waits, isDeciding = useSignal(!1), plant = [...id === void 0 ? [] : [id], named((wanted3 ?? base2)?.name ?? "")].join(" "), change2 = (next, isDecided = !1) => {
+    keep2(key, { id, base: base2, wanted: wanted3, ...next }, ownerOf(session2), isDecided);
+  }, dropIt = () => {
+    tell(say("waiting.dropped", { plant }), { action: { label: say("plants.undo"), run: () => change2({}) } }), focusMain(), change2({ wanted: base2 });
   };
-  await Promise.all(Array.from({ length: AT_ONCE3 }, work));
-}
-async function* plantsOf(client, wanted2, signal2) {
-  const first = await findById(client, wanted2, signal2);
-  if (first !== void 0) yield first;
-  for await (const plant of client.exportPlants(wantedBy({ ...wanted2, sort: "id" }), { signal: signal2 })) {
-    if (plant.id !== first?.id) yield plant;
-  }
-}
-
-// web/src/stocktake/choose-set.tsx
-function ChooseSet({ client }) {
-  const filter = filterIn(route.value.query);
-  const read2 = useSignal(void 0);
-  const fault = useSignal("");
-  const ending = T2(new AbortController());
-  A2(() => () => ending.current.abort(), []);
-  const change2 = (part) => {
-    fault.value = "";
-    replaceQuery(queryFor({ ...filter, ...part }));
-  };
-  const start = async () => {
-    ending.current = new AbortController();
-    const { signal: signal2 } = ending.current;
-    const wanted2 = { q: filter.q, tags: filter.tags };
-    fault.value = "";
-    read2.value = 0;
-    const onRead = (count) => {
-      read2.value = count;
-    };
-    try {
-      const plants2 = await readSet(client, wanted2, onRead, signal2);
-      if (plants2 === void 0) fault.value = say("stocktake.tooMany", { plants: plantsIn(MOST_PLANTS) });
-      else if (plants2.length === 0) fault.value = say("plants.noMatch");
-      else {
-        const stocktake2 = new Stocktake(
-          wanted2,
-          plants2.map(({ id }) => id),
-          Date.now()
-        );
-        stocktake2.learn(plants2);
-        begin2(stocktake2);
-      }
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say("bulk.unread", { why: said(error) });
-    }
-    read2.value = void 0;
-  };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { children: say("stocktake.choose") }),
-    /* @__PURE__ */ a4("search", { class: "toolbar", children: [
-      /* @__PURE__ */ a4(SearchField, { id: "stocktake-search", q: filter.q, onSearch: (q2) => change2({ q: q2 }) }),
-      /* @__PURE__ */ a4(TagFilter, { client, list: void 0, chosen: filter.tags, onChange: (tags) => change2({ tags }) }),
-      /* @__PURE__ */ a4(SavedSearches, { filter, onChoose: change2 })
+  return /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("p", { children: [
+      /* @__PURE__ */ a4("strong", { children: say(kindOf(waits)) }),
+      " ",
+      /* @__PURE__ */ a4(Sentence, { text: plant }),
+      " ",
+      wanted3?.tag !== void 0 && /* @__PURE__ */ a4("bdi", { translate: !1, children: wanted3.tag }),
+      " ",
+      /* @__PURE__ */ a4("time", { class: "note", children: timeOf(new Date(at2).toISOString(), "short") })
     ] }),
-    /* @__PURE__ */ a4("p", { class: "fields", children: [
-      /* @__PURE__ */ a4(
+    base2 !== null && wanted3 !== null && !isSame2(base2, wanted3) && /* @__PURE__ */ a4("p", { class: "note", children: /* @__PURE__ */ a4(Sentence, { text: say("waiting.before", { text: named([base2.name, base2.tag ?? ""].join(" ").trim()) }) }) }),
+    met !== void 0 && /* @__PURE__ */ a4("p", { class: "bad", children: say(reasonOf2(waits)) }),
+    refusal !== void 0 && /* @__PURE__ */ a4("p", { class: "bad", children: /* @__PURE__ */ a4(Sentence, { text: say("waiting.refused", { why: saidOf(refusal.number, refusal.message) }) }) }),
+    isEdited && wanted3 !== null ? /* @__PURE__ */ a4(
+      Editor,
+      {
+        content: wanted3,
+        onSave: (next) => {
+          onEdit(!1), change2({ wanted: next });
+        },
+        onCancel: () => onEdit(!1)
+      }
+    ) : /* @__PURE__ */ a4("p", { class: "fields", children: [
+      met !== void 0 && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
           class: "primary",
-          "aria-disabled": read2.value !== void 0,
-          onClick: () => read2.value === void 0 && void start(),
-          children: say(isAll(filter) ? "stocktake.beginAll" : "stocktake.begin")
+          "aria-label": say("waiting.decideOf", { plant: plain(plant) }),
+          onClick: () => isDeciding.value = !0,
+          children: say("waiting.decide")
         }
       ),
-      read2.value !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => ending.current.abort(), children: say("import.stop") })
-    ] }),
-    /* @__PURE__ */ a4("p", { role: "status", children: read2.value !== void 0 && say("bulk.readingSoFar", { plants: plantsIn(read2.value) }) }),
-    /* @__PURE__ */ a4(Fault, { text: fault.value })
-  ] });
-}
-
-// web/src/stocktake/plants-found.tsx
-var KINDS4 = ["missing", "there", "extra"];
-var TITLES2 = { missing: "stocktake.missing", there: "stocktake.there", extra: "stocktake.extra" };
-var NONE5 = { missing: "stocktake.noMissing", there: "stocktake.noThere", extra: "stocktake.noExtra" };
-var STEP2 = 200;
-function PlantsFound({ client, stocktake: stocktake2, list: list2, mayWrite, isReading }) {
-  const kind = useSignal("missing");
-  const sought = useSignal("");
-  const most = useSignal(STEP2);
-  const asked = useSignal(void 0);
-  const pitfalls = useSignal(void 0);
-  const counts = {
-    missing: stocktake2.ids.length - stocktake2.thereCount.value,
-    there: stocktake2.thereCount.value,
-    extra: stocktake2.extra.value.length
-  };
-  const ids = idsOf2(stocktake2, kind.value);
-  const words3 = words2(sought.value).join(" ");
-  const found = words3 === "" ? ids : ids.filter((id) => textOf2(id, stocktake2.plant(id)).includes(words3));
-  const exportAll = () => {
-    const rows = KINDS4.flatMap(
-      (each) => idsOf2(stocktake2, each).map((id) => {
-        const plant = stocktake2.plant(id);
-        return [String(id), plant?.name, plant?.tag, say(TITLES2[each])];
-      })
-    );
-    pitfalls.value = pitfallsIn(rows);
-    saveFile(spreadsheet([["id", "name", "tag", "stocktake"], ...rows]), `${say("stocktake.file")}.csv`);
-  };
-  return /* @__PURE__ */ a4("section", { "aria-label": say("stocktake.plants"), children: [
-    /* @__PURE__ */ a4("fieldset", { class: "segments", children: [
-      /* @__PURE__ */ a4("legend", { class: "hidden", children: say("stocktake.show") }),
-      KINDS4.map((each) => /* @__PURE__ */ a4("label", { children: [
-        /* @__PURE__ */ a4(
-          "input",
-          {
-            type: "radio",
-            name: "stocktake-kind",
-            checked: kind.value === each,
-            onChange: () => {
-              kind.value = each;
-              most.value = STEP2;
-            }
-          }
-        ),
-        /* @__PURE__ */ a4("span", { children: [
-          say(TITLES2[each]),
-          " ",
-          /* @__PURE__ */ a4("b", { children: numberOf(counts[each]) })
-        ] })
-      ] }, each))
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
-      /* @__PURE__ */ a4("label", { class: "hidden", for: "stocktake-find", children: say("stocktake.find") }),
-      /* @__PURE__ */ a4(
-        "input",
-        {
-          id: "stocktake-find",
-          type: "search",
-          placeholder: say("stocktake.find"),
-          autocomplete: "off",
-          spellcheck: false,
-          dir: "auto",
-          value: sought.value,
-          onInput: (event) => {
-            sought.value = event.currentTarget.value;
-            most.value = STEP2;
-          }
-        }
-      ),
-      mayWrite && /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            disabled: ids.length === 0,
-            onClick: () => {
-              asked.value = "tag";
-            },
-            children: say("bulk.tag")
-          }
-        ),
-        /* @__PURE__ */ a4(
-          "button",
-          {
-            type: "button",
-            disabled: ids.length === 0,
-            onClick: () => {
-              asked.value = "untag";
-            },
-            children: say("bulk.untag")
-          }
-        )
-      ] }),
-      /* @__PURE__ */ a4("button", { type: "button", "aria-disabled": isReading, onClick: () => !isReading && exportAll(), children: say("stocktake.export") })
-    ] }),
-    pitfalls.value !== void 0 && /* @__PURE__ */ a4("p", { role: "status", class: "note", children: /* @__PURE__ */ a4(Warning, { ...pitfalls.value }) }),
-    /* @__PURE__ */ a4("ul", { class: "stock", children: found.slice(0, most.value).map((id) => /* @__PURE__ */ a4(Row, { id, kind: kind.value, stocktake: stocktake2 }, String(id))) }),
-    /* @__PURE__ */ a4("p", { role: "status", class: "note", children: [
-      ids.length === 0 && say(NONE5[kind.value]),
-      ids.length > 0 && found.length === 0 && say("stocktake.noMatch"),
-      isReading && ` ${say("stocktake.reading")}`
-    ] }),
-    found.length > most.value && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          most.value += STEP2;
-        },
-        children: say("stocktake.more", { count: found.length - most.value })
-      }
-    ),
-    asked.value !== void 0 && /* @__PURE__ */ a4(
-      BulkDialog,
-      {
-        client,
-        list: list2,
-        kind: asked.value,
-        targets: {
-          kind: "read",
-          read: async (onRead, signal2) => {
-            const plants2 = [];
-            const take2 = (part, absent) => {
-              stocktake2.learn(part, absent);
-              plants2.push(...part);
-              onRead(plants2.length);
-            };
-            await readPlants(client, found, stocktake2.filters, take2, signal2);
-            return plants2;
-          }
-        },
-        onClose: (input) => {
-          if (input !== void 0 && asked.value === "tag") stocktake2.hasSet(input.tag.trim());
-          asked.value = void 0;
-        }
-      }
-    )
-  ] });
-}
-function Row({ id, kind, stocktake: stocktake2 }) {
-  const plant = stocktake2.plant(id);
-  const texts = /* @__PURE__ */ a4("span", { class: "texts", children: [
-    plant === null ? /* @__PURE__ */ a4("span", { class: "note", children: say(kind === "extra" ? "stocktake.newPlant" : "stocktake.deleted") }) : /* @__PURE__ */ a4("bdi", { translate: false, children: plant?.name.slice(0, 200) ?? " " }),
-    /* @__PURE__ */ a4("span", { class: "note", children: [
-      String(id),
-      " ",
-      /* @__PURE__ */ a4("bdi", { translate: false, children: plant?.tag })
-    ] })
-  ] });
-  return /* @__PURE__ */ a4("li", { children: kind === "extra" ? /* @__PURE__ */ a4($, { children: [
-    texts,
-    /* @__PURE__ */ a4("a", { href: linkTo("plant", new URLSearchParams({ id: String(id) })), children: say(plant === null ? "stocktake.enter" : "scan.openId") }),
-    /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        "aria-label": say("stocktake.leaveOutOf", { id }),
-        onClick: () => stocktake2.leaveOut(id),
-        children: say("stocktake.leaveOut")
-      }
-    )
-  ] }) : /* @__PURE__ */ a4("label", { class: "check", children: [
-    /* @__PURE__ */ a4(
-      "input",
-      {
-        type: "checkbox",
-        checked: kind === "there",
-        onChange: (event) => stocktake2.tick(id, event.currentTarget.checked)
-      }
-    ),
-    texts
-  ] }) });
-}
-function idsOf2(stocktake2, kind) {
-  return kind === "extra" ? stocktake2.extra.value : stocktake2.ofSet(kind === "there");
-}
-var textOf2 = (id, plant) => words2(`${id} ${plant?.name ?? ""} ${plant?.tag ?? ""}`).join(" ");
-
-// web/src/stocktake/counting.tsx
-function Counting({ session: { client, may }, stocktake: stocktake2 }) {
-  const hasCamera = useSignal(false);
-  const last5 = useSignal(void 0);
-  const fault = useSignal("");
-  const reads = useSignal(0);
-  const isEnding = useSignal(false);
-  const ending = T2(new AbortController());
-  A2(() => () => ending.current.abort(), []);
-  const read2 = async (ids) => {
-    if (ids.length === 0) return;
-    fault.value = "";
-    reads.value += 1;
-    try {
-      const learn = stocktake2.learn.bind(stocktake2);
-      await readPlants(client, ids, stocktake2.filters, learn, ending.current.signal);
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say("stocktake.notRead", { why: said(error) });
-    }
-    reads.value -= 1;
-  };
-  A2(() => {
-    void read2(stocktake2.unread);
-  }, [client, stocktake2]);
-  const list2 = w2(
-    () => ({ reload: () => read2([...stocktake2.extra.value, ...stocktake2.ids]) }),
-    [client, stocktake2]
-  );
-  const find = (id) => {
-    last5.value = { id, finding: stocktake2.find(id) };
-    if (stocktake2.plant(id) === void 0 && last5.value.finding === "extra") void read2([id]);
-  };
-  const count = stocktake2.thereCount.value;
-  const size = stocktake2.ids.length;
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("p", { class: "stocktake-set", children: [
-      /* @__PURE__ */ a4(Sentence, { text: nameOf2(stocktake2.wanted) }),
-      " ",
-      /* @__PURE__ */ a4("span", { class: "note", children: say("stocktake.since", { time: timeOf(new Date(stocktake2.begun).toISOString(), "short") }) })
-    ] }),
-    /* @__PURE__ */ a4("div", { class: "stocktake-count", children: [
-      /* @__PURE__ */ a4("progress", { max: size, value: count, "aria-label": say("stocktake.progress") }),
-      /* @__PURE__ */ a4("p", { children: say("stocktake.count", { done: count, plants: plantsIn(size) }) })
-    ] }),
-    !isKept.value && /* @__PURE__ */ a4("p", { role: "alert", children: say("stocktake.notKept") }),
-    /* @__PURE__ */ a4("div", { class: "toolbar", children: [
-      /* @__PURE__ */ a4(
+      wanted3 !== null && /* @__PURE__ */ a4(
         "button",
         {
           type: "button",
-          class: hasCamera.value ? void 0 : "primary",
-          "aria-expanded": hasCamera.value,
-          onClick: () => {
-            hasCamera.value = !hasCamera.value;
-          },
-          children: [
-            /* @__PURE__ */ a4(Icon, { name: "camera" }),
-            " ",
-            say(hasCamera.value ? "stocktake.closeCamera" : "view.scan")
-          ]
+          "aria-label": say("waiting.editOf", { plant: plain(plant) }),
+          onClick: () => onEdit(!0),
+          children: say("plants.edit")
         }
       ),
-      may("plants:write") && /* @__PURE__ */ a4(DoneActions, { client, list: list2 }),
-      /* @__PURE__ */ a4(
-        "button",
-        {
-          type: "button",
-          onClick: () => {
-            if (count === 0 && stocktake2.extra.value.length === 0) end();
-            else isEnding.value = true;
-          },
-          children: say("stocktake.end")
-        }
-      )
+      refusal !== void 0 && /* @__PURE__ */ a4("button", { type: "button", onClick: () => change2({}), children: say("page.tryAgain") }),
+      /* @__PURE__ */ a4("button", { type: "button", "aria-label": say("waiting.dropOf", { plant: plain(plant) }), onClick: dropIt, children: say("waiting.drop") })
     ] }),
-    /* @__PURE__ */ a4("div", { class: "counting", children: [
-      /* @__PURE__ */ a4("div", { children: [
-        /* @__PURE__ */ a4(ReadCode, { onLabel: find, hasCamera: hasCamera.value, action: say("stocktake.tick") }),
-        /* @__PURE__ */ a4("p", { class: "last", role: "status", children: last5.value !== void 0 && /* @__PURE__ */ a4(Sentence, { text: sentenceOf2(last5.value.finding, last5.value.id, stocktake2.plant(last5.value.id)) }) }),
-        /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2(stocktake2.unread) })
-      ] }),
-      /* @__PURE__ */ a4(
-        PlantsFound,
-        {
-          client,
-          stocktake: stocktake2,
-          list: list2,
-          mayWrite: may("plants:write"),
-          isReading: reads.value > 0
-        }
-      )
-    ] }),
-    isEnding.value && /* @__PURE__ */ a4(
-      Dialog,
+    isDeciding.value && met !== void 0 && id !== void 0 && /* @__PURE__ */ a4(
+      ConflictDialog,
       {
-        title: say("stocktake.endTitle"),
+        id,
+        change: waits,
+        theirs: met.theirs,
+        ...isOwnId ? {} : { act: "waiting.addAnother" },
+        onYield: () => {
+          isDeciding.value = !1;
+          let theirs = met.theirs?.plant ?? null;
+          change2({ base: theirs, wanted: theirs }, !0);
+        },
+        onOverwrite: () => {
+          isDeciding.value = !1, isOwnId ? change2({ base: met.theirs?.plant ?? null }, !0) : renumber(key);
+        },
         onCancel: () => {
-          isEnding.value = false;
-        },
-        children: [
-          /* @__PURE__ */ a4("p", { children: say("stocktake.endNote") }),
-          /* @__PURE__ */ a4("div", { class: "fields", children: [
-            /* @__PURE__ */ a4(
-              "button",
-              {
-                type: "button",
-                onClick: () => {
-                  isEnding.value = false;
-                },
-                children: say("stocktake.stay")
-              }
-            ),
-            /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: end, children: say("stocktake.endIt") })
-          ] })
-        ]
+          isDeciding.value = !1;
+        }
       }
     )
   ] });
 }
-function nameOf2({ q: q2, tags: chosen2 }) {
-  const words3 = named(q2.trim());
-  const tags = listOf(chosen2.map((tag) => tag === "" ? say("plants.emptyTag") : named(tag)));
-  if (chosen2.length === 0) return q2.trim() === "" ? say("stocktake.all") : say("stocktake.matching", { words: words3 });
-  return q2.trim() === "" ? say("stocktake.tagged", { tags }) : say("stocktake.taggedMatching", { tags, words: words3 });
+function kindOf({ base: base2, wanted: wanted3 }) {
+  return isSame2(base2, wanted3) ? "waiting.back" : wanted3 === null ? "waiting.delete" : base2 === null ? "waiting.add" : "waiting.change";
 }
-function sentenceOf2(finding, id, plant) {
-  const who = plant === null || plant === void 0 ? String(id) : `${id} ${named(plant.name)}`;
-  switch (finding) {
-    case "there":
-      return say("stocktake.isThere", { plant: who });
-    case "again":
-      return say("stocktake.again", { plant: who });
-    case "extra":
-    case "extra-again":
-      return plant === null ? say("stocktake.isNew", { id }) : say("stocktake.isExtra", { plant: who });
-    case "full":
-      return say("stocktake.isFull", { plant: who, most: MOST_EXTRA });
-  }
+function reasonOf2({ base: base2, met }) {
+  return base2 === null ? "waiting.metTaken" : met?.theirs === null ? "waiting.metDeleted" : "waiting.met";
+}
+function Editor({ content, onSave, onCancel }) {
+  let name = useSignal(void 0), tag = useSignal(void 0), first = T2(null);
+  F2(() => first.current?.focus(), []);
+  let save = () => {
+    let wantedTag = tag.value === void 0 ? content.tag : tag.value;
+    onSave({ name: name.value ?? content.name, ...wantedTag ? { tag: wantedTag } : {} }), focusMain();
+  };
+  return /* @__PURE__ */ a4(
+    "form",
+    {
+      class: "fields",
+      onSubmit: (event) => {
+        event.preventDefault(), save();
+      },
+      children: [
+        /* @__PURE__ */ a4("label", { class: "field grow", children: [
+          say("plants.name"),
+          /* @__PURE__ */ a4(
+            "textarea",
+            {
+              ref: first,
+              rows: 1,
+              dir: "auto",
+              value: name.value ?? content.name,
+              onInput: (event) => {
+                name.value = event.currentTarget.value;
+              }
+            }
+          ),
+          /* @__PURE__ */ a4(TooLong, { member: "name", text: name.value ?? content.name })
+        ] }),
+        /* @__PURE__ */ a4("label", { class: "field", children: [
+          say("plants.tag"),
+          /* @__PURE__ */ a4(
+            "textarea",
+            {
+              rows: 1,
+              dir: "auto",
+              value: tag.value ?? content.tag ?? "",
+              onInput: (event) => {
+                tag.value = event.currentTarget.value;
+              }
+            }
+          ),
+          /* @__PURE__ */ a4(TooLong, { member: "tag", text: tag.value ?? content.tag ?? "" })
+        ] }),
+        /* @__PURE__ */ a4("button", { type: "submit", class: "primary", children: say("plants.save") }),
+        /* @__PURE__ */ a4("button", { type: "button", onClick: onCancel, children: say("plants.cancel") })
+      ]
+    }
+  );
 }
 
-// web/src/stocktake/stocktake-view.tsx
-function StocktakeView({ session: session2 }) {
-  const { value: current } = stocktake;
+// web/src/table/waiting-view.tsx
+function WaitingView({ session: session2 }) {
+  let { value: mine } = waiting2, edited = useSignal(void 0);
   return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("h1", { children: say("view.stocktake") }),
-    current === void 0 ? /* @__PURE__ */ a4(ChooseSet, { client: session2.client }) : /* @__PURE__ */ a4(Counting, { session: session2, stocktake: current }, current.begun)
+    /* @__PURE__ */ a4("h1", { children: say("waiting.title") }),
+    mine.length === 0 && strange.value.length === 0 && /* @__PURE__ */ a4("p", { children: say("waiting.none") }),
+    mine.length > 0 && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("p", { class: "note", children: say("waiting.note") }),
+      /* @__PURE__ */ a4("ol", { class: "waiting", children: mine.map((change2) => /* @__PURE__ */ a4(
+        WaitingChange,
+        {
+          session: session2,
+          waits: change2,
+          isEdited: edited.value === change2.key,
+          onEdit: (isEdited) => {
+            edited.value = isEdited ? change2.key : void 0;
+          }
+        },
+        change2.key
+      )) })
+    ] }),
+    groupsOf(strange.value).map((changes) => /* @__PURE__ */ a4(Strange, { session: session2, changes }, changes[0]?.key))
+  ] });
+}
+function groupsOf(changes) {
+  return Object.values(Object.groupBy(changes, ({ owner: { token, store = "" } }) => `${token} ${store}`)).flatMap(
+    (group) => group === void 0 ? [] : [group]
+  );
+}
+function Strange({ session: session2, changes }) {
+  let [first] = changes;
+  if (first === void 0) return null;
+  let mine = ownerOf(session2), count = changes.length, isOfOther = first.owner.token !== mine.token, name = named(nameOf({ id: first.owner.token, name: first.owner.name })), forEach = async (work) => {
+    for (let change2 of changes) await work(change2);
+    focusMain();
+  };
+  return /* @__PURE__ */ a4("section", { class: "strange", children: [
+    /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4(Sentence, { text: isOfOther ? say("waiting.others", { count, name }) : say("waiting.otherStore", { count }) }) }),
+    /* @__PURE__ */ a4("p", { class: "fields", children: [
+      /* @__PURE__ */ a4("button", { type: "button", onClick: () => {
+        forEach((each) => takeOver(each, mine));
+      }, children: say(isOfOther ? "waiting.takeOver" : "waiting.toThisStore") }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => {
+        forEach(({ key }) => drop(key));
+      }, children: say("waiting.dropThem") })
+    ] })
   ] });
 }
 
 // web/src/tokens/new-token.ts
-var NOTHING4 = { name: "", scopes: null, day: "" };
-var typed3 = new Kept("plantstore-new-token", NOTHING4);
-var created = y3([]);
+var NOTHING4 = { name: "", scopes: null, day: "" }, typed3 = new Kept("plantstore-new-token", NOTHING4), created = y3([]);
 onSignOut(() => {
   created.value = [];
 });
 askBeforeLosing(() => typed3.value.name === "" ? void 0 : say("tokens.lossNew"), {
-  isKept: true
+  isKept: !0
 });
 askBeforeLosing(
   () => created.value.length === 0 ? void 0 : say("tokens.lossSecret", { names: created.value.map(({ name }) => named(name)).join(", ") })
@@ -11676,26 +11489,24 @@ function Secrets() {
   ] });
 }
 function Secret({ token: { id, name, secret, replaced } }) {
-  const field = T2(null);
-  const said2 = useSignal("");
+  let field = T2(null), said2 = useSignal("");
   F2(() => {
-    if (replaced !== void 0) field.current?.focus();
+    replaced !== void 0 && field.current?.focus();
   }, []);
-  const copy = (text, what) => (event) => {
-    const isCopied = field.current !== null && copyFrom(field.current, text);
-    if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
-    said2.value = isCopied ? say("tokens.isCopied", { what }) : say("tokens.cannotCopy");
+  let copy = (text, what) => (event) => {
+    let isCopied = field.current !== null && copyFrom(field.current, text);
+    event.currentTarget instanceof HTMLElement && event.currentTarget.focus(), said2.value = isCopied ? say("tokens.isCopied", { what }) : say("tokens.cannotCopy");
   };
   return /* @__PURE__ */ a4("div", { class: "secret", children: [
-    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: name }) }) }),
+    /* @__PURE__ */ a4("label", { for: `secret-${id}`, children: sayWith("tokens.secretOf", { name: /* @__PURE__ */ a4("bdi", { translate: !1, children: name }) }) }),
     /* @__PURE__ */ a4(
       "input",
       {
         id: `secret-${id}`,
         ref: field,
-        readOnly: true,
+        readOnly: !0,
         value: secret,
-        spellcheck: false,
+        spellcheck: !1,
         onFocus: (event) => event.currentTarget.select()
       }
     ),
@@ -11736,26 +11547,21 @@ function Secret({ token: { id, name, secret, replaced } }) {
   ] });
 }
 function endOf({ id, until }) {
-  const code = /* @__PURE__ */ a4("code", { children: id });
-  if (Date.parse(until) <= Date.now()) return sayWith("tokens.oldOver", { id: code });
-  return sayWith("tokens.oldUntil", { id: code, time: timeOf(until, "short") });
+  let code = /* @__PURE__ */ a4("code", { children: id });
+  return Date.parse(until) <= Date.now() ? sayWith("tokens.oldOver", { id: code }) : sayWith("tokens.oldUntil", { id: code, time: timeOf(until, "short") });
 }
 function SignInCode({ name, link }) {
-  const code = qrCodeOf(link);
-  const side = code.size + 2 * QUIET;
+  let code = qrCodeOf(link), side = code.size + 2 * QUIET;
   return /* @__PURE__ */ a4("figure", { children: [
-    /* @__PURE__ */ a4("svg", { class: "code", role: "img", "aria-label": say("tokens.codeOf", { name }), viewBox: `0 0 ${side} ${side}`, children: /* @__PURE__ */ a4("path", { d: pathOf(code), transform: `translate(${QUIET} ${QUIET})` }) }),
+    /* @__PURE__ */ a4("svg", { class: "code", role: "img", "aria-label": say("tokens.codeOf", { name }), viewBox: `0 0 ${side} ${side}`, children: /* @__PURE__ */ a4("path", { d: pathOf(code.runs), transform: `translate(${QUIET} ${QUIET})` }) }),
     /* @__PURE__ */ a4("figcaption", { children: say("tokens.codeNote") })
   ] });
 }
 function copyFrom(field, text) {
-  const replace = (event) => {
-    event.clipboardData?.setData("text/plain", text);
-    event.preventDefault();
+  let replace = (event) => {
+    event.clipboardData?.setData("text/plain", text), event.preventDefault();
   };
-  addEventListener("copy", replace);
-  field.focus();
-  field.select();
+  addEventListener("copy", replace), field.focus(), field.select();
   try {
     return document.execCommand("copy");
   } finally {
@@ -11771,25 +11577,16 @@ var MEANINGS2 = {
   webhooks: "tokens.scopeWebhooks"
 };
 function NewTokenForm({ client, own, onMade }) {
-  const { name, scopes: chosen2, day } = typed3.value;
-  const scopes = own.scopes.filter((scope) => chosen2 === null ? scope === "plants:read" : chosen2.includes(scope));
-  const fault = useSignal("");
-  const isMaking = useSignal(false);
-  const make = async () => {
-    const sent = typed3.value;
-    fault.value = "";
-    isMaking.value = true;
+  let { name, scopes: chosen2, day } = typed3.value, scopes = own.scopes.filter((scope) => chosen2 === null ? scope === "plants:read" : chosen2.includes(scope)), fault = useSignal(""), isMaking = useSignal(!1), make = async () => {
+    let sent = typed3.value;
+    fault.value = "", isMaking.value = !0;
     try {
-      const expiresAt = day === "" ? void 0 : (/* @__PURE__ */ new Date(`${day}T23:59:59.999`)).toISOString();
-      const wanted2 = { name, scopes };
-      const token = await client.createToken(expiresAt === void 0 ? wanted2 : { ...wanted2, expiresAt });
-      created.value = [token, ...created.value];
-      if (typed3.value === sent) typed3.value = { ...sent, name: NOTHING4.name };
-      onMade();
+      let expiresAt = day === "" ? void 0 : (/* @__PURE__ */ new Date(`${day}T23:59:59.999`)).toISOString(), wanted3 = { name, scopes }, token = await client.createToken(expiresAt === void 0 ? wanted3 : { ...wanted3, expiresAt });
+      created.value = [token, ...created.value], typed3.value === sent && (typed3.value = { ...sent, name: NOTHING4.name }), onMade();
     } catch (error) {
       fault.value = say("tokens.notCreated", { why: said(error) });
     } finally {
-      isMaking.value = false;
+      isMaking.value = !1;
     }
   };
   return /* @__PURE__ */ a4($, { children: [
@@ -11799,8 +11596,7 @@ function NewTokenForm({ client, own, onMade }) {
         class: "new-token",
         "aria-label": say("tokens.new"),
         onSubmit: (event) => {
-          event.preventDefault();
-          if (!isMaking.value) void make();
+          event.preventDefault(), isMaking.value || make();
         },
         children: [
           /* @__PURE__ */ a4("div", { class: "field", children: [
@@ -11809,7 +11605,7 @@ function NewTokenForm({ client, own, onMade }) {
               "input",
               {
                 id: "token-name",
-                required: true,
+                required: !0,
                 dir: "auto",
                 autocomplete: "off",
                 value: name,
@@ -11828,7 +11624,7 @@ function NewTokenForm({ client, own, onMade }) {
                   type: "checkbox",
                   checked: scopes.includes(scope),
                   onChange: (event) => {
-                    const others = scopes.filter((each) => each !== scope);
+                    let others = scopes.filter((each) => each !== scope);
                     typed3.value = { ...typed3.value, scopes: event.currentTarget.checked ? [...others, scope] : others };
                   }
                 }
@@ -11865,7 +11661,7 @@ function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
   return /* @__PURE__ */ a4(
     Dialog,
     {
-      title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: token.name }) }),
+      title: sayWith("tokens.revokeTitle", { name: /* @__PURE__ */ a4("bdi", { translate: !1, children: token.name }) }),
       onCancel: onClose,
       children: [
         /* @__PURE__ */ a4("p", { children: [
@@ -11875,7 +11671,9 @@ function RevokeDialog({ token, isOwn, onRevoke, onClose }) {
         ] }),
         /* @__PURE__ */ a4("div", { class: "fields", children: [
           /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-          /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => void onRevoke(token), children: say("tokens.revokeIt") })
+          /* @__PURE__ */ a4("button", { type: "button", class: "danger", onClick: () => {
+            onRevoke(token);
+          }, children: say("tokens.revokeIt") })
         ] })
       ]
     }
@@ -11890,12 +11688,11 @@ var OVERLAPS = [
   [604800, "tokens.overlapWeek"]
 ];
 function RotateDialog({ token, isOwn, onRotate, onClose }) {
-  const overlap = useSignal(86400);
-  const overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn);
+  let overlap = useSignal(86400), overlaps = OVERLAPS.filter(([seconds]) => seconds > 0 || !isOwn);
   return /* @__PURE__ */ a4(
     Dialog,
     {
-      title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a4("bdi", { translate: false, children: token.name }) }),
+      title: sayWith("tokens.rotateTitle", { name: /* @__PURE__ */ a4("bdi", { translate: !1, children: token.name }) }),
       onCancel: onClose,
       children: [
         /* @__PURE__ */ a4("p", { children: [
@@ -11919,7 +11716,9 @@ function RotateDialog({ token, isOwn, onRotate, onClose }) {
         ] }),
         /* @__PURE__ */ a4("div", { class: "fields", children: [
           /* @__PURE__ */ a4("button", { type: "button", onClick: onClose, children: say("tokens.keep") }),
-          /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => void onRotate(token, overlap.value), children: say("tokens.makeNew") })
+          /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: () => {
+            onRotate(token, overlap.value);
+          }, children: say("tokens.makeNew") })
         ] })
       ]
     }
@@ -11927,128 +11726,110 @@ function RotateDialog({ token, isOwn, onRotate, onClose }) {
 }
 
 // web/src/tokens/tokens-view.tsx
-var DAY = 864e5;
-var [ENDS_SOON, UNUSED] = [7, 90];
-var MOST_SHOWN6 = 100;
+var DAY = 864e5, [ENDS_SOON, UNUSED] = [7, 90], MOST_SHOWN6 = 100;
 function TokensView({ session: session2 }) {
-  const { client, own } = session2;
-  const found = useSignal({ tokens: [], due: /* @__PURE__ */ new Map() });
-  const shown6 = useSignal(MOST_SHOWN6);
-  const state = useSignal("reading");
-  const fault = useSignal("");
-  const asked = useSignal(void 0);
-  const reads = T2(0);
-  const read2 = async () => {
+  let { client, own } = session2, found2 = useSignal({ tokens: [], due: /* @__PURE__ */ new Map() }), shown6 = useSignal(MOST_SHOWN6), state = useSignal("reading"), fault = useSignal(""), asked = useSignal(void 0), reads = T2(0), read3 = async () => {
     reads.current += 1;
-    const mine = reads.current;
+    let mine = reads.current;
     state.value = "reading";
     try {
-      const tokens2 = [];
-      for await (const token of client.listTokens({ limit: 1e3 })) tokens2.push(token);
+      let tokens2 = [];
+      for await (let token of client.listTokens({ limit: 1e3 })) tokens2.push(token);
       if (mine !== reads.current) return;
-      found.value = { tokens: tokens2, due: dueOf(tokens2, Date.now()) };
-      state.value = "read";
+      found2.value = { tokens: tokens2, due: dueOf(tokens2, Date.now()) }, state.value = "read";
     } catch (error) {
-      fault.value = said(error);
-      state.value = "failed";
+      fault.value = said(error), state.value = "failed";
     }
   };
   A2(() => {
-    void read2();
+    read3();
   }, []);
-  const change2 = (id, changed, added = []) => {
-    const tokens2 = found.value.tokens.map((token) => token.id === id ? { ...token, ...changed } : token);
-    found.value = { ...found.value, tokens: [...tokens2, ...added] };
-  };
-  const revoke = async ({ id, name }) => {
+  let change2 = (id, changed, added = []) => {
+    let tokens2 = found2.value.tokens.map((token) => token.id === id ? { ...token, ...changed } : token);
+    found2.value = { ...found2.value, tokens: [...tokens2, ...added] };
+  }, revoke = async ({ id, name }) => {
     asked.value = void 0;
     try {
-      await client.revokeToken(id);
-      tell(say("tokens.revoked", { name: named(name) }));
-      change2(id, { revokedAt: (/* @__PURE__ */ new Date()).toISOString() });
+      await client.revokeToken(id), tell(say("tokens.revoked", { name: named(name) })), change2(id, { revokedAt: (/* @__PURE__ */ new Date()).toISOString() });
     } catch (error) {
-      tell(say("tokens.notRevoked", { name: named(name), why: said(error) }), { isError: true });
+      tell(say("tokens.notRevoked", { name: named(name), why: said(error) }), { isError: !0 });
     }
-  };
-  const rotate = async ({ id, name, expiresAt }, overlapSeconds) => {
+  }, rotate = async ({ id, name, expiresAt }, overlapSeconds) => {
     asked.value = void 0;
     try {
-      const token = await client.rotateToken(id, { overlapSeconds });
-      const end2 = new Date(Date.parse(token.createdAt) + overlapSeconds * 1e3).toISOString();
-      const oldEnd = expiresAt !== void 0 && expiresAt < end2 ? expiresAt : end2;
+      let token = await client.rotateToken(id, { overlapSeconds }), end2 = new Date(Date.parse(token.createdAt) + overlapSeconds * 1e3).toISOString(), oldEnd = expiresAt !== void 0 && expiresAt < end2 ? expiresAt : end2;
       created.value = [{ ...token, replaced: { id, until: oldEnd } }, ...created.value];
-      const { secret: _4, ...listed } = token;
+      let { secret: _4, ...listed } = token;
       change2(id, { expiresAt: oldEnd }, [listed]);
     } catch (error) {
-      tell(say("tokens.noNewSecret", { name: named(name), why: said(error) }), { isError: true });
+      tell(say("tokens.noNewSecret", { name: named(name), why: said(error) }), { isError: !0 });
     }
-  };
-  const { tokens, due } = found.value;
-  const others = tokens.filter(({ id }) => !due.has(id));
-  const itemOf = (token) => /* @__PURE__ */ a4(
+  }, { tokens, due: due2 } = found2.value, others = tokens.filter(({ id }) => !due2.has(id)), itemOf = (token) => /* @__PURE__ */ a4(
     TokenItem,
     {
       token,
-      why: due.get(token.id)?.(),
+      why: due2.get(token.id)?.(),
       isOwn: token.id === own.id,
       onAsk: (to) => {
         asked.value = { token, to };
       }
     },
     token.id
-  );
-  const onClose = () => {
+  ), onClose = () => {
     asked.value = void 0;
-  };
-  const question = asked.value && { token: asked.value.token, isOwn: asked.value.token.id === own.id, onClose };
+  }, question = asked.value && { token: asked.value.token, isOwn: asked.value.token.id === own.id, onClose };
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.tokens") }),
-    /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => void read2() }),
-    due.size > 0 && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("h2", { id: "due", children: say("tokens.due") }),
-      /* @__PURE__ */ a4("p", { children: say("tokens.dueNote", { soon: ENDS_SOON, unused: UNUSED }) }),
-      /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due.has(id)).map(itemOf) })
+    /* @__PURE__ */ a4("div", { class: "beside", children: [
+      /* @__PURE__ */ a4("div", { children: /* @__PURE__ */ a4(NewTokenForm, { client, own, onMade: () => {
+        read3();
+      } }) }),
+      /* @__PURE__ */ a4("div", { children: [
+        due2.size > 0 && /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4("h2", { id: "due", children: say("tokens.due") }),
+          /* @__PURE__ */ a4("p", { children: say("tokens.dueNote", { soon: ENDS_SOON, unused: UNUSED }) }),
+          /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "due", children: tokens.filter(({ id }) => due2.has(id)).map(itemOf) })
+        ] }),
+        /* @__PURE__ */ a4("h2", { id: "tokens", children: say(due2.size > 0 ? "tokens.others" : "tokens.all") }),
+        state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => {
+          read3();
+        } }),
+        state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("tokens.none") }),
+        /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
+        others.length > shown6.value && /* @__PURE__ */ a4(
+          "button",
+          {
+            type: "button",
+            onClick: () => {
+              shown6.value += MOST_SHOWN6;
+            },
+            children: say("tokens.more")
+          }
+        )
+      ] })
     ] }),
-    /* @__PURE__ */ a4("h2", { id: "tokens", children: say(due.size > 0 ? "tokens.others" : "tokens.all") }),
-    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
-    state.value === "read" && tokens.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("tokens.none") }),
-    /* @__PURE__ */ a4("ul", { class: "tokens", "aria-labelledby": "tokens", "aria-busy": state.value === "reading", children: others.slice(0, shown6.value).map(itemOf) }),
-    others.length > shown6.value && /* @__PURE__ */ a4(
-      "button",
-      {
-        type: "button",
-        onClick: () => {
-          shown6.value += MOST_SHOWN6;
-        },
-        children: say("tokens.more")
-      }
-    ),
     question && asked.value?.to === "revoke" && /* @__PURE__ */ a4(RevokeDialog, { ...question, onRevoke: revoke }),
     question && asked.value?.to === "rotate" && /* @__PURE__ */ a4(RotateDialog, { ...question, onRotate: rotate })
   ] });
 }
 function dueOf(tokens, now) {
-  const due = /* @__PURE__ */ new Map();
-  for (const token of tokens) {
+  let due2 = /* @__PURE__ */ new Map();
+  for (let token of tokens) {
     if (!isActive(token, now)) continue;
-    const { id, createdAt, lastUsedAt, expiresAt } = token;
-    const left2 = expiresAt === void 0 ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - now;
-    const unused = Math.floor((now - Date.parse(lastUsedAt ?? createdAt)) / DAY);
-    const reasons = [
+    let { id, createdAt, lastUsedAt, expiresAt } = token, left2 = expiresAt === void 0 ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - now, unused = Math.floor((now - Date.parse(lastUsedAt ?? createdAt)) / DAY), reasons = [
       left2 <= ENDS_SOON * DAY ? [() => endsIn(left2)] : [],
       unused >= UNUSED ? [() => say(lastUsedAt === void 0 ? "tokens.neverUsed" : "tokens.notUsed", { days: unused })] : []
     ].flat();
-    if (reasons.length > 0) due.set(id, () => reasons.map((reason) => reason()).join(". "));
+    reasons.length > 0 && due2.set(id, () => reasons.map((reason) => reason()).join(". "));
   }
-  return due;
+  return due2;
 }
-var endsIn = (left2) => left2 < DAY ? say("tokens.endsToday") : say("tokens.endsIn", { count: Math.floor(left2 / DAY) });
-var isActive = ({ revokedAt, expiresAt }, now) => revokedAt === void 0 && (expiresAt === void 0 || Date.parse(expiresAt) > now);
+var endsIn = (left2) => left2 < DAY ? say("tokens.endsToday") : say("tokens.endsIn", { count: Math.floor(left2 / DAY) }), isActive = ({ revokedAt, expiresAt }, now) => revokedAt === void 0 && (expiresAt === void 0 || Date.parse(expiresAt) > now);
 function TokenItem({ token, why, isOwn, onAsk }) {
-  const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
+  let { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
   return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("strong", { dir: "auto", translate: false, children: name }),
+      /* @__PURE__ */ a4("strong", { dir: "auto", translate: !1, children: name }),
       " ",
       isOwn && /* @__PURE__ */ a4("span", { class: "note", children: say("tokens.isOwn") }),
       why !== void 0 && /* @__PURE__ */ a4("div", { children: why }),
@@ -12069,73 +11850,63 @@ function TokenItem({ token, why, isOwn, onAsk }) {
 var at = (text) => timeOf(text, "short");
 
 // web/src/webhooks/webhooks-view.tsx
-var shown5 = (text) => timeOf(text, "medium");
-var REASONS = {
+var shown5 = (text) => timeOf(text, "medium"), REASONS = {
   person: "webhooks.reasonPerson",
   creator: "webhooks.reasonCreator",
   gone: "webhooks.reasonGone",
   "gave-up": "webhooks.reasonGaveUp",
   behind: "webhooks.reasonBehind"
-};
-var STATES = {
+}, STATES = {
   active: "webhooks.active",
   paused: "webhooks.paused",
   failed: "webhooks.failed"
 };
 function WebhooksView({ session: { client } }) {
-  const webhooks = useSignal([]);
-  const state = useSignal("reading");
-  const fault = useSignal("");
-  const read2 = async () => {
+  let webhooks = useSignal([]), state = useSignal("reading"), fault = useSignal(""), read3 = async () => {
     state.value = "reading";
     try {
-      webhooks.value = await client.listWebhooks();
-      state.value = "read";
+      webhooks.value = await client.listWebhooks(), state.value = "read";
     } catch (error) {
-      fault.value = said(error);
-      state.value = "failed";
+      fault.value = said(error), state.value = "failed";
     }
   };
-  A2(() => {
-    void read2();
-  }, []);
-  return /* @__PURE__ */ a4($, { children: [
+  return A2(() => {
+    read3();
+  }, []), /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h1", { children: say("view.webhooks") }),
-    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => void read2() }),
+    /* @__PURE__ */ a4("p", { class: "note", children: say("webhooks.note") }),
+    state.value === "failed" && /* @__PURE__ */ a4(Fault, { text: fault.value, onRetry: () => {
+      read3();
+    } }),
     state.value === "read" && webhooks.value.length === 0 && /* @__PURE__ */ a4("p", { class: "empty", children: say("webhooks.none") }),
-    /* @__PURE__ */ a4("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a4(WebhookItem, { client, webhook, onTested: () => void read2() }, webhook.id)) })
+    /* @__PURE__ */ a4("ul", { class: "tokens webhooks", "aria-busy": state.value === "reading", children: webhooks.value.map((webhook) => /* @__PURE__ */ a4(WebhookItem, { client, webhook, onTested: () => {
+      read3();
+    } }, webhook.id)) })
   ] });
 }
 var MANY = 1e3;
 function WebhookItem({ client, webhook, onTested }) {
-  const { id, url, description, state, reason, since, pending } = webhook;
-  const waiting2 = pending >= MANY ? say("webhooks.waitingMany", { many: pending }) : say("webhooks.waiting", { count: pending });
-  const present = { time: shown5(since), waiting: waiting2 };
-  const isTesting = useSignal(false);
-  const deliveries = useSignal(void 0);
-  const test = async () => {
-    if (isTesting.value) return;
-    isTesting.value = true;
-    try {
-      const { status, failure, durationMs } = await client.testWebhook(id);
-      if (failure === void 0) tell(say("webhooks.answered", { status: String(status), ms: durationMs }));
-      else tell(say("webhooks.testFailed", { failure: foreign(failure) }), { isError: true });
-      onTested();
-    } catch (error) {
-      tell(say("webhooks.notTested", { why: said(error) }), { isError: true });
+  let { id, url, description, state, reason, since, pending } = webhook, waiting3 = pending >= MANY ? say("webhooks.waitingMany", { many: pending }) : say("webhooks.waiting", { count: pending }), present = { time: shown5(since), waiting: waiting3 }, isTesting = useSignal(!1), deliveries = useSignal(void 0), test = async () => {
+    if (!isTesting.value) {
+      isTesting.value = !0;
+      try {
+        let { status, failure, durationMs } = await client.testWebhook(id);
+        failure === void 0 ? tell(say("webhooks.answered", { status: String(status), ms: durationMs })) : tell(say("webhooks.testFailed", { failure: foreign(failure) }), { isError: !0 }), onTested();
+      } catch (error) {
+        tell(say("webhooks.notTested", { why: said(error) }), { isError: !0 });
+      }
+      isTesting.value = !1;
     }
-    isTesting.value = false;
-  };
-  const show2 = async () => {
+  }, show2 = async () => {
     try {
       deliveries.value = deliveries.value === void 0 ? await client.listWebhookDeliveries(id) : void 0;
     } catch (error) {
-      tell(said(error), { isError: true });
+      tell(said(error), { isError: !0 });
     }
   };
   return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("strong", { dir: "auto", translate: false, children: description ?? url }),
+      /* @__PURE__ */ a4("strong", { dir: "auto", translate: !1, children: description ?? url }),
       /* @__PURE__ */ a4("div", { class: "note", children: sayWith("webhooks.to", { id: /* @__PURE__ */ a4("code", { children: id }), url }) }),
       /* @__PURE__ */ a4("div", { class: "note", children: reason === void 0 ? say("webhooks.state", { state: say(STATES[state]), ...present }) : say("webhooks.stateWhy", { state: say(STATES[state]), reason: say(REASONS[reason]), ...present }) })
     ] }),
@@ -12145,7 +11916,9 @@ function WebhookItem({ client, webhook, onTested }) {
         type: "button",
         "aria-disabled": isTesting.value,
         "aria-label": say("webhooks.testOf", { id }),
-        onClick: () => void test(),
+        onClick: () => {
+          test();
+        },
         children: say("webhooks.test")
       }
     ),
@@ -12155,7 +11928,9 @@ function WebhookItem({ client, webhook, onTested }) {
         type: "button",
         "aria-expanded": deliveries.value !== void 0,
         "aria-label": say("webhooks.deliveriesOf", { id }),
-        onClick: () => void show2(),
+        onClick: () => {
+          show2();
+        },
         children: say("webhooks.deliveries")
       }
     ),
@@ -12164,8 +11939,7 @@ function WebhookItem({ client, webhook, onTested }) {
 }
 var MOST_SHOWN7 = 100;
 function Deliveries({ deliveries }) {
-  if (deliveries.length === 0) return /* @__PURE__ */ a4("p", { class: "note", children: say("webhooks.nothingSent") });
-  return /* @__PURE__ */ a4("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN7).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a4("li", { children: [
+  return deliveries.length === 0 ? /* @__PURE__ */ a4("p", { class: "note", children: say("webhooks.nothingSent") }) : /* @__PURE__ */ a4("ol", { class: "note", children: deliveries.slice(0, MOST_SHOWN7).map(({ event, type, time: at2, status, failure, durationMs, nextAttempt }) => /* @__PURE__ */ a4("li", { children: [
     sayWith("webhooks.delivery", {
       time: shown5(at2),
       type,
@@ -12176,36 +11950,46 @@ function Deliveries({ deliveries }) {
   ] }, `${event} ${at2}`)) });
 }
 
-// web/src/views.ts
-var VIEWS = [
-  { name: "plants", title: "view.plants", isFor: (may) => may("plants:read"), Component: PlantsView },
-  { name: "add", title: "view.add", isFor: (may) => may("plants:write") && !may("plants:read"), Component: AddView },
-  { name: "import", title: "view.import", isFor: (may) => may("plants:write"), Component: ImportView },
-  { name: "labels", title: "view.labels", isFor: (may) => may("plants:read"), Component: LabelsView },
-  { name: "scan", title: "view.scan", isLinked: true, isFor: (may) => may("plants:read"), Component: ScanView },
+// web/src/views.tsx
+var mayRead = (may) => may("plants:read"), VIEWS = [
+  { name: "plants", title: "view.plants", icon: "plant", isFor: mayRead, Component: Plants },
   {
-    name: "stocktake",
-    title: "view.stocktake",
-    isLinked: true,
-    isFor: (may) => may("plants:read"),
-    Component: StocktakeView
+    name: "add",
+    title: "view.add",
+    icon: "add",
+    isFor: (may) => may("plants:write") && !may("plants:read"),
+    Component: AddView
   },
-  { name: "plant", title: "view.plant", isLinked: true, isFor: (may) => may("plants:read"), Component: PlantView },
+  { name: "scan", title: "view.scan", tab: "scan.open", icon: "camera", isFor: mayRead, Component: ScanView },
+  { name: "stocktake", title: "view.stocktake", icon: "tick", isFor: mayRead, Component: StocktakeView },
+  { name: "import", title: "view.import", isFor: (may) => may("plants:write"), Component: ImportView },
+  { name: "labels", title: "view.labels", isFor: mayRead, Component: LabelsView },
+  { name: "plant", title: "view.plant", under: "plants", isFor: mayRead, Component: PlantView },
+  { name: "duplicates", title: "view.duplicates", under: "plants", isFor: mayRead, Component: DuplicatesView },
   {
-    name: "duplicates",
-    title: "view.duplicates",
-    isLinked: true,
-    isFor: (may) => may("plants:read"),
-    Component: DuplicatesView
+    name: "waiting",
+    title: "waiting.title",
+    under: "plants",
+    isFor: (may) => may("plants:write"),
+    Component: WaitingView
+  },
+  {
+    name: "actions",
+    title: "view.actions",
+    under: "plants",
+    isFor: mayRead,
+    Component: ActionsView
   },
   { name: "tokens", title: "view.tokens", isFor: (may) => may("tokens"), Component: TokensView },
   { name: "webhooks", title: "view.webhooks", isFor: (may) => may("webhooks"), Component: WebhooksView }
-];
-var viewsFor = ({ may }) => VIEWS.filter(({ isFor }) => isFor(may));
+], viewsFor = ({ may }) => VIEWS.filter(({ isFor }) => isFor(may));
+function Plants({ session: session2 }) {
+  return /* @__PURE__ */ a4(PlantsView, { session: session2, isCounting: stocktake.value !== void 0 });
+}
 
 // web/src/app.tsx
 function App() {
-  const state = session.value;
+  let state = session.value;
   switch (state.kind) {
     case "checking":
       return /* @__PURE__ */ a4("main", { class: "sign-in", "aria-busy": "true", children: [
@@ -12213,7 +11997,10 @@ function App() {
         /* @__PURE__ */ a4("p", { role: "status", children: say(connection.value === "retrying" ? "page.retrying" : "signIn.checking") })
       ] });
     case "signed-out":
-      return /* @__PURE__ */ a4(SignIn, { why: state.why });
+      return /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(WaitingLine, {}),
+        /* @__PURE__ */ a4(SignIn, { why: state.why })
+      ] });
     case "unreachable":
       return /* @__PURE__ */ a4(Unreachable, { ...state });
     case "signed-in":
@@ -12221,8 +12008,7 @@ function App() {
   }
 }
 function Unreachable({ why, again }) {
-  useRepeat(again);
-  return /* @__PURE__ */ a4("main", { class: "sign-in", children: [
+  return useRepeat(again), /* @__PURE__ */ a4("main", { class: "sign-in", children: [
     /* @__PURE__ */ a4("h1", { children: "Plantstore" }),
     /* @__PURE__ */ a4("p", { role: "alert", children: /* @__PURE__ */ a4(Sentence, { text: why }) }),
     /* @__PURE__ */ a4("button", { type: "button", class: "primary", onClick: again, children: say("page.tryAgain") }),
@@ -12231,134 +12017,123 @@ function Unreachable({ why, again }) {
   ] });
 }
 function SignedIn(current) {
-  const views = viewsFor(current);
-  const state = connection.value;
-  const { view } = route.value;
-  const shown6 = view === "" ? views[0] : views.find(({ name }) => name === view);
-  A2(() => {
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    document.title = say("page.title", { view: say(shown6?.title ?? "page.nothing") });
-    return () => {
-      document.title = "Plantstore";
-    };
-  }, [shown6, language.value]);
-  return /* @__PURE__ */ a4($, { children: [
+  let views = viewsFor(current), state = connection.value, { view } = route.value, shown6 = view === "" ? views[0] : views.find(({ name }) => name === view);
+  return A2(() => (document.title = say("page.title", { view: say(shown6?.title ?? "page.nothing") }), () => {
+    document.title = "Plantstore";
+  }), [shown6, language.value]), /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("button", { type: "button", class: "skip", onClick: () => document.getElementById("main")?.focus(), children: say("page.skip") }),
-    /* @__PURE__ */ a4("header", { children: [
-      /* @__PURE__ */ a4("p", { class: "brand", children: [
-        /* @__PURE__ */ a4("img", { src: "/page/icon.svg", alt: "" }),
-        " ",
-        /* @__PURE__ */ a4("span", { children: "Plantstore" })
-      ] }),
-      /* @__PURE__ */ a4("nav", { "aria-label": say("page.views"), children: views.filter(({ isLinked }) => isLinked !== true).map(({ name, title }) => /* @__PURE__ */ a4("a", { href: linkTo(name), "aria-current": name === shown6?.name ? "page" : void 0, children: say(title) }, name)) }),
-      /* @__PURE__ */ a4("p", { class: "who", children: [
-        /* @__PURE__ */ a4("span", { children: [
-          /* @__PURE__ */ a4("span", { class: "as", children: say("signIn.as") }),
-          " ",
-          /* @__PURE__ */ a4("bdi", { translate: false, children: nameOf(current.own) })
+    /* @__PURE__ */ a4(Header, { session: current, views, shown: shown6 }),
+    /* @__PURE__ */ a4("div", { class: "lines", children: [
+      /* @__PURE__ */ a4("div", { class: "connection", children: [
+        /* @__PURE__ */ a4("p", { role: "status", children: [
+          (state === "retrying" || state === "looking") && say("page.retrying"),
+          state === "lost" && say("page.lost")
         ] }),
-        /* @__PURE__ */ a4(SignOut, { title: say("signOut.submit"), isQuiet: true })
+        (state === "lost" || state === "looking") && /* @__PURE__ */ a4("button", { type: "button", onClick: lookNow, children: say("page.tryNow") })
       ] }),
-      /* @__PURE__ */ a4(LanguageMenu, {})
+      /* @__PURE__ */ a4(WaitingLine, {})
     ] }),
-    /* @__PURE__ */ a4("div", { class: "connection", children: [
-      /* @__PURE__ */ a4("p", { role: "status", children: [
-        (state === "retrying" || state === "looking") && say("page.retrying"),
-        state === "lost" && say("page.lost")
-      ] }),
-      (state === "lost" || state === "looking") && /* @__PURE__ */ a4("button", { type: "button", onClick: lookNow, children: say("page.tryNow") })
-    ] }),
-    /* @__PURE__ */ a4(RememberLine, { session: current }),
     shown6?.name !== "import" && /* @__PURE__ */ a4(ImportProgress, {}),
     /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children: shown6 === void 0 ? /* @__PURE__ */ a4(NoView, { view, first: views[0] }) : /* @__PURE__ */ a4(shown6.Component, { session: current }, shown6.name) }),
-    /* @__PURE__ */ a4(Notices, {}),
+    /* @__PURE__ */ a4(Notices, { children: /* @__PURE__ */ a4(RememberQuestion, { session: current }) }),
     /* @__PURE__ */ a4(LinkDialog, { ...current })
   ] });
 }
 function NoView({ view, first }) {
   if (first === void 0) return /* @__PURE__ */ a4("p", { children: say("page.noView") });
-  const isKnown = VIEWS.some(({ name }) => name === view);
+  let isKnown = VIEWS.some(({ name }) => name === view);
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("p", { children: say(isKnown ? "page.closedView" : "page.unknownView") }),
     /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("a", { href: linkTo(first.name), children: say("page.goTo", { view: say(first.title) }) }) })
   ] });
 }
 
-// web/src/translation.ts
-var replacements = /* @__PURE__ */ new WeakMap();
-var isRendering = false;
+// web/src/page/translation.ts
+var replacements = /* @__PURE__ */ new WeakMap(), isRendering = !1;
 function surviveTranslation() {
   n.debounceRendering = (render) => queueMicrotask(() => {
-    isRendering = true;
+    isRendering = !0;
     try {
       render();
     } finally {
-      isRendering = false;
+      isRendering = !1;
     }
   });
-  const changes = new MutationObserver((records) => {
-    for (const { target } of records) if (target instanceof Text) putBack(target);
+  let changes = new MutationObserver((records) => {
+    for (let { target } of records) target instanceof Text && putBack(target);
   });
   new MutationObserver((records) => {
-    const fonts = new Set(records.flatMap(({ addedNodes }) => [...addedNodes].filter(isFont)));
-    if (fonts.size === 0) return;
-    for (const record of records) {
-      for (const text of record.removedNodes) {
-        if (!(text instanceof Text) || text.parentNode !== null) continue;
-        const beside = [...record.addedNodes, record.previousSibling, record.nextSibling];
-        const font = beside.find((node) => isFont(node) && fonts.delete(node));
-        if (font === void 0) continue;
-        standIn(text, font);
-        changes.observe(text, { characterData: true });
-      }
-    }
-  }).observe(document.body, { childList: true, subtree: true });
+    let fonts = new Set(records.flatMap(({ addedNodes }) => [...addedNodes].filter(isFont)));
+    if (fonts.size !== 0)
+      for (let record of records)
+        for (let text of record.removedNodes) {
+          if (!(text instanceof Text) || text.parentNode !== null) continue;
+          let font = [...record.addedNodes, record.previousSibling, record.nextSibling].find((node) => isFont(node) && fonts.delete(node));
+          font !== void 0 && (standIn(text, font), changes.observe(text, { characterData: !0 }));
+        }
+  }).observe(document.body, { childList: !0, subtree: !0 });
 }
 var isFont = (node) => node instanceof HTMLElement && node.localName === "font";
 function standIn(text, font) {
-  replacements.set(text, font);
-  Object.defineProperties(text, {
+  replacements.set(text, font), Object.defineProperties(text, {
     parentNode: {
-      configurable: true,
+      configurable: !0,
       get() {
-        if (!isRendering) return null;
-        putBack(text);
-        return text.parentNode;
+        return isRendering ? (putBack(text), text.parentNode) : null;
       }
     },
-    nextSibling: { configurable: true, get: () => isRendering ? font.nextSibling : null }
+    nextSibling: { configurable: !0, get: () => isRendering ? font.nextSibling : null }
   });
 }
 function putBack(text) {
-  const font = replacements.get(text);
-  if (font === void 0) return;
-  replacements.delete(text);
-  Reflect.deleteProperty(text, "parentNode");
-  Reflect.deleteProperty(text, "nextSibling");
-  if (font.parentNode !== null && text.parentNode === null) font.replaceWith(text);
+  let font = replacements.get(text);
+  font !== void 0 && (replacements.delete(text), Reflect.deleteProperty(text, "parentNode"), Reflect.deleteProperty(text, "nextSibling"), font.parentNode !== null && text.parentNode === null && font.replaceWith(text));
+}
+
+// web/src/page/version.ts
+var WORKER = `${SERVICE}/page/worker.js`, PAUSE10 = 2e3;
+function followVersion() {
+  let workers = navigator.serviceWorker;
+  workers !== void 0 && register(workers).catch(() => {
+  });
+}
+async function register(workers) {
+  let isKept3 = workers.controller !== null, isOld = !1;
+  workers.addEventListener("controllerchange", () => {
+    isOld = isKept3, isKept3 = !0;
+  });
+  let address = window.trustedTypes?.createPolicy("plantstore-worker", { createScriptURL: () => WORKER })?.createScriptURL("") ?? WORKER;
+  await workers.register(address, { scope: `${SERVICE}/`, updateViaCache: "none" });
+  let registration = await workers.ready;
+  whenUndisturbed(() => registration.waiting !== null, () => registration.waiting?.postMessage("take over")), whenUndisturbed(
+    () => isOld,
+    () => location.reload()
+  ), document.addEventListener("visibilitychange", () => {
+    document.hidden || registration.update().catch(() => {
+    });
+  });
+}
+function whenUndisturbed(isDue, run) {
+  setInterval(() => {
+    let { activeElement: activeElement2, hidden: hidden2 } = document, isTyping = !hidden2 && activeElement2 instanceof HTMLInputElement && activeElement2.value !== "";
+    !isDue() || isLossy.value || isTyping || document.querySelector("dialog[open]") !== null || run();
+  }, PAUSE10);
 }
 
 // web/src/main.tsx
-onSignOut(clearNotices);
-addEventListener("hashchange", () => {
-  arrive(() => {
+location.pathname.endsWith("/") ? start() : location.replace(`${SERVICE}/${location.search}${location.hash}`);
+function start() {
+  onSignOut(clearNotices), addEventListener("hashchange", () => {
+    arrive(() => {
+    });
+  }), addEventListener("click", writeAddress, { capture: !0 }), keepFocus(), followNetwork(), followOwn(), followWaiting(), followVersion(), surviveTranslation(), arrive(() => {
+    resume();
+  }), startLanguage().catch(() => {
+  }).then(() => {
+    document.getElementById("not-loaded")?.remove(), Q(/* @__PURE__ */ a4(App, {}), document.body);
   });
-});
-addEventListener("click", writeAddress, { capture: true });
-keepFocus();
-followNetwork();
-surviveTranslation();
-arrive(() => void resume());
-void startLanguage().catch(() => {
-}).then(() => {
-  document.getElementById("not-loaded")?.remove();
-  Q(/* @__PURE__ */ a4(App, {}), document.body);
-});
+}
 function arrive(otherwise) {
-  const answer = takeAnswer();
-  const token = takeFromAddress();
-  if (answer !== void 0) void signInWith(answer);
-  else if (token !== void 0) void followLink(token);
-  else otherwise();
-  followAddress();
+  let answer = takeAnswer(), token = takeFromAddress();
+  answer !== void 0 ? signInWith(answer) : token !== void 0 ? followLink(token) : otherwise(), followAddress();
 }

@@ -22,7 +22,7 @@
  * SOFTWARE.
  */
 
-// web/src/import/workbook/cells.ts
+// src/import/workbook/cells.ts
 var DATES = new Set(
   [
     [14, 22],
@@ -32,100 +32,59 @@ var DATES = new Set(
   ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, i) => first + i))
 );
 function kindOfFormat(number, code) {
-  if (code === void 0) return DATES.has(number) ? "date" : "number";
-  if (/\[[hms]+\]/i.test(code)) return "number";
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, "")) ? "date" : "number";
+  return code === void 0 ? DATES.has(number) ? "date" : "number" : /\[[hms]+\]/i.test(code) ? "number" : /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, "")) ? "date" : "number";
 }
 function textOfCell(type, style, value, { texts, styles, isFrom1904 }) {
-  if (value === "") return void 0;
-  if (type === "s") return unescaped(texts[Number(value)] ?? "") || void 0;
-  if (type === "str" || type === "inlineStr") return unescaped(value);
-  if (type === "b") return value === "1" || value === "true" ? "TRUE" : "FALSE";
-  if (type === "d") return value.replace(/T00:00(:00(\.0+)?)?Z?$/, "");
-  if (type === "e") return value;
-  return styles[Number(style ?? -1)] === "date" ? dateOf(Number(value), isFrom1904) : numberOf(value);
+  if (value !== "")
+    return type === "s" ? texts[Number(value)] || void 0 : type === "str" || type === "inlineStr" ? unescaped(value) : type === "b" ? value === "1" || value === "true" ? "TRUE" : "FALSE" : type === "d" ? value.replace(/T00:00(:00(\.0+)?)?Z?$/, "") : type === "e" ? value : styles[Number(style ?? -1)] === "date" ? dateOf(Number(value), isFrom1904) : numberOf(value);
 }
 var unescaped = (text) => text.includes("_x") ? text.replaceAll(/_x([0-9a-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))) : text;
 function numberOf(digits) {
-  const number = Number(digits);
-  if (Number.isSafeInteger(number)) return String(number);
-  return Number.isFinite(number) && Math.abs(number) < 1e15 && /[.e]/i.test(digits) ? String(Number(number.toPrecision(15))) : digits;
+  let number = Number(digits);
+  return Number.isSafeInteger(number) ? String(number) : Number.isFinite(number) && Math.abs(number) < 1e15 && /[.e]/i.test(digits) ? String(Number(number.toPrecision(15))) : digits;
 }
-var DAY = 864e5;
-var FROM_1900 = 25569;
-var FROM_1904 = 24107;
-var LAST_DAY = 2958466;
+var DAY = 864e5, FROM_1900 = 25569, FROM_1904 = 24107, LAST_DAY = 2958466;
 function dateOf(days, isFrom1904) {
   if (!(days >= 0 && days < LAST_DAY)) return String(days);
-  const epoch = isFrom1904 ? FROM_1904 : days < 60 ? FROM_1900 - 1 : FROM_1900;
-  const seconds = Math.round((days - epoch) * (DAY / 1e3));
-  const [date = "", time = ""] = new Date(seconds * 1e3).toISOString().split("T");
-  const clock = time.endsWith(":00.000Z") ? time.slice(0, 5) : time.slice(0, 8);
-  if (days < 1) return clock;
-  return clock === "00:00" ? date : `${date} ${clock}`;
+  let epoch = isFrom1904 ? FROM_1904 : days < 60 ? FROM_1900 - 1 : FROM_1900, seconds = Math.round((days - epoch) * (DAY / 1e3)), [date = "", time = ""] = new Date(seconds * 1e3).toISOString().split("T"), clock = time.endsWith(":00.000Z") ? time.slice(0, 5) : time.slice(0, 8);
+  return days < 1 ? clock : clock === "00:00" ? date : `${date} ${clock}`;
 }
 
 // src/domain/plant.ts
-var MIN_ID = -(2n ** 63n);
-var MAX_ID = 2n ** 63n - 1n;
+var MIN_ID = -(2n ** 63n), MAX_ID = 2n ** 63n - 1n;
 var ID_RANGE = `must be from ${MIN_ID} to ${MAX_ID}`;
 var HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 // src/import/csv-rows.ts
 var csvLine = (cells, separator = ",") => `${cells.map((cell) => cell === void 0 ? "" : cellOf(cell, separator)).join(separator)}\r
-`;
-var cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+`, cellOf = (text, separator = ",") => text === "" || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-// web/src/import/workbook/zip.ts
+// src/import/workbook/zip.ts
 var WorkbookError = class extends Error {
   fault;
   constructor(fault) {
-    super(fault);
-    this.fault = fault;
+    super(fault), this.fault = fault;
   }
-};
-var MOST_UNPACKED = 2 ** 27;
-var END_LENGTH = 22;
-var MOST_COMMENT = 65535;
-var END = 101010256;
-var END_64 = 101075792;
-var LOCATOR_64 = 117853008;
-var ENTRY = 33639248;
-var LOCAL = 67324752;
-var ENTRY_LENGTH = 46;
-var LOCAL_LENGTH = 30;
-var END_64_LENGTH = 56;
-var LOCATOR_LENGTH = 20;
-var ELSEWHERE = 4294967295;
-var SLICE = 2 ** 20;
-var PIECE = 2 ** 14;
-var STORED = 0;
-var DEFLATED = 8;
-var Archive = class _Archive {
+}, MOST_UNPACKED = 2 ** 27, END_LENGTH = 22, MOST_COMMENT = 65535, END = 101010256, END_64 = 101075792, LOCATOR_64 = 117853008, ENTRY = 33639248, LOCAL = 67324752, ENTRY_LENGTH = 46, LOCAL_LENGTH = 30, END_64_LENGTH = 56, LOCATOR_LENGTH = 20, ELSEWHERE = 4294967295, SLICE = 2 ** 20, PIECE = 2 ** 14, STORED = 0, DEFLATED = 8, Archive = class _Archive {
   #file;
   #entries;
   #signal;
   #left = MOST_UNPACKED;
   constructor(file, entries, signal) {
-    this.#file = file;
-    this.#entries = entries;
-    this.#signal = signal;
+    this.#file = file, this.#entries = entries, this.#signal = signal;
   }
   /**
    * @param signal ends a read before its next piece
    * @throws WorkbookError for a file that is no archive
    */
   static async open(file, signal) {
-    const tailAt = Math.max(0, file.size - END_LENGTH - MOST_COMMENT - LOCATOR_LENGTH);
-    const tail = await viewOf(file, tailAt, file.size);
-    let at = tail.byteLength - END_LENGTH;
-    while (at >= 0 && tail.getUint32(at, true) !== END) at -= 1;
+    let tailAt = Math.max(0, file.size - END_LENGTH - MOST_COMMENT - LOCATOR_LENGTH), tail = await viewOf(file, tailAt, file.size), at = tail.byteLength - END_LENGTH;
+    for (; at >= 0 && tail.getUint32(at, !0) !== END; ) at -= 1;
     if (at < 0) throw new WorkbookError("unreadable");
-    let [size, begin] = [tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
-    if (at >= LOCATOR_LENGTH && tail.getUint32(at - LOCATOR_LENGTH, true) === LOCATOR_64) {
-      const endAt = longAt(tail, at - LOCATOR_LENGTH + 8);
-      const end = await viewOf(file, endAt, endAt + END_64_LENGTH);
-      if (end.getUint32(0, true) !== END_64) throw new WorkbookError("unreadable");
+    let [size, begin] = [tail.getUint32(at + 12, !0), tail.getUint32(at + 16, !0)];
+    if (at >= LOCATOR_LENGTH && tail.getUint32(at - LOCATOR_LENGTH, !0) === LOCATOR_64) {
+      let endAt = longAt(tail, at - LOCATOR_LENGTH + 8), end = await viewOf(file, endAt, endAt + END_64_LENGTH);
+      if (end.getUint32(0, !0) !== END_64) throw new WorkbookError("unreadable");
       [size, begin] = [longAt(end, 40), longAt(end, 48)];
     }
     return new _Archive(file, entriesIn(await viewOf(file, begin, begin + size)), signal);
@@ -138,8 +97,7 @@ var Archive = class _Archive {
    * wrong, so `textOf` counts again.
    */
   requireSmall(paths) {
-    const total = paths.reduce((sum, path) => sum + (this.#entries.get(keyOf(path))?.size ?? 0), 0);
-    if (total > MOST_UNPACKED) throw new WorkbookError("large");
+    if (paths.reduce((sum, path) => sum + (this.#entries.get(keyOf(path))?.size ?? 0), 0) > MOST_UNPACKED) throw new WorkbookError("large");
   }
   /**
    * Yields the text of a part, in pieces.
@@ -147,28 +105,18 @@ var Archive = class _Archive {
    * @throws WorkbookError if the part is absent, broken or locked, or when all parts so far exceed MOST_UNPACKED
    */
   async *textOf(path) {
-    const entry = this.#entries.get(keyOf(path));
+    let entry = this.#entries.get(keyOf(path));
     if (entry === void 0) throw new WorkbookError("unreadable");
     if (entry.isLocked) throw new WorkbookError("locked");
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    const reader = (await this.#open(entry)).getReader();
-    let left = entry.size;
-    let slice = SLICE;
+    let decoder = new TextDecoder("utf-8", { fatal: !0 }), reader = (await this.#open(entry)).getReader(), left = entry.size, slice = SLICE;
     try {
       for (; ; ) {
         this.#signal.throwIfAborted();
-        const { done, value } = await reader.read();
+        let { done, value } = await reader.read();
         if (done) break;
-        left -= value.length;
-        this.#left -= value.length;
-        slice -= value.length;
-        if (slice < 0) {
-          slice = SLICE;
-          await new Promise((resume) => setTimeout(resume));
-        }
-        if (left < 0) throw new WorkbookError("unreadable");
+        if (left -= value.length, this.#left -= value.length, slice -= value.length, slice < 0 && (slice = SLICE, await new Promise((resume) => setTimeout(resume))), left < 0) throw new WorkbookError("unreadable");
         if (this.#left < 0) throw new WorkbookError("large");
-        yield decoder.decode(value, { stream: true });
+        yield decoder.decode(value, { stream: !0 });
       }
       yield decoder.decode();
     } finally {
@@ -177,41 +125,31 @@ var Archive = class _Archive {
     }
   }
   async #open({ method, packed, at }) {
-    const header = await viewOf(this.#file, at, at + LOCAL_LENGTH);
-    if (header.getUint32(0, true) !== LOCAL) throw new WorkbookError("unreadable");
-    const begin = at + LOCAL_LENGTH + header.getUint16(26, true) + header.getUint16(28, true);
-    const data = sliced(this.#file, begin, begin + packed);
+    let header = await viewOf(this.#file, at, at + LOCAL_LENGTH);
+    if (header.getUint32(0, !0) !== LOCAL) throw new WorkbookError("unreadable");
+    let begin = at + LOCAL_LENGTH + header.getUint16(26, !0) + header.getUint16(28, !0), data = sliced(this.#file, begin, begin + packed);
     if (method === STORED) return data;
     if (method !== DEFLATED) throw new WorkbookError("unreadable");
     return data.pipeThrough(new DecompressionStream("deflate-raw"));
   }
 };
 function entriesIn(directory) {
-  const entries = /* @__PURE__ */ new Map();
-  let at = 0;
-  while (at + ENTRY_LENGTH <= directory.byteLength && directory.getUint32(at, true) === ENTRY) {
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map(
-      (offset) => directory.getUint16(at + offset, true)
-    );
-    const nameAt = at + ENTRY_LENGTH;
-    const extraAt = nameAt + (nameLength ?? 0);
-    const end = extraAt + (extraLength ?? 0);
-    const name = new TextDecoder().decode(new Uint8Array(directory.buffer, nameAt, nameLength));
-    const long = longsIn(directory, extraAt, end);
-    const [size = 0, packed = 0, place = 0] = [24, 20, 42].map((offset) => {
-      const value = directory.getUint32(at + offset, true);
+  let entries = /* @__PURE__ */ new Map(), at = 0;
+  for (; at + ENTRY_LENGTH <= directory.byteLength && directory.getUint32(at, !0) === ENTRY; ) {
+    let [nameLength, extraLength, commentLength] = [28, 30, 32].map(
+      (offset) => directory.getUint16(at + offset, !0)
+    ), nameAt = at + ENTRY_LENGTH, extraAt = nameAt + (nameLength ?? 0), end = extraAt + (extraLength ?? 0), name = new TextDecoder().decode(new Uint8Array(directory.buffer, nameAt, nameLength)), long = longsIn(directory, extraAt, end), [size = 0, packed = 0, place = 0] = [24, 20, 42].map((offset) => {
+      let value = directory.getUint32(at + offset, !0);
       return value === ELSEWHERE ? long.shift() ?? value : value;
-    });
-    const isLocked2 = (directory.getUint16(at + 8, true) & 1) === 1;
-    entries.set(keyOf(name), { method: directory.getUint16(at + 10, true), isLocked: isLocked2, packed, size, at: place });
-    at = end + (commentLength ?? 0);
+    }), isLocked2 = (directory.getUint16(at + 8, !0) & 1) === 1;
+    entries.set(keyOf(name), { method: directory.getUint16(at + 10, !0), isLocked: isLocked2, packed, size, at: place }), at = end + (commentLength ?? 0);
   }
   return entries;
 }
 function longsIn(directory, from, end) {
-  for (let at = from; at + 4 <= end; at += 4 + directory.getUint16(at + 2, true)) {
-    if (directory.getUint16(at, true) !== 1) continue;
-    const count = Math.floor(directory.getUint16(at + 2, true) / 8);
+  for (let at = from; at + 4 <= end; at += 4 + directory.getUint16(at + 2, !0)) {
+    if (directory.getUint16(at, !0) !== 1) continue;
+    let count = Math.floor(directory.getUint16(at + 2, !0) / 8);
     return Array.from({ length: Math.min(count, 3) }, (_, i) => longAt(directory, at + 4 + 8 * i));
   }
   return [];
@@ -221,17 +159,15 @@ function sliced(file, from, to) {
   return new ReadableStream({
     async pull(controller) {
       if (at >= to) return controller.close();
-      const bytes = await file.slice(at, Math.min(to, at + PIECE)).arrayBuffer();
+      let bytes = await file.slice(at, Math.min(to, at + PIECE)).arrayBuffer();
       if (bytes.byteLength === 0) throw new WorkbookError("unreadable");
-      controller.enqueue(new Uint8Array(bytes));
-      at += bytes.byteLength;
+      controller.enqueue(new Uint8Array(bytes)), at += bytes.byteLength;
     }
   });
 }
-var longAt = (view, at) => Number(view.getBigUint64(at, true));
-var viewOf = async (file, from, to) => new DataView(await file.slice(from, to).arrayBuffer());
+var longAt = (view, at) => Number(view.getBigUint64(at, !0)), viewOf = async (file, from, to) => new DataView(await file.slice(from, to).arrayBuffer());
 function keyOf(path) {
-  const plain = path.replaceAll("\\", "/").replace(/^\//, "").toLowerCase();
+  let plain = path.replaceAll("\\", "/").replace(/^\//, "").toLowerCase();
   try {
     return decodeURIComponent(plain);
   } catch {
@@ -239,9 +175,8 @@ function keyOf(path) {
   }
 }
 
-// web/src/import/workbook/xml.ts
-var MOST_TOKEN = 2 ** 17;
-var TOKEN = new RegExp(
+// src/import/workbook/xml.ts
+var MOST_TOKEN = 2 ** 17, TOKEN = new RegExp(
   [
     /<\/(?:[\w.-]+:)?([\w.-]+)\s*>/,
     /<(?:[\w.-]+:)?([\w.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/,
@@ -254,31 +189,23 @@ var TOKEN = new RegExp(
 );
 async function* eventsIn(pieces) {
   let rest = "";
-  for await (const piece of pieces) {
-    const text = (rest + piece).replace(/^\ufeff/, "");
-    const events = [];
-    rest = text.slice(take(text, events));
-    if (rest.length > MOST_TOKEN) throw new WorkbookError("unreadable");
-    if (events.length > 0) yield events;
+  for await (let piece of pieces) {
+    let text = (rest + piece).replace(/^\ufeff/, ""), events = [];
+    if (rest = text.slice(take(text, events)), rest.length > MOST_TOKEN) throw new WorkbookError("unreadable");
+    events.length > 0 && (yield events);
   }
   if (rest.trim() !== "") throw new WorkbookError("unreadable");
 }
 function take(text, events) {
-  const entity = text.lastIndexOf("&");
-  const isCut = entity > text.length - MOST_ENTITY && !text.includes(";", entity);
-  let at = 0;
-  while (at < text.length) {
+  let entity = text.lastIndexOf("&"), isCut = entity > text.length - MOST_ENTITY && !text.includes(";", entity), at = 0;
+  for (; at < text.length; ) {
     TOKEN.lastIndex = at;
-    const found = TOKEN.exec(text);
+    let found = TOKEN.exec(text);
     if (found === null) return at;
-    const [token, closed, opened, attributes = "", slash, data, plain] = found;
-    if (opened !== void 0) events.push({ kind: "open", name: opened, attributes });
-    if (closed !== void 0 || slash === "/") events.push({ kind: "close", name: closed ?? opened ?? "" });
-    if (data !== void 0) events.push({ kind: "text", text: data });
-    if (plain !== void 0) {
-      const end = isCut && at + token.length === text.length ? entity : at + token.length;
-      if (end > at) events.push({ kind: "text", text: decoded(text.slice(at, end)) });
-      if (end < at + token.length) return end;
+    let [token, closed, opened, attributes = "", slash, data, plain] = found;
+    if (opened !== void 0 && events.push({ kind: "open", name: opened, attributes }), (closed !== void 0 || slash === "/") && events.push({ kind: "close", name: closed ?? opened ?? "" }), data !== void 0 && events.push({ kind: "text", text: data }), plain !== void 0) {
+      let end = isCut && at + token.length === text.length ? entity : at + token.length;
+      if (end > at && events.push({ kind: "text", text: decoded(text.slice(at, end)) }), end < at + token.length) return end;
     }
     at += token.length;
   }
@@ -286,35 +213,25 @@ function take(text, events) {
 }
 var ATTRIBUTE = /(?<![\w.-])([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/gu;
 function attributesOf(text) {
-  const found = /* @__PURE__ */ new Map();
+  let found = /* @__PURE__ */ new Map();
   ATTRIBUTE.lastIndex = 0;
-  for (let match = ATTRIBUTE.exec(text); match !== null; match = ATTRIBUTE.exec(text)) {
+  for (let match = ATTRIBUTE.exec(text); match !== null; match = ATTRIBUTE.exec(text))
     found.set(match[1] ?? "", decoded(match[2] ?? match[3] ?? ""));
-  }
   return found;
 }
-var ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
-var MOST_ENTITY = 12;
-var decoded = (text) => text.includes("&") ? text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex2, decimal, name) => {
-  const code = hex2 === void 0 ? Number(decimal) : Number.parseInt(hex2, 16);
-  if (name !== void 0) return ENTITIES[name] ?? reference;
-  return code > 1114111 ? reference : String.fromCodePoint(code);
+var ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" }, MOST_ENTITY = 12, decoded = (text) => text.includes("&") ? text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex2, decimal, name) => {
+  let code = hex2 === void 0 ? Number(decimal) : Number.parseInt(hex2, 16);
+  return name !== void 0 ? ENTITIES[name] ?? reference : code > 1114111 ? reference : String.fromCodePoint(code);
 }) : text;
 
-// web/src/import/workbook/sheet-part.ts
-var MOST_TEXT = 2 ** 27;
-var MOST_ROWS = 2 ** 20;
-var MOST_COLUMNS = 2 ** 14;
-var ROW = 2;
-var Room = class {
+// src/import/workbook/sheet-part.ts
+var MOST_TEXT = 2 ** 27, MOST_ROWS = 2 ** 20, MOST_COLUMNS = 2 ** 14, ROW = 2, PLACE = 16, Room = class {
   #left = MOST_TEXT;
   /** @throws WorkbookError when there is no room left */
   take(length) {
-    this.#left -= length;
-    if (this.#left < 0) throw new WorkbookError("large");
+    if (this.#left -= length, this.#left < 0) throw new WorkbookError("large");
   }
-};
-var SheetCells = class {
+}, SheetCells = class {
   #rows = /* @__PURE__ */ new Map();
   #room;
   /** Cells that have got the text of the merged cell they belong to. */
@@ -325,9 +242,8 @@ var SheetCells = class {
   /** Rows that have a text in two columns or more. */
   get wideRows() {
     let count = 0;
-    for (const cells of this.#rows.values()) {
-      if (cells.filter((text) => text !== void 0 && text.trim() !== "").length > 1) count += 1;
-    }
+    for (let cells of this.#rows.values())
+      cells.filter((text) => text !== void 0 && text.trim() !== "").length > 1 && (count += 1);
     return count;
   }
   get isEmpty() {
@@ -335,13 +251,7 @@ var SheetCells = class {
   }
   put(row, column, text) {
     let cells = this.#rows.get(row);
-    if (cells === void 0) {
-      cells = [];
-      this.#rows.set(row, cells);
-      this.#room.take(ROW);
-    }
-    this.#room.take(text.length + Math.max(0, column + 1 - cells.length));
-    while (cells.length < column) cells.push(void 0);
+    for (cells === void 0 && (cells = [], this.#rows.set(row, cells), this.#room.take(ROW)), this.#room.take(text.length + 1 + PLACE * Math.max(0, column - cells.length)); cells.length < column; ) cells.push(void 0);
     cells[column] = text;
   }
   /**
@@ -349,126 +259,171 @@ var SheetCells = class {
    * other columns are, and not into rows that have nothing else.
    */
   fill({ top, left, bottom }) {
-    const text = this.#rows.get(top)?.[left];
-    if (text === void 0) return;
-    this.#room.take(bottom - top);
-    for (let row = top + 1; row <= bottom; row++) {
-      if (!this.#rows.has(row)) continue;
-      this.put(row, left, text);
-      this.filled += 1;
+    let text = this.#rows.get(top)?.[left];
+    if (text !== void 0) {
+      this.#room.take(bottom - top);
+      for (let row = top + 1; row <= bottom; row++)
+        this.#rows.has(row) && (this.put(row, left, text), this.filled += 1);
     }
   }
   /** The rows as lines of CSV, in their places. */
   lines() {
-    const lines = [];
-    let next = 1;
-    for (const [row, cells] of [...this.#rows].toSorted(([a], [b]) => a - b)) {
-      this.#room.take(ROW * (row - next));
-      lines.push("\r\n".repeat(row - next), csvLine(cells));
-      next = row + 1;
-    }
+    let lines = [], next = 1;
+    for (let [row, cells] of [...this.#rows].toSorted(([a], [b]) => a - b))
+      this.#room.take(ROW * (row - next)), lines.push(`\r
+`.repeat(row - next), csvLine(cells)), next = row + 1;
     return lines;
   }
 };
 async function readSheet(pieces, values, room) {
-  const cells = new SheetCells(room);
-  const merged = [];
-  const text = new TextInside("v", "t");
-  let [row, column, type] = [0, -1, "n"];
-  let style;
-  for await (const events of eventsIn(pieces)) {
-    for (const event of events) {
-      text.take(event);
-      if (event.kind === "text") continue;
-      const { kind, name } = event;
+  let cells = new SheetCells(room), merged = [], text = new TextInside("v", "t"), [row, column, type] = [0, -1, "n"], style;
+  for await (let events of eventsIn(pieces))
+    for (let event of events) {
+      if (text.take(event), event.kind === "text") continue;
+      let { kind, name } = event;
       if (kind === "close") {
         if (name !== "c") continue;
-        const found = textOfCell(type, style, text.value, values);
-        if (found !== void 0) cells.put(row, column, found);
-      } else if (name === "row") {
-        row = rowIn(attributesOf(event.attributes).get("r") ?? String(row + 1));
-        column = -1;
-      } else if (name === "c") {
-        const attributes = attributesOf(event.attributes);
-        const place = attributes.get("r");
-        column = place === void 0 ? column + 1 : columnIn(place);
-        type = attributes.get("t") ?? "n";
-        style = attributes.get("s");
-        text.value = "";
+        let found = textOfCell(type, style, text.value, values);
+        found !== void 0 && cells.put(row, column, found);
+      } else if (name === "row")
+        row = rowIn(attributesOf(event.attributes).get("r") ?? String(row + 1)), column = -1;
+      else if (name === "c") {
+        let attributes = attributesOf(event.attributes), place = attributes.get("r");
+        column = place === void 0 ? column + 1 : columnIn(place), type = attributes.get("t") ?? "n", style = attributes.get("s"), text.value = "";
       } else if (name === "mergeCell") {
-        const range = rangeIn(attributesOf(event.attributes).get("ref") ?? "");
-        if (range !== void 0) merged.push(range);
+        let range = rangeIn(attributesOf(event.attributes).get("ref") ?? "");
+        range !== void 0 && merged.push(range);
       }
     }
-  }
-  for (const range of merged) cells.fill(range);
+  for (let range of merged) cells.fill(range);
   return cells;
 }
 async function readTexts(pieces) {
-  const texts = [];
-  const text = new TextInside("t");
-  for await (const events of eventsIn(pieces)) {
-    for (const event of events) {
-      text.take(event);
-      if (event.kind === "text" || event.name !== "si") continue;
-      if (event.kind === "close") texts.push(text.value);
-      text.value = "";
-    }
-  }
+  let texts = [], text = new TextInside("t");
+  for await (let events of eventsIn(pieces))
+    for (let event of events)
+      text.take(event), !(event.kind === "text" || event.name !== "si") && (event.kind === "close" && texts.push(unescaped(text.value)), text.value = "");
   return texts;
 }
 var TextInside = class {
   #names;
-  #isInside = false;
-  #isPhonetic = false;
+  #isInside = !1;
+  #isPhonetic = !1;
   value = "";
   constructor(...names) {
     this.#names = names;
   }
   take(event) {
     if (event.kind === "text") {
-      if (this.#isInside) this.value += event.text;
+      this.#isInside && (this.value += event.text);
       return;
     }
-    if (event.name === "rPh") this.#isPhonetic = event.kind === "open";
-    this.#isInside = event.kind === "open" && this.#names.includes(event.name) && !this.#isPhonetic;
+    event.name === "rPh" && (this.#isPhonetic = event.kind === "open"), this.#isInside = event.kind === "open" && this.#names.includes(event.name) && !this.#isPhonetic;
   }
 };
 function rowIn(text) {
-  const row = Number(text);
+  let row = Number(text);
   if (!Number.isInteger(row) || row < 1 || row > MOST_ROWS) throw new WorkbookError("unreadable");
   return row;
 }
 function columnIn(place) {
-  const [, letters2] = /^\$?([A-Z]{1,3})\$?\d+$/i.exec(place) ?? [];
+  let [, letters2] = /^\$?([A-Z]{1,3})\$?\d+$/i.exec(place) ?? [];
   if (letters2 === void 0) throw new WorkbookError("unreadable");
-  const column = [...letters2.toUpperCase()].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
+  let column = [...letters2.toUpperCase()].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
   if (column >= MOST_COLUMNS) throw new WorkbookError("unreadable");
   return column;
 }
 function rangeIn(ref) {
-  const [from = "", to] = ref.split(":");
-  if (to === void 0) return void 0;
-  const [top, bottom] = [from, to].map((place) => rowIn(/(?<!\d)\d+$/.exec(place)?.[0] ?? ""));
+  let [from = "", to] = ref.split(":");
+  if (to === void 0) return;
+  let [top, bottom] = [from, to].map((place) => rowIn(/(?<!\d)\d+$/.exec(place)?.[0] ?? ""));
   return top === void 0 || bottom === void 0 || bottom <= top ? void 0 : { top, bottom, left: columnIn(from) };
 }
 
+// src/import/workbook/workbook.ts
+var MOST_SHEETS = 1e3, LOCKED = [..."EncryptedPackage"].join("\0");
+async function sheetsIn(file, signal) {
+  try {
+    return await isLocked(file) ? "locked" : await read(file, await Archive.open(file, signal));
+  } catch (error) {
+    return error instanceof WorkbookError ? error.fault : "unreadable";
+  }
+}
+async function isLocked(file) {
+  let start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
+  return start[0] !== 208 || start[1] !== 207 ? !1 : new TextDecoder("latin1").decode(await file.arrayBuffer()).includes(LOCKED);
+}
+async function read(file, archive) {
+  let main = (await relationsOf(archive, "")).find(({ type }) => type === "officeDocument")?.path;
+  if (main === void 0) throw new WorkbookError("unreadable");
+  let relations = await relationsOf(archive, main), pathOf = (type) => {
+    let path = relations.find((each) => each.type === type)?.path;
+    return path !== void 0 && archive.has(path) ? path : void 0;
+  }, { named, isFrom1904 } = await readMain(archive, main, relations), [textsPath, stylesPath] = [pathOf("sharedStrings"), pathOf("styles")];
+  archive.requireSmall([textsPath, stylesPath, ...named.map(({ path }) => path)].filter((path) => path !== void 0));
+  let values = {
+    texts: textsPath === void 0 ? [] : await readTexts(archive.textOf(textsPath)),
+    styles: stylesPath === void 0 ? [] : await readStyles(archive.textOf(stylesPath)),
+    isFrom1904
+  }, room = new Room(), sheets = [];
+  for (let { name, path } of named) {
+    let cells = await readSheet(archive.textOf(path), values, room);
+    if (cells.isEmpty) continue;
+    let { wideRows, filled } = cells;
+    sheets.push({ name, csv: new File(cells.lines(), file.name), wideRows, filled });
+  }
+  return sheets;
+}
+async function readMain(archive, path, relations) {
+  let byId = new Map(relations.map((relation) => [relation.id, relation])), named = [], isFrom1904 = !1;
+  for await (let events of eventsIn(archive.textOf(path)))
+    for (let event of events) {
+      if (event.kind !== "open") continue;
+      let attributes = attributesOf(event.attributes);
+      if (event.name === "workbookPr" && (isFrom1904 = /^(1|true)$/.test(attributes.get("date1904") ?? "")), event.name !== "sheet" || /hidden/i.test(attributes.get("state") ?? "")) continue;
+      let relation = byId.get(attributes.get("id") ?? "");
+      if (relation?.type === "worksheet" && named.push({ name: attributes.get("name") ?? "", path: relation.path }), named.length > MOST_SHEETS) throw new WorkbookError("large");
+    }
+  return { named, isFrom1904 };
+}
+async function relationsOf(archive, path) {
+  let [, folder = "", name = ""] = /^(.*\/)?([^/]*)$/.exec(path) ?? [], relations = [];
+  for await (let events of eventsIn(archive.textOf(`${folder}_rels/${name}.rels`)))
+    for (let event of events) {
+      if (event.kind !== "open" || event.name !== "Relationship") continue;
+      let attributes = attributesOf(event.attributes), target = (attributes.get("Target") ?? "").replaceAll("\\", "/");
+      relations.push({
+        id: attributes.get("Id") ?? "",
+        type: attributes.get("Type")?.split("/").at(-1) ?? "",
+        path: new URL(target, `zip:/${folder}`).pathname.slice(1)
+      });
+    }
+  return relations;
+}
+async function readStyles(pieces) {
+  let formats = /* @__PURE__ */ new Map(), styles = [], isOfCells = !1;
+  for await (let events of eventsIn(pieces))
+    for (let event of events) {
+      if (event.kind === "text" || (event.name === "cellXfs" && (isOfCells = event.kind === "open"), event.kind === "close")) continue;
+      let attributes = attributesOf(event.attributes);
+      if (event.name === "numFmt" && formats.set(attributes.get("numFmtId") ?? "", attributes.get("formatCode") ?? ""), event.name !== "xf" || !isOfCells) continue;
+      let number = attributes.get("numFmtId") ?? "0";
+      styles.push(kindOfFormat(Number(number), formats.get(number)));
+    }
+  return styles;
+}
+
 // web/src/import/workbook/write.ts
-var MOST_DIGITS = 15;
-var CONTENT = "http://schemas.openxmlformats.org/package/2006";
-var OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-var MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-var HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+var CONTENT = "http://schemas.openxmlformats.org/package/2006", OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships", MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main", HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 async function workbookOf(name, rows) {
-  const type = "application/vnd.openxmlformats-officedocument.spreadsheetml";
-  const relations = (list) => `${HEAD}<Relationships xmlns="${CONTENT}/relationships">${list}</Relationships>`;
+  let type = "application/vnd.openxmlformats-officedocument.spreadsheetml", relations = (list) => `${HEAD}<Relationships xmlns="${CONTENT}/relationships">${list}</Relationships>`;
   return zipped(
     [
       [
         "[Content_Types].xml",
         [
           `${HEAD}<Types xmlns="${CONTENT}/content-types">`,
-          `<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>`,
+          '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
           `<Override PartName="/xl/workbook.xml" ContentType="${type}.sheet.main+xml"/>`,
           `<Override PartName="/xl/worksheets/sheet1.xml" ContentType="${type}.worksheet+xml"/></Types>`
         ]
@@ -496,25 +451,19 @@ async function workbookOf(name, rows) {
 var rowOf = (cells, row) => `<row r="${row + 1}">${cells.map((text, column) => cellOf2(text, row, column)).join("")}</row>`;
 function cellOf2(text, row, column) {
   if (text === void 0) return "";
-  const place = `r="${letters(column)}${row + 1}"`;
-  if (column === 0 && row > 0 && text.length <= MOST_DIGITS) return `<c ${place}><v>${text}</v></c>`;
-  return `<c ${place} t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
+  let place = `r="${letters(column)}${row + 1}"`;
+  return column === 0 && row > 0 && text.length <= 15 ? `<c ${place}><v>${text}</v></c>` : `<c ${place} t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
 }
 function letters(column) {
-  const last = String.fromCharCode(65 + column % 26);
+  let last = String.fromCharCode(65 + column % 26);
   return column < 26 ? last : letters(Math.floor(column / 26) - 1) + last;
 }
-var ENTITIES2 = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
-var escaped = (text) => text.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, "_x005F_").replaceAll(/[\p{Cc}\ufffe\uffff]/gu, (c) => c === "	" || c === "\n" ? c : `_x${hex(c)}_`).replaceAll(/[<>&"]/g, (c) => ENTITIES2[c] ?? c).toWellFormed();
-var hex = (c) => c.charCodeAt(0).toString(16).padStart(4, "0");
+var ENTITIES2 = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" }, escaped = (text) => text.replaceAll(/_(?=x[0-9a-f]{4}_)/gi, "_x005F_").replaceAll(/[\p{Cc}\ufffe\uffff]/gu, (c) => c === "	" || c === `
+` ? c : `_x${hex(c)}_`).replaceAll(/[<>&"]/g, (c) => ENTITIES2[c] ?? c).toWellFormed(), hex = (c) => c.charCodeAt(0).toString(16).padStart(4, "0");
 async function zipped(parts, type) {
-  const pieces = [];
-  const directory = [];
-  let at = 0;
-  for (const [name, content] of parts) {
-    const bytes = new Blob(content);
-    const packed = await new Response(bytes.stream().pipeThrough(new CompressionStream("deflate-raw"))).blob();
-    const local = headerOf(67324752, 30, name, [
+  let pieces = [], directory = [], at = 0;
+  for (let [name, content] of parts) {
+    let bytes = new Blob(content), packed = await new Response(bytes.stream().pipeThrough(new CompressionStream("deflate-raw"))).blob(), local = headerOf(67324752, 30, name, [
       [4, 20, 2],
       [6, UTF_8, 2],
       [8, DEFLATED2, 2],
@@ -523,18 +472,13 @@ async function zipped(parts, type) {
       [18, packed.size, 4],
       [22, bytes.size, 4],
       [26, name.length, 2]
-    ]);
-    const entry = headerOf(33639248, 46, name, [
+    ]), entry = headerOf(33639248, 46, name, [
       [4, 20, 2],
       [42, at, 4]
     ]);
-    entry.set(local.subarray(4, 30), 6);
-    pieces.push(local, packed);
-    directory.push(entry);
-    at += local.length + packed.size;
+    entry.set(local.subarray(4, 30), 6), pieces.push(local, packed), directory.push(entry), at += local.length + packed.size;
   }
-  const length = directory.reduce((sum, entry) => sum + entry.length, 0);
-  const end = headerOf(101010256, 22, "", [
+  let length = directory.reduce((sum, entry) => sum + entry.length, 0), end = headerOf(101010256, 22, "", [
     [8, parts.length, 2],
     [10, parts.length, 2],
     [12, length, 4],
@@ -542,23 +486,17 @@ async function zipped(parts, type) {
   ]);
   return new Blob([...pieces, ...directory, end], { type });
 }
-var UTF_8 = 2048;
-var DEFLATED2 = 8;
-var FIRST_DAY = 33;
+var UTF_8 = 2048, DEFLATED2 = 8, FIRST_DAY = 33;
 function headerOf(mark, length, name, numbers) {
-  const header = new Uint8Array(length + name.length);
-  const view = new DataView(header.buffer);
-  view.setUint32(0, mark, true);
-  for (const [at, value, bytes] of numbers) {
-    if (bytes === 2) view.setUint16(at, value, true);
-    else view.setUint32(at, value, true);
-  }
-  header.set(new TextEncoder().encode(name), length);
-  return header;
+  let header = new Uint8Array(length + name.length), view = new DataView(header.buffer);
+  view.setUint32(0, mark, !0);
+  for (let [at, value, bytes] of numbers)
+    bytes === 2 ? view.setUint16(at, value, !0) : view.setUint32(at, value, !0);
+  return header.set(new TextEncoder().encode(name), length), header;
 }
 function checksum(bytes) {
-  let sum = ~0;
-  for (const byte of bytes) sum = sum >>> 8 ^ (TABLE[(sum ^ byte) & 255] ?? 0);
+  let sum = -1;
+  for (let byte of bytes) sum = sum >>> 8 ^ (TABLE[(sum ^ byte) & 255] ?? 0);
   return ~sum >>> 0;
 }
 var TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
@@ -566,100 +504,6 @@ var TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
   for (let bit = 0; bit < 8; bit++) value = (value & 1) === 1 ? value >>> 1 ^ 3988292384 : value >>> 1;
   return value;
 });
-
-// web/src/import/workbook.ts
-var MOST_SHEETS = 1e3;
-var LOCKED = [..."EncryptedPackage"].join("\0");
-async function sheetsIn(file, signal) {
-  try {
-    if (await isLocked(file)) return "locked";
-    return await read(file, await Archive.open(file, signal));
-  } catch (error) {
-    return error instanceof WorkbookError ? error.fault : "unreadable";
-  }
-}
-async function isLocked(file) {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  if (start[0] !== 208 || start[1] !== 207) return false;
-  return new TextDecoder("latin1").decode(await file.arrayBuffer()).includes(LOCKED);
-}
-async function read(file, archive) {
-  const main = (await relationsOf(archive, "")).find(({ type }) => type === "officeDocument")?.path;
-  if (main === void 0) throw new WorkbookError("unreadable");
-  const relations = await relationsOf(archive, main);
-  const pathOf = (type) => {
-    const path = relations.find((each) => each.type === type)?.path;
-    return path !== void 0 && archive.has(path) ? path : void 0;
-  };
-  const { named, isFrom1904 } = await readMain(archive, main, relations);
-  const [textsPath, stylesPath] = [pathOf("sharedStrings"), pathOf("styles")];
-  archive.requireSmall([textsPath, stylesPath, ...named.map(({ path }) => path)].filter((path) => path !== void 0));
-  const values = {
-    texts: textsPath === void 0 ? [] : await readTexts(archive.textOf(textsPath)),
-    styles: stylesPath === void 0 ? [] : await readStyles(archive.textOf(stylesPath)),
-    isFrom1904
-  };
-  const room = new Room();
-  const sheets = [];
-  for (const { name, path } of named) {
-    const cells = await readSheet(archive.textOf(path), values, room);
-    if (cells.isEmpty) continue;
-    const { wideRows, filled } = cells;
-    sheets.push({ name, csv: new File(cells.lines(), file.name), wideRows, filled });
-  }
-  return sheets;
-}
-async function readMain(archive, path, relations) {
-  const named = [];
-  let isFrom1904 = false;
-  for await (const events of eventsIn(archive.textOf(path))) {
-    for (const event of events) {
-      if (event.kind !== "open") continue;
-      const attributes = attributesOf(event.attributes);
-      if (event.name === "workbookPr") isFrom1904 = /^(1|true)$/.test(attributes.get("date1904") ?? "");
-      if (event.name !== "sheet" || /hidden/i.test(attributes.get("state") ?? "")) continue;
-      const relation = relations.find(({ id }) => id === attributes.get("id"));
-      if (relation?.type === "worksheet") named.push({ name: attributes.get("name") ?? "", path: relation.path });
-      if (named.length > MOST_SHEETS) throw new WorkbookError("large");
-    }
-  }
-  return { named, isFrom1904 };
-}
-async function relationsOf(archive, path) {
-  const [, folder = "", name = ""] = /^(.*\/)?([^/]*)$/.exec(path) ?? [];
-  const relations = [];
-  for await (const events of eventsIn(archive.textOf(`${folder}_rels/${name}.rels`))) {
-    for (const event of events) {
-      if (event.kind !== "open" || event.name !== "Relationship") continue;
-      const attributes = attributesOf(event.attributes);
-      const target = (attributes.get("Target") ?? "").replaceAll("\\", "/");
-      relations.push({
-        id: attributes.get("Id") ?? "",
-        type: attributes.get("Type")?.split("/").at(-1) ?? "",
-        path: new URL(target, `zip:/${folder}`).pathname.slice(1)
-      });
-    }
-  }
-  return relations;
-}
-async function readStyles(pieces) {
-  const formats = /* @__PURE__ */ new Map();
-  const styles = [];
-  let isOfCells = false;
-  for await (const events of eventsIn(pieces)) {
-    for (const event of events) {
-      if (event.kind === "text") continue;
-      if (event.name === "cellXfs") isOfCells = event.kind === "open";
-      if (event.kind === "close") continue;
-      const attributes = attributesOf(event.attributes);
-      if (event.name === "numFmt") formats.set(attributes.get("numFmtId") ?? "", attributes.get("formatCode") ?? "");
-      if (event.name !== "xf" || !isOfCells) continue;
-      const number = attributes.get("numFmtId") ?? "0";
-      styles.push(kindOfFormat(Number(number), formats.get(number)));
-    }
-  }
-  return styles;
-}
 export {
   sheetsIn,
   workbookOf

@@ -638,26 +638,17 @@ var e = [
     57,
     "MaxiCode"
   ]
-];
-var t = {
+], t = {
   DataBarExpanded: "DataBarExp",
   DataBarLimited: "DataBarLtd",
   "Linear-Codes": "AllLinear",
   "Matrix-Codes": "AllMatrix",
   Any: "All",
   rMQRCode: "RMQRCode"
-};
-var n = e.map((e2) => e2[5]);
-var r = e.filter((e2) => e2[1] === "*").map((e2) => e2[0]);
-var i = e.filter((e2) => e2[1] !== "*").map((e2) => e2[0]);
-var o = e.filter((e2) => e2[2] === " ").map((e2) => e2[0]);
-var s = e.filter((e2) => e2[3][0] === "l").map((e2) => e2[0]);
+}, n = e.map((e2) => e2[5]), r = e.filter((e2) => e2[1] === "*").map((e2) => e2[0]), i = e.filter((e2) => e2[1] !== "*").map((e2) => e2[0]);
+var o = e.filter((e2) => e2[2] === " ").map((e2) => e2[0]), s = e.filter((e2) => e2[3][0] === "l").map((e2) => e2[0]);
 var l = e.filter((e2) => e2[3][0] === "m").map((e2) => e2[0]);
-var d = e.filter((e2) => e2[3][1] === "r").map((e2) => e2[0]);
-var f = e.filter((e2) => e2[3][2] === "w" || e2[4] !== 0).map((e2) => e2[0]);
-var p = e.filter((e2) => e2[3][3] === "G").map((e2) => e2[0]);
-var m = e.filter((e2) => e2[3][4] === "R").map((e2) => e2[0]);
-var h = e.filter((e2) => e2[3][4] === "I").map((e2) => e2[0]);
+var d = e.filter((e2) => e2[3][1] === "r").map((e2) => e2[0]), f = e.filter((e2) => e2[3][2] === "w" || e2[4] !== 0).map((e2) => e2[0]), p = e.filter((e2) => e2[3][3] === "G").map((e2) => e2[0]), m = e.filter((e2) => e2[3][4] === "R").map((e2) => e2[0]), h = e.filter((e2) => e2[3][4] === "I").map((e2) => e2[0]);
 function y(e2) {
   var n2;
   return (n2 = t[e2]) == null ? e2 : n2;
@@ -710,23 +701,23 @@ function F(e2) {
 }
 var I = {
   formats: [],
-  tryHarder: true,
-  tryRotate: true,
-  tryInvert: true,
-  tryDownscale: true,
-  tryDenoise: false,
+  tryHarder: !0,
+  tryRotate: !0,
+  tryInvert: !0,
+  tryDownscale: !0,
+  tryDenoise: !1,
   binarizer: "LocalAverage",
-  isPure: false,
+  isPure: !1,
   downscaleFactor: 3,
   downscaleThreshold: 500,
   minLineCount: 2,
   maxNumberOfSymbols: 255,
-  validateOptionalChecksum: false,
-  returnErrors: false,
+  validateOptionalChecksum: !1,
+  returnErrors: !1,
   eanAddOnSymbol: "Ignore",
   textMode: "HRI",
   characterSet: "Unknown",
-  tryCode39ExtendedMode: true
+  tryCode39ExtendedMode: !0
 };
 function L(e2) {
   var t2;
@@ -751,30 +742,29 @@ function R(e2) {
 }
 var B = {
   format: "QRCode",
-  readerInit: false,
-  forceSquareDataMatrix: false,
+  readerInit: !1,
+  forceSquareDataMatrix: !1,
   ecLevel: "",
   scale: 1,
   sizeHint: 0,
   rotate: 0,
-  invert: false,
-  withHRT: false,
-  withQuietZones: true,
-  addHRT: false,
-  addQuietZones: true,
+  invert: !1,
+  withHRT: !1,
+  withQuietZones: !0,
+  addHRT: !1,
+  addQuietZones: !0,
   options: ""
 };
 var W = { locateFile: (e2, t2) => {
   let n2 = e2.match(/_(.+?)\.wasm$/);
   return n2 ? `https://fastly.jsdelivr.net/npm/zxing-wasm@3.1.4/dist/${n2[1]}/${e2}` : t2 + e2;
-} };
-var G = /* @__PURE__ */ new WeakMap();
+} }, G = /* @__PURE__ */ new WeakMap();
 function K(e2, t2) {
   return Object.is(e2, t2) || Object.keys(e2).length === Object.keys(t2).length && Object.keys(e2).every((n2) => Object.hasOwn(t2, n2) && e2[n2] === t2[n2]);
 }
-function q(e2, { overrides: t2, equalityFn: n2 = K, fireImmediately: r2 = false } = {}) {
+function q(e2, { overrides: t2, equalityFn: n2 = K, fireImmediately: r2 = !1 } = {}) {
   var i2, a2;
-  let [o2, s2] = (i2 = G.get(e2)) == null ? [W] : i2, c2 = t2 == null ? o2 : t2, l2;
+  let [o2, s2] = (i2 = G.get(e2)) == null ? [W] : i2, c2 = t2 ?? o2, l2;
   if (r2) {
     if (s2 && (l2 = n2(o2, c2))) return s2;
     let t3 = e2({ ...c2 });
@@ -794,7 +784,7 @@ async function X(e2, t2, n2 = I) {
   let r2 = {
     ...I,
     ...n2
-  }, i2 = await q(e2, { fireImmediately: true }), a2, o2;
+  }, i2 = await q(e2, { fireImmediately: !0 }), a2, o2;
   if ("width" in t2 && "height" in t2 && "data" in t2) {
     let { data: e3, width: n3, height: s3 } = t2, c2 = Y(e3), l2 = c2.byteLength;
     if (o2 = i2._malloc(l2), !o2) throw Error(`Failed to allocate ${l2} bytes in WASM memory`);
@@ -823,8 +813,7 @@ async function X(e2, t2, n2 = I) {
 var Q = {
   ...I,
   formats: [...I.formats]
-};
-var $ = { ...B };
+}, $ = { ...B };
 
 // node_modules/zxing-wasm/dist/es/reader/index.js
 async function w2(e2 = {}) {
@@ -842,7 +831,7 @@ async function w2(e2 = {}) {
     }
     s2 && (f2 = (e3) => {
       var t3 = new XMLHttpRequest();
-      return t3.open("GET", e3, false), t3.responseType = "arraybuffer", t3.send(null), new Uint8Array(t3.response);
+      return t3.open("GET", e3, !1), t3.responseType = "arraybuffer", t3.send(null), new Uint8Array(t3.response);
     }), d2 = async (e3) => {
       var t3 = await fetch(e3, { credentials: "same-origin" });
       if (t3.ok) return t3.arrayBuffer();
@@ -850,7 +839,7 @@ async function w2(e2 = {}) {
     };
   }
   console.log.bind(console);
-  var p2 = console.error.bind(console), m2, h2 = false, g2, _2, v2 = false;
+  var p2 = console.error.bind(console), m2, h2 = !1, g2, _2, v2 = !1;
   function y2() {
     var e3 = Fn.buffer;
     C2 = new Int8Array(e3), x2 = new Int16Array(e3), i2.HEAPU8 = O2 = new Uint8Array(e3), E2 = new Uint16Array(e3), S2 = new Int32Array(e3), D2 = new Uint32Array(e3), w3 = new Float32Array(e3), T3 = new Float64Array(e3);
@@ -860,7 +849,7 @@ async function w2(e2 = {}) {
     k3(pe);
   }
   function te() {
-    v2 = true, $2.ra();
+    v2 = !0, $2.ra();
   }
   function ne() {
     if (i2.postRun) for (typeof i2.postRun == "function" && (i2.postRun = [i2.postRun]); i2.postRun.length; ) fe(i2.postRun.shift());
@@ -868,7 +857,7 @@ async function w2(e2 = {}) {
   }
   function re(e3) {
     var t3, n3;
-    (t3 = i2.onAbort) == null || t3.call(i2, e3), e3 = "Aborted(" + e3 + ")", p2(e3), h2 = true, e3 += ". Build with -sASSERTIONS for more info.";
+    (t3 = i2.onAbort) == null || t3.call(i2, e3), e3 = "Aborted(" + e3 + ")", p2(e3), h2 = !0, e3 += ". Build with -sASSERTIONS for more info.";
     var r3 = new WebAssembly.RuntimeError(e3);
     throw (n3 = _2) == null || n3(r3), r3;
   }
@@ -927,7 +916,7 @@ async function w2(e2 = {}) {
     for (; e3.length > 0; ) e3.shift()(i2);
   }, de = [], fe = (e3) => de.push(e3), pe = [], me = (e3) => pe.push(e3), A2 = (e3) => On(e3), j2 = () => kn(), M2 = [], he = 0, ge = (e3) => {
     var t3 = new ve(e3);
-    return t3.get_caught() || (t3.set_caught(true), he--), t3.set_rethrown(false), M2.push(t3), En(e3);
+    return t3.get_caught() || (t3.set_caught(!0), he--), t3.set_rethrown(!1), M2.push(t3), En(e3);
   }, N2 = 0, _e = () => {
     Q2(0, 0);
     var e3 = M2.pop();
@@ -988,7 +977,7 @@ async function w2(e2 = {}) {
     var e3 = M2.pop();
     e3 || re("no exception to throw");
     var t3 = e3.excPtr;
-    throw e3.get_rethrown() || (M2.push(e3), e3.set_rethrown(true), e3.set_caught(false), he++), An(t3), N2 = t3, N2;
+    throw e3.get_rethrown() || (M2.push(e3), e3.set_rethrown(!0), e3.set_caught(!1), he++), An(t3), N2 = t3, N2;
   }, we = (e3, t3, n3) => {
     throw new ve(e3).init(t3, n3), An(e3), N2 = e3, he++, N2;
   }, Te = (e3) => {
@@ -1119,7 +1108,7 @@ async function w2(e2 = {}) {
       return e4.$$.ptrType.registeredClass.name;
     }
     W2(t3(e3) + " instance already deleted");
-  }, Fe = false, Ie = (e3) => {
+  }, Fe = !1, Ie = (e3) => {
   }, Le = (e3) => {
     e3.smartPtr ? e3.smartPtrType.rawDestructor(e3.smartPtr) : e3.ptrType.registeredClass.rawDestructor(e3.ptr);
   }, Re = (e3) => {
@@ -1136,13 +1125,13 @@ async function w2(e2 = {}) {
   }, Ie = (e4) => Fe.unregister(e4), K2(e3)) : (K2 = (e4) => e4, e3), ze = [], Be = () => {
     for (; ze.length; ) {
       var e3 = ze.pop();
-      e3.$$.deleteScheduled = false, e3.delete();
+      e3.$$.deleteScheduled = !1, e3.delete();
     }
   }, Ve, He = () => {
     let e3 = Ue.prototype;
     Object.assign(e3, {
       isAliasOf(e4) {
-        if (!(this instanceof Ue) || !(e4 instanceof Ue)) return false;
+        if (!(this instanceof Ue) || !(e4 instanceof Ue)) return !1;
         var t4 = this.$$.ptrType.registeredClass, n3 = this.$$.ptr;
         e4.$$ = e4.$$;
         for (var r3 = e4.$$.ptrType.registeredClass, i3 = e4.$$.ptr; t4.baseClass; ) n3 = t4.upcast(n3), t4 = t4.baseClass;
@@ -1152,7 +1141,7 @@ async function w2(e2 = {}) {
       clone() {
         if (this.$$.ptr || Pe(this), this.$$.preservePointerOnDelete) return this.$$.count.value += 1, this;
         var e4 = K2(Object.create(Object.getPrototypeOf(this), { $$: { value: Ne(this.$$) } }));
-        return e4.$$.count.value += 1, e4.$$.deleteScheduled = false, e4;
+        return e4.$$.count.value += 1, e4.$$.deleteScheduled = !1, e4;
       },
       delete() {
         this.$$.ptr || Pe(this), this.$$.deleteScheduled && !this.$$.preservePointerOnDelete && W2("Object already scheduled for deletion"), Ie(this), Re(this.$$), this.$$.preservePointerOnDelete || (this.$$.smartPtr = void 0, this.$$.ptr = void 0);
@@ -1161,7 +1150,7 @@ async function w2(e2 = {}) {
         return !this.$$.ptr;
       },
       deleteLater() {
-        return this.$$.ptr || Pe(this), this.$$.deleteScheduled && !this.$$.preservePointerOnDelete && W2("Object already scheduled for deletion"), ze.push(this), ze.length === 1 && Ve && Ve(Be), this.$$.deleteScheduled = true, this;
+        return this.$$.ptr || Pe(this), this.$$.deleteScheduled && !this.$$.preservePointerOnDelete && W2("Object already scheduled for deletion"), ze.push(this), ze.length === 1 && Ve && Ve(Be), this.$$.deleteScheduled = !0, this;
       }
     });
     let t3 = Symbol.dispose;
@@ -1241,7 +1230,7 @@ async function w2(e2 = {}) {
     return t3;
   }, ot = (e3, t3) => (t3 = at(e3, t3), it[t3]), st = (e3, t3) => ((!t3.ptrType || !t3.ptr) && B2("makeClassHandle requires ptr and ptrType"), !!t3.smartPtrType != !!t3.smartPtr && B2("Both smartPtrType and smartPtr must be specified"), t3.count = { value: 1 }, K2(Object.create(e3, { $$: {
     value: t3,
-    writable: true
+    writable: !0
   } })));
   function ct(e3) {
     var t3 = this.getPointee(e3);
@@ -1308,7 +1297,7 @@ async function w2(e2 = {}) {
     function i3(e4) {
       return e4;
     }
-    return i3(r3);
+    return r3;
   }, gt = function(e3, t3) {
     let n3 = arguments.length > 2 && arguments[2] !== void 0 && arguments[2];
     return function() {
@@ -1335,7 +1324,7 @@ async function w2(e2 = {}) {
           z[e4].forEach(i3);
           return;
         }
-        n3.push(e4), r3[e4] = true;
+        n3.push(e4), r3[e4] = !0;
       }
     }
     throw t3.forEach(i3), new _t(`${e3}: ` + n3.map(vt).join([", "]));
@@ -1365,7 +1354,7 @@ async function w2(e2 = {}) {
         var m3;
         (m3 = d4.baseClass).__derivedClasses != null || (m3.__derivedClasses = []), d4.baseClass.__derivedClasses.push(d4);
       }
-      var h3 = new ut(u3, d4, true, false, false), g3 = new ut(u3 + "*", d4, false, false, false), _3 = new ut(u3 + " const*", d4, false, true, false);
+      var h3 = new ut(u3, d4, !0, !1, !1), g3 = new ut(u3 + "*", d4, !1, !1, !1), _3 = new ut(u3 + " const*", d4, !1, !0, !1);
       return Ge[e3] = {
         pointerType: g3,
         constPointerType: _3
@@ -1380,8 +1369,8 @@ async function w2(e2 = {}) {
     return n3;
   };
   function St(e3) {
-    for (var t3 = 1; t3 < e3.length; ++t3) if (e3[t3] !== null && e3[t3].destructorFunction === void 0) return true;
-    return false;
+    for (var t3 = 1; t3 < e3.length; ++t3) if (e3[t3] !== null && e3[t3].destructorFunction === void 0) return !0;
+    return !1;
   }
   function Ct(e3, t3, n3, r3, i3, a3) {
     var o3 = t3.length;
@@ -1440,9 +1429,9 @@ async function w2(e2 = {}) {
     1,
     null,
     1,
-    true,
+    !0,
     1,
-    false,
+    !1,
     1
   ], Ot = (e3) => {
     e3 > 9 && --Y2[e3 + 1] === 0 && (Y2[e3] = void 0, Dt.push(e3));
@@ -1454,9 +1443,9 @@ async function w2(e2 = {}) {
           return 2;
         case null:
           return 4;
-        case true:
+        case !0:
           return 6;
-        case false:
+        case !1:
           return 8;
         default: {
           let t3 = Dt.pop() || Y2.length;
@@ -1532,11 +1521,11 @@ async function w2(e2 = {}) {
       let n4 = 0;
       return {
         next() {
-          if (n4 >= e4) return { done: true };
+          if (n4 >= e4) return { done: !0 };
           let r4 = n4;
           return n4++, {
             value: t4(r4),
-            done: false
+            done: !1
           };
         },
         [Symbol.iterator]() {
@@ -1572,8 +1561,8 @@ async function w2(e2 = {}) {
       name: n3,
       fromWireType: i3,
       readValueFromPointer: i3
-    }, { ignoreDuplicateRegistrations: true });
-  }, zt = Object.assign({ optional: true }, kt), Bt = (e3, t3) => {
+    }, { ignoreDuplicateRegistrations: !0 });
+  }, zt = Object.assign({ optional: !0 }, kt), Bt = (e3, t3) => {
     G2(e3, zt);
   }, Vt = (e3, t3, n3, r3) => {
     if (!(r3 > 0)) return 0;
@@ -1630,12 +1619,12 @@ async function w2(e2 = {}) {
     return a3;
   }, qt = (e3, t3, n3) => e3 ? Kt(O2, e3, t3, n3) : "", Jt = (e3, t3) => {
     t3 = H2(t3);
-    var n3 = true;
+    var n3 = !0;
     G2(e3, {
       name: t3,
       fromWireType(e4) {
         var t4 = D2[e4 >> 2], r3 = e4 + 4, i3;
-        if (n3) i3 = qt(r3, t4, true);
+        if (n3) i3 = qt(r3, t4, !0);
         else {
           i3 = "";
           for (var a3 = 0; a3 < t4; ++a3) i3 += String.fromCharCode(O2[r3 + a3]);
@@ -1647,13 +1636,13 @@ async function w2(e2 = {}) {
         var r3, i3 = typeof t4 == "string";
         i3 || ArrayBuffer.isView(t4) && t4.BYTES_PER_ELEMENT == 1 || W2("Cannot pass non-string to std::string"), r3 = n3 && i3 ? Ut(t4) : t4.length;
         var a3 = Tn(4 + r3 + 1), o3 = a3 + 4;
-        if (D2[a3 >> 2] = r3, i3) {
+        if (D2[a3 >> 2] = r3, i3)
           if (n3) Ht(t4, o3, r3 + 1);
           else for (var s3 = 0; s3 < r3; ++s3) {
             var c3 = t4.charCodeAt(s3);
             c3 > 255 && (Z(a3), W2("String has UTF-16 code units that do not fit in 8 bits")), O2[o3 + s3] = c3;
           }
-        } else O2.set(t4, o3);
+        else O2.set(t4, o3);
         return e4 !== null && e4.push(Z, a3), a3;
       },
       readValueFromPointer: I2,
@@ -1700,7 +1689,7 @@ async function w2(e2 = {}) {
     t3 === 2 ? (r3 = Xt, i3 = Zt, a3 = Qt) : (r3 = $t, i3 = en, a3 = tn), G2(e3, {
       name: n3,
       fromWireType: (e4) => {
-        var n4 = D2[e4 >> 2], i4 = r3(e4 + 4, n4 * t3, true);
+        var n4 = D2[e4 >> 2], i4 = r3(e4 + 4, n4 * t3, !0);
         return Z(e4), i4;
       },
       toWireType: (e4, r4) => {
@@ -1732,10 +1721,12 @@ async function w2(e2 = {}) {
     });
   }, on = (e3, t3) => {
     t3 = H2(t3), G2(e3, {
-      isVoid: true,
+      isVoid: !0,
       name: t3,
-      fromWireType: () => void 0,
-      toWireType: (e4, t4) => void 0
+      fromWireType: () => {
+      },
+      toWireType: (e4, t4) => {
+      }
     });
   }, sn = [], cn = (e3) => {
     var t3 = sn.length;
@@ -1788,12 +1779,12 @@ async function w2(e2 = {}) {
     var t3 = O2.length;
     e3 >>>= 0;
     var n3 = yn();
-    if (e3 > n3) return false;
+    if (e3 > n3) return !1;
     for (var r3 = 1; r3 <= 4; r3 *= 2) {
       var i3 = t3 * (1 + 0.2 / r3);
-      if (i3 = Math.min(i3, e3 + 100663296), xn(Math.min(n3, bn(Math.max(e3, i3), 65536)))) return true;
+      if (i3 = Math.min(i3, e3 + 100663296), xn(Math.min(n3, bn(Math.max(e3, i3), 65536)))) return !0;
     }
-    return false;
+    return !1;
   }, Cn = (e3) => e3;
   if (He(), lt(), i2.noExitRuntime && i2.noExitRuntime, i2.print && i2.print, i2.printErr && (p2 = i2.printErr), i2.wasmBinary && (m2 = i2.wasmBinary), i2.arguments && i2.arguments, i2.thisProgram && i2.thisProgram, i2.preInit) for (typeof i2.preInit == "function" && (i2.preInit = [i2.preInit]); i2.preInit.length > 0; ) i2.preInit.shift()();
   var wn, Z, Tn, En, Q2, Dn, On, kn, An, jn, Mn, Nn, Pn, Fn, In;
@@ -2191,7 +2182,7 @@ async function w2(e2 = {}) {
     ee();
     function e3() {
       var e4, t3;
-      i2.calledRun = true, !h2 && (te(), (e4 = g2) == null || e4(i2), (t3 = i2.onRuntimeInitialized) == null || t3.call(i2), ne());
+      i2.calledRun = !0, !h2 && (te(), (e4 = g2) == null || e4(i2), (t3 = i2.onRuntimeInitialized) == null || t3.call(i2), ne());
     }
     i2.setStatus ? (i2.setStatus("Running..."), setTimeout(() => {
       setTimeout(() => i2.setStatus(""), 1), e3();
@@ -2211,16 +2202,11 @@ async function k2(e2, t2) {
 
 // web/src/scan/zxing.ts
 async function zxing() {
-  const locateFile = () => new URL("zxing_reader.wasm", import.meta.url).href;
-  await T2({ overrides: { locateFile }, fireImmediately: true });
-  return async (picture) => {
-    const found = await k2(picture, { formats: ["QRCode"], tryInvert: false, maxNumberOfSymbols: MOST });
-    return found.map(({ text, position: { topLeft, bottomRight } }) => ({
-      text,
-      x: (topLeft.x + bottomRight.x) / 2 / picture.width,
-      y: (topLeft.y + bottomRight.y) / 2 / picture.height
-    }));
-  };
+  return await T2({ overrides: { locateFile: () => new URL("zxing_reader.wasm", import.meta.url).href }, fireImmediately: !0 }), async (picture) => (await k2(picture, { formats: ["QRCode"], tryInvert: !1, maxNumberOfSymbols: MOST })).map(({ text, position: { topLeft, bottomRight } }) => ({
+    text,
+    x: (topLeft.x + bottomRight.x) / 2 / picture.width,
+    y: (topLeft.y + bottomRight.y) / 2 / picture.height
+  }));
 }
 var MOST = 30;
 export {

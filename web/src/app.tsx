@@ -1,18 +1,19 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { nameOf } from './actor.ts'
-import { LinkDialog, RememberLine } from './by-link.tsx'
-import { connection, lookNow, useRepeat } from './connection.ts'
+import { Header } from './header.tsx'
 import { ImportProgress } from './import/import-progress.tsx'
 import { language, say } from './language/language.ts'
 import { LanguageMenu } from './language/language-menu.tsx'
-import { Notices } from './notices.tsx'
-import { linkTo, route } from './route.ts'
-import { Sentence } from './sentence.tsx'
-import { type Session, type SessionState, session } from './session.ts'
-import { SignIn } from './sign-in.tsx'
-import { SignOut } from './sign-out.tsx'
-import { VIEWS, type View, viewsFor } from './views.ts'
+import { WaitingLine } from './offline/waiting-line.tsx'
+import { connection, lookNow, useRepeat } from './page/connection.ts'
+import { Notices } from './page/notices.tsx'
+import { linkTo, route } from './page/route.ts'
+import { Sentence } from './page/sentence.tsx'
+import { LinkDialog, RememberQuestion } from './session/by-link.tsx'
+import { type Session, type SessionState, session } from './session/session.ts'
+import { SignIn } from './session/sign-in.tsx'
+import { SignOut } from './session/sign-out.tsx'
+import { VIEWS, type View, viewsFor } from './views.tsx'
 
 export function App(): JSX.Element {
   const state = session.value
@@ -25,7 +26,12 @@ export function App(): JSX.Element {
         </main>
       )
     case 'signed-out':
-      return <SignIn why={state.why} />
+      return (
+        <>
+          <WaitingLine />
+          <SignIn why={state.why} />
+        </>
+      )
     case 'unreachable':
       return <Unreachable {...state} />
     case 'signed-in':
@@ -56,7 +62,6 @@ function SignedIn(current: Session): JSX.Element {
   const { view } = route.value
   const shown = view === '' ? views[0] : views.find(({ name }) => name === view)
   useEffect(() => {
-    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     document.title = say('page.title', { view: say(shown?.title ?? 'page.nothing') })
     return () => {
       document.title = 'Plantstore'
@@ -67,39 +72,21 @@ function SignedIn(current: Session): JSX.Element {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         {say('page.skip')}
       </button>
-      <header>
-        <p class="brand">
-          <img src="/page/icon.svg" alt="" /> <span>Plantstore</span>
-        </p>
-        <nav aria-label={say('page.views')}>
-          {views
-            .filter(({ isLinked }) => isLinked !== true)
-            .map(({ name, title }) => (
-              <a key={name} href={linkTo(name)} aria-current={name === shown?.name ? 'page' : undefined}>
-                {say(title)}
-              </a>
-            ))}
-        </nav>
-        <p class="who">
-          <span>
-            <span class="as">{say('signIn.as')}</span> <bdi translate={false}>{nameOf(current.own)}</bdi>
-          </span>
-          <SignOut title={say('signOut.submit')} isQuiet />
-        </p>
-        <LanguageMenu />
-      </header>
-      <div class="connection">
-        <p role="status">
-          {(state === 'retrying' || state === 'looking') && say('page.retrying')}
-          {state === 'lost' && say('page.lost')}
-        </p>
-        {(state === 'lost' || state === 'looking') && (
-          <button type="button" onClick={lookNow}>
-            {say('page.tryNow')}
-          </button>
-        )}
+      <Header session={current} views={views} shown={shown} />
+      <div class="lines">
+        <div class="connection">
+          <p role="status">
+            {(state === 'retrying' || state === 'looking') && say('page.retrying')}
+            {state === 'lost' && say('page.lost')}
+          </p>
+          {(state === 'lost' || state === 'looking') && (
+            <button type="button" onClick={lookNow}>
+              {say('page.tryNow')}
+            </button>
+          )}
+        </div>
+        <WaitingLine />
       </div>
-      <RememberLine session={current} />
       {shown?.name !== 'import' && <ImportProgress />}
       <main id="main" tabIndex={-1}>
         {shown === undefined ? (
@@ -108,7 +95,9 @@ function SignedIn(current: Session): JSX.Element {
           <shown.Component key={shown.name} session={current} />
         )}
       </main>
-      <Notices />
+      <Notices>
+        <RememberQuestion session={current} />
+      </Notices>
       <LinkDialog {...current} />
     </>
   )

@@ -11,19 +11,8 @@ interface Tokens {
   watch(identity: Identity, end: (reason: unknown) => void): () => void
 }
 
-interface AdmissionParts {
-  readonly tokens: Tokens
-  readonly deferred: DeferredTasks
-  /** Exports and dry runs that the store runs at once, together. */
-  readonly maxLongWork?: number | undefined
-}
-
-/** The kinds of long work. `change` is a change of tokens, or a reservation of ids; `page` a short page by id. */
-type Work = 'search' | 'page' | 'export' | 'stream' | 'import' | 'dryRun' | 'change'
-
-/** Work at once, in all and per token. */
-type Places = readonly [inAll: number, perToken: number]
-const NONE: Places = [0, 0]
+/** The kinds of long work. `change` is a change of tokens, or a reservation of ids; `page` a short page by id; `agent` a message of one. */
+type Work = 'search' | 'page' | 'agent' | 'export' | 'stream' | 'import' | 'dryRun' | 'change'
 
 /**
  * Runs a bounded amount of long work at once, fairly between tokens. Ends work when its client leaves, when its token
@@ -35,26 +24,28 @@ export class Admission {
   readonly #tokens: Tokens
   readonly #deferred: DeferredTasks
 
-  constructor(config: Config, { tokens, deferred, maxLongWork = Number.POSITIVE_INFINITY }: AdmissionParts) {
-    const queue = (
-      noun: string,
-      [running, runningPerToken]: Places,
-      [waiting, waitingPerToken]: Places = NONE,
-      shared?: QueueOptions['shared'],
-    ) => new FairQueue({ noun, running, runningPerToken, waiting, waitingPerToken, shared })
-    const { maxWaiting, changeQueue, changeQueuePerToken } = config
-    const searches: Places = [config.maxSearches, config.maxSearchesPerToken]
-    const long = { noun: 'exports and dry runs', running: new Bound(maxLongWork) }
+  constructor(config: Config, tokens: Tokens, deferred: DeferredTasks) {
+    const { maxSearches, searchQueue, searchQueuePerToken, changeQueue, changeQueuePerToken } = config
     this.#queues = {
-      search: queue('searches', searches, [config.searchQueue, config.searchQueuePerToken]),
+      search: new FairQueue('searches', {
+        running: maxSearches,
+        waiting: searchQueue,
+        waitingPerToken: searchQueuePerToken,
+      }),
       // A page takes a millisecond, so nobody is refused one.
-      page: queue('pages', searches, [maxWaiting, maxWaiting]),
-      export: queue('exports', [config.maxExports, config.maxExportsPerToken], NONE, long),
-      dryRun: queue('dry runs', [config.maxDryRuns, config.maxDryRunsPerToken], NONE, long),
-      import: queue('imports', [config.maxImports, config.maxImportsPerToken]),
-      stream: queue('streams', [config.maxStreams, config.maxStreamsPerToken]),
+      page: new FairQueue('pages', { running: maxSearches, waiting: config.maxWaiting }),
+      // Its operation may wait in a queue of these, so it has one of its own.
+      agent: new FairQueue('messages of agents', { running: maxSearches, waiting: config.maxWaiting }),
+      export: new FairQueue('exports', { running: config.maxExports }),
+      dryRun: new FairQueue('dry runs', { running: config.maxDryRuns }),
+      import: new FairQueue('imports', { running: config.maxImports }),
+      stream: new FairQueue('streams', { running: config.maxStreams, runningPerToken: config.maxStreamsPerToken }),
       // One at a time: each is a commit of its own, so a create waits for at most one of them.
-      change: queue('changes of tokens and reservations of ids', [1, 1], [changeQueue, changeQueuePerToken]),
+      change: new FairQueue('changes of tokens and reservations of ids', {
+        running: 1,
+        waiting: changeQueue,
+        waitingPerToken: changeQueuePerToken,
+      }),
     }
     this.#timeouts = { search: config.searchTimeout, page: config.searchTimeout, export: config.exportTimeout }
     this.#tokens = tokens
@@ -119,16 +110,14 @@ export class Admission {
 }
 
 export interface QueueOptions {
-  /** The name of the work in a refusal, such as `searches`. */
-  readonly noun: string
   /** Work that runs at once. */
   readonly running: number
-  readonly runningPerToken: number
-  /** Work that waits at once; with 0 the queue refuses work instead. */
-  readonly waiting: number
-  readonly waitingPerToken: number
-  /** A bound on running work that this queue shares with others, and the name of that work in a refusal. */
-  readonly shared?: { readonly noun: string; readonly running: Bound } | undefined
+  /** Half of it by default. */
+  readonly runningPerToken?: number
+  /** Work that waits at once; without it the queue refuses work instead. */
+  readonly waiting?: number
+  /** As much by default. */
+  readonly waitingPerToken?: number
 }
 
 /** The work of one token that runs or waits. */
@@ -141,14 +130,20 @@ interface Line {
 export class FairQueue {
   readonly running: Bound
   readonly waiting: Bound
-  readonly #options: QueueOptions
+  readonly #noun: string
+  readonly #runningPerToken: number
+  readonly #waitingPerToken: number
   /** By token, in the order of their turns. */
   readonly #lines = new Map<string, Line>()
 
-  constructor(options: QueueOptions) {
-    this.#options = options
-    this.running = new Bound(options.running)
-    this.waiting = new Bound(options.waiting)
+  /** @param noun the name of the work in a refusal, such as `searches` */
+  constructor(noun: string, options: QueueOptions) {
+    const { running, runningPerToken = Math.ceil(running / 2), waiting = 0, waitingPerToken = waiting } = options
+    this.#noun = noun
+    this.#runningPerToken = runningPerToken
+    this.#waitingPerToken = waitingPerToken
+    this.running = new Bound(running)
+    this.waiting = new Bound(waiting)
   }
 
   /**
@@ -170,8 +165,7 @@ export class FairQueue {
   }
 
   #hasPlace({ running }: Line): boolean {
-    const { runningPerToken, shared } = this.#options
-    return running < runningPerToken && this.running.hasRoom() && shared?.running.hasRoom() !== false
+    return running < this.#runningPerToken && this.running.hasRoom()
   }
 
   #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
@@ -200,23 +194,21 @@ export class FairQueue {
   }
 
   #refuseExcess({ running, waiting }: Line): void {
-    const { noun, shared, runningPerToken, waitingPerToken } = this.#options
-    const isLineFull = waiting.size >= waitingPerToken && (waitingPerToken > 0 || running >= runningPerToken)
+    const isLineFull =
+      waiting.size >= this.#waitingPerToken && (this.#waitingPerToken > 0 || running >= this.#runningPerToken)
     if (!isLineFull && this.waiting.hasRoom()) return
     const full = this.waiting.max > 0 ? this.waiting : this.running
     full.refused++
     if (isLineFull) {
-      const message = `${waiting.size || running} ${noun} of this token are already in progress; wait until one ends`
+      const message = `${waiting.size || running} ${this.#noun} of this token are already in progress; wait until one ends`
       throw new AppError(42901, message)
     }
-    const work = shared?.running.hasRoom() === false ? `${shared.running.used} ${shared.noun}` : `${full.used} ${noun}`
-    throw new AppError(50302, `${work} are already in progress; retry later`)
+    throw new AppError(50302, `${full.used} ${this.#noun} are already in progress; retry later`)
   }
 
   /** Moves the token to the end of the queue. */
   #start(token: string, line: Line): void {
     this.running.used++
-    if (this.#options.shared !== undefined) this.#options.shared.running.used++
     line.running++
     this.#lines.delete(token)
     this.#lines.set(token, line)
@@ -224,7 +216,6 @@ export class FairQueue {
 
   #end(token: string, line: Line): void {
     this.running.used--
-    if (this.#options.shared !== undefined) this.#options.shared.running.used--
     line.running--
     this.#forgetEmpty(token, line)
     for (const next of this.#lines.values()) {

@@ -11,17 +11,17 @@ import {
   zstdCompress,
 } from 'node:zlib'
 import { Bound } from '../../base/counts.ts'
-import { type Coding, codedTag } from '../request/head.ts'
+import { type Coding, tagOfForm } from '../request/head.ts'
 
 export function withCoding(headers: string[], coding: Coding): string[] {
   headers.push('Content-Encoding', coding)
-  return withCodedTag(headers, coding)
+  return withTagOf(headers, coding)
 }
 
-/** Adds the coding to the entity tag, because a strong one differs where the bytes do (RFC 9110 section 8.8.3). */
-export function withCodedTag(headers: string[], coding: Coding): string[] {
+/** Adds the form to the entity tag, because a strong one differs where the bytes do (RFC 9110 section 8.8.3). */
+export function withTagOf(headers: string[], form: Parameters<typeof tagOfForm>[1]): string[] {
   const at = headers.indexOf('ETag') + 1
-  if (at > 0) headers[at] = codedTag(headers[at] ?? '', coding)
+  if (at > 0) headers[at] = tagOfForm(headers[at] ?? '', form)
   return headers
 }
 

@@ -3,17 +3,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { ClientAddresses } from '../../base/network.ts'
 import { AppError, errorJson } from '../../domain/errors.ts'
+import { withTextIds } from '../../json/text-ids.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { asRefusal, type Cors, refusalHeaders } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { codingOf, preferredCoding } from '../request/head.ts'
-import { CompressedFiles, Compressor, compressPieces, withCodedTag, withCoding } from './compression.ts'
+import { type AuditLog, AuditTrail } from './audit-log.ts'
+import type { BasePath } from './base-path.ts'
+import { CompressedFiles, Compressor, compressPieces, withCoding, withTagOf } from './compression.ts'
 import { endAfterBody } from './end-after-body.ts'
-import type { AuditLog } from './records.ts'
-import { AuditTrail, RequestLog } from './records.ts'
+import { RequestLog } from './request-log.ts'
 import { RowWriter } from './row-writer.ts'
 import type { SlowClients, Transfer } from './slow-clients.ts'
+import { TextPieces, takeTextIds } from './text-ids.ts'
 
 export const JSON_TYPE = 'application/json'
 /** Cache-Control of reads: only the client may cache the answer, and must revalidate it each time. */
@@ -31,6 +34,8 @@ interface ResponderOptions {
   readonly limits: Pick<Config, 'publicUrl' | 'keepAliveTimeout' | 'compressionLimit'>
   /** Returns the address that every 401 names (RFC 9728 section 5.1); undefined: none. */
   readonly metadataUrl?: (() => string) | undefined
+  /** Undefined: paths in answers stay those of the contract. */
+  readonly base?: BasePath
 }
 
 /**
@@ -49,36 +54,56 @@ export class Responder {
   readonly #state: ServiceState
   readonly #cors: Cors | undefined
   readonly #metadataUrl: (() => string) | undefined
+  readonly #base: BasePath | undefined
   /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */
   readonly #keepAlive: string | undefined
   readonly #isHttps: boolean
   readonly #slowClients: SlowClients
   readonly #files = new CompressedFiles()
+  readonly #textPieces = new TextPieces()
   /** Answers of this turn that the system has not taken so far. Over TLS, it takes every answer after the turn. */
   readonly #unsent: Exchange[] = []
 
-  constructor({ log, audit, metrics, state, addresses, cors, slowClients, limits, metadataUrl }: ResponderOptions) {
+  constructor({
+    log,
+    audit,
+    metrics,
+    state,
+    addresses,
+    cors,
+    slowClients,
+    limits,
+    metadataUrl,
+    base,
+  }: ResponderOptions) {
     this.#log = log
     this.#requests = new RequestLog(log, metrics, addresses)
     this.#state = state
     this.#cors = cors
     this.#metadataUrl = metadataUrl
+    this.#base = base
     this.#keepAlive =
       limits.keepAliveTimeout === 0 ? undefined : `timeout=${Math.floor(limits.keepAliveTimeout / 1000)}`
     this.#isHttps = limits.publicUrl?.startsWith('https:') === true
     this.#slowClients = slowClients
     this.compressor = new Compressor(limits.compressionLimit)
-    this.audit = new AuditTrail(audit, addresses, (exchange) => this.#requests.idOf(exchange))
+    this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
+  }
+
+  /** The id of a request in its answer, the log and the audit log. */
+  idOf(exchange: Exchange): string {
+    return this.#requests.idOf(exchange)
   }
 
   /**
-   * Answers a request. Compresses a body of a kilobyte or more when the client accepts that and there is room.
+   * Answers a request, with ids as texts where the client asks for them. Compresses a body of a kilobyte or more when the client accepts that and there is room.
    *
    * @param headers names and values in turn, without Content-Length and Connection
-   * @param body undefined for a 204, which has neither a body nor a length
+   * @param text undefined for a 204, which has neither a body nor a length
    */
-  reply(exchange: Exchange, status: number, headers: string[], body?: string | Buffer): void {
+  reply(exchange: Exchange, status: number, headers: string[], text?: string): void {
     if (exchange.change !== undefined) this.audit.answered(exchange)
+    const body = text !== undefined && takeTextIds(exchange.request, headers) ? withTextIds(text) : text
     const coding = body === undefined ? undefined : codingOf(exchange.request, body)
     const compressing = body && coding && this.compressor.compress(Buffer.from(body), coding)
     if (compressing) this.#replyCompressed(exchange, status, withCoding(headers, coding), compressing)
@@ -104,11 +129,13 @@ export class Responder {
   /**
    * Answers 304: the client has the body already.
    *
-   * @param headers as for the answer with a body; the entity tag depends on the content coding
+   * @param headers as for the answer with a body; the entity tag depends on its form and its content coding
+   * @param type the media type of a body with ids
    */
-  notModified(exchange: Exchange, headers: string[], body: string | Buffer): void {
+  notModified(exchange: Exchange, headers: string[], body: string | Buffer, type?: string): void {
+    if (type !== undefined) takeTextIds(exchange.request, headers, type)
     const coding = codingOf(exchange.request, body)
-    this.#reply(exchange, 304, coding === undefined ? headers : withCodedTag(headers, coding))
+    this.#reply(exchange, 304, coding === undefined ? headers : withTagOf(headers, coding))
   }
 
   /** Answers `{error, message}`. Logs an error other than AppError, and answers 50001 without the error's text. */
@@ -142,11 +169,12 @@ export class Responder {
   async stream(
     exchange: Exchange,
     headers: string[],
-    plain: AsyncGenerator<string | Buffer, void>,
+    written: AsyncGenerator<string | Buffer, void>,
     signal: AbortSignal,
     isLive = false,
   ): Promise<void> {
     const { request, response } = exchange
+    const plain = takeTextIds(request, headers) ? this.#textPieces.write(written) : written
     const coding = isLive ? undefined : preferredCoding(request.headers['accept-encoding'])
     if (coding !== undefined) withCoding(headers, coding)
     const pieces = coding === undefined ? plain : compressPieces(plain, coding)
@@ -201,7 +229,13 @@ export class Responder {
     const length = body === undefined ? 0 : Buffer.byteLength(body)
     if (exchange.isOver) {
       this.#requests.unanswered(exchange)
-    } else if (body !== undefined && length > MAX_WRITE && exchange.request.method !== 'HEAD' && status !== 304) {
+    } else if (
+      body !== undefined &&
+      length > MAX_WRITE &&
+      exchange.take === undefined &&
+      exchange.request.method !== 'HEAD' &&
+      status !== 304
+    ) {
       void this.#replyInParts(exchange, status, headers, typeof body === 'string' ? Buffer.from(body) : body)
     } else {
       this.#end(exchange, status, headers, body, length)
@@ -230,6 +264,10 @@ export class Responder {
 
   #end(exchange: Exchange, status: number, headers: string[], body: string | Buffer | undefined, length: number): void {
     const { response } = exchange
+    if (exchange.take !== undefined) {
+      exchange.take(status, headers, body?.toString() ?? '')
+      return
+    }
     if (body !== undefined) headers.push('Content-Length', String(length))
     this.#begin(exchange, status, headers)
     if (closesEarly(exchange, headers)) endAfterBody(response, body)
@@ -265,6 +303,7 @@ export class Responder {
 
   #begin(exchange: Exchange, status: number, headers: string[]): void {
     const { request, response, operation, rateLimitHeaders } = exchange
+    this.#base?.addTo(headers)
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
     if (this.#isHttps) headers.push(...TRANSPORT_SECURITY)

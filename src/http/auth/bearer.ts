@@ -55,13 +55,7 @@ const MAX_KEY = 2048
  * Steps of checks of JWTs at once: parsing, and 50 to 500 µs in the threads of Node.js, two of which stay free for
  * files. Addresses take turns, because each may send as many bad JWTs as it likes.
  */
-const CHECKS = {
-  noun: 'checks of access tokens',
-  running: 2,
-  runningPerToken: 2,
-  waiting: Infinity,
-  waitingPerToken: Infinity,
-}
+const CHECKS = { running: 2, runningPerToken: 2, waiting: Number.POSITIVE_INFINITY }
 const TOUCH_INTERVAL = 60_000
 const REALM = 'Bearer realm="plantstore"'
 
@@ -80,7 +74,7 @@ export class Auth {
   readonly #verified: BoundedMap<string, Verified>
   readonly #touched: BoundedMap<string, number>
   /** Its waiting requests have open connections, of which there are few. */
-  readonly #checks = new FairQueue(CHECKS)
+  readonly #checks = new FairQueue('checks of access tokens', CHECKS)
 
   /** @param max tokens that it remembers */
   constructor(options: AuthOptions, max = MAX_TOKENS) {
@@ -320,6 +314,12 @@ export function authorizeOperations(config: Config, auth: Auth, responder: Respo
       next(exchange)
     }
     return (exchange) => {
+      // A call by the service itself, for a request whose token was checked and has taken its turn.
+      if (exchange.identity !== undefined) {
+        requireScopes(exchange.identity, scopes)
+        next(exchange)
+        return
+      }
       const identity = auth.identify(exchange)
       if (!(identity instanceof Promise)) return admit(exchange, identity)
       identity.then((known) => admit(exchange, known)).catch((error: unknown) => responder.refuse(exchange, error))

@@ -9,6 +9,7 @@ import {
   isSelected,
   type Selectable,
 } from '../../domain/changes.ts'
+import { hasTagging, type TagFilter } from '../../domain/plant-query.ts'
 import { abortable } from '../../domain/store.ts'
 import type { ServiceState } from '../answer/responder.ts'
 import { inBackground, type Metrics } from '../metrics/metrics.ts'
@@ -34,7 +35,7 @@ interface SharedEvent extends Selectable {
 
 /**
  * The events of a page at the end of the log, for all streams. Objects for them would outlive many collections of
- * garbage, which copy them: that took a sixth of the processor time of creates. Only streams with tags make them, once.
+ * garbage, which copy them: that took a sixth of the processor time of creates. Only streams for some tags make them, once.
  */
 class SharedEvents {
   readonly bytes: Buffer
@@ -69,7 +70,7 @@ interface OpenStream {
 
 export interface StreamRequest {
   readonly after: string | undefined
-  readonly tags: readonly string[]
+  readonly tagging: TagFilter
 }
 
 /** Reads a page for one stream. */
@@ -113,7 +114,7 @@ export class ChangeStreams {
    * error of the first read comes before the first piece.
    */
   async *events(
-    { after, tags }: StreamRequest,
+    { after, tagging }: StreamRequest,
     read: ReadPage,
     signal: AbortSignal,
   ): AsyncGenerator<string | Buffer, void> {
@@ -122,7 +123,7 @@ export class ChangeStreams {
     const endsAt = performance.now() + LIFETIME * (0.9 + 0.2 * Math.random())
     let beatAt = performance.now() + BEAT_TIME
     try {
-      let part = await this.#after(after, false, tags, read, signal)
+      let part = await this.#after(after, false, tagging, read, signal)
       signal.throwIfAborted()
       // With the position, a client that began at `now` misses nothing if it connects again before the first entry.
       yield RETRY + (after === undefined ? '\n' : positionEvent(after))
@@ -137,7 +138,7 @@ export class ChangeStreams {
         part = undefined
         if (this.#isClosing || performance.now() >= endsAt) return
         if (isEnd) stream.behindSince = undefined
-        part = await this.#after(next, isEnd, tags, read, signal)
+        part = await this.#after(next, isEnd, tagging, read, signal)
         stream.behindSince = performance.now()
       }
     } finally {
@@ -153,21 +154,21 @@ export class ChangeStreams {
   async #after(
     position: string | undefined,
     wasEnd: boolean,
-    tags: readonly string[],
+    tagging: TagFilter,
     read: ReadPage,
     signal: AbortSignal,
   ): Promise<Part | undefined> {
-    const readAlone = (after: string | undefined) => read({ limit: TAIL_PAGE, after, tags })
+    const readAlone = (after: string | undefined) => read({ limit: TAIL_PAGE, after, ...tagging })
     const page = await abortable(this.#tail.pageAfter(position, wasEnd, readAlone), signal).catch((error: unknown) => {
       if (!signal.aborted) throw error
     })
     if (page === undefined) return undefined
     const { from, next: reached, content, isShared: isEnd } = page
     const next = position !== undefined && position > reached ? position : reached
-    if (content.count === 0 || (from === position && (tags.length === 0 || !wasEnd))) {
+    if (content.count === 0 || (from === position && (!hasTagging(tagging) || !wasEnd))) {
       return { bytes: content.bytes, count: content.count, next, isEnd }
     }
-    const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected({ tags }, event))
+    const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected(tagging, event))
     return { bytes: Buffer.from(wanted.map(({ text }) => text).join('')), count: wanted.length, next, isEnd }
   }
 }

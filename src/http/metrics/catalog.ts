@@ -66,8 +66,6 @@ export const METRICS = {
     labels: { work: POOL },
     only: POSTGRES,
   }),
-  plantstore_shards: gauge('Shards of the store; 0 if it is not sharded.', { only: POSTGRES }),
-  plantstore_shards_out_of_reach: gauge('Shards that do not take requests.', { only: POSTGRES }),
   plantstore_shed_total: counter('Requests refused because too many came at once or because memory was short.', {
     labels: { reason: 'delay or memory' },
   }),

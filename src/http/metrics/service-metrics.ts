@@ -1,6 +1,6 @@
 import type { BoundUse } from '../../base/counts.ts'
 import type { WriteStats } from '../../base/group-commit.ts'
-import type { ShardState, Store, StorePool } from '../../domain/store.ts'
+import type { Store, StorePool } from '../../domain/store.ts'
 import type { BackupsMade, StoreBytes } from '../../domain/upkeep.ts'
 import type { WebhookDelivery, WebhookState } from '../../domain/webhook.ts'
 import type { Config } from '../../settings/config.ts'
@@ -11,8 +11,6 @@ export interface ServedStore extends Store {
   readonly writes: WriteStats
   /** Changes that the search index lacks. */
   readonly indexBehind?: number
-  /** Undefined while the store is not sharded. */
-  readonly shardState?: ShardState | undefined
 }
 
 interface ServiceFacts {
@@ -69,10 +67,6 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
     metrics.series('plantstore_build_info', () => [[{ version, node: process.versions.node, engine }, 1]])
     if (bytes !== undefined) metrics.value('plantstore_store_bytes', () => bytes().store)
     if (bytes !== undefined) metrics.value('plantstore_store_log_bytes', () => bytes().log)
-  }
-  if ('shardState' in store) {
-    metrics.value('plantstore_shards', () => store.shardState?.shards ?? 0)
-    metrics.value('plantstore_shards_out_of_reach', () => store.shardState?.outOfReach ?? 0)
   }
   if (logLines !== undefined) metrics.bounds({ logBuffer: () => logLines.bound })
   if (auditLines !== undefined) metrics.bounds({ auditBuffer: () => auditLines.bound })

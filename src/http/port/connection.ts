@@ -31,6 +31,30 @@ export interface Shared {
  * while MAX_WAITING wait.
  *
  * The connection reads on while requests wait, because only a read shows that the client has left.
+ *
+ * It has one state of each of these three tables. A closed socket ends them all (`#close`).
+ *
+ * | work | fields | waits for | ends with |
+ * | --- | --- | --- | --- |
+ * | securing | `#isSecuring` | the TLS handshake | `secure`, `shutDown` |
+ * | new | `answeredAt` is 0 | the first request | `take` |
+ * | working | `#isWorking`, `#current` | the end of an answer | `#finish` |
+ * | receiving | `#current` alone | the rest of the body of an answered request | the next `#work`, `closeIdle` |
+ * | due | `#waiting` or `#refused` | a later turn of the event loop | `#work` or `#end`, by `#startNext` |
+ * | idle | none of these | the next request | `take`, `closeIdle`, `shutDown` |
+ *
+ * | end | fields | waits for | ends with |
+ * | --- | --- | --- | --- |
+ * | open | none | bytes that are no request, or the denial of the connection | `refuse`, `deny` |
+ * | denied | `#denial` | the first request, which gets it, for DENIAL_LINGER | `take`, the timer of `deny` |
+ * | refused | `#refused` | the due answers | `#end` |
+ * | ended | `#isEnded` too | the client, which gets the refusal and closes | |
+ *
+ * | reads | fields | waits for | ends with |
+ * | --- | --- | --- | --- |
+ * | all bytes | none | | `pause`, `#drop` |
+ * | nothing | `isPaused` | ReadScheduler | `read`, `#drop` |
+ * | and drops all | `#isDropping` | the close | |
  */
 export class Connection {
   /** After the TLS handshake, the decrypted side. */
@@ -48,10 +72,8 @@ export class Connection {
   #readBytes = 0
   /** The responses to the requests behind the current one. */
   #waiting: ServerResponse[] = []
-  /** The refusal of bytes that are no request. It ends the connection. */
-  #refusal: AppError | undefined
-  /** The `Origin` of the refused bytes, where it is known. */
-  #refusedOrigin: string | undefined
+  /** The refusal of bytes that are no request, and their `Origin` where it is known. It ends the connection. */
+  #refused: { readonly refusal: AppError; readonly origin: string | undefined } | undefined
   /** The refusal of the whole connection, which its first request gets if it has none so far. */
   #denial: AppError | undefined
   #isEnded = false
@@ -83,11 +105,11 @@ export class Connection {
   /** Takes the next request. Call it when its head has arrived. */
   take(response: ServerResponse): void {
     if (this.socket.destroyed) return
-    if (this.#refusal !== undefined) {
+    if (this.#refused !== undefined) {
       // Node.js parses the whole chunk, and keeps its requests until the connection closes.
       this.#count(response)
     } else if (this.#denial !== undefined) {
-      this.#refusal = this.#denial
+      this.#refused = { refusal: this.#denial, origin: undefined }
       this.#shared.responder.refuse(new Exchange(response.req, response), this.#denial)
     } else if (this.#waiting.length === 0 && !this.#isWorking) this.#work(response)
     else this.#waitFor(response)
@@ -95,9 +117,8 @@ export class Connection {
 
   /** Refuses bytes that are no request, after the answers to the requests before them. */
   refuse(refusal: AppError, origin?: string): void {
-    if (this.#refusal !== undefined) return
-    this.#refusal = refusal
-    this.#refusedOrigin = origin
+    if (this.#refused !== undefined) return
+    this.#refused = { refusal, origin }
     if (!this.socket.writable) this.socket.destroy()
     else if (this.#waiting.length > 0) return
     else if (!this.#isWorking) this.#end()
@@ -164,7 +185,7 @@ export class Connection {
 
   /** Whether no answer is due, so that the connection may be closed. */
   get isIdle(): boolean {
-    const isRefused = this.#refusal !== undefined || this.#denial !== undefined || this.socket.destroyed
+    const isRefused = this.#refused !== undefined || this.#denial !== undefined || this.socket.destroyed
     return !isRefused && this.queuedBytes === 0 && !this.#isWorking
   }
 
@@ -227,7 +248,7 @@ export class Connection {
     this.#readBytes = this.socket.bytesRead
     // Memory of the exchanges of idle connections would outlive many collections.
     if (!this.isReceiving) this.#current = undefined
-    if (this.#waiting.length > 0 || this.#refusal !== undefined) this.#startNext()
+    if (this.#waiting.length > 0 || this.#refused !== undefined) this.#startNext()
   }
 
   /** Begins the next request in a later turn, so that connections with many requests leave the event loop to others. */
@@ -250,20 +271,20 @@ export class Connection {
     this.#current = exchange
     this.#isWorking = true
     response.on('finish', this.#finish)
-    if (this.#refusal === undefined || this.#waiting.length > 0 || response.req.complete) this.#shared.work(exchange)
-    else this.#shared.responder.refuse(exchange, this.#refusal)
+    if (this.#refused === undefined || this.#waiting.length > 0 || response.req.complete) this.#shared.work(exchange)
+    else this.#shared.responder.refuse(exchange, this.#refused.refusal)
   }
 
   /** Ends the connection with the refusal, unless the current request had an answer before its body arrived. */
   #end(): void {
-    const refusal = this.#refusal
-    if (refusal === undefined || this.#isEnded) return
+    if (this.#refused === undefined || this.#isEnded) return
     this.#isEnded = true
     this.#drop()
     const wasAnswered = this.isReceiving
     if (wasAnswered || !this.socket.writable) endRefused(this.socket)
     else {
-      const headers = this.#shared.responder.note(refusal, this.socket.remoteAddress, this.#refusedOrigin)
+      const { refusal, origin } = this.#refused
+      const headers = this.#shared.responder.note(refusal, this.socket.remoteAddress, origin)
       endRefused(this.socket, refusal, headers)
     }
   }

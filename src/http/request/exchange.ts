@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { closing, HttpError } from '../refusal.ts'
-import { type MediaType, readMediaType } from './head.ts'
+import { hasTextIds, type MediaType, readMediaType, TEXT_IDS_FAULT } from './head.ts'
 import type { Method, Operation } from './operations.ts'
 
 /** The reason of an exchange that ended because its client closed the connection. */
@@ -33,12 +33,16 @@ export class Exchange {
   /** Percent-decoded, by their names in the contract. */
   pathParameters: PathParameters = NO_PARAMETERS
   identity: Identity | undefined = undefined
+  /** Whether ids in the body may be texts. */
+  textIds = false
   /** Undefined until an answer or a line of the log needs it. */
   requestId: string | undefined = undefined
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
   /** Undefined until the handler of a change has read its request. */
   change: Change | undefined = undefined
+  /** Takes the answer in place of the client, where the service itself calls an operation. */
+  take: ((status: number, headers: readonly string[], body: string) => void) | undefined = undefined
   #endReason: ClientGone | AppError | undefined = undefined
   #abort: AbortController | undefined = undefined
   #failBody: ((refusal: AppError) => void) | undefined = undefined
@@ -187,8 +191,13 @@ function withChunk(kept: Buffer, length: number, chunk: Buffer): Buffer {
   return buffer
 }
 
-/** @throws AppError 41301 for a body that is too large, 41501 for one of another type than the operation takes */
-export function checkBodyHeaders({ request: { headers } }: Exchange, operation: Operation, limit: number): void {
+/**
+ * Checks what the headers say of the body, and finds out whether its ids may be texts.
+ *
+ * @throws AppError 41301 for a body that is too large, 41501 for one of another type than the operation takes
+ */
+export function checkBodyHeaders(exchange: Exchange, operation: Operation, limit: number): void {
+  const { headers } = exchange.request
   if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   const coding = headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity') throw unsupported(operation, 'compressed bodies are not supported')
@@ -200,6 +209,9 @@ export function checkBodyHeaders({ request: { headers } }: Exchange, operation: 
     throw unsupported(operation, header === '' ? 'the Content-Type is missing' : 'the Content-Type is malformed')
   }
   if (!operation.mediaTypes.includes(mediaType.type)) throw unsupported(operation, 'the media type is not supported')
+  const textIds = hasTextIds(mediaType)
+  if (textIds === undefined) throw unsupported(operation, TEXT_IDS_FAULT)
+  exchange.textIds = textIds
   const charset = charsetOf(mediaType)
   if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return
   throw unsupported(operation, 'the charset is not supported')

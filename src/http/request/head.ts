@@ -11,8 +11,8 @@ import {
 } from '../../domain/plant.ts'
 
 /**
- * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count, because no
- * two offered types differ by them.
+ * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count here, and
+ * IEEE754Compatible counts in asksForTextIds.
  *
  * @param accept the header; an absent or malformed one accepts everything, because some clients send `*; q=.2`
  * @param offered the service's types, the preferred one first
@@ -39,6 +39,42 @@ function readRanges(accept: string): Map<string, number> | undefined {
     ranges.set(type, Math.max(quality, ranges.get(type) ?? 0))
   }
   return ranges.size === 0 ? undefined : ranges
+}
+
+/**
+ * The parameter of a media type that says of 64-bit numbers that they are texts (OData JSON Format 4.01 section 3.2). At
+ * Accept it asks for the ids of an answer as texts; at Content-Type it allows them in a body.
+ */
+const TEXT_IDS = 'IEEE754Compatible'
+/** What a media type of an answer with such ids ends with. */
+export const WITH_TEXT_IDS = `;${TEXT_IDS}=true`
+export const TEXT_IDS_FAULT = `${TEXT_IDS} must be true or false`
+const HAS_TEXT_IDS = new RegExp(TEXT_IDS, 'i')
+
+/** @returns undefined for another value than true or false */
+export function hasTextIds({ parameters }: MediaType): boolean | undefined {
+  const value = parameters.get(TEXT_IDS.toLowerCase())?.toLowerCase() ?? 'false'
+  return value === 'true' ? true : value === 'false' ? false : undefined
+}
+
+/** Whether a type in Accept has the parameter with a value that it does not have. */
+export const hasUnknownIds = (accept: string): boolean =>
+  HAS_TEXT_IDS.test(accept) && readMediaTypes(accept).some((range) => hasTextIds(range) === undefined)
+
+/**
+ * Whether Accept asks for the ids in an answer as texts.
+ *
+ * @param type the media type of the answer; where Accept does not name it, what it says of JSON decides
+ */
+export function asksForTextIds(accept: string | undefined, type: string): boolean {
+  if (accept === undefined || !HAS_TEXT_IDS.test(accept)) return false
+  const ranges = readMediaTypes(accept)
+  const named = [type, 'application/json'].find((name) => ranges.some((range) => range.type === name))
+  const qualityWith = (hasTexts: boolean): number => {
+    const wanted = ranges.filter((range) => range.type === named && hasTextIds(range) === hasTexts)
+    return Math.max(0, ...wanted.map(({ parameters }) => readQuality(parameters.get('q')) ?? 0))
+  }
+  return qualityWith(true) > 0 && qualityWith(true) >= qualityWith(false)
 }
 
 /** Content codings of answers, the preferred one first: zstd takes the least processor time for its compression. */
@@ -153,13 +189,13 @@ export function readEntityTags(text: string): EntityTags | undefined {
 /** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
 export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
 
-/** The entity tag of the representation in a content coding. */
-export const codedTag = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`
+/** The entity tag of the representation in a form: with ids as texts, or in a content coding. */
+export const tagOfForm = (tag: string, form: Coding | 'text'): string => `${tag.slice(0, -1)}-${form}"`
 
 /**
  * The expectation of a request's preconditions. If-Match compares strongly, so weak tags never match; If-None-Match
- * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). The content coding of a tag does not
- * change the version of its plant.
+ * compares weakly, so `W/` does not count (RFC 9110 sections 13.1.1 and 13.1.2). The form of a tag does not change the
+ * version of its plant.
  */
 export function expectationOf({ 'If-Match': ifMatch, 'If-None-Match': ifNoneMatch }: Preconditions): Expectation {
   if (ifMatch === undefined && ifNoneMatch === undefined) return NO_EXPECTATION
@@ -173,9 +209,9 @@ const isStrong = (tag: string): boolean => tag.startsWith('"')
 
 const versionsIn = (tags: EntityTags): Versions => (tags === '*' ? 'any' : tags.map(versionIn))
 
-const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).replace(CODED, '')
+const versionIn = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1).replace(FORM, '')
 
-const CODED = new RegExp(`-(?:${CODINGS.join('|')})$`)
+const FORM = new RegExp(`(?:-text)?(?:-(?:${CODINGS.join('|')}))?$`)
 
 /** Whether If-None-Match says that the client has the representation with this entity tag. */
 export const isFresh = (ifNoneMatch: EntityTags = [], etag: string): boolean =>

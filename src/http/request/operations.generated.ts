@@ -8,18 +8,26 @@ export interface OperationParameters {
     readonly cursor?: string | undefined
     readonly sort: 'id' | '-id' | 'name' | '-name'
     readonly tag?: readonly string[] | undefined
+    readonly tagPrefix?: string | undefined
+    readonly untagged: boolean
     readonly q?: string | undefined
+    readonly count: boolean
   }
   readonly createPlant: { readonly 'If-None-Match'?: string | undefined }
   readonly importPlants: {
-    readonly mode: 'add' | 'update'
+    readonly mode: 'add' | 'update' | 'delete'
     readonly dryRun: boolean
     readonly duplicates: boolean
+    readonly columns?: readonly string[] | undefined
+    readonly ids?: 'assign' | undefined
+    readonly 'Idempotency-Key'?: string | undefined
   }
   readonly exportPlants: {
     readonly format?: 'ndjson' | 'csv' | undefined
     readonly sort: 'id' | '-id' | 'name' | '-name'
     readonly tag?: readonly string[] | undefined
+    readonly tagPrefix?: string | undefined
+    readonly untagged: boolean
     readonly q?: string | undefined
   }
   readonly getPlant: {
@@ -51,6 +59,8 @@ export interface OperationParameters {
     readonly after?: string | undefined
     readonly limit: number
     readonly tag?: readonly string[] | undefined
+    readonly tagPrefix?: string | undefined
+    readonly untagged: boolean
     readonly 'Last-Event-ID'?: string | undefined
   }
   readonly listTags: {
@@ -93,7 +103,10 @@ export interface OperationParameters {
     readonly file: string
     readonly 'If-None-Match'?: EntityTags | undefined
   }
-  readonly getContract: { readonly 'If-None-Match'?: EntityTags | undefined }
+  readonly getContract: {
+    readonly ids: 'number' | 'text'
+    readonly 'If-None-Match'?: EntityTags | undefined
+  }
   readonly getResourceMetadata: object
   readonly getDocs: { readonly 'If-None-Match'?: EntityTags | undefined }
   readonly getDocsFile: {
@@ -130,17 +143,23 @@ export interface OperationBodies {
     readonly url: string
     readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
     readonly tags?: readonly string[] | undefined
+    readonly tagPrefix?: string | undefined
+    readonly untagged?: boolean | undefined
     readonly description?: string | undefined
     readonly body?: 'event' | 'plant' | undefined
     readonly concurrency?: number | undefined
+    readonly headers?: Readonly<Record<string, string>> | undefined
   }
   readonly updateWebhook: {
     readonly url?: string | undefined
     readonly types?: readonly ('plant.created' | 'plant.updated' | 'plant.deleted')[] | undefined
     readonly tags?: readonly string[] | undefined
+    readonly tagPrefix?: string | null | undefined
+    readonly untagged?: boolean | undefined
     readonly description?: string | null | undefined
     readonly body?: 'event' | 'plant' | undefined
     readonly concurrency?: number | undefined
+    readonly headers?: Readonly<Record<string, string | null>> | null | undefined
     readonly state?: 'active' | 'paused' | undefined
   }
   readonly rotateWebhookSecret: { readonly overlapSeconds?: number | undefined }

@@ -20,7 +20,7 @@ export interface Operation {
   readonly mediaTypes: readonly string[]
   /** Whether a request without a body is good, although the operation takes one. */
   readonly isBodyOptional: boolean
-  /** The media types of successful answers; empty where these have no body, or where the operation may redirect. */
+  /** The media types of successful answers; empty where these have no body, or where Accept does not decide alone. */
   readonly produces: readonly string[]
   /** The request headers on which the answers depend, as the header Vary names them. */
   readonly vary: string
@@ -37,6 +37,8 @@ export interface Contract {
 export interface Document {
   readonly info: { readonly version: string }
   readonly security?: readonly Requirement[]
+  /** Headers that any answer may have. */
+  readonly 'x-headers': Readonly<Record<string, unknown>>
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
@@ -45,15 +47,19 @@ type Content = Readonly<Record<string, { readonly schema?: unknown }>>
 export interface ResponseObject {
   readonly content?: Content
   readonly headers?: Readonly<Record<string, unknown>>
-  readonly 'x-errors'?: readonly number[]
 }
 interface ParameterObject extends Omit<Parameter, 'schema' | 'faultsOf'> {
   readonly schema: ParameterSchema | Reference
 }
 export interface OperationObject {
   readonly operationId?: string
+  readonly summary?: string
   readonly security?: readonly Requirement[]
+  /** OpenAPI has scopes for OAuth alone, and validators refuse them at a bearer scheme. */
+  readonly 'x-scopes'?: readonly string[]
   readonly parameters?: readonly (ParameterObject | Reference)[]
+  readonly 'x-accept'?: 'handler'
+  readonly 'x-errors': readonly number[]
   readonly requestBody?: { readonly content: Content; readonly required?: boolean; readonly 'x-streamed'?: boolean }
   readonly responses: Readonly<Record<string, ResponseObject | Reference>>
 }
@@ -114,7 +120,7 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
     id,
     method: method.toUpperCase() as Method,
     path,
-    scopes: scopesOf(document, id, object.security ?? document.security ?? []),
+    scopes: scopesOf(document, id, object),
     parameters: new ParameterReader(parametersOf(document, ajv, object), { isWrite: method !== 'get' }),
     mediaTypes: Object.keys(content),
     isBodyOptional: object.requestBody?.required === false,
@@ -124,19 +130,36 @@ function operation(document: Document, ajv: Ajv2020, path: string, method: strin
   }
 }
 
+/** An operation that another specification than the contract defines. It needs no token unless it has scopes. */
+export const foreignOperation = (given: Pick<Operation, 'id' | 'method' | 'path'> & Partial<Operation>): Operation => ({
+  scopes: undefined,
+  parameters: new ParameterReader([], { isWrite: given.method !== 'GET' }),
+  mediaTypes: [],
+  isBodyOptional: false,
+  produces: [],
+  vary: '',
+  isStreamed: false,
+  ...given,
+})
+
 /** Whether an operation redirects a client that accepts none of its media types. */
 const redirects = ({ responses }: OperationObject): boolean => '303' in responses
 
+/** Whether the handler decides what Accept means. */
+const isLenient = (object: OperationObject): boolean => object['x-accept'] === 'handler'
+
 function producedBy(document: Document, object: OperationObject): string[] {
   const { responses } = object
-  if (redirects(object)) return []
+  if (redirects(object) || isLenient(object)) return []
   const good = Object.keys(responses).filter((status) => status.startsWith('2'))
   return [...new Set(good.flatMap((status) => Object.keys(resolve(document, responses[status]).content ?? {})))]
 }
 
 function varyOf(method: string, object: OperationObject, produces: readonly string[]): string {
   if (method !== 'get') return ''
-  return redirects(object) || produces.length > 1 ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+  // JSON has a form with ids as texts.
+  const depends = redirects(object) || isLenient(object) || produces.length > 1 || produces.includes('application/json')
+  return depends ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
 }
 
 function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {
@@ -146,10 +169,11 @@ function checkResponse(document: Document, name: string, object: ResponseObject 
   if (schemas.length === 0 || schemas.includes(undefined)) throw new Error(`openapi.yaml: ${name} has no schema`)
 }
 
-function scopesOf(document: Document, id: string, requirements: readonly Requirement[]): Scope[] | undefined {
-  const [requirement] = requirements
+function scopesOf(document: Document, id: string, object: OperationObject): Scope[] | undefined {
+  const { security = document.security ?? [], 'x-scopes': scopes = [] } = object
+  const [requirement] = security
   if (requirement === undefined) return undefined
-  const [[scheme, scopes]] = Object.entries(requirement) as [[string, string[]]]
+  const [scheme = ''] = Object.keys(requirement)
   const known = document.components['securitySchemes']?.[scheme] as { type?: string; scheme?: string } | undefined
   if (known?.type !== 'http' || known.scheme !== 'bearer')
     throw new Error(`openapi.yaml: ${id} has no known security scheme`)

@@ -1,5 +1,6 @@
 import { type ChangeLog, entryJson } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import { taggingOf } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
 import { JSON_TYPE } from '../answer/responder.ts'
 import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
@@ -31,9 +32,10 @@ export function changeHandlers({
   const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
-    const { after, limit, tag: tags = [] } = query
+    const { after, limit } = query
+    const tagging = taggingOf(query)
     const write = async (signal: AbortSignal) => {
-      const { entries, next } = await log.read({ after: await startOf(log, after), limit, tags }, signal)
+      const { entries, next } = await log.read({ after: await startOf(log, after), limit, ...tagging }, signal)
       return { json: await responder.rows.write(entries, entryJson), next }
     }
     return admission.during('search', exchange, write).then(({ json, next }) => {
@@ -43,14 +45,15 @@ export function changeHandlers({
   }
 
   function stream(exchange: Exchange, log: ChangeLog, query: ChangesParameters, open: ChangeStreams): Promise<void> {
-    const { tag: tags = [], after, 'Last-Event-ID': last = after } = query
+    const { after, 'Last-Event-ID': last = after } = query
+    const tagging = taggingOf(query)
     responder.mustHaveRoom()
     return admission.during('stream', exchange, async (signal) => {
       const read: ReadPage = (request) =>
         admission
           .during('search', exchange, (ending) => log.read(request, ending))
           .catch((error: unknown) => Promise.reject(withLink(error, query)))
-      const events = open.events({ after: await startOf(log, last), tags }, read, signal)
+      const events = open.events({ after: await startOf(log, last), tagging }, read, signal)
       await responder.stream(exchange, [...STREAM_HEADERS], events, signal, true)
     })
   }

@@ -1,14 +1,18 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
+import type { ImportMode } from '../../domain/plant.ts'
 import { filterOf } from '../../domain/plant-query.ts'
+import { withIds } from '../../import/assign-ids.ts'
+import type { NamedColumns } from '../../import/csv-rows.ts'
 import type { Duplicates } from '../../import/duplicates.ts'
 import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, readPlants, writeFile } from '../../import/format.ts'
 import { type ImportSummary, ImportTotals, runImport, type TakeSummary } from '../../import/run-import.ts'
+import { readColumns } from '../../import/sheet/columns.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import type { SlowClients } from '../answer/slow-clients.ts'
 import { requireScopes } from '../auth/bearer.ts'
 import { HttpError } from '../refusal.ts'
-import { charsetOf, type Exchange } from '../request/exchange.ts'
-import { type MediaType, preferredType, readMediaType } from '../request/head.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { keyIn, type MediaType, preferredType, readMediaType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 export function importHandlers({
@@ -23,18 +27,25 @@ export function importHandlers({
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
       const format = formatOfType(type)
       if (options.duplicates) requireDuplicates(exchange, options.dryRun)
-      const isUtf16 = type !== undefined && charsetOf(type) === 'utf-16'
+      const charset = type?.parameters.get('charset')?.toLowerCase()
+      const columns = options.columns && readColumns(options.columns)
+      const assignsIds = options.ids === 'assign' || (columns !== undefined && columns.id === undefined)
+      if (columns !== undefined && format !== 'csv') throw new AppError(40003, 'columns works only with text/csv')
+      if (assignsIds) requireAssignment(exchange, options.mode, format, columns)
       return admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
-          const batches = readPlants(format, pieces, { isUtf16 })
-          const reporter = new ImportReporter(options.dryRun)
+          const { mode, dryRun } = options
+          const { actor, textIds } = exchange
+          const read = readPlants(format, pieces, { charset, mode, textIds, columns, assignsIds })
+          const key = keyIn(options)
+          const batches = assignsIds ? withIds(store, read, { actor, dryRun, key }, signal) : read
+          const reporter = new ImportReporter(options.mode, options.dryRun)
           const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }
           responder.audit.begins(exchange)
           try {
-            const { actor } = exchange
             const take: TakeSummary = (...part) => reporter.add(...part)
             const duplicates = await runImport(store, batches, { ...options, actor }, take, signal)
             return { ...reporter.report, ...duplicates }
@@ -61,6 +72,22 @@ function requireDuplicates({ identity }: Exchange, dryRun: boolean): void {
   if (!dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
 }
 
+/** @throws AppError 40003 for what ids=assign does not go with, 40301 when the token may not read plants */
+function requireAssignment(
+  { identity }: Exchange,
+  mode: ImportMode,
+  format: Format,
+  columns: NamedColumns | undefined,
+): void {
+  if (identity !== undefined) requireScopes(identity, ['plants:read'])
+  if (mode !== 'add')
+    throw new AppError(40003, `mode=${mode} needs rows with ids; columns must name the column of the ids`)
+  if (columns?.id !== undefined) throw new AppError(40003, 'ids must be left out where columns names a column for id')
+  if (format === 'csv' && columns === undefined) {
+    throw new AppError(40003, 'ids=assign needs columns for CSV, such as columns=name=name and columns=tag=tag')
+  }
+}
+
 /** The body of the answer to an import. */
 interface ImportReport extends ImportSummary, Partial<Duplicates> {
   readonly dryRun: boolean
@@ -80,8 +107,8 @@ class ImportReporter extends ImportTotals {
   /** The line in which the last imported row begins. */
   #line = 0
 
-  constructor(dryRun: boolean) {
-    super()
+  constructor(mode: ImportMode, dryRun: boolean) {
+    super(mode)
     this.#dryRun = dryRun
   }
 
@@ -104,14 +131,14 @@ class ImportReporter extends ImportTotals {
   }
 
   #reached(): string {
-    const { added, updated, unchanged, refused } = this.counts
     if (this.#line === 0) return 'no row was processed'
-    const counts = `${added} added, ${updated} updated, ${unchanged} unchanged, ${refused} refused`
-    return `all rows up to line ${this.#line} were processed (${counts})`
+    const counts = Object.entries(this.counts).map(([what, rows]) => `${rows} ${what}`)
+    return `all rows up to line ${this.#line} were processed (${counts.join(', ')})`
   }
 
   #rest(number: ErrorNumber): string {
     if (this.#dryRun) return 'nothing was stored'
+    if (number === 40902) return 'no further row was stored; another file needs a key of its own'
     if (number === 50301) return 'further rows may be stored; importing the file again is safe'
     return 'no further row was stored; importing the file again is safe'
   }
@@ -134,12 +161,9 @@ export function exportHandlers({ store, responder, admission }: HandlerParts): P
   return {
     exportPlants(exchange, parameters) {
       const { format = formatFor(exchange), sort } = parameters
-      if (preferredType(exchange.request.headers.accept, [MEDIA_TYPES[format]]) === undefined) {
-        throw new AppError(40601, `Accept excludes ${MEDIA_TYPES[format]}, the media type of the format ${format}`)
-      }
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
-      const filter = filterOf(parameters.tag, parameters.q)
+      const filter = filterOf(parameters)
       return admission.during('export', exchange, async (signal) => {
         const onPosition = (position: string) => headers.push('Plantstore-Position', position)
         if (filter === undefined) await store.changes?.end().then(onPosition)
@@ -150,9 +174,17 @@ export function exportHandlers({ store, responder, admission }: HandlerParts): P
   }
 }
 
+/**
+ * The format that Accept prefers. Many generated clients ask each operation for JSON, as which NDJSON counts here.
+ *
+ * @throws AppError 40601
+ */
 function formatFor({ request }: Exchange): Format {
   const types = FORMATS.map((format) => MEDIA_TYPES[format])
-  const preferred = preferredType(request.headers.accept, types)
+  const preferred = preferredType(request.headers.accept, [...types, JSON_TYPE])
+  if (preferred === undefined) {
+    throw new AppError(40601, `Accept excludes every format of an export; send one of ${types.join(', ')}, or format`)
+  }
   return FORMATS.find((format) => MEDIA_TYPES[format] === preferred) ?? 'ndjson'
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
-import { filterOf, isShortPage, type Position, positionOf } from '../../domain/plant-query.ts'
+import { filterOf, isShortPage, type PlantFilter, type Position, positionOf } from '../../domain/plant-query.ts'
 import { lazySignalOf, type TagCount } from '../../domain/store.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -13,6 +13,8 @@ import type { HandlerParts, Handlers } from '../router.ts'
  * without turns, creates of others take up to 0.3 s; and with turns, a page of so few takes two thirds longer.
  */
 const FEW = 50
+/** Matches of words that a count looks at, one by one. Decision 49 has the time that so many take at a million plants. */
+const MAX_COUNTED = 2000
 
 type ListParameters = OperationParameters['listPlants']
 
@@ -31,13 +33,33 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
     return page
   }
 
+  /** A first page without a next one has all plants that match. */
+  const totalOf = async (
+    filter: PlantFilter,
+    found: readonly NewPlant[],
+    query: ListParameters,
+    signal: AbortSignal,
+  ) => {
+    if (query.cursor === undefined && found.length <= query.limit) return String(found.length)
+    const count = await store.countMatches(filter, MAX_COUNTED + 1, signal)
+    return filter.words.length > 0 && count > MAX_COUNTED ? `>${MAX_COUNTED}` : String(count)
+  }
+
   return {
     listPlants(exchange, query) {
-      const { limit, sort: order, cursor } = query
+      const { limit, sort: order, cursor, count } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
-      const filter = filterOf(query.tag, query.q)
-      if (filter === undefined) return write([], query).then((page) => answerPage(responder, exchange, page))
+      const filter = filterOf(query)
+      if (filter === undefined) {
+        return write([], query).then((page) => answerPage(responder, exchange, page, count ? '0' : undefined))
+      }
       const wanted = { ...filter, order, after }
+      if (count) {
+        return admission.during('search', exchange, async (signal) => {
+          const found = await store.listPlants(wanted, limit + 1, lazySignalOf(signal))
+          answerPage(responder, exchange, await writeOnce(found, query), await totalOf(filter, found, query, signal))
+        })
+      }
       const isShort = isShortPage(wanted, limit + 1)
       // Where reads share a few connections, a client with many short pages would hold up the searches of others.
       const page =
@@ -52,8 +74,9 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
 }
 
 /** The name of the list that a cursor belongs to. The order of the tags does not matter. */
-function listOf({ sort, tag = [], q }: ListParameters): string {
-  return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null])
+function listOf({ sort, tag = [], tagPrefix, untagged, q }: ListParameters): string {
+  const others = tagPrefix !== undefined || untagged ? [tagPrefix ?? null] : []
+  return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null, ...others])
 }
 
 /** Writes the id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
@@ -100,18 +123,26 @@ interface Query {
   readonly limit: number
   readonly sort?: string
   readonly tag?: readonly string[] | undefined
+  readonly tagPrefix?: string | undefined
+  readonly untagged?: boolean
   readonly q?: string | undefined
 }
 
 /** Writes the address of a page. @param place the parameter that says where it begins */
 export function linkTo(
   path: string,
-  { limit, sort, tag = [], q }: Query,
+  { limit, sort, tag = [], tagPrefix, untagged = false, q }: Query,
   place: Readonly<Record<string, string>>,
 ): string {
-  const parameters = Object.entries({ limit, sort, tag, q, ...place }).flatMap(([name, values]) =>
-    [values ?? []].flat().map((value) => [name, String(value)] as const),
-  )
+  const parameters = Object.entries({
+    limit,
+    sort,
+    tag,
+    tagPrefix,
+    untagged: untagged || undefined,
+    q,
+    ...place,
+  }).flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, String(value)] as const))
   return `${path}?${writeQueryString(parameters)}`
 }
 
@@ -135,9 +166,16 @@ export async function writePage<Row>(
   return { json: await rows.write(found.slice(0, limit), toJson), link }
 }
 
-export function answerPage(responder: Responder, exchange: Exchange, { json, link }: WrittenPage): void {
+/** @param total the number of all that match, as text */
+export function answerPage(
+  responder: Responder,
+  exchange: Exchange,
+  { json, link }: WrittenPage,
+  total?: string,
+): void {
   const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
   if (link !== undefined) headers.push('Link', link)
+  if (total !== undefined) headers.push('Plantstore-Total', total)
   responder.reply(exchange, 200, headers, json)
 }
 

@@ -3,17 +3,19 @@ import { assetsIn, readAsset } from '../../base/assets.ts'
 import { AppError } from '../../domain/errors.ts'
 import { SCOPES } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
+import type { BasePath } from '../answer/base-path.ts'
 import { JSON_TYPE, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { type EntityTags, isFresh, preferredType } from '../request/head.ts'
+import { contractWithTextIds } from '../request/text-ids-contract.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 /** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
-export function pageHandlers({ responder, config }: HandlerParts): Pick<Handlers, 'getStart' | 'getPageFile'> {
+export function pageHandlers({ responder, config, base }: HandlerParts): Pick<Handlers, 'getStart' | 'getPageFile'> {
   const facts: Readonly<Record<string, string | undefined>> = { 'public-url': config.publicUrl, ...signInFacts(config) }
   const issuer = facts['oidc-issuer']
   const peer = issuer === undefined ? undefined : new URL(issuer).origin
-  const files = config.page ? readPage('start', facts, peer) : NO_FILES
+  const files = config.page ? withWorker(readPage('start', base, facts, peer)) : new Map([[WORKER, leavingWorker()]])
   const start = files.get('index.html')
   return {
     getStart(exchange, { 'If-None-Match': tags }) {
@@ -47,13 +49,22 @@ export function docsHandlers({
   contract,
   responder,
   config: { page, publicUrl },
+  base,
 }: HandlerParts): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
-  const files = page ? readPage('docs') : NO_FILES
+  const files = page ? readPage('docs', base) : NO_FILES
   const servers = publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }
-  const document = staticFile(Buffer.from(JSON.stringify({ ...contract.document, ...servers })), JSON_TYPE, [])
+  const fileOfContract = (document: object) =>
+    staticFile(Buffer.from(JSON.stringify({ ...document, ...servers })), JSON_TYPE, [])
+  const document = fileOfContract(contract.document)
+  let withTextIds: StaticFile | undefined
+  const inTextForm = () => {
+    withTextIds ??= fileOfContract(contractWithTextIds(contract.document))
+    return withTextIds
+  }
   const fileOf = (name: string): StaticFile => fileIn(files, name, '/docs')
   return {
-    getContract: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, document),
+    getContract: (exchange, { ids, 'If-None-Match': tags }) =>
+      answerFile(responder, exchange, tags, ids === 'text' ? inTextForm() : document),
     getDocs: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf('index.html')),
     getDocsFile: (exchange, { file, 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf(file)),
   }
@@ -73,6 +84,17 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 /** Lets the page compile the WebAssembly that reads codes of labels, and still no text as a script (CSP level 3). */
 const WITH_WASM = ["script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"] as const
+/** Lets the page keep itself on the device: one script, whose address is a constant, and the file that names the page. */
+const WITH_WORKER = [
+  "trusted-types 'none'",
+  "trusted-types plantstore-worker; worker-src 'self'; manifest-src 'self'",
+] as const
+/** The service worker of the page, and what takes it away from browsers where the page is switched off. */
+const WORKER = 'worker.js'
+const LEAVING_WORKER = 'leave.js'
+/** The picture of the service, for the tabs and bookmarks of browsers. */
+export const iconFile = (): StaticFile => staticFile(readAsset(new URL('icon.svg', FOLDERS.start)), 'image/svg+xml', [])
+
 const FOLDERS = {
   start: new URL('../../../web/dist/', import.meta.url),
   docs: new URL('../../../web/dist-docs/', import.meta.url),
@@ -83,9 +105,11 @@ const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
   wasm: 'application/wasm',
+  webmanifest: 'application/manifest+json',
+  png: 'image/png',
 }
 
-interface StaticFile {
+export interface StaticFile {
   readonly bytes: Buffer
   /** All headers but Content-Type, which a 304 leaves out. */
   readonly headers: readonly string[]
@@ -96,38 +120,64 @@ interface StaticFile {
 /**
  * The files of a page, by their names.
  *
+ * @param base the path that the addresses in the page begin with
  * @param facts the contents of elements `meta` by their names, for the page
  * @param peer the only other origin to which the page may send requests
  */
 function readPage(
   page: keyof typeof FOLDERS,
+  { path: base }: BasePath,
   facts: Readonly<Record<string, string | undefined>> = {},
   peer?: string,
 ): Map<string, StaticFile> {
   const folder = FOLDERS[page]
   const connect = "connect-src 'self'"
   const allowed = peer === undefined ? POLICY : POLICY.replace(connect, `${connect} ${peer}`)
-  const policy = ['Content-Security-Policy', page === 'start' ? allowed.replace(...WITH_WASM) : allowed]
+  const policy = [
+    'Content-Security-Policy',
+    page === 'start' ? allowed.replace(...WITH_WASM).replace(...WITH_WORKER) : allowed,
+  ]
   return new Map(
     assetsIn(folder).map((name) => {
       const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
       const bytes = readAsset(new URL(name, folder))
-      return [name, staticFile(name === 'index.html' ? withFacts(bytes, facts) : bytes, type, policy)]
+      return [name, staticFile(name === 'index.html' ? completed(bytes, base, facts) : bytes, type, policy)]
     }),
   )
 }
 
-function withFacts(page: Buffer, facts: Readonly<Record<string, string | undefined>>): Buffer {
+/** Lets the service worker control the page, which is in the folder above it. */
+const SCOPE = ['Service-Worker-Allowed', '../']
+
+const leavingWorker = (): StaticFile =>
+  staticFile(readAsset(new URL(LEAVING_WORKER, FOLDERS.start)), TYPES['js'] ?? '', SCOPE)
+
+/** Tells the service worker which files belong together: a browser has a later version when one of them changes. */
+function withWorker(files: ReadonlyMap<string, StaticFile>): ReadonlyMap<string, StaticFile> {
+  const worker = files.get(WORKER)
+  if (worker === undefined) return files
+  const names = [...files.keys()].filter((name) => ![WORKER, LEAVING_WORKER, 'index.html'].includes(name))
+  const version = createHash('sha256')
+  for (const { headers } of files.values()) version.update(headers.join('\n'))
+  const script = worker.bytes
+    .toString('utf8')
+    .replace('PLANTSTORE_VERSION', version.digest('hex').slice(0, 16))
+    .replace('PLANTSTORE_FILES', names.join(' '))
+  return new Map([...files, [WORKER, staticFile(Buffer.from(script), worker.type, SCOPE)]])
+}
+
+function completed(page: Buffer, base: string, facts: Readonly<Record<string, string | undefined>>): Buffer {
   const metas = Object.entries(facts).flatMap(([name, content]) =>
     content === undefined ? [] : [`<meta name="${name}" content="${escaped(content)}">\n`],
   )
-  return Buffer.from(page.toString('utf8').replace('</head>', () => `${metas.join('')}</head>`))
+  const text = page.toString('utf8').replaceAll('="/', `="${base}/`)
+  return Buffer.from(text.replace('</head>', () => `${metas.join('')}</head>`))
 }
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 
 /** @param headers further headers of the file, names and values in turn */
-function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
+export function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
   // One minute: a reload within it sends no requests, and an update shows soon after.
   return {
@@ -139,7 +189,7 @@ function staticFile(bytes: Buffer, type: string, headers: readonly string[]): St
 }
 
 /** @throws AppError 40601 when Accept excludes the type of the file */
-function answerFile(
+export function answerFile(
   responder: Responder,
   exchange: Exchange,
   ifNoneMatch: EntityTags | undefined,
@@ -153,8 +203,6 @@ function answerFile(
   if (isFresh(ifNoneMatch, etag)) responder.notModified(exchange, [...headers], bytes)
   else responder.replyFile(exchange, ['Content-Type', type, ...headers], bytes)
 }
-
-export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** The handler of the metadata by which clients of OAuth find the identity provider (RFC 9728). */
 export function resourceMetadataHandlers({

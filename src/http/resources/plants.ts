@@ -31,7 +31,7 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     const json = newPlantJson(plant)
     const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
     if (notAt !== undefined && isAt(notAt, plant)) {
-      responder.notModified(exchange, headers, json)
+      responder.notModified(exchange, headers, json, JSON_TYPE)
       return
     }
     headers.push('Content-Type', JSON_TYPE)
@@ -54,7 +54,7 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
 
   return {
     createPlant(exchange, parameters, body) {
-      const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body))
+      const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, exchange))
       const mustBeNew = parameters['If-None-Match'] !== undefined
       const id = String(plant.id)
       const change: Change = { plant: id }
@@ -72,13 +72,13 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
 
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
-      const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body), id)
+      const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body, exchange), id)
       return makeChange(exchange, { kind: 'replace', plant, expected: expectationOf(parameters) })
     },
 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
-      const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body), id)
+      const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, exchange), id)
       return makeChange(exchange, { kind: 'update', id, patch, expected: expectationOf(parameters) })
     },
 
@@ -128,6 +128,7 @@ export function idHandlers({
       }
       const range = await admission.during('change', exchange, () => ids.reserveIds(count, hash, actor))
       if (range === undefined) throw noFreeRange()
+      if (range === 'other content') throw new AppError(40902, 'the Idempotency-Key belongs to another request')
       const { first, last } = range
       if (last - first + 1n !== BigInt(count)) {
         throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)

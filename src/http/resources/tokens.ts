@@ -1,3 +1,4 @@
+import { historyOf } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
 import {
   DEFAULT_OVERLAP,
@@ -30,51 +31,15 @@ type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken'
 
 const LIST = '["tokens"]'
 
-export function tokenHandlers({ store: { tokens }, responder, admission, config }: HandlerParts): TokenHandlers {
-  /** Issues a token, and answers with its secret. @param rotates the token that it replaces, whose content it gets */
-  async function issue(
-    exchange: Exchange,
-    request: TokenRequest,
-    key: string | undefined,
-    rotates?: Rotation,
-  ): Promise<void> {
-    const { hash, actor } = exchange.sender
-    const { id, secret } =
-      key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
-    // The audit log names no unknown token, whose id may be a misplaced secret.
-    let made: (TokenRequest & { id: string }) | undefined = rotates === undefined ? { ...request, id } : undefined
-    const details = () => {
-      if (made === undefined) return {}
-      const { id: created, name: createdName, scopes, expiresAt } = made
-      return { rotated: rotates?.id, created, createdName, scopes, expiresAt }
-    }
-    const change: Change = { details }
-    exchange.change = change
-    const creator = hash === undefined ? undefined : actor.id
-    const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }
-    const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
-    const token = await admission.during('change', exchange, () =>
-      tokens.issueToken(wanted, hashSecret(secret), bounds),
-    )
-    if (token === 'creator revoked') throw revokedToken()
-    if (token === 'too many') {
-      throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)
-    }
-    if (token === 'absent') throw new AppError(40402, `there is no active token with the id ${rotates?.id}`)
-    if (token === 'too strong') throw tooStrong(STRONGER, SCOPES)
-    if (rotates === undefined ? !isSame(token, wanted) : token.revokedAt !== undefined) {
-      throw new AppError(40902, 'the Idempotency-Key belongs to a token with another content, or to a revoked one')
-    }
-    made = token
-    change.outcome = token.createdAt.getTime() === wanted.createdAt.getTime() ? 'created' : 'unchanged'
-    const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
-    responder.reply(exchange, 201, headers, createdJson(token, secret))
-  }
+export function tokenHandlers(parts: HandlerParts): TokenHandlers {
+  const { responder, admission, config } = parts
+  const { tokens, changes } = parts.store
+  let history: string | undefined
 
   return {
     createToken(exchange, parameters, body) {
       const request = within(parseTokenRequest(body), exchange.sender)
-      return issue(exchange, request, keyIn(parameters))
+      return issue(parts, exchange, request, keyIn(parameters))
     },
 
     rotateToken(exchange, parameters, body) {
@@ -86,7 +51,7 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
       // No client can send a line feed, so no other request has this key.
       const ownKey = key === undefined ? undefined : `rotate\n${id}\n${key}`
       const replaced = { name: id, scopes: [], expiresAt: undefined }
-      return issue(exchange, replaced, ownKey, { id, until, scopes, expiresAt })
+      return issue(parts, exchange, replaced, ownKey, { id, until, scopes, expiresAt })
     },
 
     async listTokens(exchange, { limit, cursor }) {
@@ -98,10 +63,12 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
       answerPage(responder, exchange, page)
     },
 
-    getOwnToken(exchange) {
+    async getOwnToken(exchange) {
       const { actor, scopes, expiresAt } = exchange.sender
-      const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
-      responder.reply(exchange, 200, headers, JSON.stringify({ ...actor, scopes, expiresAt: timeOrNever(expiresAt) }))
+      // No store gets another history while a service has it open.
+      history ??= changes && historyOf(await changes.end())
+      const own = { ...actor, scopes, expiresAt: timeOrNever(expiresAt), store: history }
+      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING], JSON.stringify(own))
     },
 
     async revokeToken(exchange, { id }) {
@@ -118,6 +85,45 @@ export function tokenHandlers({ store: { tokens }, responder, admission, config 
       responder.reply(exchange, 204, [])
     },
   }
+}
+
+/** Issues a token, and answers with its secret. @param rotates the token that it replaces, whose content it gets */
+async function issue(
+  { store: { tokens }, responder, admission, config }: HandlerParts,
+  exchange: Exchange,
+  request: TokenRequest,
+  key: string | undefined,
+  rotates?: Rotation,
+): Promise<void> {
+  const { hash, actor } = exchange.sender
+  const { id, secret } =
+    key === undefined ? { id: makeTokenId(), secret: makeSecret() } : derivedToken(secretOf(exchange.request), key)
+  // The audit log names no unknown token, whose id may be a misplaced secret.
+  let made: (TokenRequest & { id: string }) | undefined = rotates === undefined ? { ...request, id } : undefined
+  const details = () => {
+    if (made === undefined) return {}
+    const { id: created, name: createdName, scopes, expiresAt } = made
+    return { rotated: rotates?.id, created, createdName, scopes, expiresAt }
+  }
+  const change: Change = { details }
+  exchange.change = change
+  const creator = hash === undefined ? undefined : actor.id
+  const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }
+  const wanted = { ...request, id, createdAt: new Date(), lastUsedAt: undefined, revokedAt: undefined }
+  const token = await admission.during('change', exchange, () => tokens.issueToken(wanted, hashSecret(secret), bounds))
+  if (token === 'creator revoked') throw revokedToken()
+  if (token === 'too many') {
+    throw new AppError(40904, `there are ${config.maxTokens} active tokens already; revoke one first`)
+  }
+  if (token === 'absent') throw new AppError(40402, `there is no active token with the id ${rotates?.id}`)
+  if (token === 'too strong') throw tooStrong(STRONGER, SCOPES)
+  if (rotates === undefined ? !isSame(token, wanted) : token.revokedAt !== undefined) {
+    throw new AppError(40902, 'the Idempotency-Key belongs to a token with another content, or to a revoked one')
+  }
+  made = token
+  change.outcome = token.createdAt.getTime() === wanted.createdAt.getTime() ? 'created' : 'unchanged'
+  const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
+  responder.reply(exchange, 201, headers, createdJson(token, secret))
 }
 
 const STRONGER = 'a token can rotate only tokens that have no scope beyond its own and expire no later'

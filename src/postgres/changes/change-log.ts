@@ -6,6 +6,7 @@ import {
   type ChangeRequest,
   isSelected,
 } from '../../domain/changes.ts'
+import { hasTagging } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
@@ -15,14 +16,16 @@ import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter, TICK } fr
 const READ_TIME = 500
 /** Rows of the log that one statement looks at. Most rows have many changes, so the first looks at few. */
 const FIRST_ROWS = 64
-const MAX_ROWS = 1000
+const LATER_ROWS = 1000
 /** Changes of which one statement returns those with a tag. */
 const FILTERED = 20_000
+/** Changes that one statement returns for another filter on tags, which is applied here: 2 MB of the longest plants. */
+const UNFILTERED = 1000
 
 /** Commits of one instance in one tick. */
 const MAX_COMMITS = 1000
 
-/** The log of changes (sql/postgres/000001.sql) of a store that is not distributed. */
+/** The log of changes (sql/postgres/000001.sql). */
 export class PostgresChangeLog implements ChangeLog {
   readonly #share: PoolShare
   #commits = 0
@@ -86,14 +89,14 @@ export class PostgresChangeLog implements ChangeLog {
 /** Reads through the ticks, and makes one at their end. */
 async function readPage(run: Run, request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
   const { limit, tags } = request
+  const atOnce = tags.length > 0 ? FILTERED : hasTagging(request) ? UNFILTERED : 0
   const until = performance.now() + READ_TIME
   const filter = tags.length === 0 ? null : textArray(tags)
   const entries: ChangeEntry[] = []
   let { after } = request
   let isFresh = false
-  for (let maxRows = FIRST_ROWS; ; maxRows = Math.min(MAX_ROWS, 4 * maxRows)) {
-    const changes = filter === null ? limit - entries.length : FILTERED
-    const enough = { rows: maxRows, changes }
+  for (let maxRows = FIRST_ROWS; ; maxRows = Math.min(LATER_ROWS, 4 * maxRows)) {
+    const enough = { rows: maxRows, changes: Math.max(limit - entries.length, atOnce) }
     const { head, rows, isAll } = await rowsAfter(run, after, enough, filter)
     for (const row of rows) {
       for (const entry of row.entries) {

@@ -11,8 +11,8 @@ export interface RetentionOptions {
 /** Milliseconds between two rounds: the log is larger than its bounds by what is written meanwhile. */
 const INTERVAL = 60_000
 /** Ticks, and rows of the log, that one statement removes: it takes a few milliseconds, and holds no lock of a writer. */
-const MAX_TICKS = 1000
-const MAX_ROWS = 100
+const REMOVED_TICKS = 1000
+const REMOVED_ROWS = 100
 
 /** Removes the oldest changes, in whole ticks. Of all instances, one at a time does. */
 export class Retention {
@@ -44,8 +44,8 @@ export class Retention {
   async run(): Promise<void> {
     await this.#share.run({ text: "SELECT tick_changes('0', NULL)" })
     const { keep, keepSize } = this.#options
-    await this.#repeat(TRIM_TICKS, () => [keep, keepSize, MAX_TICKS])
-    await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', MAX_ROWS])
+    await this.#repeat(TRIM_TICKS, () => [keep, keepSize, REMOVED_TICKS])
+    await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', REMOVED_ROWS])
   }
 
   /** Repeats a statement that returns how many rows it has removed, and pauses for as long as it takes. */

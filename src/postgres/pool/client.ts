@@ -43,14 +43,14 @@ export const PLANNER_SETTINGS = [
   ['work_mem', '32MB'],
 ] as const
 
-/** Citus can not make a generic plan for a statement on several shards (PLANNER_SETTINGS). */
-const SET_PLAN_CACHE_MODE = `set_config('plan_cache_mode', CASE WHEN to_regclass('pg_catalog.pg_dist_shard') IS NULL
-  THEN current_setting('plan_cache_mode') ELSE 'auto' END, false)`
+/** Settings of a session, by their names. */
+export type SessionSettings = readonly (readonly [name: string, value: string])[]
 
 export interface OpenOptions {
   /** Milliseconds that a statement may take when its caller passes no budget. */
   readonly timeout: number
   readonly left: number
+  readonly settings: SessionSettings
 }
 
 /** A connection. Its methods throw a ConnectionFault, or the DatabaseError that PostgreSQL sent. */
@@ -67,7 +67,7 @@ export class Client {
   static async open(
     address: PostgresAddress,
     host: PostgresAddress['hosts'][number],
-    { timeout, left }: OpenOptions,
+    { timeout, left, settings }: OpenOptions,
     onEnd: (client: Client, error: Error | undefined) => void,
   ): Promise<Client> {
     const budget = budgetOf(Math.min(left, address.connectTimeout))
@@ -93,7 +93,7 @@ export class Client {
     }
     try {
       await pg.connect()
-      await client.#prepare(budget)
+      await client.#prepare(settings, budget)
       return client
     } catch (error) {
       // A server that waits for a password would keep the connection open.
@@ -165,7 +165,7 @@ export class Client {
    * @throws ConnectionFault when the server is read-only: a standby lags, so reads must not use it either
    * @throws LastingFault when the server has fsync off. After a failover, a connection may reach another server
    */
-  async #prepare(budget: Budget): Promise<void> {
+  async #prepare(settings: SessionSettings, budget: Budget): Promise<void> {
     const timeout = Math.ceil(this.#timeout * SERVER_SHARE)
     const { rows } = await this.run(
       {
@@ -177,8 +177,7 @@ export class Client {
         -- A commit waits for the disk with every value except off.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
           ELSE current_setting('synchronous_commit') END, false),
-        ${PLANNER_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
-        ${SET_PLAN_CACHE_MODE},
+        ${settings.map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')},
         current_setting('fsync')::boolean`,
         values: [timeout, Math.ceil(timeout / 2), IDLE_IN_TRANSACTION],
       },

@@ -1,6 +1,6 @@
 import { AppError, shuttingDown } from '../../domain/errors.ts'
 import type { PoolUse, StorePool } from '../../domain/store.ts'
-import { ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
+import { appErrorOf, ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
 import { type Budget, budgetOf, type Client, type Outcome, type Run, type Statement } from './client.ts'
 import { type Pool, Semaphore } from './pool.ts'
 
@@ -224,41 +224,32 @@ export type PoolShares = ReturnType<typeof dividePool>
  * clients, long work too; imports get half of the others, and single plants the rest.
  *
  * @param isClosing returns the refusal while the store closes
- * @param isLost returns the refusal of work that needs a lost shard: it would hold a connection until its deadline
  */
-export function dividePool(
-  pool: Pool,
-  faultOf: (error: unknown) => unknown,
-  isClosing: () => AppError | undefined,
-  isLost: () => AppError | undefined,
-) {
+export function dividePool(pool: Pool, isClosing: () => AppError | undefined) {
   const { max } = pool.options
   const third = Math.max(1, Math.floor(max / 3))
   const imports = Math.max(1, Math.floor((max - 2 * third) / 2))
   const reserved = Math.max(1, max - 2 * third - imports)
   const all = Number.POSITIVE_INFINITY
-  const open = { faultOf, refusal: isClosing }
-  const whole = { reserved, faultOf, refusal: () => isClosing() ?? isLost() }
+  const open = { faultOf: appErrorOf, refusal: isClosing }
+  const bounded = { ...open, reserved }
   return {
-    /** For the server itself: its settings, the schema, and shards. It refuses nothing, and throws faults as they are. */
+    /** For the server itself: its settings and the schema. It refuses nothing, and throws faults as they are. */
     server: new PoolShare(pool, all),
     /** For groups of single plants: those that wait are finished while the store closes. */
-    groups: new PoolShare(pool, all, { faultOf }),
+    groups: new PoolShare(pool, all, { faultOf: appErrorOf }),
     /** For tokens, webhooks and readiness. */
     main: new PoolShare(pool, all, open),
-    searches: new PoolShare(pool, third, { ...whole, work: 'searches' }),
-    imports: new PoolShare(pool, imports, { ...open, reserved, work: 'imports' }),
-    long: new PoolShare(pool, third, { ...whole, work: 'exports and dry runs' }),
+    searches: new PoolShare(pool, third, { ...bounded, work: 'searches' }),
+    imports: new PoolShare(pool, imports, { ...bounded, work: 'imports' }),
+    long: new PoolShare(pool, third, { ...bounded, work: 'exports and dry runs' }),
     /** For counts of all plants. The metrics need them too, and must not take the client of an export. */
-    counts: new PoolShare(pool, 1, { ...whole, work: 'counts' }),
+    counts: new PoolShare(pool, 1, { ...bounded, work: 'counts' }),
     /** A reservation of ids locks a table, so several clients would wait for each other. */
-    reservations: new PoolShare(pool, 1, { ...whole, reserved: 0, work: 'reservations of ids' }),
+    reservations: new PoolShare(pool, 1, { ...open, work: 'reservations of ids' }),
   }
 }
 
 export function storePool(pool: Pool, { searches, imports, long }: PoolShares): StorePool {
-  return {
-    maxLongWork: long.use.max,
-    uses: { all: pool.use, search: searches.use, import: imports.use, long: long.use },
-  }
+  return { uses: { all: pool.use, search: searches.use, import: imports.use, long: long.use } }
 }

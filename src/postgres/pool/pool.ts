@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolUse } from '../../domain/store.ts'
 import type { PostgresAddress } from '../../settings/postgres-address.ts'
 import { ConnectionFault, isRefusal } from '../errors.ts'
-import { type Budget, Client, timeLeft, within } from './client.ts'
+import { type Budget, Client, PLANNER_SETTINGS, type SessionSettings, timeLeft, within } from './client.ts'
 
 export interface PoolOptions {
   readonly address: PostgresAddress
@@ -10,6 +10,8 @@ export interface PoolOptions {
   readonly max: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
+  /** Planner settings of each session, in place of PLANNER_SETTINGS. */
+  readonly settings?: SessionSettings
   readonly onTrouble: (error: Error) => void
 }
 
@@ -101,7 +103,7 @@ export class Pool {
 
   /** Opens a connection to the first host that accepts one. */
   async #open(budget: Budget): Promise<Client> {
-    const { address, timeout } = this.options
+    const { address, timeout, settings = PLANNER_SETTINGS } = this.options
     const { hosts } = address
     let fault: unknown
     for (let i = 0; i < hosts.length; i++) {
@@ -112,7 +114,7 @@ export class Pool {
       const left = Math.ceil(timeLeft(budget) / (hosts.length - i))
       if (left === 0) throw fault ?? new ConnectionFault('the deadline passed before the connection was opened')
       try {
-        return await Client.open(address, host, { timeout, left }, (...ended) => this.#ended(...ended))
+        return await Client.open(address, host, { timeout, left, settings }, (...ended) => this.#ended(...ended))
       } catch (error) {
         // "Too many connections" of one host says more than "is a standby" of another.
         if (!isRefusal(fault)) fault = error

@@ -3,7 +3,7 @@ import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-q
 import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
-import { ordering, storableTags, tagIsOneOf } from './search-conditions.ts'
+import { ordering, storableTags, tagging } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
@@ -45,11 +45,16 @@ async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewP
 }
 
 /** Selects the plants of a filter, in order. The index of words may add a few plants that do not match. */
-function selectStatement({ tags, words }: PlantFilter, order: PlantOrder): { text: string; values: unknown[] } {
+function selectStatement(
+  { words, tags, ...filter }: PlantFilter,
+  order: PlantOrder,
+): { text: string; values: unknown[] } {
   const conditions: string[] = []
   const values: unknown[] = []
   const parameter = (value: unknown) => `$${values.push(value)}`
-  if (tags.length > 0) conditions.push(tagIsOneOf(storableTags(tags), parameter))
+  const tagged = tagging({ ...filter, tags: storableTags(tags) }, parameter)
+  if (tagged !== undefined) conditions.push(tagged)
+  else if (tags.length > 0) conditions.push('false')
   if (words.length > 0) conditions.push(`words @@ ${parameter(wordQuery(words))}::tsquery`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   return { text: `SELECT id, name, tag FROM plants ${where} ORDER BY ${ordering(order)}`, values }

@@ -1,20 +1,20 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { LazySignal } from '../../domain/store.ts'
-import { type GroupOptions, type MakeGroups, TimedGroups } from '../groups.ts'
-import type { Budget, Run } from '../pool/client.ts'
+import { type GroupOptions, type GroupWork, TimedGroups } from '../groups.ts'
+import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { bigintArray, byId, plantOf } from '../rows.ts'
 
 type Wanted = readonly { readonly id: bigint }[]
 
-type Row = { readonly id: bigint; readonly caller: LazySignal | undefined }
+export type Wish = { readonly id: bigint; readonly caller: LazySignal | undefined }
 
 /** Reads plants by id. Concurrent look-ups share a statement. */
 export class PointReader {
-  readonly #reads: TimedGroups<Row, NewPlant | undefined>
+  readonly #reads: TimedGroups<Wish, NewPlant | undefined>
 
-  constructor(share: PoolShare, makeGroups: MakeGroups, options: GroupOptions) {
-    this.#reads = new TimedGroups(findAll(share), makeGroups, options, { idOf: ({ id }: Row) => id })
+  constructor(work: GroupWork<Wish, NewPlant | undefined>, options: GroupOptions) {
+    this.#reads = new TimedGroups(work, options)
   }
 
   get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
@@ -28,33 +28,26 @@ export class PointReader {
 }
 
 /** Leaves out look-ups whose callers left. */
-const findAll =
-  (share: PoolShare) =>
-  async (rows: readonly Row[], budget: Budget): Promise<(NewPlant | undefined)[]> => {
-    const wanted = rows.filter(({ caller }) => caller?.isOver !== true)
+export const findPlants =
+  (share: PoolShare): GroupWork<Wish, NewPlant | undefined> =>
+  async (wishes, budget) => {
+    const wanted = wishes.filter(({ caller }) => caller?.isOver !== true)
     const found = byId(await selectPlants(share.within(budget), wanted))
-    return rows.map(({ id }) => found.get(id))
+    return wishes.map(({ id }) => found.get(id))
   }
 
-const SELECTS = {
-  plants: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
-  tried: 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])',
-}
+const SELECT = 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])'
 
-/** A plan of one id is the cheapest, above all on a sharded store. */
+/** A plan of one id is the cheapest. */
 const SELECT_ONE = 'SELECT id, name, tag FROM plants WHERE id = $1'
 
 /** Returns the plants of these ids that exist, in any order. */
-export async function selectPlants(
-  run: Run,
-  wanted: Wanted,
-  from: keyof typeof SELECTS = 'plants',
-): Promise<NewPlant[]> {
+export async function selectPlants(run: Run, wanted: Wanted): Promise<NewPlant[]> {
   const [first] = wanted
   if (first === undefined) return []
-  if (wanted.length === 1 && from === 'plants') {
+  if (wanted.length === 1) {
     return (await run({ name: 'select-one', text: SELECT_ONE, values: [String(first.id)] })).rows.map(plantOf)
   }
   const values = [bigintArray(wanted.map(({ id }) => id))]
-  return (await run({ name: `select-${from}`, text: SELECTS[from], values })).rows.map(plantOf)
+  return (await run({ name: 'select-plants', text: SELECT, values })).rows.map(plantOf)
 }

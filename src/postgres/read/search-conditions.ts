@@ -1,12 +1,15 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
+  endOfPrefix,
+  hasTagging,
   isByName,
   isDescending,
   type PlantOrder,
   type PlantQuery,
   type Position,
   positionOf,
+  type TagFilter,
 } from '../../domain/plant-query.ts'
 import {
   indexedWord,
@@ -42,10 +45,24 @@ export const ordering = (order: PlantOrder, table = ''): string =>
 
 const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(order) ? ['sort_key', 'id'] : ['id'])
 
+/**
+ * The condition of a filter on tags; undefined for a filter without any. An index has the plants in the order of `id` and
+ * of names where it is one tag, or none.
+ */
+export function tagging({ tags, tagPrefix, untagged }: TagFilter, parameter: Parameter): string | undefined {
+  if (untagged === true) return 'tag IS NULL'
+  if (tagPrefix !== undefined) {
+    const end = endOfPrefix(tagPrefix)
+    const until = end === undefined ? '' : ` AND tag < ${parameter(storable(end))}`
+    return `tag >= ${parameter(storable(tagPrefix))}${until}`
+  }
+  const [tag] = tags
+  return tag === undefined ? undefined : tags.length === 1 ? tagIs(tag, parameter) : tagIsOneOf(tags, parameter)
+}
+
 const tagIs = (tag: string, parameter: Parameter): string => `tag = ${parameter(tag)}`
 
-export const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string =>
-  `tag = ANY (${parameter(tags)}::text[])`
+const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string => `tag = ANY (${parameter(tags)}::text[])`
 
 export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
   const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
@@ -125,7 +142,8 @@ const MAX_FREQUENT = 4
 export class Sources {
   /** The query without words that are prefixes of others. */
   readonly query: PlantQuery
-  readonly #tags: readonly string[]
+  /** What the query demands of tags, as far as a plant can have it. */
+  readonly #tagging: TagFilter
   /** Words that many plants have. */
   readonly #frequent: ReadonlySet<string>
 
@@ -133,12 +151,14 @@ export class Sources {
     const words = withoutImplied(query.words)
     this.query = { ...query, words }
     this.#frequent = new Set(words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
-    this.#tags = storableTags(query.tags)
+    const { tagPrefix, untagged } = query
+    this.#tagging = { tags: storableTags(query.tags), tagPrefix, untagged }
   }
 
   /** Whether no plant can have any of the tags. */
   get isEmpty(): boolean {
-    return this.query.tags.length > 0 && this.#tags.length === 0
+    const { tags, tagPrefix = '' } = this.query
+    return (tags.length > 0 && this.#tagging.tags.length === 0) || tagPrefix.includes('\0')
   }
 
   /** Plants from the position on, in the order of the query's only tag, or else of all plants. */
@@ -146,7 +166,7 @@ export class Sources {
     const { words } = this.query
     const conditions = this.#path(parameter)
     const hits = words.length === 0 ? [] : [`words @@ ${parameter(wordQuery(words))}::tsquery`]
-    if (this.#tags.length > 1) hits.push(tagIsOneOf(this.#tags, parameter))
+    if (!this.isOneTag) hits.push(...this.#tagged(parameter))
     return `${select(conditions, hits)} ORDER BY ${ordering(this.query.order)}`
   }
 
@@ -164,7 +184,7 @@ export class Sources {
     const { words } = this.query
     const word = this.#firstWord
     const hits = this.#position(parameter)
-    if (words.length === 0) return select([tagIsOneOf(this.#tags, parameter)], hits)
+    if (words.length === 0) return select(this.#tagged(parameter), hits)
     const matching = (starts: readonly string[]) =>
       hasWords(words, this.#frequent, parameter, { first: word === undefined }, starts)
     // PostgreSQL unites the entries of both before it reads plants.
@@ -173,8 +193,9 @@ export class Sources {
         ? matching([])
         : `(${matching(within.starts)} OR ${matching([])} AND ${isIn(within.range, parameter)})`,
     ]
-    // PostgreSQL intersects both indexes before it reads plants.
-    if (this.#tags.length > 0) conditions.push(tagIsOneOf(this.#tags, parameter))
+    // PostgreSQL intersects both indexes before it reads plants. Of plants without a tag it would read all, by the index
+    // that has their order, so it must not see that the condition fits that index.
+    conditions.push(...(this.#tagging.untagged === true ? ['num_nulls(tag) = 1'] : this.#tagged(parameter)))
     if (word !== undefined) hits.push(`NOT ${isIn(rangeOf(word), parameter)}`)
     return select(conditions, hits)
   }
@@ -209,13 +230,21 @@ export class Sources {
 
   get #firstWord(): string | undefined {
     const { order, words } = this.query
-    return isByName(order) && words.length === 1 && this.#tags.length < 2 ? words[0] : undefined
+    const isPath = this.isOneTag || !hasTagging(this.#tagging)
+    return isByName(order) && words.length === 1 && isPath ? words[0] : undefined
   }
 
   #path(parameter: Parameter): string[] {
-    const [tag] = this.#tags
-    const isTag = tag === undefined || this.#tags.length > 1 ? [] : [tagIs(tag, parameter)]
-    return [...isTag, ...this.#position(parameter)]
+    return [...(this.isOneTag ? this.#tagged(parameter) : []), ...this.#position(parameter)]
+  }
+
+  /** Whether an index has the plants with the tag of the query, or without one, in the order of the query. */
+  get isOneTag(): boolean {
+    return this.#tagging.tags.length === 1 || this.#tagging.untagged === true
+  }
+
+  #tagged(parameter: Parameter): string[] {
+    return [tagging(this.#tagging, parameter) ?? []].flat()
   }
 
   #position(parameter: Parameter): string[] {

@@ -1,3 +1,4 @@
+import type { TagFilter } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
 
@@ -12,7 +13,7 @@ const UNKNOWN = 1_000_000
 
 /**
  * The server's statistics of all plants (pg_stats). They decide the order in which a search tries its ways, and never
- * its result. They may be missing, such as after a restore, or with a sharded store.
+ * its result. They may be missing, such as after a restore.
  */
 export class SearchStatistics {
   readonly plants: number
@@ -83,13 +84,17 @@ export class SearchStatistics {
     return from
   }
 
-  /** Returns the share of plants with one of these tags; 0 for rare tags. */
-  shareOfTags(tags: readonly string[]): number {
-    return tags.reduce((sum, tag) => sum + (this.#tags.get(tag) ?? 0), 0)
+  /** Returns the share of plants with what a filter demands of tags; 0 for rare tags. */
+  shareOfTags({ tags, tagPrefix, untagged }: TagFilter): number {
+    const listed = Array.from(this.#tags)
+    const sum = (some: readonly (readonly [string, number])[]) => some.reduce((all, [, share]) => all + share, 0)
+    if (untagged === true) return Math.max(0, 1 - sum(listed))
+    if (tagPrefix !== undefined) return sum(listed.filter(([tag]) => tag.startsWith(tagPrefix)))
+    return tags.reduce((all, tag) => all + (this.#tags.get(tag) ?? 0), 0)
   }
 }
 
-/** The statistics of an empty table are of an earlier time: its plants are gone, or lie on other servers. */
+/** The statistics of an empty table are of an earlier time: its plants are gone. */
 const STATISTICS = {
   name: 'search statistics',
   text: `SELECT reltuples, attname, to_json(coalesce(most_common_elems::text, most_common_vals::text)::text[]),

@@ -1,8 +1,17 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import { comparePositions, isByName, matches, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
+import {
+  comparePositions,
+  hasTagging,
+  isByName,
+  matches,
+  type PlantFilter,
+  type PlantQuery,
+  positionOf,
+  type TagFilter,
+} from '../../domain/plant-query.ts'
 import type { Budget, Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
-import { Sources } from './search-conditions.ts'
+import { Sources, storableTags, tagging } from './search-conditions.ts'
 import { set, walk } from './search-statement.ts'
 import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
@@ -23,6 +32,36 @@ export async function listPlants(
   return share.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', refill, budget)
 }
 
+/** See Store.countMatches. The counts of tags are current, as for a list of tags. */
+export async function countMatches(
+  share: PoolShare,
+  filter: PlantFilter,
+  max: number,
+  budget: Budget,
+  kept: StatisticsCache,
+): Promise<number> {
+  if (filter.words.length > 0) {
+    return (await listPlants(share, { ...filter, order: 'id', after: undefined }, max, budget, kept)).length
+  }
+  return counted(share, filter, budget, 'sum(plants) FROM (TABLE tag_counts UNION ALL TABLE tag_changes) AS each')
+}
+
+/** Counts the plants of a filter without words. @param what a sum and the table of whose rows it is */
+export async function counted(
+  share: PoolShare,
+  { tags, tagPrefix, untagged }: TagFilter,
+  budget: Budget,
+  what = 'count(*) FROM plants',
+): Promise<number> {
+  const own = storableTags(tags)
+  if (own.length < tags.length && own.length === 0) return 0
+  if (tagPrefix?.includes('\0')) return 0
+  const values: unknown[] = []
+  const where = tagging({ tags: own, tagPrefix, untagged }, (value) => `$${values.push(value)}`)
+  const { rows } = await share.run({ text: `SELECT ${what} WHERE ${where ?? 'true'}`, values }, budget)
+  return Number(rows[0]?.[0] ?? 0)
+}
+
 /** Maximum number of plants that one page of `fill` reads. */
 const MAX_REFILL = 1000
 
@@ -39,7 +78,7 @@ async function fill(run: Run, query: PlantQuery, limit: number, statistics: Sear
 }
 
 /** Plants in the first walk, which counts words. By id plants lie together on disk, by name and by tag anywhere. */
-const FIRST = { id: 2000, name: 1000, tag: 500 }
+const FIRST_WALK = { id: 2000, name: 1000, tag: 500 }
 
 /**
  * Finds the first plants of a query, from one snapshot. The index of words may add a few plants that do not match.
@@ -58,9 +97,9 @@ export async function search(
 ): Promise<readonly NewPlant[]> {
   const sources = new Sources(query, statistics)
   if (sources.isEmpty) return []
-  const first = FIRST[query.tags.length === 1 ? 'tag' : isByName(query.order) ? 'name' : 'id']
+  const first = FIRST_WALK[sources.isOneTag ? 'tag' : isByName(query.order) ? 'name' : 'id']
   let walked = await walk(run, sources, Math.max(first, limit), limit)
-  const { cost, plants, further } = estimate(sources.query, limit, walked, statistics)
+  const { cost, plants, further } = estimate(sources, limit, walked, statistics)
   if (!walked.isRight && cost.walk < cost.set) walked = await walk(run, sources, further, limit)
   if (walked.isRight) return walked.rows
   const some = isByName(query.order) ? Math.ceil(Math.sqrt(limit * plants)) : Infinity
@@ -115,22 +154,27 @@ const MIN_BOUND = { set: 20_000, tag: 5000 }
  * @param seen the number of first plants, with `hits` among them
  */
 function estimate(
-  { order, tags, words }: PlantQuery,
+  { query, isOneTag: isTag }: Sources,
   limit: number,
   { seen, hits }: { readonly seen: number; readonly hits: number },
   statistics: SearchStatistics,
 ): { cost: { walk: number; set: number }; plants: number; further: number } {
-  const isTag = tags.length === 1
-  const shareOfTags = statistics.hasWords ? Math.max(RARE, statistics.shareOfTags(tags)) : SOME_TAG
-  const tagged = statistics.plants * (tags.length === 0 ? 1 : shareOfTags)
+  const { order, words } = query
+  const hasTag = hasTagging(query)
+  // The tags with a prefix may be many that the statistics do not list, so the first plants count for them, too.
+  const seenOfTags = query.tagPrefix === undefined || words.length > 0 ? 0 : hits / seen
+  const shareOfTags = statistics.hasWords ? Math.max(RARE, statistics.shareOfTags(query), seenOfTags) : SOME_TAG
+  const tagged = statistics.plants * (hasTag ? shareOfTags : 1)
   const positions = (limit * seen) / Math.max(hits, 0.2)
   const walked = isTag ? Math.min(positions, Math.max(tagged, MIN_BOUND.tag)) : positions
-  let plants = tagged
+  // A set of words reads plants with and without a tag.
+  const isAnyTag = query.untagged === true && words.length > 0
+  let plants = isAnyTag ? statistics.plants : tagged
   let entries = 0
   for (const word of words) {
     const { all, first } = statistics.shareOf(word)
     // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
-    const isRange = isByName(order) && words.length === 1 && tags.length === 0
+    const isRange = isByName(order) && words.length === 1 && !hasTag
     const known = Math.max(RARE, isRange ? all - first : all)
     const listed = statistics.hasWords ? known : Math.max(0.5, hits) / seen
     entries += statistics.plants * listed * (statistics.isFrequent(word) ? COST.whole : COST.entry)
@@ -140,7 +184,7 @@ function estimate(
   }
   const cost = {
     walk: isTag ? Math.min(walked, tagged) * COST.inTag : walked * (isByName(order) ? COST.far : COST.near),
-    set: entries + plants * COST.plant + (tags.length === 0 ? 0 : tagged * COST.tagged),
+    set: entries + plants * COST.plant + (hasTag && !isAnyTag ? tagged * COST.tagged : 0),
   }
   return { cost, plants, further: Math.max(limit, Math.ceil(walked * SAFETY)) }
 }

@@ -9,71 +9,72 @@ import {
   tokensOf,
   writtenIn,
 } from '../changes/log-rows.ts'
-import type { Run, Statement } from '../pool/client.ts'
+import type { Run } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { bigintArray, COLUMNS, columnsOf, idsIn, type PlantRow, rowOf, textsOf } from '../rows.ts'
+import { bigintArray, COLUMNS, columnsOf, idsIn, plantOf, rowOf, textsOf } from '../rows.ts'
 
-/** Inserts rows whose ids are free, without a log. Returns the ids of the inserted rows; the other ids exist. */
-export type Insert = (run: Run, rows: readonly PlantRow[]) => Promise<readonly bigint[]>
+export type Write = 'insert' | 'update' | 'delete'
 
-/** Inserts the plants whose ids are free. @returns the present plants of all other ids */
-export async function putPlants(run: Run, swaps: readonly Swap[], insert: Insert): Promise<Map<bigint, NewPlant>> {
-  const there = new Map<bigint, NewPlant>()
-  for (let rest = swaps; rest.length > 0; ) {
-    const created = new Set(await writePlants(run, 'insert', rest, insert))
-    rest = rest.filter(({ id }) => !created.has(id))
-    for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
-    // A concurrent write deleted the plants of the remaining ids. Retry.
-    rest = rest.filter(({ id }) => !there.has(id))
+/** The table of plants. Its methods write plants only where the table is as `before` says. */
+export class PlantTable {
+  /** Locks the plants of these ids that exist, until the end of the transaction. @returns them */
+  async lock(run: Run, wanted: readonly { readonly id: bigint }[]): Promise<NewPlant[]> {
+    const values = [bigintArray(wanted.map(({ id }) => id))]
+    return (await run({ name: 'lock', text: LOCK, values })).rows.map(plantOf)
   }
-  return there
+
+  /** Inserts the plants whose ids are free. @returns the present plants of all other ids */
+  async put(run: Run, swaps: readonly Swap[]): Promise<Map<bigint, NewPlant>> {
+    const there = new Map<bigint, NewPlant>()
+    for (let rest = swaps; rest.length > 0; ) {
+      const created = new Set(await this.write(run, 'insert', rest))
+      rest = rest.filter(({ id }) => !created.has(id))
+      for (const plant of await selectPlants(run, rest)) there.set(plant.id, plant)
+      // A concurrent write deleted the plants of the remaining ids. Retry.
+      rest = rest.filter(({ id }) => !there.has(id))
+    }
+    return there
+  }
+
+  /** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
+  async swap(run: Run, swaps: readonly Swap[]): Promise<Set<bigint>> {
+    const done = new Set<bigint>()
+    const writes: Record<Write, Swap[]> = { insert: [], update: [], delete: [] }
+    for (const swap of swaps) {
+      const { id, before, after, changes } = swap
+      // The row that was read is committed, so an unchanged plant needs no write, unless changes cancel each other out.
+      if (isEqual(before, after) && changes.length === 0) done.add(id)
+      else writes[before === undefined ? 'insert' : after === undefined ? 'delete' : 'update'].push(swap)
+    }
+    for (const write of ['update', 'insert', 'delete'] as const) {
+      for (const id of await this.write(run, write, writes[write])) done.add(id)
+    }
+    return done
+  }
+
+  /** @returns the ids of the plants that it has written; the others were not as `before` */
+  async write(run: Run, write: Write, swaps: readonly Swap[]): Promise<bigint[]> {
+    const ids: bigint[] = []
+    // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself.
+    const inOrder = write === 'insert' ? swaps : swaps.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    for (const part of logParts(inOrder)) ids.push(...(await writePart(run, write, part)))
+    return ids
+  }
 }
 
-/** @returns the ids of the plants that were equal to `before`, and now are equal to `after` */
-export async function swapPlants(run: Run, swaps: readonly Swap[], insert: Insert): Promise<Set<bigint>> {
-  const done = new Set<bigint>()
-  const writes: Record<Write, Swap[]> = { insert: [], update: [], delete: [] }
-  for (const swap of swaps) {
-    const { id, before, after, changes } = swap
-    // The row that was read is committed, so an unchanged plant needs no write, unless changes cancel each other out.
-    if (isEqual(before, after) && changes.length === 0) done.add(id)
-    else writes[before === undefined ? 'insert' : after === undefined ? 'delete' : 'update'].push(swap)
-  }
-  for (const write of ['update', 'insert', 'delete'] as const) {
-    for (const id of await writePlants(run, write, writes[write], insert)) done.add(id)
-  }
-  return done
-}
-
-type Write = 'insert' | 'update' | 'delete'
-
-/** @returns the ids of the plants that it has written; the others were not as `before` */
-export async function writePlants(run: Run, write: Write, swaps: readonly Swap[], insert: Insert): Promise<bigint[]> {
-  const ids: bigint[] = []
-  // Two groups that lock the same plants in one order can not deadlock. The statement that inserts sorts by itself.
-  const inOrder = write === 'insert' ? swaps : swaps.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  for (const part of logParts(inOrder)) {
-    const rows = part.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)]))
-    ids.push(...(await writePart(run, write, part, rows, insert)))
-  }
-  return ids
-}
-
-async function writePart(
-  run: Run,
-  write: Write,
-  swaps: readonly Swap[],
-  rows: readonly PlantRow[],
-  insert: Insert,
-): Promise<readonly bigint[]> {
+async function writePart(run: Run, write: Write, swaps: readonly Swap[]): Promise<readonly bigint[]> {
   const changes = swaps.flatMap((swap) => swap.changes)
-  if (write === 'insert' && changes.length === 0) return insert(run, rows)
   const ids = swaps.map(({ id }) => id)
   const values = [
-    ...(write === 'delete' ? [bigintArray(ids)] : columnsOf(rows)),
+    ...(write === 'delete'
+      ? [bigintArray(ids)]
+      : columnsOf(swaps.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)])))),
     ...(write === 'insert' ? [] : textsOf(swaps.map(({ before }) => before))),
   ]
-  if (changes.length === 0) return idsIn(await run({ name: write, text: TEXTS[write], values }))
+  if (changes.length === 0) {
+    const outcome = await run({ name: write, text: TEXTS[write], values })
+    return outcome.count === ids.length ? ids : idsIn(outcome)
+  }
   const isOnce = write === 'insert' || (write === 'update' && swaps.every((swap) => swap.changes.length === 1))
   const statement = isOnce
     ? { name: `${write}-once`, text: ONCE_AND_LOG[write], values: [...values, tokensOf(changes)] }
@@ -81,16 +82,8 @@ async function writePart(
   return writtenIn(await run(statement), ids)
 }
 
-/** Inserts the rows with one array for each column. */
-export const insertColumns: Insert = (run, rows) =>
-  insertGroup(run, rows, { name: 'insert', text: TEXTS.insert, values: columnsOf(rows) })
-
-export async function insertGroup(run: Run, rows: readonly PlantRow[], statement: Statement): Promise<bigint[]> {
-  const outcome = await run(statement)
-  return outcome.count === rows.length ? rows.map(({ id }) => id) : idsIn(outcome)
-}
-
-/** `plants.id = ANY` lets Citus find the shards of the rows (docs/guides/scale-out.md). */
+const LOCK = 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE'
+/** By `= ANY`, the plan that a session keeps reads the rows of these ids, also if it was made while there were few plants. */
 const IS_BEFORE = `plants.id = ANY ($1::bigint[]) AND plants.id = v.id
     AND plants.name = v.name_before AND plants.tag IS NOT DISTINCT FROM v.tag_before`
 const TEXTS = {

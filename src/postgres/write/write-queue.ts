@@ -1,9 +1,9 @@
 import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
 import type { AppError } from '../../domain/errors.ts'
-import { type ChangeOutcome, type CreateResult, idOf, type NewPlant, type PlantChange } from '../../domain/plant.ts'
+import type { ChangeOutcome, CreateResult, NewPlant, PlantChange } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
-import { type GroupOptions, type GroupWork, type MakeGroups, TimedGroups } from '../groups.ts'
+import { type GroupOptions, type GroupWork, TimedGroups } from '../groups.ts'
 import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
 
 /**
@@ -13,29 +13,42 @@ import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
  */
 const MAX_OF_TOKEN = 64
 
+export const newWriteCommits = (): WriteStats['commits'] => ({
+  create: newCommitStats(),
+  change: newCommitStats(),
+  import: newCommitStats(),
+})
+
+/** Writes the groups of a queue. */
+export interface GroupWriter {
+  readonly create: GroupWork<CreateRow, CreateResult>
+  readonly change: GroupWork<ActorChange, ChangeOutcome>
+}
+
+/** Refuses of each group only the rows that PostgreSQL refuses. */
+export const rowsAlone = (writer: PostgresWriter): GroupWriter => ({
+  create: (rows, budget) => alone(rows, (some) => writer.createPlants(some, budget)),
+  change: (rows, budget) => alone(rows, (some) => writer.changePlants(some, budget)),
+})
+
 /** Groups concurrent writes of single plants into one statement. */
 export class WriteQueue implements WriteStats {
-  readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
+  readonly commits: WriteStats['commits']
   readonly #creates: TimedGroups<CreateRow, CreateResult>
   readonly #changes: TimedGroups<ActorChange, ChangeOutcome>
 
-  constructor(writer: PostgresWriter, makeGroups: MakeGroups, options: GroupOptions) {
-    const create: GroupWork<CreateRow, CreateResult> = (rows, budget) =>
-      alone(rows, (some) => writer.createPlants(some, budget))
-    const change: GroupWork<ActorChange, ChangeOutcome> = (rows, budget) =>
-      alone(rows, (some) => writer.changePlants(some, budget))
-    this.#creates = new TimedGroups(create, makeGroups, options, {
+  constructor(writer: GroupWriter, options: GroupOptions, commits = newWriteCommits()) {
+    this.commits = commits
+    this.#creates = new TimedGroups(writer.create, options, {
       maxOfActor: MAX_OF_TOKEN,
-      stats: this.commits.create,
-      idOf: ({ plant }) => plant.id,
+      stats: commits.create,
       actorOf: ({ token }) => token,
     })
-    this.#changes = new TimedGroups(change, makeGroups, options, {
+    this.#changes = new TimedGroups(writer.change, options, {
       maxOfActor: MAX_OF_TOKEN,
-      stats: this.commits.change,
+      stats: commits.change,
       // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
       maxInFlight: 1,
-      idOf: (row) => idOf(row.change),
       actorOf: ({ token }) => token,
     })
   }
@@ -63,7 +76,7 @@ export class WriteQueue implements WriteStats {
  */
 export async function alone<Row, Result>(
   rows: readonly Row[],
-  write: (rows: readonly Row[]) => Promise<(Result | AppError)[]>,
+  write: (rows: readonly Row[]) => Promise<Result[]>,
 ): Promise<(Result | AppError)[]> {
   try {
     return await write(rows)

@@ -1,4 +1,4 @@
-import { AppError, outOfReach } from '../../domain/errors.ts'
+import { AppError } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
   type CreateResult,
@@ -18,13 +18,12 @@ import {
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
 import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
-import { WriteConflict } from '../errors.ts'
-import { type Budget, type Client, type Run, type Statement, timeLeft } from '../pool/client.ts'
+import type { Budget, Client, Run, Statement } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { bigintArray, byId, textsOf } from '../rows.ts'
-import { type Insert, putPlants, swapPlants } from './write-plants.ts'
+import { bigintArray, byId, plantOf, textsOf } from '../rows.ts'
+import { PlantTable } from './write-plants.ts'
 
 export interface CreateRow {
   readonly plant: NewPlant
@@ -41,7 +40,7 @@ export interface ActorChange {
 export class PostgresWriter {
   readonly #share: PoolShare
   readonly #longWrites: PoolShare
-  readonly #insert: Insert
+  readonly #table: PlantTable
   readonly #isLogging: () => boolean
 
   readonly #onWritten: (plants: number, text: number) => void
@@ -54,13 +53,13 @@ export class PostgresWriter {
   constructor(
     share: PoolShare,
     longWrites: PoolShare,
-    insert: Insert,
     isLogging: () => boolean,
     onWritten: (plants: number, text: number) => void,
+    table = new PlantTable(),
   ) {
     this.#share = share
     this.#longWrites = longWrites
-    this.#insert = insert
+    this.#table = table
     this.#isLogging = isLogging
     this.#onWritten = onWritten
   }
@@ -77,7 +76,7 @@ export class PostgresWriter {
       const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
       swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
     }
-    const present = await putPlants(this.#share.within(budget), [...swaps.values()], this.#insert)
+    const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
     this.#wrote(swaps.values())
     return rows.map(({ plant, mustBeNew }) => {
       const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
@@ -87,9 +86,9 @@ export class PostgresWriter {
   }
 
   /**
-   * Reads the plants, decides each change, and writes the plants that no other transaction has changed since the read.
-   * Holds no lock between read and write, and retries the other plants. Writes only the last state of several changes of
-   * one plant, and each change to the log.
+   * Reads the plants, decides each change, and writes the plants that no other transaction has changed since the read:
+   * two round trips, with no lock between them. Locks the other plants, and changes them in one transaction. Writes only
+   * the last state of several changes of one plant, and each change to the log.
    */
   async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | Error)[]> {
     const results: (ChangeOutcome | Error)[] = []
@@ -102,43 +101,50 @@ export class PostgresWriter {
       }
       return { id, token, decide }
     })
-    const run = this.#share.within(budget)
-    let rest = [...writes.keys()]
-    while (rest.length > 0 && timeLeft(budget) > 0) rest = (await this.#round(run, writes, rest, results)).rest
-    for (const i of rest) results[i] = outOfReach(new WriteConflict('concurrent writes kept changing the plant'))
+    const rest = await this.#round(this.#share.within(budget), writes, [...writes.keys()], results)
+    if (rest.length > 0) {
+      await this.#share.transaction('BEGIN', (run) => this.#finish(run, writes, rest, results), budget)
+    }
     return results
   }
 
   /**
-   * Imports plants in one transaction. The reads lock no rows: after a concurrent write of the same plants, the
-   * transaction starts again.
+   * Imports plants in one transaction. Locks only the plants that another transaction has changed since the first read,
+   * because the lock of a plant that stays unchanged would be a write.
    */
   importPlants(plants: readonly ImportedPlant[], mode: ImportMode, token: string): Promise<ImportResult[]> {
     const writes = plants.map((plant) => importWrite(plant, mode, token))
     return this.#longWrites.transaction('BEGIN', async (run) => {
       const results: ImportResult[] = []
-      for (let indexes = [...writes.keys()]; indexes.length > 0; ) {
-        const { rest, hasConflict } = await this.#round(run, writes, indexes, results)
-        if (hasConflict) throw new WriteConflict('a concurrent write changed one of the plants')
-        indexes = rest
-      }
+      await this.#finish(run, writes, await this.#round(run, writes, [...writes.keys()], results), results)
       return results
     })
   }
 
-  /** Reads the plants of writes, decides the writes and makes them. @returns `rest`: those that another round decides */
+  /** Makes writes in a transaction. Several rounds have to wait only for plants that other transactions create. */
+  async #finish<Result>(
+    run: Run,
+    writes: readonly Write<Result>[],
+    indexes: readonly number[],
+    results: Result[],
+  ): Promise<void> {
+    const lock = (wanted: readonly { readonly id: bigint }[]) => this.#table.lock(run, wanted)
+    for (let rest = indexes; rest.length > 0; ) rest = await this.#round(run, writes, rest, results, lock)
+  }
+
+  /** Reads the plants of writes, decides the writes and makes them. @returns those that another round decides */
   async #round<Result>(
     run: Run,
     writes: readonly Write<Result>[],
     indexes: readonly number[],
     results: Result[],
-  ): Promise<{ rest: number[]; hasConflict: boolean }> {
-    const present = byId(await selectPlants(run, plantsOf(writes, indexes)))
+    read = (wanted: readonly { readonly id: bigint }[]) => selectPlants(run, wanted),
+  ): Promise<number[]> {
+    const present = byId(await read(plantsOf(writes, indexes)))
     const { swaps, later } = decideAll(writes, indexes, present, results, this.#isLogging())
-    const done = await swapPlants(run, swaps, this.#insert)
+    const done = await this.#table.swap(run, swaps)
     this.#wrote(swaps)
-    const rest = indexes.filter((i) => later.has(i) || !done.has((writes[i] as Write<Result>).id))
-    return { rest, hasConflict: done.size < swaps.length }
+    return indexes.filter((i) => later.has(i) || !done.has((writes[i] as Write<Result>).id))
   }
 
   #wrote(swaps: Iterable<Swap>): void {
@@ -165,7 +171,7 @@ function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Wri
   const decide = (before: Plant) => {
     const outcome = decidePut(mode, plant, before)
     const after = outcome === 'created' || outcome === 'updated' ? plant : before
-    return { result: importResult(outcome, plant.id), after }
+    return { result: importResult(outcome, plant.id), after: outcome === 'deleted' ? undefined : after }
   }
   return { id: plant.id, token, decide }
 }
@@ -224,7 +230,7 @@ function decideAll<Result>(
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
- * connection, where later plants with the same id find them.
+ * connection, where later plants with the same id find them; a deleted plant has no name there.
  */
 export class PostgresDryRun implements DryRun {
   readonly #share: PoolShare
@@ -261,17 +267,23 @@ export class PostgresDryRun implements DryRun {
   async #try(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
     const run = (statement: Statement) => this.#client.run(statement)
     if (!this.#hasTable) {
-      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text NOT NULL, tag text)' })
+      await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text, tag text)' })
       this.#hasTable = true
     }
     const writes = plants.map((plant) => importWrite(plant, this.#mode, ''))
     const results: ImportResult[] = []
     const indexes = [...writes.keys()]
     const wanted = plantsOf(writes, indexes)
-    const present = byId([...(await selectPlants(run, wanted)), ...(await selectPlants(run, wanted, 'tried'))])
+    const present = byId(await selectPlants(run, wanted))
+    const ids = bigintArray(wanted.map(({ id }) => id))
+    for (const row of (await run({ name: 'select-tried', text: SELECT_TRIED, values: [ids] })).rows) {
+      const plant = plantOf(row)
+      if (row[1] === null) present.delete(plant.id)
+      else present.set(plant.id, plant)
+    }
     const { swaps } = decideAll(writes, indexes, present, results, false)
-    const changed = swaps.flatMap(({ before, after }) => (after === undefined || isEqual(before, after) ? [] : [after]))
-    const values = [bigintArray(changed.map(({ id }) => id)), ...textsOf(changed)]
+    const changed = swaps.filter(({ before, after }) => !isEqual(before, after))
+    const values = [bigintArray(changed.map(({ id }) => id)), ...textsOf(changed.map(({ after }) => after))]
     if (changed.length > 0) await run({ name: 'try', text: TRY, values })
     return results
   }
@@ -286,5 +298,6 @@ export class PostgresDryRun implements DryRun {
   }
 }
 
+const SELECT_TRIED = 'SELECT id, name, tag FROM tried WHERE id = ANY ($1::bigint[])'
 const TRY = `INSERT INTO tried SELECT id, name, tag FROM unnest($1::bigint[], $2::text[], $3::text[]) AS v (id, name, tag)
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, tag = excluded.tag`

@@ -60,12 +60,12 @@ export class ChangeReader {
     return new Set(unpack(Buffer.from((row?.[0] as string | null) ?? '', 'hex')))
   }
 
-  /** Returns the plants that changed after a position, with their tags at it; undefined for no tag or no plant. */
-  tagsAt(position: number): Map<bigint, string | undefined> {
-    const tags = new Map<bigint, string | undefined>()
-    const sql = 'SELECT ids, tag FROM changes WHERE position > ? ORDER BY position'
-    for (const { 0: ids, 1: tag } of this.#statements.iterate(sql, position)) {
-      for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, (tag as string | null) ?? undefined)
+  /** Returns the plants that changed after a position, with their tags at it: null for no tag, undefined for no plant. */
+  tagsAt(position: number): Map<bigint, string | null | undefined> {
+    const tags = new Map<bigint, string | null | undefined>()
+    const sql = 'SELECT ids, name, tag FROM changes WHERE position > ? ORDER BY position'
+    for (const { 0: ids, 1: name, 2: tag } of this.#statements.iterate(sql, position)) {
+      for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, name === null ? undefined : (tag as string | null))
     }
     return tags
   }

@@ -15,7 +15,7 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
 import { adviceOn, hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { transaction } from '../wal/transactions.ts'
+import { transaction } from '../wal/transaction.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 
 /** Milliseconds between two attempts to lock out all other connections. */

@@ -1,5 +1,4 @@
 import type { ChangeEntry, ChangeLog, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
-import { changesOf } from '../change-log/change-columns.ts'
 import type { QueryClient } from './query-client.ts'
 
 /** The log of changes for clients. The thread for queries reads it. */
@@ -15,7 +14,7 @@ export class SqliteChangeLog implements ChangeLog {
   }
 
   async read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
-    return changesOf(await this.#reads().readChanges((reader) => reader.readChanges(request), signal))
+    return this.#reads().readChanges((reader) => reader.readChanges(request), signal)
   }
 
   async history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<ChangeEntry[]> {

@@ -7,7 +7,7 @@ import { type Task, Turn } from '../worker/cooperative.ts'
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
- * connection, where later plants with the same id find them. SQLite keeps the table in a file, which bounds its memory.
+ * connection, where later plants with the same id find them; a deleted plant has no name there. SQLite keeps the table in a file, which bounds its memory.
  */
 export class SqliteDryRun {
   readonly #db: DatabaseSync
@@ -18,7 +18,7 @@ export class SqliteDryRun {
     this.#mode = mode
     this.#db = openReader(path)
     this.#db.exec(`PRAGMA temp_store = FILE;
-      CREATE TEMP TABLE tried (id INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, tag TEXT) STRICT, WITHOUT ROWID`)
+      CREATE TEMP TABLE tried (id INTEGER NOT NULL PRIMARY KEY, name TEXT, tag TEXT) STRICT, WITHOUT ROWID`)
     this.#statements = new StatementCache(this.#db)
   }
 
@@ -50,9 +50,10 @@ export class SqliteDryRun {
     const row =
       this.#statements.get('SELECT id, name, tag FROM temp.tried WHERE id = ?', id) ??
       this.#statements.get('SELECT id, name, tag FROM main.plants WHERE id = ?', id)
-    const outcome = decidePut(this.#mode, plant, row && plantOf(row))
-    if (outcome !== 'created' && outcome !== 'updated') return outcome
-    this.#statements.run('INSERT OR REPLACE INTO temp.tried (id, name, tag) VALUES (?, ?, ?)', id, name, tag ?? null)
+    const outcome = decidePut(this.#mode, plant, row === undefined || row[1] === null ? undefined : plantOf(row))
+    if (outcome !== 'created' && outcome !== 'updated' && outcome !== 'deleted') return outcome
+    const values = outcome === 'deleted' ? [null, null] : [name, tag ?? null]
+    this.#statements.run('INSERT OR REPLACE INTO temp.tried (id, name, tag) VALUES (?, ?, ?)', id, ...values)
     return outcome
   }
 }

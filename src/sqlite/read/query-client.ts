@@ -57,6 +57,12 @@ export class QueryClient {
     )
   }
 
+  countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {
+    return this.#during(signal, (ending) =>
+      this.#indexed((isLate) => this.#reader(ending).countMatches(filter, max, isLate), ending),
+    )
+  }
+
   async *exportPlants(
     filter: PlantFilter,
     order: PlantOrder,

@@ -1,8 +1,7 @@
-import type { ChangeEntry, ChangeLogUse, ChangeRequest } from '../../domain/changes.ts'
+import type { ChangeEntry, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
 import { isByName, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
-import { type ChangeColumns, columnsOfChanges } from '../change-log/change-columns.ts'
 import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PlantColumns } from '../rows.ts'
 import { IndexFault } from '../search-index/index-file.ts'
@@ -56,6 +55,13 @@ export class QueryReader implements Served {
 
   listTags(after: string | undefined, limit: number, isLate: boolean): Task<TagCount[]> {
     return this.#task(true, (snapshot) => snapshot.tags(after, limit, unindexedIn(snapshot, isLate)))
+  }
+
+  countMatches(filter: PlantFilter, max: number, isLate: boolean): Task<number> {
+    return this.#task(true, function* (snapshot) {
+      if (filter.words.length === 0) return yield* snapshot.count(filter, unindexedIn(snapshot, isLate))
+      return (yield* pageOf(snapshot, { ...filter, order: 'id', after: undefined }, max, isLate)).length
+    })
   }
 
   /**
@@ -117,10 +123,8 @@ export class QueryReader implements Served {
     if (closed !== undefined) this.#end(closed.snapshot)
   }
 
-  readChanges(request: ChangeRequest): Task<ChangeColumns> {
-    return this.#task(false, function* ({ feed }) {
-      return columnsOfChanges(yield* feed.read(request))
-    })
+  readChanges(request: ChangeRequest): Task<ChangePage> {
+    return this.#task(false, ({ feed }) => feed.read(request))
   }
 
   history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {

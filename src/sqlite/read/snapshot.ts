@@ -3,13 +3,16 @@ import type { NewPlant } from '../../domain/plant.ts'
 import {
   compareCodePoints,
   comparePositions,
+  hasFilter,
   isByName,
+  isTagged,
   matches,
   type PlantFilter,
   type PlantOrder,
   type PlantQuery,
   type Position,
   positionOf,
+  type TagFilter,
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { ChangeFeed } from '../change-log/change-feed.ts'
@@ -19,10 +22,9 @@ import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
 import { candidates, firstInOrder, firstOf, forEach, idsAfter, scan, tagsOf } from '../lookup.ts'
 import { StatementCache } from '../rows.ts'
 import { type IndexState, IndexView } from '../search-index/index-file.ts'
+import { countedTags, UNTAGGED } from '../search-index/plant-index.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import type { Task } from '../worker/cooperative.ts'
-
-const hasFilter = ({ tags, words }: PlantFilter): boolean => tags.length + words.length > 0
 
 /** Whether a query needs the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean => isByName(order) || hasFilter(filter)
@@ -177,21 +179,19 @@ export class Snapshot {
   /** Returns the counts of tags, from the index and the plants that it lacks. */
   *tags(after: string | undefined, limit: number, unindexed: Unindexed): Task<TagCount[]> {
     const changed = new Map<string, number>()
-    const change = (tag: string | undefined, by: number) => {
-      if (tag !== undefined) changed.set(tag, (changed.get(tag) ?? 0) + by)
+    const change = (tag: string | null | undefined, by: number) => {
+      if (tag != null) changed.set(tag, (changed.get(tag) ?? 0) + by)
     }
-    const index = this.#index
-    const isCounted = (id: bigint) => !index?.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
-    for (const [id, tag] of index === undefined ? [] : this.#changes.tagsAt(index.position)) {
-      if (isCounted(id)) change(tag, -1)
-    }
+    for (const tag of this.#changedTags()) change(tag, -1)
     for (const tag of tagsOf(this.#statements, unindexed)) {
       change(tag, 1)
       if (tag === undefined) yield
     }
     // Each changed tag may have lost all its plants, so the page reads one more tag for each.
-    const [condition, values] = after === undefined ? ['TRUE', []] : ['tag > ?', [after]]
-    const counts = this.#tagCounts(`${condition} ORDER BY tag LIMIT ?`, ...values, limit + changed.size)
+    // The empty tag alone is before what stands for no tag.
+    const start = after === undefined || after === '' ? UNTAGGED : after
+    const counts = this.#tagCounts('tag > ? ORDER BY tag LIMIT ?', start, limit + changed.size)
+    if (after === undefined) for (const [tag, plants] of this.#tagCounts("tag = ''")) counts.set(tag, plants)
     for (const [tag, by] of changed) {
       if (after !== undefined && compareCodePoints(tag, after) <= 0) continue
       const count = (counts.get(tag) ?? this.#tagCounts('tag = ?', tag).get(tag) ?? 0) + by
@@ -201,6 +201,30 @@ export class Snapshot {
     return Array.from(counts, ([tag, plants]) => ({ tag, plants }))
       .sort((a, b) => compareCodePoints(a.tag, b.tag))
       .slice(0, limit)
+  }
+
+  /**
+   * Counts the plants of a filter without words, by the counts of tags and the plants that the index lacks. A million tags
+   * are summed up in 40 ms.
+   */
+  *count(filter: TagFilter, unindexed: Unindexed): Task<number> {
+    const [condition, ...values] = countedTags(filter)
+    const sql = `SELECT sum(plants) FROM tag_counts WHERE ${condition}`
+    let count = this.#index === undefined ? 0 : Number(this.#view.statements.get(sql, ...values)?.[0] ?? 0)
+    for (const tag of this.#changedTags()) if (tag !== undefined && isTagged(filter, tag ?? undefined)) count--
+    yield* forEach(candidates(this.#statements, unindexed, { ...filter, words: [] }), ({ tag }) => {
+      if (isTagged(filter, tag)) count++
+      return false
+    })
+    return count
+  }
+
+  /** Yields the tags that the index has counted of plants that changed since: null for no tag, undefined for no plant. */
+  *#changedTags(): Iterable<string | null | undefined> {
+    const index = this.#index
+    if (index === undefined) return
+    const isCounted = (id: bigint) => !index.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
+    for (const [id, tag] of this.#changes.tagsAt(index.position)) if (isCounted(id)) yield tag
   }
 
   #tagCounts(condition: string, ...values: (string | number)[]): Map<string, number> {

@@ -5,7 +5,7 @@ import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connecti
 import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { indexPath, inodeOf, UnreadyIndex } from '../indexed.ts'
 import { type Row, StatementCache } from '../rows.ts'
-import { transaction } from '../wal/transactions.ts'
+import { transaction } from '../wal/transaction.ts'
 
 /**
  * Primary result codes of temporary faults: full disk, database busy, out of memory, and a file that can't be opened
@@ -67,7 +67,7 @@ export class IndexStatements extends StatementCache {
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
-const VERSION = `11, Unicode ${process.versions['unicode']}`
+const VERSION = `13, Unicode ${process.versions['unicode']}`
 
 /** The progress of the index. */
 export interface IndexState {

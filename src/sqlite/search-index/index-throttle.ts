@@ -1,4 +1,3 @@
-import { AppError } from '../../domain/errors.ts'
 import { monotonicTime } from '../indexed.ts'
 
 /**
@@ -12,11 +11,6 @@ export const LOOKED_UP_WORK = MAX_WORK + MAX_WORK_OF_ACTOR
 /** The work from which on the index does not wait for more. */
 const URGENT_WORK = MAX_WORK_OF_ACTOR / 2
 
-/** Milliseconds that a write waits. Clients give up later. */
-const MAX_WAIT = 20_000
-/** Waiting writes of one actor. */
-const MAX_WAITING = 5000
-
 /** What one actor wrote with one commit. */
 interface Write {
   readonly at: number
@@ -25,57 +19,46 @@ interface Write {
   work: number
 }
 
-interface Waiting {
-  readonly work: number
-  readonly begin: () => void
-}
-
 /**
  * Bounds the work that the search index is behind, and charges it to the actors (src/domain/token.ts) whose writes cause it.
- * A write waits while the index has too much work of its own actor, so that no other actor waits for it. An actor whose
- * writes are all indexed may always begin one.
+ * A write may not begin while the index has too much work of its own actor, so that no other actor waits for it. An actor
+ * whose writes are all indexed may always begin one.
  *
  * It needs no rate of the index: every step of the index makes room.
  */
 export class IndexThrottle {
   /** The work of each actor that has begun and is not indexed. */
   readonly #work = new Map<string, number>()
-  readonly #waiting = new Map<string, Waiting[]>()
   /** Commits that the index may lack, oldest first. */
   #writes: Write[] = []
 
   /** Whether the index should take its next step at once. */
   get isUrgent(): boolean {
-    return this.#waiting.size > 0 || sum(this.#work.values()) >= URGENT_WORK
+    return sum(this.#work.values()) >= URGENT_WORK
   }
 
   /**
    * Begins a write, and charges its work. `wrote` ends it.
    *
-   * @param isPart whether it is a part of longer work. Such a write begins when it has waited long enough
-   * @returns undefined when it may begin at once
-   * @throws AppError 42901 when it waited too long, or too many writes of this actor wait; nothing is charged
+   * @param always whether it begins even when the index has too much work of its actor
+   * @returns false when it may not begin; nothing is charged
    */
-  admit(actor: string, work: number, isPart: boolean): Promise<void> | undefined {
-    if (!this.#waiting.has(actor) && this.#fits(actor, work)) {
-      this.#charge(actor, work)
-      return undefined
-    }
-    return this.#wait(actor, work, isPart)
+  begin(actor: string, work: number, always = false): boolean {
+    if (!always && !this.#fits(actor, work)) return false
+    this.#charge(actor, work)
+    return true
   }
 
   /**
    * Ends a write, after its commit or its failure.
    *
-   * @param charged the work that `admit` has charged
+   * @param charged the work that `begin` has charged
    * @param work the work of the plants as they are now
    * @param changes its changes in the log
    */
   wrote(actor: string, charged: number, work: number, changes: number): void {
     this.#charge(actor, work - charged)
     if (changes > 0) this.#writes.push({ at: monotonicTime(), actor, changes, work })
-    // A patch is charged as for the largest plant, and most of that is room for the writes behind it.
-    if (work < charged) this.#beginWaiting()
   }
 
   /**
@@ -101,15 +84,11 @@ export class IndexThrottle {
       if (write.changes > 0) break
       this.#writes.shift()
     }
-    this.#beginWaiting()
     return later
   }
 
-  /** Begins all waiting writes and forgets all charges, when the index makes no progress or the store closes. */
+  /** Forgets all charges, when the index makes no progress. */
   reset(): void {
-    const all = Array.from(this.#waiting.values())
-    this.#waiting.clear()
-    for (const waiting of all) for (const { begin } of waiting.splice(0)) begin()
     this.#work.clear()
     this.#writes = []
   }
@@ -124,46 +103,6 @@ export class IndexThrottle {
     if (charged > 0) this.#work.set(actor, charged)
     else this.#work.delete(actor)
   }
-
-  #wait(actor: string, work: number, isPart: boolean): Promise<void> {
-    const waiting = this.#waiting.get(actor) ?? []
-    if (waiting.length >= MAX_WAITING && !isPart) return Promise.reject(tooMuch())
-    this.#waiting.set(actor, waiting)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const begin = () => {
-      clearTimeout(timer)
-      this.#charge(actor, work)
-      resolve()
-    }
-    const one = { work, begin }
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(one), 1)
-      if (waiting.length === 0) this.#waiting.delete(actor)
-      if (isPart) begin()
-      else reject(tooMuch())
-    }, MAX_WAIT)
-    waiting.push(one)
-    return promise
-  }
-
-  #beginWaiting(): void {
-    for (const [actor, waiting] of this.#waiting) {
-      for (let first = waiting[0]; first !== undefined && this.#fits(actor, first.work); first = waiting[0]) {
-        waiting.shift()
-        first.begin()
-      }
-      if (waiting.length === 0) this.#waiting.delete(actor)
-    }
-  }
 }
 
 const sum = (numbers: Iterable<number>): number => Iterator.from(numbers).reduce((all, one) => all + one, 0)
-
-const tooMuch = (): AppError =>
-  new AppError(
-    42901,
-    'the search index has too much text of this token to index first; nothing was done, retry later',
-    {
-      retryAfter: 5,
-    },
-  )

@@ -1,8 +1,30 @@
 import type { NewPlant, Plant } from '../../domain/plant.ts'
-import { compareCodePoints, type PlantFilter, plantWords, sortKey, words } from '../../domain/plant-query.ts'
+import {
+  compareCodePoints,
+  endOfPrefix,
+  type PlantFilter,
+  plantWords,
+  sortKey,
+  type TagFilter,
+  words,
+} from '../../domain/plant-query.ts'
 import type { KeyRange } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
+
+/** Stands for no tag in the index. No tag contains it. */
+export const UNTAGGED = '\0'
+const tagIn = ({ tag }: Plant): string => tag ?? UNTAGGED
+
+/** The tags of `tag_counts` that a filter demands, as a condition with its values. */
+export function countedTags({ tags, tagPrefix, untagged }: TagFilter): [condition: string, ...values: string[]] {
+  if (untagged === true) return ['tag = ?', UNTAGGED]
+  if (tagPrefix === undefined) {
+    return tags.length === 0 ? ['TRUE'] : ['tag IN (SELECT value FROM json_each(?))', JSON.stringify(tags)]
+  }
+  const end = endOfPrefix(tagPrefix)
+  return end === undefined ? ['tag >= ?', tagPrefix] : ['tag >= ? AND tag < ?', tagPrefix, end]
+}
 
 const LISTED = '(SELECT value FROM json_each(?))'
 const idsOf = (plants: readonly NewPlant[]): string => `[${plants.map(({ id }) => id).join()}]`
@@ -31,8 +53,7 @@ export class PlantIndex {
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     this.#statements.run(insert, jsonOf(terms))
-    for (const [tag, tagged] of Map.groupBy(inIdOrder, (plant) => plant.tag)) {
-      if (tag === undefined) continue
+    for (const [tag, tagged] of Map.groupBy(inIdOrder, tagIn)) {
       this.#statements.run('INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)', tag, idsOf(tagged))
       this.#count(tag, tagged.length)
     }
@@ -49,8 +70,7 @@ export class PlantIndex {
       this.#statements.run(sql, ...values, idsOf(of)) === BigInt(of.length)
     let isThere = plants.every((plant) => named.has(plant.id) || this.names.remove(plant))
     this.#statements.run(`DELETE FROM words WHERE rowid IN ${LISTED}`, idsOf(plants))
-    for (const [tag, tagged] of Map.groupBy(plants, (plant) => plant.tag)) {
-      if (tag === undefined) continue
+    for (const [tag, tagged] of Map.groupBy(plants, tagIn)) {
       isThere &&= isWhole(`DELETE FROM tags WHERE tag = ? AND id IN ${LISTED}`, tagged, tag)
       this.#count(tag, -tagged.length)
     }
@@ -290,11 +310,14 @@ const either = (one: (text: string) => string, word: string): string => `(${one(
 const prefix = (word: string): string => `${quote(word)} *`
 
 /** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */
-const isPlain = (text: string): boolean => !BEYOND_ASCII.test(text) && !text.includes('\0') && !LONG_WORD.test(text)
+const isPlain = (text: string): boolean =>
+  !BEYOND_ASCII.test(text) && !text.includes('\0') && !SIGN_OR_HYPHEN.test(text) && !LONG_WORD.test(text)
 
 const BEYOND_ASCII = /[\u0080-\uffff]/
 // It tries only at the start of a word, in a third of the time.
 const LONG_WORD = new RegExp(`(?<![A-Za-z0-9])[A-Za-z0-9]{${TERM_LENGTH + 1}}`)
+/** What makes other words than those between blanks: the sign of a hybrid genus, and a hyphen within a word. */
+const SIGN_OR_HYPHEN = /^\s*(?:\+|x\s)|[a-z0-9]-/i
 const WORD_START = /^[A-Za-z0-9]/
 export const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`

@@ -1,3 +1,4 @@
+import { AppError } from '../../domain/errors.ts'
 import type { SqliteFault } from '../errors.ts'
 import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyIndex } from '../indexed.ts'
 import { CLOSE_TIME, ThreadClient } from '../worker/client.ts'
@@ -9,6 +10,8 @@ import { NONE_YET } from './indexer.ts'
 
 /** Milliseconds before the restart of a follower that has ended. */
 const RESTART_PAUSE = 2000
+/** Milliseconds that a write waits. Clients give up later. */
+const MAX_WAIT = 20_000
 
 /** Updates the search index: an IndexFollower in a thread, or a test's own. */
 export interface Follower {
@@ -57,6 +60,10 @@ export class SearchIndex {
   #isFaulty = false
   #isClosed = false
   #reported = Promise.withResolvers<void>()
+  /** The last waiting write of each actor. */
+  readonly #lines = new Map<string, Promise<void>>()
+  /** Resolved when waiting writes may begin. */
+  #room = Promise.withResolvers<void>()
 
   constructor(path: string, options: SearchIndexOptions) {
     this.#path = path
@@ -81,15 +88,16 @@ export class SearchIndex {
   }
 
   /**
-   * Begins a write, and charges its work to an actor (IndexThrottle.admit). End it by `wrote`.
+   * Begins a write, and charges its work to an actor (IndexThrottle). End it by `wrote`.
    *
+   * @param isPart whether it is a part of longer work. Such a write begins when it has waited long enough
    * @returns undefined when it may begin at once
-   * @throws AppError 42901 when the index has too much work of this actor
+   * @throws AppError 42901 when it waited too long; nothing is charged
    */
   admit(actor: string, work: number, isPart = false): Promise<void> | undefined {
-    const admitted = this.#isFollowed ? this.#throttle.admit(actor, work, isPart) : undefined
-    if (admitted !== undefined) this.#wakeWithin(0)
-    return admitted
+    if (!this.#isFollowed) return undefined
+    if (!this.#lines.has(actor) && this.#throttle.begin(actor, work)) return undefined
+    return this.#wait(actor, work, isPart)
   }
 
   /** Ends a write after its commit, or one that changed nothing (IndexThrottle.wrote). */
@@ -97,6 +105,8 @@ export class SearchIndex {
     if (this.#isFollowed) this.#throttle.wrote(actor, charged, work, changes)
     this.#written += changes
     this.#wake()
+    // A patch is charged as for the largest plant, and most of that is room for the writes behind it.
+    if (work < charged) this.#makeRoom()
   }
 
   /** The approximate number of changes that the index lacks. */
@@ -114,17 +124,15 @@ export class SearchIndex {
     this.#wakeWithin(0)
   }
 
-  /** Begins the writes that wait, as the store closes. */
+  /** Begins the writes that wait, as the store closes, and takes no further reports. */
   beginAll(): void {
-    this.#throttle.reset()
+    this.#isClosed = true
+    this.#makeRoom()
   }
 
   /** Resolves at the next report of the follower, or after `time` milliseconds. */
-  async changed(time: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, time)
-    await Promise.race([promise, this.#reported.promise])
-    clearTimeout(timer)
+  changed(time: number): Promise<void> {
+    return within(this.#reported.promise, time)
   }
 
   /** Call it when a reader could not use the index. Without a follower here, the next one makes the removed file anew. */
@@ -152,13 +160,38 @@ export class SearchIndex {
     await this.#follower?.close()
   }
 
+  /** Waits behind the earlier writes of the actor, and then until the index has room for this one. */
+  async #wait(actor: string, work: number, isPart: boolean): Promise<void> {
+    const deadline = performance.now() + MAX_WAIT
+    const before = this.#lines.get(actor)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#lines.set(actor, promise)
+    this.#wakeWithin(0)
+    await before
+    try {
+      while (this.#isFollowed && !this.#throttle.begin(actor, work, isPart && performance.now() >= deadline)) {
+        const left = deadline - performance.now()
+        if (left <= 0 && !isPart) throw tooMuch()
+        await within(this.#room.promise, left)
+      }
+    } finally {
+      if (this.#lines.get(actor) === promise) this.#lines.delete(actor)
+      resolve()
+    }
+  }
+
+  #makeRoom(): void {
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
+  }
+
   #tell(message: (follower: Remote<IndexFollower>) => Promise<void>): void {
     // A call fails only after the end of the thread, which onEnd reports.
     if (this.#follower !== undefined) message(this.#follower.remote).catch(() => {})
   }
 
   #wake(): void {
-    this.#wakeWithin(this.behind >= URGENT_LAG || this.#throttle.isUrgent ? 0 : GATHER_TIME)
+    this.#wakeWithin(this.behind >= URGENT_LAG || this.#lines.size > 0 || this.#throttle.isUrgent ? 0 : GATHER_TIME)
   }
 
   #wakeWithin(time: number): void {
@@ -193,6 +226,7 @@ export class SearchIndex {
     this.#progress = progress
     this.#wokenWithin = progress.isDone ? Number.POSITIVE_INFINITY : GATHER_TIME
     this.#written = this.#throttle.indexed(progress.behind, startedAt)
+    this.#makeRoom()
     if (this.#written > 0 || !progress.isDone) this.#wake()
   }
 
@@ -204,6 +238,7 @@ export class SearchIndex {
     }
     this.#isFaulty = true
     this.#throttle.reset()
+    this.#makeRoom()
     this.#options.onUnusable()
   }
 
@@ -217,6 +252,21 @@ export class SearchIndex {
     }, RESTART_PAUSE).unref()
   }
 }
+
+/** Resolves with a promise, or after `time` milliseconds. */
+async function within(promise: Promise<void>, time: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, time)
+  await Promise.race([promise, late])
+  clearTimeout(timer)
+}
+
+const tooMuch = (): AppError =>
+  new AppError(
+    42901,
+    'the search index has too much text of this token to index first; nothing was done, retry later',
+    { retryAfter: 5 },
+  )
 
 function startThread(path: string, events: FollowerEvents): Follower {
   const thread = new ThreadClient<IndexFollower>('index', path, events)

@@ -18,17 +18,20 @@ import {
   idsAfter,
   type KeyRange,
   type Search,
+  scan,
 } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
 import {
   AFTER_ALL,
+  countedTags,
   idsByName,
   matchExpression,
   nameStart,
   type Places,
   truncate,
+  UNTAGGED,
   unique,
   within,
 } from './plant-index.ts'
@@ -50,8 +53,17 @@ const FIRST_IDS = 1000
 const IDS_OF_A_STEP = 2000
 /** UTF-16 units of a list of a thousand ids, which one step compares in 2 ms. */
 const LIST_LENGTH = 8000
-/** Ids that one round of `#byTags` reads for all tags together. */
+/** Ids that the first round of `#byTags` reads for all tags together, and those that later rounds may add to it. */
 const IDS_OF_ALL_TAGS = 2000
+const MORE_IDS_OF_TAGS = 8000
+
+/** Tags whose ids a search by id merges. Plants with one of more tags are many, and a walk finds a page of them. */
+const MAX_MERGED = 500
+
+interface TaggedSearch extends Search {
+  /** As the index has them: `#tagsOf`. */
+  readonly tags: readonly string[]
+}
 
 /** A query of the index for ids, whose parameters have the numbers from `first` on. */
 interface IdQuery {
@@ -85,21 +97,34 @@ export class PlantSearch {
     // No plant has other words, and an expression must not contain other characters.
     if (!query.words.every(isWord)) return []
     const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && matches(query, plant)
-    const search = { query, limit, isFound }
+    const tags = this.#tagsOf(query)
+    if (tags !== undefined && tags.length === 0) return []
+    const search = { query, limit, isFound, tags: tags ?? [] }
     if (!isByName(query.order)) return yield* this.#byId(search)
-    const isOneWord = query.words.length === 1 && query.tags.length === 0
+    const isOneWord = query.words.length === 1 && tags === undefined
     return yield* isOneWord ? this.#byNameInParts(search) : this.#byName(search)
   }
 
-  *#byId({ query, limit, isFound }: Search): Task<NewPlant[]> {
-    const words = this.#ofWords(query)
+  /** The tags in the index that a filter demands, as the index has them; undefined for a filter without any. */
+  #tagsOf({ tags, tagPrefix, untagged }: PlantFilter): readonly string[] | undefined {
+    if (untagged === true) return [UNTAGGED]
+    if (tagPrefix === undefined) return tags.length === 0 ? undefined : unique(tags)
+    const [condition, ...values] = countedTags({ tags, tagPrefix })
+    const rows = this.#index.statements.all(`SELECT tag FROM tag_counts WHERE ${condition}`, ...values)
+    return rows.map((row) => row[0] as string)
+  }
+
+  *#byId({ query, limit, isFound, tags }: TaggedSearch): Task<NewPlant[]> {
+    const words = this.#ofWords({ ...query, tags })
+    const isMany = tags.length > MAX_MERGED
     const sources = [
       ...(words === undefined ? [] : [this.#ids(words, query)]),
-      ...(query.tags.length === 0 ? [] : [this.#byTags(query)]),
+      ...(tags.length === 0 || isMany ? [] : [this.#byTags(query, tags)]),
     ]
     const plants = sources.map((ids, i) =>
       candidates(this.#statements, ids, query, { perStatement: STEP, name: `${i}` }),
     )
+    if (isMany) plants.push(scan(this.#statements, query))
     return yield* race(plants.map((some) => firstOf(some, limit, isFound)))
   }
 
@@ -107,7 +132,7 @@ export class PlantSearch {
    * Finds the first plants by name with one word. Names that begin with it are adjacent in the index of names, and most
    * plants with the name of a genus have it there; the others are found as for several words.
    */
-  *#byNameInParts(search: Search): Task<NewPlant[]> {
+  *#byNameInParts(search: TaggedSearch): Task<NewPlant[]> {
     const { query, limit } = search
     const range = yield* this.#walk(this.#namesFrom(query, truncate(query.words[0] ?? '')), search)
     const last = range.length >= limit ? range.at(-1) : undefined
@@ -118,12 +143,10 @@ export class PlantSearch {
   }
 
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
-  #byName(search: Search, places?: Places): Task<NewPlant[]> {
-    const { query } = search
-    const words = this.#ofWords(query, places)
-    const sources = [words === undefined ? [] : [words], unique(query.tags).map(ofTag)].filter(
-      ({ length }) => length > 0,
-    )
+  #byName(search: TaggedSearch, places?: Places): Task<NewPlant[]> {
+    const { query, tags } = search
+    const words = this.#ofWords({ ...query, tags }, places)
+    const sources = [words === undefined ? [] : [words], tags.map(ofTag)].filter(({ length }) => length > 0)
     const tasks = sources.map((ids, i) =>
       firstByName(this.#statements, search, (keys) => this.#lists(ids, query, keys), `${i}`),
     )
@@ -211,27 +234,31 @@ export class PlantSearch {
     }
   }
 
-  /** Merges the ids of several tags. Each round reads some ids of every tag. */
-  *#byTags({ tags: all, order, after }: PlantQuery): Iterable<bigint> {
-    const tags = unique(all)
-    const atOnce = Math.max(16, Math.trunc(IDS_OF_ALL_TAGS / tags.length))
+  /**
+   * Merges the ids of several tags. It reads some ids of each tag, and more where they were used up first: a frequent tag
+   * would otherwise take a round, and a look at all others, for each few of its ids.
+   */
+  *#byTags({ order, after }: PlantQuery, tags: readonly string[]): Iterable<bigint> {
     const compare = (a: bigint, b: bigint) => (isDescending(order) === a > b ? -1 : 1)
-    for (let last = after?.id; ; ) {
-      const { condition, direction, values } = idsAfter(last, order)
-      const sql = `SELECT id FROM tags WHERE tag = ? AND ${condition} ORDER BY id ${direction} LIMIT ?`
-      const parts = tags.map((tag) =>
-        this.#index.statements.all(sql, tag, ...values, atOnce).map((row) => row[0] as bigint),
-      )
-      // A full part ends before its tag does, so ids after the first such end may still lack others before them.
-      const ends = parts.filter((part) => part.length === atOnce).flatMap((part) => part.at(-1) ?? [])
-      const [end] = ends.sort(compare)
-      const ids = parts.flat().sort(compare)
-      if (end === undefined) {
-        yield* ids
-        return
+    const count = Math.max(16, Math.trunc(IDS_OF_ALL_TAGS / tags.length))
+    let parts = tags.map((tag) => ({ tag, count, ids: [] as bigint[], last: after?.id }))
+    for (let more = MORE_IDS_OF_TAGS; parts.length > 0; ) {
+      for (const part of parts.filter(({ ids }) => ids.length === 0)) {
+        const { condition, direction, values } = idsAfter(part.last, order)
+        const sql = `SELECT id FROM tags WHERE tag = ? AND ${condition} ORDER BY id ${direction} LIMIT ?`
+        const rows = this.#index.statements.all(sql, part.tag, ...values, part.count)
+        part.ids = rows.map((row) => row[0] as bigint)
+        part.last = part.ids.length < part.count ? undefined : part.ids.at(-1)
+        const extra = Math.min(part.count, more)
+        part.count += extra
+        more -= extra
       }
-      yield* ids.slice(0, ids.indexOf(end) + 1)
-      last = end
+      // Ids after the first end of a part that goes on may still lack others before them.
+      const [end] = parts.flatMap(({ last }) => last ?? []).sort(compare)
+      const isReady = (id: bigint) => end === undefined || id === end || compare(id, end) < 0
+      yield* parts.flatMap(({ ids }) => ids.filter(isReady)).sort(compare)
+      for (const part of parts) part.ids = part.ids.filter((id) => !isReady(id))
+      parts = parts.filter(({ ids, last }) => ids.length > 0 || last !== undefined)
     }
   }
 

@@ -19,7 +19,7 @@ import { sqliteFault } from '../errors.ts'
 import { indexPath } from '../indexed.ts'
 import { hasTable, isSameFile, lockOf } from '../open/prepare-file.ts'
 import { plantOf, StatementCache } from '../rows.ts'
-import { transaction } from '../wal/transactions.ts'
+import { transaction } from '../wal/transaction.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts'
 import { abortable } from '../../domain/store.ts'
 import { indexPath } from '../indexed.ts'
-import { sizeOf } from './transactions.ts'
+import { sizeOf } from './reserve.ts'
 
 /**
  * Bytes. While long reads overlap, SQLite never restarts a WAL. Between these two bounds, it may become as long as the

@@ -6,15 +6,18 @@ import {
   newCommitStats,
   type WriteStats,
 } from '../../base/group-commit.ts'
+import type { AppError } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
   type CreateResult,
   createResult,
+  type ImportedPlant,
   type ImportMode,
   type ImportResult,
   importResult,
   type NewPlant,
   type PlantChange,
+  type PutOutcome,
 } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { appErrorOf, isBusy, isFull } from '../errors.ts'
@@ -74,14 +77,16 @@ export class WriteQueue implements WriteStats {
     return this.#submit(this.#changes, { change, actor, work: workOfChange(change) })
   }
 
-  async import(plants: readonly NewPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
-    const rows = plants.map((plant) => ({ actor, work: indexWork(plant) }))
+  async import(plants: readonly ImportedPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
+    const isUnknown = ({ before }: ImportedPlant) => mode === 'delete' && before === undefined
+    const rows = plants.map((plant) => ({ actor, work: isUnknown(plant) ? MAX_PLANT_WORK : indexWork(plant) }))
     await this.#index.admit(actor, sum(rows), true)
     const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
     const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)
-    return responses.map((response, i) =>
-      typeof response === 'string' ? importResult(response, plants[i]?.id ?? 0n) : errorOf(response),
-    )
+    return responses.map((response, i) => {
+      const outcome = outcomeOf(response)
+      return typeof outcome === 'string' ? importResult(outcome, plants[i]?.id ?? 0n) : outcome
+    })
   }
 
   get queues(): WriteStats['queues'] {
@@ -109,9 +114,10 @@ export class WriteQueue implements WriteStats {
 
   async #commitCreates(puts: readonly (Put & Charged)[]): Promise<(CreateResult | Error)[]> {
     const responses = await this.#commit(puts, () => this.#writer.createPlants(puts), workOfPut)
-    return responses.map((response, i) =>
-      typeof response === 'string' ? createResult(response, puts[i]?.plant.id ?? 0n) : errorOf(response),
-    )
+    return responses.map((response, i) => {
+      const outcome = outcomeOf(response)
+      return typeof outcome === 'string' ? createResult(outcome, puts[i]?.plant.id ?? 0n) : outcome
+    })
   }
 
   async #commitChanges(requests: readonly (ChangeRequest & Charged)[]): Promise<(ChangeOutcome | Error)[]> {
@@ -154,8 +160,15 @@ interface Charged {
   readonly work: number
 }
 
-const workOfPut = (response: PutResponse, { work }: Charged): number =>
-  response === 'created' || response === 'updated' ? work : 0
+function workOfPut(response: PutResponse, { work }: Charged): number {
+  if (typeof response === 'object') return 'work' in response ? response.work : 0
+  return response === 'created' || response === 'updated' ? work : 0
+}
+
+function outcomeOf(response: PutResponse): PutOutcome | AppError {
+  if (typeof response === 'string') return response
+  return 'work' in response ? response.result : errorOf(response)
+}
 
 /** Only the commit knows the work of an update or a delete, so it is charged as for the largest plant until then. */
 const workOfChange = (change: PlantChange): number =>
@@ -184,7 +197,7 @@ const MAX_PAUSE = 60_000
 /** Milliseconds for which groups go to the thread after the disk was full. */
 const FULL_PAUSE = 1000
 /** Maximum number of creates that the event loop commits at once: half a millisecond of work. */
-const MAX_ROWS = 128
+const MAX_LOOP_ROWS = 128
 /** Commits between two checks of the WAL: while a long read holds it, each check makes the thread checkpoint. */
 const WAL_CHECK_INTERVAL = 16
 
@@ -237,7 +250,7 @@ export class AdaptiveWriter implements Writer {
   }
 
   async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
-    const onLoop = puts.length > MAX_ROWS ? undefined : this.#onLoop((writer) => writer.createPlants(puts))
+    const onLoop = puts.length > MAX_LOOP_ROWS ? undefined : this.#onLoop((writer) => writer.createPlants(puts))
     return onLoop ?? this.thread.createPlants(puts)
   }
 

@@ -23,7 +23,7 @@ import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
 import { type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
-import { WalCheckpointer } from '../wal/transactions.ts'
+import { WalCheckpointer } from '../wal/checkpointer.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 
@@ -44,9 +44,10 @@ export interface ChangeRequest {
   readonly actor: string
 }
 
-export type PutResponse = PutOutcome | Refusal
 /** A deleted plant comes with the work that it was for the search index. */
-export type ChangeResponse = ChangeOutcome | { readonly result: 'deleted'; readonly work: number } | Refusal
+type Deleted = { readonly result: 'deleted'; readonly work: number }
+export type PutResponse = Exclude<PutOutcome, 'deleted'> | Deleted | Refusal
+export type ChangeResponse = ChangeOutcome | Deleted | Refusal
 
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
@@ -73,12 +74,13 @@ export class SqliteWriter implements Served {
   }
 
   createPlants(puts: readonly Put[]): PutResponse[] {
+    const areDeletes = puts.every(({ mode }) => mode === 'delete')
     return this.#writePlants(() => {
       const inserted = this.#insertFirst(puts)
       return puts.map((put, i) =>
         i < inserted ? this.#created(put.plant, put.actor) : orRefusal(() => this.#put(put)),
       )
-    })
+    }, areDeletes)
   }
 
   importPlants(columns: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
@@ -115,7 +117,7 @@ export class SqliteWriter implements Served {
     return this.#transact(revokeToken(id, now, sparesLast))
   }
 
-  reserveIds(...request: Parameters<typeof reserveIds>): IdRange | undefined {
+  reserveIds(...request: Parameters<typeof reserveIds>): IdRange | 'other content' | undefined {
     return this.#transact(reserveIds(...request))
   }
 
@@ -173,8 +175,8 @@ export class SqliteWriter implements Served {
     let count = 0
     while (count + ROWS_PER_INSERT <= puts.length) {
       const part = puts.slice(count, count + ROWS_PER_INSERT)
-      // A plant that must find another one is not inserted.
-      if (part.some(({ mode, plant }) => expectedBy(mode, plant) !== undefined)) break
+      // A plant that must find another one, or deletes it, is not inserted.
+      if (part.some(({ mode, plant }) => mode === 'delete' || expectedBy(mode, plant) !== undefined)) break
       const values: (number | bigint | string | null)[] = [this.#changeLog.base]
       for (const { plant } of part) values.push(plant.id, plant.name, plant.tag ?? null)
       if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
@@ -184,23 +186,22 @@ export class SqliteWriter implements Served {
   }
 
   /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
-  #put({ plant, mode, actor }: Put): PutOutcome {
-    if (expectedBy(mode, plant) === undefined && this.#insert(plant)) return this.#created(plant, actor)
+  #put({ plant, mode, actor }: Put): Exclude<PutOutcome, 'deleted'> | Deleted {
+    if (mode !== 'delete' && expectedBy(mode, plant) === undefined && this.#insert(plant))
+      return this.#created(plant, actor)
     const present = plantAt(this.#statements, plant.id)
     const outcome = decidePut(mode, plant, present)
     if (outcome === 'created')
       throw new Error(`SQLite has not inserted the plant ${plant.id}, and has none with its id`)
     if (outcome === 'updated') this.#replace(plant, present, 'replace', actor)
+    if (outcome === 'deleted') return this.#delete(present, actor)
     return outcome
   }
 
   #change({ change, actor }: ChangeRequest): ChangeResponse {
     const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
-    if (outcome.result === 'deleted') {
-      this.#delete(present, actor)
-      return { ...outcome, work: present === undefined ? 0 : indexWork(present) }
-    }
+    if (outcome.result === 'deleted') return this.#delete(present, actor)
     if (!isEqual(present, outcome.plant))
       this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
     return outcome
@@ -227,10 +228,11 @@ export class SqliteWriter implements Served {
     }
   }
 
-  #delete(plant: NewPlant | undefined, actor: string): void {
-    if (plant === undefined) return
+  #delete(plant: NewPlant | undefined, actor: string): Deleted {
+    if (plant === undefined) return { result: 'deleted', work: 0 }
     const [created = null] = this.#statements.all('DELETE FROM plants WHERE id = ? RETURNING created', plant.id)
     this.#changeLog.deleted(plant, actor, created?.[0] as bigint | null)
+    return { result: 'deleted', work: indexWork(plant) }
   }
 }
 

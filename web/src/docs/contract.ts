@@ -1,4 +1,5 @@
 import { parseExact } from '../../../client/src/exact-json.ts'
+import { SERVICE } from '../page/service.ts'
 
 /** A value of JSON. An integer that a number could round is a bigint. */
 export type Json = string | boolean | null | number | bigint | readonly Json[] | { readonly [member: string]: Json }
@@ -41,7 +42,6 @@ export interface RequestBody {
 interface Answer {
   readonly description: string
   readonly content?: Readonly<Record<string, Media>>
-  readonly 'x-errors'?: readonly number[]
 }
 
 type Security = readonly Readonly<Record<string, readonly string[]>>[]
@@ -55,12 +55,16 @@ interface PathOperation {
   readonly parameters?: readonly (Parameter | Reference)[]
   readonly requestBody?: RequestBody
   readonly responses: Readonly<Record<string, Answer | Reference>>
+  readonly 'x-errors': readonly number[]
+  readonly 'x-scopes'?: readonly string[]
 }
 
 export interface Contract {
   readonly info: { readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string; readonly description?: string }[]
   readonly security?: Security
+  /** What each number of a refusal means. */
+  readonly 'x-errors': Readonly<Record<string, string>>
   readonly paths: Readonly<Record<string, Readonly<Record<string, PathOperation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
@@ -84,7 +88,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete']
  * @throws Error when the service answers anything else
  */
 export async function readContract(): Promise<Contract> {
-  const response = await fetch('/openapi.json')
+  const response = await fetch(`${SERVICE}/openapi.json`)
   if (!response.ok) throw new Error(`/openapi.json answers ${response.status}`)
   return parseExact(await response.text()) as Contract
 }

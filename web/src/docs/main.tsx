@@ -1,6 +1,7 @@
 import { type JSX, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { KEY } from '../token-key.ts'
+import { SERVICE } from '../page/service.ts'
+import { KEY } from '../session/token-key.ts'
 import { type Contract, type Operation, operationsOf, readContract } from './contract.ts'
 import { FirstRequest } from './first-request.tsx'
 import { OperationSection } from './operation.tsx'
@@ -32,7 +33,7 @@ function Docs(): JSX.Element {
         <h1>Plantstore API</h1>
         {contract !== undefined && (
           <p>
-            Version {contract.info.version}. <a href="/openapi.json">openapi.json</a>
+            Version {contract.info.version}. <a href={`${SERVICE}/openapi.json`}>openapi.json</a>
           </p>
         )}
         <form onSubmit={(event) => event.preventDefault()}>
@@ -65,7 +66,7 @@ function Docs(): JSX.Element {
           {fault !== undefined && <p role="alert">The page could not read the contract: {fault}</p>}
           {contract === undefined ? (
             <p>
-              Reading <a href="/openapi.json">/openapi.json</a> …
+              Reading <a href={`${SERVICE}/openapi.json`}>/openapi.json</a> …
             </p>
           ) : (
             <>

@@ -30,7 +30,7 @@ export function OperationSection({ contract, operation, token }: OperationProps)
     setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer }))
     setBusy(false)
   }
-  const scopes = operation.security.flatMap((requirement) => Object.values(requirement).flat())
+  const scopes = operation['x-scopes'] ?? []
   return (
     <section id={id} aria-labelledby={`${id}-title`}>
       <h3 id={`${id}-title`}>
@@ -39,7 +39,9 @@ export function OperationSection({ contract, operation, token }: OperationProps)
       <p class="summary">{summary}</p>
       <Prose text={description} />
       <p class="note">
-        {operation.security.length === 0 ? 'Needs no token.' : `Needs a token with the scope ${scopes.join(', ')}.`}
+        {operation.security.length === 0
+          ? 'Needs no token.'
+          : `Needs a token${scopes.length === 0 ? '' : ` with the scope ${scopes.join(', ')}`}.`}
       </p>
       <form aria-label={`Request of ${id}`} onSubmit={(event) => void submit(event)}>
         {parameters.map((parameter) => (
@@ -54,7 +56,7 @@ export function OperationSection({ contract, operation, token }: OperationProps)
       <div class="answer" role="status" aria-label={`Answer of ${id}`} aria-busy={isBusy ? 'true' : undefined}>
         {sent !== undefined && <Shown key={sent.number} {...sent} />}
       </div>
-      <Answers {...{ contract, responses }} />
+      <Answers {...{ contract, responses, numbers: operation['x-errors'] }} />
     </section>
   )
 }
@@ -66,7 +68,9 @@ interface ParameterProps {
 }
 
 function ParameterField({ contract, id, parameter }: ParameterProps): JSX.Element {
-  const { name, in: place, description = '', required = false, example = '' } = parameter
+  const { name, in: place, description = '', required = false } = parameter
+  // An example of a filter would find nothing in most stores.
+  const example = required ? (parameter.example ?? '') : ''
   const schema = resolved(contract.components.schemas, parameter.schema)
   const control = { id: `${id}-${place}-${name}`, name: `${place}:${name}`, required }
   const described = { ...control, 'aria-describedby': `${control.id}-note` }
@@ -193,23 +197,32 @@ export function Shown({ request, answer, hasCommand = true }: ShownProps): JSX.E
   )
 }
 
-function Answers({ contract, responses }: ResponsesProps): JSX.Element {
+const AnswerRow = ({ status, description }: { readonly status: string; readonly description: string }): JSX.Element => (
+  <div>
+    <dt>{status}</dt>
+    <dd>
+      <Inline text={description.trim()} />
+    </dd>
+  </div>
+)
+
+/** The answers of an operation by their statuses, and its refusals by their numbers. */
+function Answers({
+  contract,
+  responses,
+  numbers,
+}: ResponsesProps & { readonly numbers: readonly number[] }): JSX.Element {
   return (
     <details>
       <summary>Answers</summary>
       <dl>
-        {Object.entries(responses).map(([status, response]) => {
-          const { description, 'x-errors': numbers = [] } = resolved(contract.components.responses, response)
-          return (
-            <div key={status}>
-              <dt>{status}</dt>
-              <dd>
-                <Inline text={description.trim()} />
-                {numbers.length > 0 && <span class="numbers"> {numbers.join(', ')}</span>}
-              </dd>
-            </div>
-          )
+        {Object.entries(responses).flatMap(([status, response]) => {
+          const { description } = resolved(contract.components.responses, response)
+          return /^[123]/.test(status) ? [<AnswerRow key={status} {...{ status, description }} />] : []
         })}
+        {numbers.map((number) => (
+          <AnswerRow key={number} status={String(number)} description={contract['x-errors'][number] ?? ''} />
+        ))}
       </dl>
     </details>
   )

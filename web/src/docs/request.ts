@@ -1,3 +1,4 @@
+import { SERVICE } from '../page/service.ts'
 import type { Operation } from './contract.ts'
 
 /** The UTF-16 code units of a body that the page shows. The rest of a large export would only fill the memory. */
@@ -5,6 +6,7 @@ const MAX_SHOWN = 500_000
 
 export interface Request {
   readonly method: string
+  /** Path and query, below the address of the service. */
   readonly target: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string | File | undefined
@@ -59,7 +61,7 @@ function pickedFile(form: HTMLFormElement): File | undefined {
 /** @throws TypeError when the service does not answer */
 export async function send({ method, target, headers, body }: Request): Promise<Answer> {
   const given = headers.map(([name, value]): [string, string] => [name, value])
-  const response = await fetch(target, { method, headers: given, body: body ?? null, cache: 'no-store' })
+  const response = await fetch(SERVICE + target, { method, headers: given, body: body ?? null, cache: 'no-store' })
   const { text, isWhole } = await textOf(response)
   return { status: `${response.status} ${response.statusText}`, headers: [...response.headers], text, isWhole }
 }
@@ -88,7 +90,7 @@ export function curlOf({ method, target, headers, body }: Request): string {
     parts.push('-H', isSecret ? '"Authorization: Bearer $PLANTSTORE_TOKEN"' : quoted(`${name}: ${value}`))
   }
   if (body !== undefined) parts.push('--data-binary', quoted(typeof body === 'string' ? body : `@${body.name}`))
-  return ['curl', '-i', ...parts, quoted(location.origin + target)].join(' ')
+  return ['curl', '-i', ...parts, quoted(SERVICE + target)].join(' ')
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

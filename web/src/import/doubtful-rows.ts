@@ -1,23 +1,6 @@
 import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
+import { isSum } from '../../../src/import/sheet/sums.ts'
 import { IN_LIST, rowText } from './row-text.ts'
-
-/** Words that begin the row of a sum in English, German, French, Spanish, Dutch and Italian, as `folded` leaves them. */
-const SUMS = new Set(
-  `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt
-  |zwischensumme|gesamt pflanzen|pflanzen gesamt|somme|total general|sous total|suma|totaal|eindtotaal|subtotaal|som
-  |totale|totale generale|somma|subtotale`
-    .split('|')
-    .map((word) => word.trim()),
-)
-
-/** Takes away case, accents, digits and punctuation. */
-const folded = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[^\p{L}]+/gu, ' ')
-    .trim()
-    .toLowerCase()
 
 /** The most rows that the page asks about. A sheet with more has another form than this looks for. */
 const MOST = 1000
@@ -43,7 +26,7 @@ export class DoubtfulRows {
     const count = Math.min(filled.length, USUAL)
     this.#counts[count] = (this.#counts[count] ?? 0) + 1
     const names = this.#name.flatMap((at) => row.cells[at] ?? [])
-    if (SUMS.has(folded(names.join(' ')))) take(this.#sums, row)
+    if (isSum(names.join(' '))) take(this.#sums, row)
     else if (filled.length === 1) take(this.#headings, row)
   }
 

@@ -1,12 +1,12 @@
 import { type Signal, signal } from '@preact/signals'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import type { Mapping } from '../../../src/import/csv-rows.ts'
+import { guess } from '../../../src/import/sheet/guess.ts'
 import { say } from '../language/language.ts'
-import { askBeforeLosing } from '../leaving.ts'
-import { named } from '../named.ts'
-import { isAbort, PageError, said } from '../said.ts'
-import { onSignOut } from '../session.ts'
-import { guess } from './guess.ts'
+import { askBeforeLosing } from '../page/leaving.ts'
+import { named } from '../page/named.ts'
+import { isAbort, PageError, said } from '../page/said.ts'
+import { onSignOut } from '../session/session.ts'
 import { remember } from './remembered.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
 import { type Decisions, type Findings, type Imported, ImportRun, type Mode, type Outcome } from './run.ts'
@@ -67,6 +67,11 @@ export class ImportJob {
     const { doubtful, similar } = this.findings ?? {}
     const isDoubtful = doubtful !== undefined && doubtful.size > 0 && this.leavesDoubtful.value === undefined
     return isDoubtful || (similar !== undefined && similar.length > 0 && this.changing.value === undefined)
+  }
+
+  /** Whether the sheet has the rows that the person pasted, and so no file. */
+  get isPasted(): boolean {
+    return this.workbook?.name === ''
   }
 
   /** Whether the page assigns the ids. */
@@ -172,14 +177,18 @@ export class ImportJob {
   /** Remembers which row has which id, and what an undo would take back. */
   async #keep(client: PlantstoreClient, run: ImportRun): Promise<void> {
     try {
-      await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
+      if (this.#file !== '') {
+        await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
+      }
       this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client))
     } catch {
       // The file is gone or was changed. The import itself is done.
     }
   }
 
+  /** The name under which the browser remembers the rows; empty for pasted ones, as the next paste is another list. */
   get #file(): string {
+    if (this.isPasted) return ''
     return this.workbook === undefined ? this.sheet.file.name : `${this.sheet.file.name}\n${this.workbook.name}`
   }
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import { linkTo } from '../route.ts'
+import { linkTo } from '../page/route.ts'
 import { job } from './import-job.ts'
 
 /** Shows in other views how far a running import is. */

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { isFocusLost } from '../focus.ts'
+import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { Fault, Sentence } from '../sentence.tsx'
-import type { Session } from '../session.ts'
+import { isFocusLost } from '../page/focus.ts'
+import { Fault, Sentence } from '../page/sentence.tsx'
+import type { Session } from '../session/session.ts'
 import { Columns } from './columns.tsx'
 import { Downloads } from './downloads.tsx'
 import type { ImportJob } from './import-job.ts'
 import { NextSteps } from './next-steps.tsx'
 import { OutcomeTable } from './outcome-table.tsx'
 import { Questions } from './questions.tsx'
-import type { Reading } from './sheet.ts'
 
 interface SheetProps {
   readonly session: Session
@@ -66,7 +66,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
             aria-describedby={obstacle === '' ? undefined : 'obstacle'}
             onClick={() => void job.check(client)}
           >
-            {say('import.check')}
+            {say(job.isPasted ? 'import.checkRows' : 'import.check')}
           </button>
           {obstacle !== '' && (
             <p id="obstacle" class="note">

@@ -1,19 +1,21 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { AS_WRITTEN, fullestOf, isWorkbook, type Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { named } from '../named.ts'
-import { PageError, said } from '../said.ts'
-import { Fault, Sentence } from '../sentence.tsx'
-import type { ViewProps } from '../views.ts'
+import { named } from '../page/named.ts'
+import { PageError, said } from '../page/said.ts'
+import { Fault, Sentence } from '../page/sentence.tsx'
+import type { ViewProps } from '../session/session.ts'
 import { ImportJob, job } from './import-job.ts'
 import { ImportSheet } from './import-sheet.tsx'
 import { loadWorkbook } from './load-workbook.ts'
-import { isWorkbook, openSheet, type Reading } from './sheet.ts'
+import { pastedSheet } from './pasted.ts'
+import { openSheet } from './sheet.ts'
 import type { WorkbookFault, WorkbookSheet } from './workbook.ts'
 
-/** Takes a CSV file that the person drops anywhere in the window or chooses in the field. */
+/** Takes a file that the person drops anywhere in the window or chooses in the field, and rows that they paste. */
 export function ImportView({ session }: ViewProps): JSX.Element {
   const fault = useSignal('')
   const isOver = useSignal(false)
@@ -42,6 +44,18 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       if (reading.value === file) reading.value = undefined
     }
   }
+  /** Opens copied rows, or else a copied file. Copied cells come with a picture of them too. */
+  const paste = (text: string, file?: File | undefined) => {
+    if (text.trim() === '' && file !== undefined) return void open(file)
+    if (refuse()) return
+    try {
+      const pasted = pastedSheet(text)
+      sheets.value = [pasted]
+      void open(pasted.csv)
+    } catch (error) {
+      fault.value = said(error)
+    }
+  }
   /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
   const refuse = (): boolean => {
     if (job.value?.isUnfinished !== true) return false
@@ -63,6 +77,12 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     listen('dragover', () => {})
     listen('dragleave', () => {})
     listen('drop', (event) => void open(event.dataTransfer?.files[0]))
+    const takePaste = (event: ClipboardEvent) => {
+      if (event.target instanceof Element && event.target.closest('dialog') !== null) return
+      event.preventDefault()
+      paste(event.clipboardData?.getData('text/plain') ?? '', event.clipboardData?.files[0])
+    }
+    addEventListener('paste', takePaste, { signal: listening.signal })
     return () => listening.abort()
   }, [])
   const current = job.value
@@ -90,6 +110,17 @@ export function ImportView({ session }: ViewProps): JSX.Element {
         <p id="file-note" class="note">
           {say(isUnfinished ? 'import.another' : 'import.note')}
         </p>
+        <label for="pasted">{say('import.paste')}</label>
+        <textarea
+          id="pasted"
+          rows={1}
+          disabled={isUnfinished}
+          onChange={({ currentTarget }) => {
+            // Keyboards of phones put what was copied in by typing it.
+            if (currentTarget.value !== '') paste(currentTarget.value)
+            currentTarget.value = ''
+          }}
+        />
       </section>
       <p role="status" class="note">
         {reading.value !== undefined && <Sentence text={say('import.reading', { file: named(reading.value.name) })} />}
@@ -132,25 +163,21 @@ async function openFile(
   signal: AbortSignal,
   chosen?: Reading,
 ): Promise<OpenedFile> {
-  if (await isWorkbook(file)) return openWorkbook(file, signal)
+  if (await isWorkbook(file, file.name)) return openWorkbook(file, signal)
   const ofWorkbook = sheets.find(({ csv }) => csv === file)
   const sheet = await openSheet(file, { ...chosen, ...(ofWorkbook === undefined ? {} : AS_WRITTEN) })
   const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
   return { job: new ImportJob(sheet, mode, ofWorkbook), sheets: ofWorkbook === undefined ? [] : sheets }
 }
 
-/** Opens the sheet that has most rows of several columns: the first one may say who made the workbook. */
 async function openWorkbook(file: File, signal: AbortSignal): Promise<OpenedFile> {
   const { sheetsIn } = await loadWorkbook()
   const sheets = await sheetsIn(file, signal)
   if (typeof sheets === 'string') throw new PageError(say(FAULTS[sheets]))
-  const [best] = sheets.toSorted((a, b) => b.wideRows - a.wideRows)
+  const best = fullestOf(sheets)
   if (best === undefined) throw new PageError(say('import.noCells'))
   return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), 'add', best), sheets }
 }
-
-/** How the reader of workbooks writes a sheet. */
-const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } as const
 
 const FAULTS = {
   unreadable: 'import.unreadable',

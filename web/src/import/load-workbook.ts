@@ -1,5 +1,5 @@
 import { say } from '../language/language.ts'
-import { PageError } from '../said.ts'
+import { PageError } from '../page/said.ts'
 
 /** Browsers fail again at an address from which they could not load a module once, so each failure changes it. */
 let failures = 0

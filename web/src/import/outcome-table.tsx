@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import { Sentence } from '../sentence.tsx'
+import { Sentence } from '../page/sentence.tsx'
 import type { Outcome } from './run.ts'
 
 /** The most refused rows that the table shows. The saved report lists up to a thousand. */

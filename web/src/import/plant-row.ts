@@ -4,7 +4,7 @@ import { AppError } from '../../../src/domain/errors.ts'
 import { validatePlant } from '../../../src/domain/plant.ts'
 import { type CsvRow, candidateOf, type Mapping } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
-import { said } from '../said.ts'
+import { said } from '../page/said.ts'
 
 /** The plant of a row. Without an id if the page assigns ids. */
 export interface RowPlant {

@@ -1,4 +1,5 @@
 import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
+import { nameHere } from '../page/service.ts'
 import type { RowPlant } from './plant-row.ts'
 
 /** Which row of a file got which id, kept by this browser for each address of a service. */
@@ -11,7 +12,7 @@ interface Remembered {
   readonly cells?: readonly string[] | undefined
 }
 
-const KEY = 'plantstore-imports'
+const KEY = nameHere('plantstore-imports')
 /** The most files, and UTF-16 units of all together, that the browser keeps: it has room for about five million. */
 const MOST_FILES = 30
 const MOST_TEXT = 1_000_000

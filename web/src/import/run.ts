@@ -1,7 +1,7 @@
 import type { ImportedPlant, ImportReport, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
-import { PageError, saidOf } from '../said.ts'
+import { PageError, saidOf } from '../page/said.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
 import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'

@@ -1,5 +1,5 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { isRefusal } from '../said.ts'
+import { isRefusal } from '../page/said.ts'
 import type { RowPlant } from './plant-row.ts'
 import type { Candidate, Recalled } from './remembered.ts'
 

@@ -1,14 +1,27 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { tell } from '../notices.tsx'
+import { tell } from '../page/notices.tsx'
+import { replaceQuery, route } from '../page/route.ts'
+import { isAbort, said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
 import { findById, withFirst } from '../plants/by-id.ts'
-import { isAbort, said } from '../said.ts'
-import { Fault } from '../sentence.tsx'
-import { add, addAll, chosen, isChosen, labelOf, MOST_LABELS, remove } from './chosen.ts'
+import {
+  add,
+  addAll,
+  CHOOSE_ALL,
+  chosen,
+  clearChosen,
+  isChosen,
+  labelOf,
+  MOST_LABELS,
+  remove,
+} from '../plants/chosen-labels.ts'
+import { type Filter, wantedBy } from '../plants/filter.ts'
+import { shownGroup } from '../plants/tag-chip.tsx'
 
 const SHOWN = 20
 
@@ -17,21 +30,23 @@ interface ChooseProps {
   /** The plant from whose view the person comes: the page chooses this plant at once. */
   readonly id: string | null
   /** The filter of the table of plants, if the person comes from there. */
-  readonly tags: readonly string[]
-  readonly text: string
+  readonly filter: Filter
+  /** Whether to choose all that match at once. */
+  readonly isForAll: boolean
+  /** Whether the page is adding all that match. */
+  readonly isAdding: Signal<boolean>
 }
 
 /** Finds plants and chooses some of them, or all that match. */
-export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Element {
-  const q = useSignal(text)
+export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseProps): JSX.Element {
+  const q = useSignal(filter.q)
   const found = useSignal<readonly StoredPlant[]>([])
   const hasMore = useSignal(false)
   const fault = useSignal('')
   const unfound = useSignal('')
   const tries = useSignal(0)
-  const isAdding = useSignal(false)
   const ending = useMemo(() => new AbortController(), [])
-  const query = { q: q.value.trim() === '' ? undefined : q.value, tag: tags.length === 0 ? undefined : tags }
+  const wanted = { ...filter, q: q.value }
   useEffect(() => {
     const choose = async () => {
       try {
@@ -47,8 +62,8 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
     const ended = new AbortController()
     const search = async () => {
       try {
-        const listing = client.listPlants({ ...query, limit: SHOWN }, { signal: ended.signal })
-        const byId = findById(client, { q: q.value, tags }, ended.signal)
+        const listing = client.listPlants({ ...wantedBy(wanted), limit: SHOWN }, { signal: ended.signal })
+        const byId = findById(client, wanted, ended.signal)
         const [first, { items, next }] = await Promise.all([byId, listing.page()])
         found.value = withFirst(first, items)
         hasMore.value = next !== undefined
@@ -59,24 +74,34 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
     }
     void search()
     return () => ended.abort()
-  }, [client, q.value, tags.join('\n'), tries.value])
+  }, [client, q.value, filter, tries.value])
+  const tags = filter.tagPrefix === undefined ? filter.tags : [shownGroup(filter.tagPrefix)]
   const choose = (plant: StoredPlant, isOn: boolean) => {
     if (!isOn) remove(plant.id)
     else if (add([labelOf(plant)]) > 0) tellFull()
   }
   const chooseAll = async () => {
-    if (isAdding.value) return
+    if (isAdding.peek()) return
     isAdding.value = true
     try {
-      const first = await findById(client, { q: q.value, tags }, ending.signal)
+      const first = await findById(client, wanted, ending.signal)
       const isFull = first !== undefined && add([labelOf(first)]) > 0
-      if (isFull || (await addAll(client, query, ending.signal))) tellFull()
+      if (isFull || (await addAll(client, wantedBy(wanted), ending.signal))) tellFull()
     } catch (error) {
       if (!isAbort(error)) fault.value = say('labels.notAll', { why: said(error) })
     } finally {
       isAdding.value = false
     }
   }
+  useEffect(() => {
+    if (!isForAll) return
+    clearChosen()
+    void chooseAll()
+    // The person may remove some, and come back to this address.
+    const { query: now } = route.peek()
+    now.delete(CHOOSE_ALL)
+    replaceQuery(now)
+  }, [isForAll])
   return (
     <fieldset>
       <legend>{say('view.plants')}</legend>
@@ -94,6 +119,7 @@ export function ChoosePlants({ client, id, tags, text }: ChooseProps): JSX.Eleme
           }}
         />
       </div>
+      {filter.untagged === true && <p class="note">{say('labels.onlyUntagged')}</p>}
       {tags.length > 0 && (
         <p class="note">
           {sayWith('labels.onlyTags', { count: tags.length, tags: <bdi translate={false}>{tags.join(', ')}</bdi> })}

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
+import { PhoneAddress } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { change, faults, isLoopback, type Kind, options, PUBLIC_URL, ROLL_WIDTH, skip } from './options.ts'
+import { FieldNote } from '../page/sentence.tsx'
+import { change, faults, type Kind, options, ROLL_WIDTH, skip } from './options.ts'
 import type { Sheet } from './sheets.ts'
 
 const KINDS: readonly Kind[] = ['l7160', '5160', 'roll', 'own']
@@ -84,28 +86,6 @@ export function ChooseSheet(): JSX.Element {
   )
 }
 
-/** Asks for the address in codes that phones scan. The device remembers it. @param purpose of a good address */
-export function PhoneAddress({ purpose }: { readonly purpose: string }): JSX.Element {
-  return (
-    <div class="field">
-      <label for="label-base">{say('labels.address')}</label>
-      <input
-        id="label-base"
-        type="url"
-        autocomplete="off"
-        placeholder={PUBLIC_URL}
-        aria-invalid={faults.value.has('base')}
-        aria-describedby="label-base-note"
-        value={options.value.base}
-        onInput={(event) => change({ base: event.currentTarget.value })}
-      />
-      <Note name="label-base-note" fault={faults.value.get('base')}>
-        {isLoopback.value ? say('labels.loopback') : purpose}
-      </Note>
-    </div>
-  )
-}
-
 interface NumberFieldProps {
   readonly name: string
   readonly title: string
@@ -128,22 +108,7 @@ function NumberField({ name, title, value, onChange }: NumberFieldProps): JSX.El
         value={Number.isNaN(value) ? '' : value}
         onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
       />
-      <Note name={`label-${name}-note`} fault={fault} />
+      <FieldNote name={`label-${name}-note`} fault={fault} />
     </div>
-  )
-}
-
-interface NoteProps {
-  readonly name: string
-  readonly fault: string | undefined
-  readonly children?: string
-}
-
-/** Shows the fault of a field, or its purpose if there is no fault. */
-function Note({ name, fault, children = '' }: NoteProps): JSX.Element {
-  return (
-    <span id={name} class={fault === undefined ? 'note' : 'note bad'}>
-      {fault ?? children}
-    </span>
   )
 }

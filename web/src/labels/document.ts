@@ -1,9 +1,23 @@
+import { BAR_QUIET, code128Of } from '../codes/code-128.ts'
+import { type LabelText, QUIET, qrCodeOf, type Run } from '../codes/qr-code.ts'
 import { say } from '../language/language.ts'
-import { type QrCode, QUIET, qrCodeOf } from './code.ts'
-import { type Box, type LabelLayout, type LabelText, layOut } from './layout.ts'
+import { type Box, type Format, type LabelLayout, layOut, sizeFor } from './layout.ts'
 import { number, PdfWriter, type PlacedBitmap } from './pdf.ts'
-import { labelsPerPage, placeOf, type Sheet } from './sheets.ts'
+import { labelsPerPage, placeOf } from './sheets.ts'
 import type { Measure } from './text.ts'
+import { linesOf, type Wording } from './wording.ts'
+
+/** A code at its place on a label. All lengths are millimetres. */
+interface PlacedCode {
+  /** The dark modules. */
+  readonly runs: readonly Run[]
+  /** The top left corner of the first module, from that of the label. */
+  readonly x: number
+  readonly y: number
+  /** The size of a module. */
+  readonly width: number
+  readonly height: number
+}
 
 /** A label at its place on a page. */
 export interface PlacedLabel {
@@ -12,42 +26,87 @@ export interface PlacedLabel {
   readonly x: number
   readonly y: number
   readonly layout: LabelLayout
-  readonly code: QrCode
+  readonly codes: readonly PlacedCode[]
 }
 
 /** Returns the address in the code of a label. */
 export type AddressOf = (id: bigint) => string
 
 /** Labels to print on sheets of one kind. */
-export interface LabelJob {
+export interface LabelJob extends Format {
   readonly labels: readonly LabelText[]
-  readonly sheet: Sheet
   /** The number of labels that are missing on the first sheet, from its top left corner. */
   readonly skip: number
   readonly addressOf: AddressOf
+  readonly wording: Wording
+}
+
+/** How the texts of a job are set. */
+export interface Type {
+  readonly measure: Measure
+  /** The em of all texts, in millimetres. */
+  readonly size: number
+}
+
+export const typeFor = (job: LabelJob, measure: Measure): Type => {
+  const texts = job.labels.map((label) => linesOf(label, job.wording))
+  return { measure, size: sizeFor(texts, job, measure) }
 }
 
 export const pagesOf = ({ labels, sheet, skip }: LabelJob): number =>
   Math.ceil((labels.length + skip) / labelsPerPage(sheet))
 
-/** @param page counted from 0 */
-export function labelsOfPage({ labels, sheet, skip, addressOf }: LabelJob, page: number, measure: Measure) {
+/**
+ * A dot of a label printer in mm, or two of a laser printer. Modules of whole dots come out equally wide.
+ */
+export const DOT = 25.4 / 300
+
+/** @param page counted from 0 @param dot of the printer */
+export function labelsOfPage(job: LabelJob, page: number, { measure, size }: Type, dot = DOT): PlacedLabel[] {
+  const { labels, sheet, skip, wording } = job
   const perPage = labelsPerPage(sheet)
   const begin = page * perPage - skip
-  return labels.slice(Math.max(0, begin), begin + perPage).map((label, i): PlacedLabel => {
+  return labels.slice(Math.max(0, begin), begin + perPage).map((label, i) => {
     const { x, y } = placeOf(sheet, Math.max(0, begin) + skip + i)
-    return { label, x, y, layout: layOut(label, sheet, measure), code: qrCodeOf(addressOf(label.id)) }
+    const layout = layOut(linesOf(label, wording), size, job, measure)
+    return { label, x, y, layout, codes: codesOf(layout, label.id, job.addressOf, dot) }
   })
 }
 
-/** A dot of a label printer in mm, or two of a laser printer. Modules of whole dots come out equally wide. */
-const DOT = 25.4 / 300
+function codesOf({ qr, bars }: LabelLayout, id: bigint, addressOf: AddressOf, dot: number): PlacedCode[] {
+  const placed: PlacedCode[] = []
+  if (qr !== undefined) {
+    const { size, runs } = qrCodeOf(addressOf(id))
+    const module = moduleIn(qr, size + 2 * QUIET, dot)
+    const margin = (qr.width - size * module) / 2
+    placed.push({ runs, x: qr.x + margin, y: qr.y + margin, width: module, height: module })
+  }
+  if (bars !== undefined) {
+    const { length, runs } = code128Of(id)
+    const module = moduleIn(bars, length + 2 * BAR_QUIET, dot)
+    placed.push({ runs, x: bars.x + (bars.width - length * module) / 2, y: bars.y, width: module, height: bars.height })
+  }
+  return placed
+}
 
-/** Returns the top left corner of a code in its box, and the size of one module, in millimetres. */
-export function moduleGrid({ size }: QrCode, box: Box) {
-  const module = Math.max(1, Math.floor(box.width / (size + 2 * QUIET) / DOT)) * DOT
-  const margin = (box.width - size * module) / 2
-  return { x: box.x + margin, y: box.y + margin, module }
+/** Returns the size of one of so many modules: whole dots. */
+const moduleIn = ({ width }: Box, count: number, dot: number): number =>
+  Math.max(1, Math.floor(width / count / dot + 1e-9)) * dot
+
+/** The thinnest module that scanners and cameras read well: two dots of 300 dpi. */
+export const LEAST_MODULE = 2 * DOT
+
+/** Returns the first label with a code whose modules would be too thin. @param dot of the printer */
+export function tooThin({ labels, addressOf, ...format }: LabelJob, dot = DOT): LabelText | undefined {
+  const { qr, bars } = layOut([], 1, format, () => 0)
+  // The longest id has the largest QR code.
+  const longest = labels.toSorted((one, other) => String(other.id).length - String(one.id).length)[0]
+  const isThin = (box: Box, count: number) =>
+    moduleIn(box, count, dot) * count > box.width + 1e-9 || moduleIn(box, count, dot) < LEAST_MODULE - 1e-9
+  if (longest !== undefined && qr !== undefined) {
+    if (isThin(qr, qrCodeOf(addressOf(longest.id)).size + 2 * QUIET)) return longest
+  }
+  return bars && labels.find(({ id }) => isThin(bars, code128Of(id).length + 2 * BAR_QUIET))
 }
 
 const toDot = (length: number): number => Math.round(length / DOT) * DOT
@@ -62,30 +121,28 @@ export type Raster = (layout: LabelLayout) => PlacedBitmap['bitmap']
  */
 export async function pdfOf(
   job: LabelJob,
-  { measure, raster, onPage }: { measure: Measure; raster: Raster; onPage: (page: number) => void },
+  { type, raster, onPage }: { type: Type; raster: Raster; onPage: (page: number) => void },
 ): Promise<Blob> {
   const writer = new PdfWriter()
   const { width, height } = job.sheet
   for (let page = 0; page < pagesOf(job); page++) {
-    const placed = labelsOfPage(job, page, measure)
+    const placed = labelsOfPage(job, page, type)
     const bitmaps = placed.map(({ x, y, layout }): PlacedBitmap => {
       const { text } = layout
       return { bitmap: raster(layout), x: x + text.x, y: y + text.y, width: text.width, height: text.height }
     })
-    await writer.addPage({ width, height, path: placed.map(codePath).join('\n'), bitmaps })
+    await writer.addPage({ width, height, path: placed.flatMap(codePaths).join('\n'), bitmaps })
     onPage(page + 1)
   }
   return writer.finish(say('view.labels'))
 }
 
 /** Draws all modules of a code as one path, because viewers leave hairlines between shapes of separate paths. */
-function codePath({ x, y, layout, code }: PlacedLabel): string {
-  const grid = moduleGrid(code, layout.code)
-  const [left, top] = [toDot(x + grid.x), toDot(y + grid.y)]
-  return code.runs
-    .map((run) => {
-      const at = [left + run.x * grid.module, top + run.y * grid.module]
-      return `${[...at, run.length * grid.module, grid.module].map(number).join(' ')} re`
+const codePaths = ({ x, y, codes }: PlacedLabel): string[] =>
+  codes.flatMap((code) => {
+    const [left, top] = [toDot(x + code.x), toDot(y + code.y)]
+    return code.runs.map((run) => {
+      const at = [left + run.x * code.width, top + run.y * code.height]
+      return `${[...at, run.length * code.width, code.height].map(number).join(' ')} re`
     })
-    .join('\n')
-}
+  })

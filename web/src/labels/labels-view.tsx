@@ -1,11 +1,14 @@
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { say } from '../language/language.ts'
-import { route } from '../route.ts'
-import type { ViewProps } from '../views.ts'
+import { route } from '../page/route.ts'
+import { CHOOSE_ALL, chosen, clearChosen, remove } from '../plants/chosen-labels.ts'
+import { filterIn } from '../plants/filter.ts'
+import type { ViewProps } from '../session/session.ts'
 import { ChoosePlants } from './choose-plants.tsx'
 import { ChooseSheet } from './choose-sheet.tsx'
-import { chosen, clearChosen, remove } from './chosen.ts'
+import { ChooseText } from './choose-text.tsx'
 import { faults, job } from './options.ts'
 import { Preview } from './preview.tsx'
 import { ReserveIds } from './reserve-ids.tsx'
@@ -17,28 +20,39 @@ const MOST_SHOWN = 200
 export function LabelsView({ session }: ViewProps): JSX.Element {
   const { client, may } = session
   // The address sets the text of the search field only when the view opens.
-  const query = useMemo(() => route.value.query, [])
+  const query = useMemo(() => new URLSearchParams(route.value.query), [])
+  const filter = useMemo(() => filterIn(query), [query])
+  const isAdding = useSignal(false)
   return (
     <div class="labels">
       <h1>{say('view.labels')}</h1>
-      <div class="side-by-side">
-        <div>
-          <ChoosePlants client={client} id={query.get('id')} text={query.get('q') ?? ''} tags={query.getAll('tag')} />
-          {may('plants:write') && <ReserveIds client={client} />}
+      <div class="making">
+        <div class="side-by-side">
+          <div>
+            <ChoosePlants
+              client={client}
+              id={query.get('id')}
+              filter={filter}
+              isForAll={query.has(CHOOSE_ALL)}
+              isAdding={isAdding}
+            />
+            {may('plants:write') && <ReserveIds client={client} />}
+          </div>
+          <div>
+            <Chosen />
+            <ChooseText />
+            <ChooseSheet />
+          </div>
         </div>
-        <div>
-          <Chosen />
-          <ChooseSheet />
-        </div>
+        {job.value === undefined ? (
+          <p role="status">
+            {chosen.value.length === 0 ? say(isAdding.value ? 'plants.adding' : 'labels.chooseFirst') : ''}
+            {chosen.value.length > 0 && faults.value.size > 0 ? say('labels.correctFirst') : ''}
+          </p>
+        ) : (
+          <Preview job={job.value} />
+        )}
       </div>
-      {job.value === undefined ? (
-        <p role="status">
-          {chosen.value.length === 0 ? say('labels.chooseFirst') : ''}
-          {chosen.value.length > 0 && faults.value.size > 0 ? say('labels.correctFirst') : ''}
-        </p>
-      ) : (
-        <Preview job={job.value} />
-      )}
     </div>
   )
 }

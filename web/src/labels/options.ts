@@ -1,8 +1,11 @@
 import { computed, signal } from '@preact/signals'
-import { say } from '../language/language.ts'
-import { chosen } from './chosen.ts'
-import type { LabelJob } from './document.ts'
+import { addressOf, baseFault, keep, kept, recordIn } from '../codes/service-address.tsx'
+import { dateOf, listOf, say } from '../language/language.ts'
+import { chosen } from '../plants/chosen-labels.ts'
+import { type LabelJob, LEAST_MODULE, tooThin } from './document.ts'
+import { CODES, type Codes } from './layout.ts'
 import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheets.ts'
+import { DEFAULT_LINES, FIELDS, unknownFields } from './wording.ts'
 
 const KINDS = ['l7160', '5160', 'roll', 'own'] as const
 export type Kind = (typeof KINDS)[number]
@@ -13,11 +16,21 @@ export interface Options {
   /** The length that the printer cuts the roll to, in millimetres. */
   readonly length: number
   readonly own: Sheet
-  /** The address by which phones reach the service. */
-  readonly base: string
+  /** Whether genus and species are in italics. */
+  readonly isItalic: boolean
+  /** Lines of own text with fields. */
+  readonly lines: readonly string[]
+  readonly codes: Codes
+  /** The resolution of the label printer. */
+  readonly dpi: (typeof PRINT_HEADS)[number]
 }
 
-const KEY = 'plantstore-labels'
+/** The resolutions of most label printers, in dots per inch. */
+export const PRINT_HEADS = [203, 300] as const
+
+/** The most characters of a line, as many as a tag has. */
+export const MOST_CHARACTERS = 200
+
 export const ROLL_WIDTH = 62
 const SHORTEST = 15
 const LONGEST = 300
@@ -28,31 +41,22 @@ export const skip = signal(0)
 
 export function change(part: Partial<Options>): void {
   options.value = { ...options.value, ...part }
-  localStorage.setItem(KEY, JSON.stringify(options.value))
+  keep(part)
 }
 
 /** Reads the stored options. Defaults replace invalid ones. */
 function remembered(): Options {
-  const kept = parsed(localStorage.getItem(KEY) ?? '{}')
-  const own = Object.entries(recordIn(kept['own'])).filter(([, value]) => typeof value === 'number')
+  const { kind, length, own, isItalic, lines, codes, dpi } = kept()
+  const measures = Object.entries(recordIn(own)).filter(([, value]) => typeof value === 'number')
   return {
-    kind: KINDS.find((kind) => kind === kept['kind']) ?? 'l7160',
-    length: typeof kept['length'] === 'number' ? kept['length'] : 29,
-    own: { ...L7160, ...Object.fromEntries(own) },
-    base: typeof kept['base'] === 'string' ? kept['base'] : '',
+    kind: KINDS.find((each) => each === kind) ?? 'l7160',
+    length: typeof length === 'number' ? length : 29,
+    own: { ...L7160, ...Object.fromEntries(measures) },
+    isItalic: isItalic === true,
+    lines: DEFAULT_LINES.map((line, i) => (Array.isArray(lines) && typeof lines[i] === 'string' ? lines[i] : line)),
+    codes: CODES.find((each) => each === codes) ?? 'qr',
+    dpi: PRINT_HEADS.find((each) => each === dpi) ?? 203,
   }
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return recordIn(JSON.parse(text))
-  } catch {
-    return {}
-  }
-}
-
-function recordIn(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 export const sheet = computed((): Sheet => {
@@ -62,47 +66,39 @@ export const sheet = computed((): Sheet => {
 
 /** The faults of the options, by the names of the fields. */
 export const faults = computed((): ReadonlyMap<string, string> => {
-  const { kind, length, base } = options.value
+  const { kind, length, lines } = options.value
   const found = new Map<string, string>(kind === 'own' ? faultsOf(sheet.value) : [])
   if (kind === 'roll' && !(length >= SHORTEST && length <= LONGEST)) {
     found.set('length', say('labels.badNumber', { least: SHORTEST, most: LONGEST }))
   }
-  if (originOf(base) === undefined) found.set('base', say('labels.badAddress', { example: 'http://192.168.1.20:8080' }))
+  if (baseFault.value !== undefined) found.set('base', baseFault.value)
   const last = labelsPerPage(sheet.value) - 1
   if (found.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last)) {
     found.set('skip', say('labels.badWhole', { least: 0, most: last }))
   }
+  for (const [i, line] of lines.entries()) {
+    const [unknown] = unknownFields(line)
+    const fields = listOf(FIELDS.map((field) => `{${field}}`))
+    if (unknown !== undefined) found.set(`line-${i}`, say('labels.unknownField', { field: `{${unknown}}`, fields }))
+  }
+  const thin = found.size === 0 ? tooThin(wanted.value) : undefined
+  if (thin !== undefined) found.set('codes', say('labels.thinCode', { id: thin.id, least: LEAST }))
   return found
 })
 
-/** The address that the operator gave for clients, or that of this page. */
-export const PUBLIC_URL = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content ?? location.origin
-
-export const origin = computed((): string => originOf(options.value.base) ?? PUBLIC_URL)
-
-/** Returns the origin of an address, PUBLIC_URL for an empty address, and undefined for an invalid one. */
-function originOf(base: string): string | undefined {
-  if (base.trim() === '') return PUBLIC_URL
-  const address = URL.parse(base.trim())
-  return address !== null && /^https?:$/.test(address.protocol) ? address.origin : undefined
-}
-
-/** Whether the address is a loopback address, which leads every phone to itself. */
-export const isLoopback = computed(() => {
-  const { hostname } = new URL(origin.value)
-  return /^(?:localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
-})
+/** The least width of a line, rounded for people. */
+export const LEAST = Math.round(LEAST_MODULE * 100) / 100
 
 /** Whether the person wants codes that lead to this device alone. Another visit asks again. */
 export const mayLeadHere = signal(false)
 
-/** The address of the page that signs in with a token. No server sees the token: it is in the fragment. */
-export const linkWith = (token: string): string => `${origin.value}/#token=${token}`
-
-export const addressOf = (id: bigint): string => `${origin.value}/#/plant?id=${id}`
+const wanted = computed((): LabelJob => {
+  const { isItalic, lines, codes } = options.value
+  const wording = { lines, isItalic, date: dateOf(new Date()) }
+  return { labels: chosen.value, sheet: sheet.value, codes, skip: skip.value, addressOf, wording }
+})
 
 /** undefined while no label is chosen or an option is invalid. */
-export const job = computed((): LabelJob | undefined => {
-  if (chosen.value.length === 0 || faults.value.size > 0) return undefined
-  return { labels: chosen.value, sheet: sheet.value, skip: skip.value, addressOf }
-})
+export const job = computed((): LabelJob | undefined =>
+  chosen.value.length === 0 || faults.value.size > 0 ? undefined : wanted.value,
+)

@@ -1,37 +1,43 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import { Dialog } from '../dialog.tsx'
+import { isLoopback } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
-import { said } from '../said.ts'
-import { saveFile } from '../save-file.ts'
-import { Fault } from '../sentence.tsx'
-import { type LabelJob, labelsOfPage, pagesOf, pdfOf } from './document.ts'
-import { isLoopback, mayLeadHere } from './options.ts'
+import { Dialog } from '../page/dialog.tsx'
+import { said } from '../page/said.ts'
+import { saveFile } from '../page/save-file.ts'
+import { Fault } from '../page/sentence.tsx'
+import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
+import { Warning } from '../plants/export-plants.tsx'
+import { type LabelJob, labelsOfPage, pagesOf, pdfOf, typeFor } from './document.ts'
+import { LabelPrinters } from './label-printers.tsx'
+import { mayLeadHere } from './options.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
-import { SheetPage } from './sheet-page.tsx'
+import { SheetPage, TestPage } from './sheet-page.tsx'
 
-/** Shows the pages as they will be printed, prints them, and saves them as PDF. */
+/** Shows the pages as they will be printed, prints them, and saves them as PDF and as CSV. */
 export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const measure = useMemo(canvasMeasure, [])
+  const type = useMemo(() => typeFor(job, measure), [job, measure])
   const pages = pagesOf(job)
   const wanted = useSignal(0)
   const page = Math.min(wanted.value, pages - 1)
   const turnTo = (next: number) => {
     wanted.value = Math.min(Math.max(0, next), pages - 1)
   }
-  const isPrinting = useSignal(false)
+  const printing = useSignal<'labels' | 'test' | undefined>(undefined)
   const written = useSignal<number | undefined>(undefined)
   const fault = useSignal('')
-  /** What the person has asked for, while the page asks whether the codes may lead to this device alone. */
-  const asked = useSignal<'print' | 'save' | undefined>(undefined)
-  const labels = useMemo(() => labelsOfPage(job, page, measure), [job, page, measure])
+  /** What the person wants done, while the page asks whether the codes may lead to this device alone. */
+  const asked = useSignal<(() => void) | undefined>(undefined)
+  const pitfalls = useSignal<Pitfalls | undefined>(undefined)
+  const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
   useEffect(() => {
-    if (!isPrinting.value) return undefined
+    if (printing.value === undefined) return undefined
     const release = preparePage(job.sheet)
     const onEnd = () => {
-      isPrinting.value = false
+      printing.value = undefined
     }
     addEventListener('afterprint', onEnd)
     window.print()
@@ -39,45 +45,68 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       removeEventListener('afterprint', onEnd)
       release()
     }
-  }, [isPrinting.value])
+  }, [printing.value])
   const save = async () => {
     if (written.value !== undefined) return
     fault.value = ''
     written.value = 0
     try {
-      const raster: Parameters<typeof pdfOf>[1]['raster'] = ({ lines, text }) => rasterOf(lines, text)
       const onPage = (count: number) => {
         written.value = count
       }
-      saveFile(await pdfOf(job, { measure, raster, onPage }), `${say('labels.file')}.pdf`)
+      saveFile(await pdfOf(job, { type, raster: rasterOf, onPage }), `${say('labels.file')}.pdf`)
     } catch (error) {
       fault.value = say('page.noFile', { why: said(error) })
     } finally {
       written.value = undefined
     }
   }
-  const begin = (what: 'print' | 'save') => {
-    if (what === 'save') void save()
-    else isPrinting.value = true
+  const print = (what: 'labels' | 'test') => {
+    printing.value = what
   }
-  const make = (what: 'print' | 'save') => {
-    if (isLoopback.value && !mayLeadHere.value) asked.value = what
-    else begin(what)
+  const saveCsv = () => {
+    const rows = job.labels.map(({ id, name, tag }) => [String(id), name, tag, job.addressOf(id)])
+    saveFile(spreadsheet([['id', 'name', 'tag', 'address'], ...rows]), `${say('labels.file')}.csv`)
+    pitfalls.value = pitfallsIn(rows)
+  }
+  const make = (action: () => void) => {
+    if (isLoopback.value && !mayLeadHere.value) asked.value = action
+    else action()
   }
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">{say('labels.preview')}</h2>
       <div class="fields">
-        <button type="button" class="primary" onClick={() => make('print')}>
+        <button type="button" class="primary" onClick={() => make(() => print('labels'))}>
           {say('labels.print')}
         </button>
-        <button type="button" class="primary" aria-disabled={written.value !== undefined} onClick={() => make('save')}>
+        <button
+          type="button"
+          class="primary"
+          aria-disabled={written.value !== undefined}
+          onClick={() => make(() => void save())}
+        >
           {say('labels.savePdf')}
         </button>
         <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
       </div>
       <Fault text={fault.value} />
       <p class="note">{say('labels.realSize')}</p>
+      <div class="fields">
+        <button type="button" aria-describedby="label-test-note" onClick={() => print('test')}>
+          {say('labels.test')}
+        </button>
+        <button type="button" onClick={() => make(saveCsv)}>
+          {say('labels.saveCsv')}
+        </button>
+      </div>
+      <p class="note" id="label-test-note">
+        {say('labels.testNote')}
+      </p>
+      <p role="status" class="note">
+        {pitfalls.value !== undefined && <Warning {...pitfalls.value} />}
+      </p>
+      <LabelPrinters job={job} type={type} make={make} />
       <div class="preview" translate={false}>
         <SheetPage
           sheet={job.sheet}
@@ -101,20 +130,25 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
             asked.value = undefined
           }}
           onGoOn={() => {
-            const what = asked.value
+            const action = asked.value
             asked.value = undefined
             mayLeadHere.value = true
-            if (what !== undefined) begin(what)
+            action?.()
           }}
         />
       )}
-      {isPrinting.value && (
+      {printing.value === 'test' && (
+        <div class="printed" translate={false}>
+          <TestPage sheet={job.sheet} />
+        </div>
+      )}
+      {printing.value === 'labels' && (
         <div class="printed" translate={false}>
           {Array.from({ length: pages }, (_, i) => (
             <SheetPage
               key={i}
               sheet={job.sheet}
-              labels={labelsOfPage(job, i, measure)}
+              labels={labelsOfPage(job, i, type)}
               title={say('labels.page', { page: i + 1 })}
             />
           ))}

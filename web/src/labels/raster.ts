@@ -1,8 +1,10 @@
 import { say } from '../language/language.ts'
-import { PageError } from '../said.ts'
-import type { Box, TextLine } from './layout.ts'
+import { PageError } from '../page/said.ts'
+import type { PlacedLabel } from './document.ts'
+import type { LabelLayout } from './layout.ts'
 import type { Bitmap } from './pdf.ts'
-import type { Measure, Weight } from './text.ts'
+import type { Sheet } from './sheets.ts'
+import type { Measure, Style } from './text.ts'
 
 /** The browser takes letters that these fonts lack from other fonts of the system, so it draws every script. */
 export const FONT_FAMILY = 'Arial, Helvetica, sans-serif'
@@ -13,7 +15,8 @@ const DPI = 600
 /** The most pixels of a canvas on an iPhone. Only labels of half a sheet or more have as many. */
 const MOST_PIXELS = 16e6
 
-const fontOf = (weight: Weight, pixels: number): string => `${weight} ${pixels}px ${FONT_FAMILY}`
+const FONTS: Readonly<Record<Style, string>> = { plain: '', bold: 'bold ', italic: 'italic ' }
+const fontOf = (style: Style, pixels: number): string => `${FONTS[style]}${pixels}px ${FONT_FAMILY}`
 
 function contextOf(width: number, height: number): CanvasRenderingContext2D {
   const canvas = document.createElement('canvas')
@@ -29,23 +32,56 @@ export function canvasMeasure(): Measure {
   const context = contextOf(1, 1)
   // Browsers round the widths of small texts.
   const size = 100
-  return (text, em, weight) => {
-    context.font = fontOf(weight, size)
+  return (text, em, style) => {
+    context.font = fontOf(style, size)
     return (context.measureText(text).width * em) / size
   }
 }
 
-/** Has the browser draw lines in any script, and converts them to black and white. */
-export function rasterOf(lines: readonly TextLine[], box: Box): Bitmap {
+/** Has the browser draw the texts of a label in any script, and converts them to black and white. */
+export function rasterOf(layout: LabelLayout): Bitmap {
+  const { text: box } = layout
   const dots = Math.min(DPI / MM_PER_INCH, Math.sqrt(MOST_PIXELS / (box.width * box.height)))
   const [width, height] = [Math.floor(box.width * dots), Math.floor(box.height * dots)]
   const context = contextOf(width, height)
-  for (const { text, x, y, size, weight, direction } of lines) {
-    context.font = fontOf(weight, size * dots)
-    context.direction = direction
-    context.textAlign = 'start'
-    context.fillText(text, (x - box.x) * dots, (y - box.y) * dots)
+  drawTexts(context, layout, dots, -box.x, -box.y)
+  return bitmapOf(context)
+}
+
+/**
+ * Draws a page as the dots of a printer, whose codes begin at whole dots.
+ *
+ * @param dots of the printer in a millimetre
+ * @throws PageError if the page is larger than any that a label printer prints
+ */
+export function pageRaster(labels: readonly PlacedLabel[], { width, height }: Sheet, dots: number): Bitmap {
+  const size = [Math.round(width * dots), Math.round(height * dots)] as const
+  if (size[0] * size[1] > MOST_PIXELS) throw new PageError(say('labels.cannotDraw'))
+  const context = contextOf(...size)
+  for (const { x, y, layout, codes } of labels) {
+    drawTexts(context, layout, dots, x, y)
+    for (const code of codes) {
+      const [left, top] = [Math.round((x + code.x) * dots), Math.round((y + code.y) * dots)]
+      const [across, down] = [Math.round(code.width * dots), Math.round(code.height * dots)]
+      for (const run of code.runs)
+        context.fillRect(left + run.x * across, top + run.y * down, run.length * across, down)
+    }
   }
+  return bitmapOf(context)
+}
+
+/** @param x millimetres from the left edge of the picture to the label @param y from its top edge */
+function drawTexts(context: CanvasRenderingContext2D, layout: LabelLayout, dots: number, x: number, y: number): void {
+  for (const run of layout.runs) {
+    context.font = fontOf(run.style, layout.size * dots)
+    context.direction = run.direction
+    context.textAlign = 'start'
+    context.fillText(run.text, (x + run.x) * dots, (y + run.y) * dots)
+  }
+}
+
+function bitmapOf(context: CanvasRenderingContext2D): Bitmap {
+  const { width, height } = context.canvas
   return { width, height, bits: bitsOf(context.getImageData(0, 0, width, height).data, width, height) }
 }
 

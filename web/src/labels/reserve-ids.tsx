@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
-import { tell } from '../notices.tsx'
-import { said } from '../said.ts'
-import { Sentence } from '../sentence.tsx'
-import { addReserved, chosen, MOST_LABELS } from './chosen.ts'
+import { tell } from '../page/notices.tsx'
+import { said } from '../page/said.ts'
+import { Sentence } from '../page/sentence.tsx'
+import { addReserved, chosen, MOST_LABELS } from '../plants/chosen-labels.ts'
 
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {

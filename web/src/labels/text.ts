@@ -1,13 +1,13 @@
 /** Returns the width of a text in millimetres. `size` is the em in millimetres. */
-export type Measure = (text: string, size: number, weight: Weight) => number
+export type Measure = (text: string, size: number, style: Style) => number
 
-export type Weight = 400 | 700
+export type Style = 'plain' | 'bold' | 'italic'
 
 const words = new Intl.Segmenter(undefined, { granularity: 'word' })
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** UTF-16 code units, more than any label has room for: a name may have a million. */
-const MOST = 600
+/** UTF-16 code units: what a document holds of a text, whatever its source. No name has more characters. */
+const MOST = 2000
 
 /** Replaces line breaks and control characters by spaces, and cuts after MOST. */
 export const onOneLine = (text: string): string =>
@@ -17,66 +17,93 @@ export const onOneLine = (text: string): string =>
     .trim()
     .toWellFormed()
 
+/** A part of a text, and where it begins there. */
+export interface Row {
+  readonly text: string
+  readonly begin: number
+}
+
 export interface Wrapped {
-  readonly lines: readonly string[]
-  /** Whether a word is wider than a line, and is therefore broken. */
+  readonly rows: readonly Row[]
+  /** Whether a word is wider than a row, and is therefore broken. */
   readonly isBroken: boolean
 }
 
-/** Breaks a text into lines of at most this width. */
-export function wrap(text: string, width: number, measure: (text: string) => number): Wrapped {
-  const lines: string[] = []
+/**
+ * Breaks a text into rows of at most this width.
+ *
+ * @param measure returns the width of a part of the text that begins there
+ * @param most ends the work: a text that takes more rows gets one more than these, and the rest is missing
+ */
+export function wrap(
+  text: string,
+  width: number,
+  measure: (part: string, begin: number) => number,
+  most = Number.POSITIVE_INFINITY,
+): Wrapped {
+  const rows: Row[] = []
   let isBroken = false
-  let line = ''
+  let [begin, end] = [0, 0]
+  const isWide = (next: string) => measure((text.slice(begin, end) + next).trimEnd(), begin) > width
+  const endRow = () => {
+    const row = text.slice(begin, end).trimEnd()
+    if (row !== '') rows.push({ text: row, begin })
+    begin = end
+  }
   for (const piece of unbreakable(text)) {
-    if (measure((line + piece).trimEnd()) <= width) {
-      line += piece
+    if (!isWide(piece)) {
+      end += piece.length
       continue
     }
-    if (line !== '') lines.push(line.trimEnd())
-    line = ''
+    endRow()
     for (const { segment } of graphemes.segment(piece)) {
-      if (line !== '' && measure((line + segment).trimEnd()) > width) {
-        lines.push(line)
-        line = ''
+      if (end > begin && isWide(segment)) {
+        endRow()
         isBroken = true
+        if (rows.length > most) return { rows, isBroken }
       }
-      line += segment
+      end += segment.length
     }
+    if (rows.length > most) return { rows, isBroken }
   }
-  if (line !== '') lines.push(line.trimEnd())
-  return { lines, isBroken }
+  endRow()
+  return { rows, isBroken }
 }
 
 /**
  * Splits a text where a line may end: after a space or a hyphen, and between adjacent words of scripts without spaces,
  * such as Chinese, Japanese and Thai.
  */
-function unbreakable(text: string): string[] {
-  const pieces: string[] = []
+function* unbreakable(text: string): Generator<string> {
+  let piece = ''
   let follows = false
   let wasWord = false
   for (const { segment, isWordLike = false } of words.segment(text)) {
-    const last = pieces.at(-1)
     const isSpace = segment.trim() === ''
-    if (last !== undefined && !(follows && !isSpace) && !(wasWord && isWordLike)) {
-      pieces[pieces.length - 1] = last + segment
-    } else pieces.push(segment)
-    follows = isSpace || segment === '-'
+    if (piece !== '' && ((follows && !isSpace) || (wasWord && isWordLike))) {
+      yield piece
+      piece = ''
+    }
+    // The hyphen of a compound ends a row, the minus sign of an id does not.
+    follows = isSpace || (segment === '-' && /\S$/.test(piece))
+    piece += segment
     wasWord = isWordLike
   }
-  return pieces
+  if (piece !== '') yield piece
 }
 
-/** Cuts a text to this width. An ellipsis shows that something is missing. */
-export function cut(text: string, width: number, measure: (text: string) => number): string {
-  if (measure(text) <= width) return text
-  let shown = ''
-  for (const { segment } of graphemes.segment(text)) {
-    if (measure(`${(shown + segment).trimEnd()}…`) > width) break
-    shown += segment
+/** Returns the longest beginning that fits, with an ellipsis for what is missing. At least the ellipsis remains. */
+export function cut(text: string, fits: (shown: string) => boolean): string {
+  if (fits(text)) return text
+  const ends = Array.from(graphemes.segment(text), ({ index }) => index)
+  const shownTo = (end = 0): string => `${text.slice(0, end).trimEnd()}…`
+  let [least, most] = [0, ends.length - 1]
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2)
+    if (fits(shownTo(ends[middle]))) least = middle
+    else most = middle - 1
   }
-  return `${shown.trimEnd()}…`
+  return shownTo(ends[least])
 }
 
 /** Letters of scripts that run from right to left. */

@@ -63,6 +63,7 @@ const list = computed(() => new Intl.ListFormat(locale.value))
 const times = computed(() => ({
   short: new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'short' }),
   medium: new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'medium' }),
+  day: new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium' }),
 }))
 
 export const numberOf = (value: number): string => number.value.format(value)
@@ -80,3 +81,6 @@ export const languageName = (tag: string): string => languageNames.value.of(tag)
 
 /** @param text a time as the service writes it @param style `medium` has seconds */
 export const timeOf = (text: string, style: 'short' | 'medium'): string => times.value[style].format(new Date(text))
+
+/** A day, as people of this language write it. */
+export const dateOf = (time: Date): string => times.value.day.format(time)

@@ -1,12 +1,4 @@
-import type { en } from './en.ts'
-
-/** One text for each form that Intl.PluralRules chooses by `{count}`; `other` stands for the forms that are not here. */
-export interface Plural {
-  readonly one: string
-  readonly other: string
-}
-
-export type Text = string | Plural
+import type { en, Plural, Text } from './en.ts'
 
 export type Key = keyof typeof en
 

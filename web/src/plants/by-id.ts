@@ -1,8 +1,9 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { isRefusal } from '../said.ts'
-import { codeTyped } from '../scan/label-address.ts'
+import { isTagged } from '../../../src/domain/plant-query.ts'
+import { codeTyped } from '../codes/label-address.ts'
+import { idTyped } from '../codes/typed-code.ts'
+import { isRefusal } from '../page/said.ts'
 import type { Filter } from './filter.ts'
-import { idTyped } from './id.ts'
 
 /** The id that a search names, as `1234`, `#1234` or the code of a label; null if it names none. */
 export function idSought(q: string): bigint | null {
@@ -12,17 +13,17 @@ export function idSought(q: string): bigint | null {
   return code !== undefined && 'id' in code ? code.id : null
 }
 
-/** Reads the plant whose id a search names, if it has one of the tags: the service finds words only. */
+/** Reads the plant whose id a search names, if its tag is one that the filter demands: the service finds words only. */
 export async function findById(
   client: PlantstoreClient,
-  { q, tags }: Pick<Filter, 'q' | 'tags'>,
+  filter: Omit<Filter, 'sort'>,
   signal: AbortSignal,
 ): Promise<StoredPlant | undefined> {
-  const id = idSought(q)
+  const id = idSought(filter.q)
   if (id === null) return undefined
   try {
     const { plant } = await client.getPlant(id, { signal })
-    return tags.length === 0 || (plant.tag !== undefined && tags.includes(plant.tag)) ? plant : undefined
+    return isTagged(filter, plant.tag) ? plant : undefined
   } catch (error) {
     if (isRefusal(error, 40402)) return undefined
     throw error

@@ -1,8 +1,10 @@
 import { signal } from '@preact/signals'
 import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
-import { askBeforeLosing } from '../leaving.ts'
-import { onSignOut } from '../session.ts'
+import { isSame } from '../offline/change.ts'
+import { askBeforeLosing } from '../page/leaving.ts'
+import { nameHere } from '../page/service.ts'
+import { onSignOut } from '../session/session.ts'
 
 /** An unsaved edit of a plant. */
 export interface Draft {
@@ -15,11 +17,11 @@ export interface Draft {
   readonly isSaving?: boolean
   /** The reason why the last attempt to save failed. */
   readonly fault?: string | undefined
-  /** The plant after somebody else's change; null after a deletion. */
+  /** The plant after another client's change; null after a deletion. */
   readonly theirs?: KeptPlant | null | undefined
 }
 
-const KEY = 'plantstore-drafts'
+const KEY = nameHere('plantstore-drafts')
 /** Ids in a question before the person leaves. */
 const MOST_NAMED = 10
 
@@ -51,9 +53,6 @@ export function wanted({ base, name = base.name, tag }: Draft): StoredPlant {
 
 /** Whether saving the draft would change the plant. */
 export const isChanged = (draft: Draft): boolean => !isSame(wanted(draft), draft.base)
-
-export const isSame = (one: StoredPlant, other: StoredPlant): boolean =>
-  one.name === other.name && one.tag === other.tag
 
 function keep(next: ReadonlyMap<string, Draft>): void {
   drafts.value = next

@@ -1,4 +1,4 @@
-import { isFocusLost } from '../focus.ts'
+import { isFocusLost } from '../page/focus.ts'
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }
 const ENDS: Readonly<Record<string, (last: number) => number>> = { Home: () => 0, End: (last) => last }

@@ -1,7 +1,9 @@
 import { computed, signal } from '@preact/signals'
 import type { ChangeEntry, Listing, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
-import { afterLoss } from '../connection.ts'
-import { isAbort, said } from '../said.ts'
+import type { Content } from '../offline/change.ts'
+import { see, seenBefore } from '../offline/seen.ts'
+import { afterLoss, whenAway } from '../page/connection.ts'
+import { isAbort, said } from '../page/said.ts'
 import { findById, withFirst } from './by-id.ts'
 import { drafts } from './drafts.ts'
 import { type Filter, findSame, wantedBy } from './filter.ts'
@@ -39,6 +41,8 @@ export class PlantList {
   readonly #foundBy = signal<Filter | undefined>(undefined)
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')
   readonly fault = signal('')
+  /** Where the rows are what this device has seen before: since when, in milliseconds since 1970. */
+  readonly seenSince = signal<number | undefined>(undefined)
   /** The number of searches so far. */
   readonly searches = signal(0)
   readonly #client: PlantstoreClient
@@ -125,14 +129,15 @@ export class PlantList {
     try {
       const { items, next } = await listing.page()
       if (ended.aborted) return
-      // The person has scrolled or added a plant meanwhile, so the table has others now.
-      if (this.#read.value.length !== chunks) {
+      // The person has scrolled or added a plant meanwhile, so the table has others now, or awaits its next page.
+      if (this.#read.value.length !== chunks || this.#reads > 1) {
         this.#isBehind = true
         return
       }
       const focused = document.activeElement?.closest<HTMLElement>('[role=row][data-id]')?.dataset['id']
+      void see(items)
       this.#read.value = [{ key: first.key, plants: withFirst(this.#foundById, items) }]
-      // Somebody may have put them again.
+      // Another client may have put them again.
       this.#removed.value = this.#removed.value.difference(removed)
       this.#listing = listing
       this.#next = next
@@ -167,6 +172,13 @@ export class PlantList {
 
   replace(plant: StoredPlant): void {
     this.#read.value = this.#map((plants) => plants.map((each) => (each.id === plant.id ? plant : each)))
+  }
+
+  /** Shows what the store has under an id by now, if the table has a row for it. @param content null: nothing */
+  take(id: bigint, content: Content | null): void {
+    if (!this.has(id)) return
+    if (content === null) this.remove(id)
+    else this.replace({ ...content, id })
   }
 
   remove(id: bigint): void {
@@ -217,6 +229,7 @@ export class PlantList {
     const { signal: ended } = this.#ending
     this.state.value = state
     this.#reads += 1
+    const end = whenAway(() => void this.#recall(state, filter, ended))
     try {
       const [found, page] = await Promise.all([
         state === 'searching' && filter !== undefined ? findById(this.#client, filter, ended) : this.#foundById,
@@ -224,6 +237,8 @@ export class PlantList {
       ])
       if (ended.aborted) return
       const { items, next } = page ?? { items: [], next: undefined }
+      void see(withFirst(found, items))
+      this.seenSince.value = undefined
       this.#key += 1
       if (state === 'searching') {
         this.#foundById = found
@@ -241,7 +256,21 @@ export class PlantList {
       this.fault.value = said(error)
       this.state.value = 'failed'
     } finally {
+      end()
       this.#endRead()
     }
+  }
+
+  /** Shows what this device has seen before, until the service answers the search. */
+  async #recall(state: 'searching' | 'loading', filter: Filter | undefined, ended: AbortSignal): Promise<void> {
+    if (state === 'loading' || filter === undefined) return
+    const seen = await seenBefore(filter)
+    const isAnswered = this.state.value !== 'searching' && this.state.value !== 'failed'
+    if (seen === undefined || ended.aborted || isAnswered) return
+    this.#key += 1
+    this.#foundBy.value = filter
+    this.#removed.value = new Set()
+    this.#read.value = [{ key: this.#key, plants: seen.plants }]
+    this.seenSince.value = seen.since
   }
 }

@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
-import { named } from '../named.ts'
-import { tell } from '../notices.tsx'
-import { closeOnEscape } from '../panel.ts'
+import { closeOnEscape } from '../page/focus.ts'
+import { named } from '../page/named.ts'
+import { tell } from '../page/notices.tsx'
 import { type Filter, isAll, queryFor } from './filter.ts'
 import {
   deleteSearch,

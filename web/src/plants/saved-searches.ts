@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { nameHere } from '../page/service.ts'
 import { type Filter, filterIn, queryFor } from './filter.ts'
 
 /** A search that the person has given a name. */
@@ -8,7 +9,7 @@ export interface SavedSearch {
   readonly query: string
 }
 
-const KEY = 'plantstore-searches'
+const KEY = nameHere('plantstore-searches')
 /** The most searches that the device keeps, and the most characters of one. */
 const MOST = 100
 export const LONGEST_NAME = 100

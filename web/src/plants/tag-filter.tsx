@@ -2,24 +2,27 @@ import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
-import { numberOf, say } from '../language/language.ts'
-import { closeOnEscape } from '../panel.ts'
-import { said } from '../said.ts'
-import { Fault } from '../sentence.tsx'
+import type { TagFilter as Tagging } from '../../../src/domain/plant-query.ts'
+import { say } from '../language/language.ts'
+import { closeOnEscape } from '../page/focus.ts'
+import { said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
+import { ANY_TAG, NO_FILTER } from './filter.ts'
 import type { PlantList } from './plant-list.ts'
+import { MOST_SHOWN, TagBranch } from './tag-branch.tsx'
+import { shownGroup, shownTag } from './tag-chip.tsx'
+import { matching, tagTree } from './tag-tree.ts'
 
 interface TagFilterProps {
   readonly client: PlantstoreClient
   /** The table that shows renamed tags; undefined: the token may not change plants. */
   readonly list: PlantList | undefined
-  readonly chosen: readonly string[]
-  readonly onChange: (tags: readonly string[]) => void
+  readonly chosen: Tagging
+  readonly onChange: (chosen: Tagging) => void
 }
 
 const PAGE = 1000
-/** The most tags that the list shows. Typing a part of a tag finds the others. */
-const MOST_SHOWN = 200
 
 /** Lists tags with their numbers of plants. Opening the list reads it anew. */
 export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
@@ -29,9 +32,12 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
   const sought = useSignal('')
   const renamed = useSignal<string | undefined>(undefined)
   const reading = useRef(0)
+  const tree = useComputed(() => tagTree(tags.value))
   const found = useComputed(() => {
     const part = sought.value.toLocaleLowerCase()
-    return tags.value.filter(({ tag }) => tag.toLocaleLowerCase().includes(part))
+    const isMatch = (tag: string): boolean => tag.toLocaleLowerCase().includes(part)
+    const count = tags.value.filter(({ tag }) => isMatch(tag)).length
+    return { entries: matching(tree.value, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
   })
   const read = async (at?: string): Promise<void> => {
     reading.current += 1
@@ -46,8 +52,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
       fault.value = said(error)
     }
   }
-  const toggle = (tag: string, isOn: boolean) =>
-    onChange(isOn ? [...chosen, tag] : chosen.filter((each) => each !== tag))
+  const count = chipsOf(chosen).length
   return (
     <div class="tag-filter">
       <details
@@ -56,7 +61,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
         }}
         onKeyDown={closeOnEscape}
       >
-        <summary>{chosen.length === 0 ? say('tags.title') : say('tags.titleChosen', { count: chosen.length })}</summary>
+        <summary>{count === 0 ? say('tags.title') : say('tags.titleChosen', { count })}</summary>
         <div class="panel">
           <label for="tag-part">{say('tags.find')}</label>
           <input
@@ -68,39 +73,26 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
             }}
           />
           <Fault text={fault.value} onRetry={() => void read()} />
-          <ul>
-            {found.value.slice(0, MOST_SHOWN).map(({ tag, plants }) => (
-              <li key={tag}>
-                <label class="check">
-                  <input
-                    type="checkbox"
-                    checked={chosen.includes(tag)}
-                    onChange={(event) => toggle(tag, event.currentTarget.checked)}
-                  />
-                  <bdi translate={false}>{shownTag(tag)}</bdi>{' '}
-                  <span class="count">
-                    <span aria-hidden="true">{numberOf(plants)}</span>
-                    <span class="hidden">{say('plants.count', { count: plants })}</span>
-                  </span>
-                </label>
-                {list !== undefined && (
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={say('tags.renameOf', { tag: shownTag(tag) })}
-                    onClick={() => {
-                      renamed.value = tag
-                    }}
-                  >
-                    {say('tags.rename')}
-                  </button>
-                )}
-              </li>
-            ))}
-          </ul>
-          {found.value.length > MOST_SHOWN && (
-            <p class="note">{say('tags.moreMatch', { more: found.value.length - MOST_SHOWN })}</p>
-          )}
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={chosen.untagged === true}
+              onChange={(event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
+            />
+            {say('tags.untagged')}
+          </label>
+          <TagBranch
+            {...found.value}
+            chosen={chosen}
+            onChange={onChange}
+            onRename={
+              list &&
+              ((tag) => {
+                renamed.value = tag
+              })
+            }
+            readTo={next.value === undefined ? undefined : tags.value.at(-1)?.tag}
+          />
           {next.value !== undefined && (
             <button type="button" onClick={() => void read(next.value)}>
               {say('tags.more')}
@@ -115,28 +107,28 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
           list={list}
           kind="rename-tag"
           from={renamed.value}
-          targets={{ kind: 'matching', filter: { q: '', tags: [renamed.value], sort: 'id' }, without: NONE }}
+          targets={{ kind: 'matching', filter: { ...NO_FILTER, tags: [renamed.value] }, without: NONE }}
           onClose={(input) => {
             const from = renamed.value
             renamed.value = undefined
             if (input === undefined) return
             void read()
             const to = input.tag.trim()
-            if (chosen.some((tag) => tag === from)) {
-              onChange([...new Set(chosen.map((tag) => (tag === from ? to : tag)))])
+            if (chosen.tags.some((tag) => tag === from)) {
+              onChange({ ...ANY_TAG, tags: [...new Set(chosen.tags.map((tag) => (tag === from ? to : tag)))] })
             }
           }}
         />
       )}
-      {chosen.map((tag) => (
+      {chipsOf(chosen).map(({ text, without }) => (
         <button
-          key={tag}
+          key={text}
           type="button"
           class="chip"
-          aria-label={say('tags.removeFilter', { tag: shownTag(tag) })}
-          onClick={() => toggle(tag, false)}
+          aria-label={say('tags.removeFilter', { tag: text })}
+          onClick={() => onChange(without)}
         >
-          <bdi translate={false}>{shownTag(tag)}</bdi> <span aria-hidden="true">×</span>
+          <bdi translate={chosen.untagged === true}>{text}</bdi> <span aria-hidden="true">×</span>
         </button>
       ))}
     </div>
@@ -145,5 +137,17 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
 
 const NONE: ReadonlySet<bigint> = new Set()
 
-/** The empty tag is a tag too, and needs a visible text. */
-const shownTag = (tag: string): string => (tag === '' ? say('plants.emptyTag') : tag)
+interface Chip {
+  readonly text: string
+  /** What remains when the person removes it. */
+  readonly without: Tagging
+}
+
+function chipsOf({ tags, tagPrefix, untagged }: Tagging): readonly Chip[] {
+  if (untagged === true) return [{ text: say('tags.untagged'), without: ANY_TAG }]
+  if (tagPrefix !== undefined) return [{ text: shownGroup(tagPrefix), without: ANY_TAG }]
+  return tags.map((tag) => ({
+    text: shownTag(tag),
+    without: { ...ANY_TAG, tags: tags.filter((each) => each !== tag) },
+  }))
+}

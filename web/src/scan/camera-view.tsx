@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { focusMain } from '../focus.ts'
-import { PUBLIC_URL } from '../labels/options.ts'
+import { PUBLIC_URL } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { inEnglish } from '../named.ts'
-import { Sentence } from '../sentence.tsx'
+import { focusMain } from '../page/focus.ts'
+import { inEnglish } from '../page/named.ts'
+import { Sentence } from '../page/sentence.tsx'
 import { CameraError, type CameraFault, scan } from './camera.ts'
 
 interface CameraProps {
@@ -113,7 +113,7 @@ const SAID: Readonly<Record<Exclude<CameraFault, 'other'>, PlainKey>> = {
 /** Leads to the page at the address that the operator gave for clients, if the camera works there. */
 function SecureAddress(): JSX.Element | null {
   if (!PUBLIC_URL.startsWith('https:') || location.protocol === 'https:') return null
-  const address = `${new URL(PUBLIC_URL).origin}/${location.hash}`
+  const address = `${PUBLIC_URL}/${location.hash}`
   return (
     <p>
       <a href={address}>{say('scan.openAt', { address })}</a>

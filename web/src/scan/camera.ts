@@ -83,7 +83,7 @@ async function readCodes(
 
 /** Opens the camera on the back of the device, if it has one there. */
 async function openCamera(): Promise<MediaStream> {
-  // Browsers have no cameras on pages that somebody on the way could change.
+  // Browsers have no cameras on pages that an attacker on the way could change.
   const devices: MediaDevices | undefined = navigator.mediaDevices
   if (devices === undefined) throw new CameraError('insecure')
   try {

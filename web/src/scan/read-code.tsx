@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import { focusMain } from '../focus.ts'
+import { accept, type Code, codeIn, codeTyped } from '../codes/label-address.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { focusMain } from '../page/focus.ts'
 import { Camera } from './camera-view.tsx'
-import { accept, type Code, codeIn, codeTyped } from './label-address.ts'
 
 interface ReadProps {
   /** Called with the id of each label that is read or typed. */
@@ -97,12 +97,12 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
             id: String(code.id),
             address: (
               <bdi translate={false} class="foreign">
-                {code.origin.slice(0, SHOWN)}
+                {code.address.slice(0, SHOWN)}
               </bdi>
             ),
           })}
         </p>
-        <button type="button" onClick={() => onAccept(code.id, code.origin)}>
+        <button type="button" onClick={() => onAccept(code.id, code.address)}>
           {say('scan.accept')}
         </button>
       </div>

@@ -1,9 +1,4 @@
-/** A code in a picture, with its middle from 0 to 1 of the picture's width and height. */
-export interface FoundCode {
-  readonly text: string
-  readonly x: number
-  readonly y: number
-}
+import type { FoundCode } from './zxing.ts'
 
 /** Reads the QR codes that a video shows now. */
 export type CodeReader = (video: HTMLVideoElement) => Promise<readonly FoundCode[]>

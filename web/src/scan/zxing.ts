@@ -1,5 +1,11 @@
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader'
-import type { FoundCode } from './reader.ts'
+
+/** A code in a picture, with its middle from 0 to 1 of the picture's width and height. */
+export interface FoundCode {
+  readonly text: string
+  readonly x: number
+  readonly y: number
+}
 
 /**
  * Loads ZXing, for browsers that read no codes themselves. The page loads this module only when it opens the camera.

@@ -3,14 +3,14 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { replaceQuery, route } from '../page/route.ts'
+import { isAbort, said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
 import { plantsIn } from '../plants/bulk/done.tsx'
 import { type Filter, filterIn, isAll, queryFor } from '../plants/filter.ts'
 import { SavedSearches } from '../plants/saved-searches-panel.tsx'
 import { SearchField } from '../plants/search-field.tsx'
 import { TagFilter } from '../plants/tag-filter.tsx'
-import { replaceQuery, route } from '../route.ts'
-import { isAbort, said } from '../said.ts'
-import { Fault } from '../sentence.tsx'
 import { begin } from './kept-stocktake.ts'
 import { readSet } from './read-plants.ts'
 import { MOST_PLANTS, Stocktake } from './stocktake.ts'
@@ -29,7 +29,7 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
   const start = async () => {
     ending.current = new AbortController()
     const { signal } = ending.current
-    const wanted = { q: filter.q, tags: filter.tags }
+    const { sort: _, ...wanted } = filter
     fault.value = ''
     read.value = 0
     const onRead = (count: number) => {
@@ -58,7 +58,7 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
       <p>{say('stocktake.choose')}</p>
       <search class="toolbar">
         <SearchField id="stocktake-search" q={filter.q} onSearch={(q) => change({ q })} />
-        <TagFilter client={client} list={undefined} chosen={filter.tags} onChange={(tags) => change({ tags })} />
+        <TagFilter client={client} list={undefined} chosen={filter} onChange={change} />
         <SavedSearches filter={filter} onChoose={change} />
       </search>
       <p class="fields">

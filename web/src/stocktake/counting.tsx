@@ -2,15 +2,21 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../client/src/index.ts'
-import { Dialog } from '../dialog.tsx'
-import { Icon } from '../icon.tsx'
 import { listOf, say, timeOf } from '../language/language.ts'
-import { named } from '../named.ts'
+import { plantOf } from '../offline/attempt.ts'
+import { seenOf } from '../offline/seen.ts'
+import { SeenLine } from '../offline/seen-line.tsx'
+import { onSent } from '../offline/waiting.ts'
+import { useRepeat, whenAway } from '../page/connection.ts'
+import { Dialog } from '../page/dialog.tsx'
+import { Icon } from '../page/icon.tsx'
+import { named } from '../page/named.ts'
+import { isAbort, isSilence, said } from '../page/said.ts'
+import { Fault, Sentence } from '../page/sentence.tsx'
 import { DoneActions, plantsIn } from '../plants/bulk/done.tsx'
-import { isAbort, said } from '../said.ts'
+import { shownGroup } from '../plants/tag-chip.tsx'
 import { ReadCode } from '../scan/read-code.tsx'
-import { Fault, Sentence } from '../sentence.tsx'
-import type { ViewProps } from '../views.ts'
+import type { ViewProps } from '../session/session.ts'
 import { end, isKept } from './kept-stocktake.ts'
 import { PlantsFound } from './plants-found.tsx'
 import { readPlants } from './read-plants.ts'
@@ -34,17 +40,27 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
     if (ids.length === 0) return
     fault.value = ''
     reads.value += 1
+    const end = whenAway(async () => {
+      const seen = await seenOf(new Set(stocktake.unread))
+      if (seen !== undefined) stocktake.recall(seen.plants, seen.since)
+    })
     try {
       const learn = stocktake.learn.bind(stocktake)
       await readPlants(client, ids, stocktake.filters, learn, ending.current.signal)
     } catch (error) {
-      if (!isAbort(error)) fault.value = say('stocktake.notRead', { why: said(error) })
+      const isKnown = isSilence(error) && ids.every((id) => stocktake.plant(id) !== undefined)
+      if (!isAbort(error) && !isKnown) fault.value = say('stocktake.notRead', { why: said(error) })
     }
+    end()
     reads.value -= 1
   }
-  useEffect(() => {
-    void read(stocktake.unread)
-  }, [client, stocktake])
+  const readOn = () => void read(stocktake.unread)
+  useEffect(readOn, [client, stocktake])
+  useRepeat(fault.value === '' && stocktake.seenSince !== undefined ? readOn : undefined)
+  useEffect(
+    () => onSent((id, plant) => (plant === null ? stocktake.learn([], [id]) : stocktake.learn([plantOf(id, plant)]))),
+    [stocktake],
+  )
   // What an action on many plants, or its undo, has changed.
   const list = useMemo(
     () => ({ reload: () => read([...stocktake.extra.value, ...stocktake.ids]) }),
@@ -99,7 +115,8 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
               <Sentence text={sentenceOf(last.value.finding, last.value.id, stocktake.plant(last.value.id))} />
             )}
           </p>
-          <Fault text={fault.value} onRetry={() => void read(stocktake.unread)} />
+          <Fault text={fault.value} onRetry={readOn} />
+          <SeenLine since={stocktake.seenSince} />
         </div>
         <PlantsFound
           client={client}
@@ -137,10 +154,14 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
 }
 
 /** The set of a stocktake in words. */
-function nameOf({ q, tags: chosen }: Wanted): string {
+function nameOf({ q, tags: chosen, tagPrefix, untagged }: Wanted): string {
   const words = named(q.trim())
-  const tags = listOf(chosen.map((tag) => (tag === '' ? say('plants.emptyTag') : named(tag))))
-  if (chosen.length === 0) return q.trim() === '' ? say('stocktake.all') : say('stocktake.matching', { words })
+  if (untagged === true) {
+    return q.trim() === '' ? say('stocktake.untagged') : say('stocktake.untaggedMatching', { words })
+  }
+  const texts = tagPrefix === undefined ? chosen : [shownGroup(tagPrefix)]
+  const tags = listOf(texts.map((tag) => (tag === '' ? say('plants.emptyTag') : named(tag))))
+  if (texts.length === 0) return q.trim() === '' ? say('stocktake.all') : say('stocktake.matching', { words })
   return q.trim() === '' ? say('stocktake.tagged', { tags }) : say('stocktake.taggedMatching', { tags, words })
 }
 

@@ -3,12 +3,14 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { words as wordsOf } from '../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../language/language.ts'
+import { plantOf } from '../offline/attempt.ts'
+import { waitingFor } from '../offline/waiting.ts'
+import { linkTo } from '../page/route.ts'
+import { saveFile } from '../page/save-file.ts'
+import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
 import { BulkDialog } from '../plants/bulk/bulk-dialog.tsx'
 import { Warning } from '../plants/export-plants.tsx'
 import type { Reloaded } from '../plants/plant-list.ts'
-import { linkTo } from '../route.ts'
-import { saveFile } from '../save-file.ts'
-import { type Pitfalls, pitfallsIn, spreadsheet } from '../spreadsheet.ts'
 import { readPlants } from './read-plants.ts'
 import type { Stocktake } from './stocktake.ts'
 
@@ -179,7 +181,8 @@ interface RowProps {
 }
 
 function Row({ id, kind, stocktake }: RowProps): JSX.Element {
-  const plant = stocktake.plant(id)
+  const waits = waitingFor(id)?.wanted
+  const plant = waits ? plantOf(id, waits) : stocktake.plant(id)
   const texts = (
     <span class="texts">
       {plant === null ? (

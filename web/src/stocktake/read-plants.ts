@@ -1,7 +1,8 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { see } from '../offline/seen.ts'
+import { isRefusal } from '../page/said.ts'
 import { findById } from '../plants/by-id.ts'
 import { wantedBy } from '../plants/filter.ts'
-import { isRefusal } from '../said.ts'
 import { MOST_PLANTS, type Wanted } from './stocktake.ts'
 
 /** Plants after which the page shows how far it is. */
@@ -24,6 +25,7 @@ export async function readSet(
     found.push(plant)
     if (found.length % STEP === 0) onRead(found.length)
   }
+  void see(found)
   return found
 }
 

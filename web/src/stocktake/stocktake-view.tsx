@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
-import type { ViewProps } from '../views.ts'
+import type { ViewProps } from '../session/session.ts'
 import { ChooseSet } from './choose-set.tsx'
 import { Counting } from './counting.tsx'
 import { stocktake } from './kept-stocktake.ts'

@@ -2,7 +2,7 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { StoredPlant } from '../../../client/src/index.ts'
 import type { Filter } from '../plants/filter.ts'
 
-export type Wanted = Pick<Filter, 'q' | 'tags'>
+export type Wanted = Omit<Filter, 'sort'>
 
 /** Plants that the set of a stocktake may have. The device keeps their ids, at most 16 characters each. */
 export const MOST_PLANTS = 100_000
@@ -35,6 +35,9 @@ export class Stocktake {
   readonly #version = signal(0)
   /** The plants as the page has read them last; null: none has the id. The device does not keep them. */
   readonly #plants = new Map<bigint, StoredPlant | null>()
+  /** Those of them that only this device has seen before. */
+  readonly #seen = new Set<bigint>()
+  #since = Number.POSITIVE_INFINITY
   readonly #known = signal(0)
 
   readonly thereCount: ReadonlySignal<number>
@@ -109,16 +112,33 @@ export class Stocktake {
     return this.#known.value >= 0 ? this.#plants.get(id) : undefined
   }
 
-  /** The ids of plants that the page has not read yet. Reads signals. */
+  /** The ids of plants that the page has not read from the service yet. Reads signals. */
   get unread(): readonly bigint[] {
     if (this.#known.value < 0) return []
-    return [...this.extra.value, ...this.ids].filter((id) => !this.#plants.has(id))
+    return [...this.extra.value, ...this.ids].filter((id) => !this.#plants.has(id) || this.#seen.has(id))
+  }
+
+  /** When this device has seen the first of the plants that only it has seen; undefined: there is none. Reads a signal. */
+  get seenSince(): number | undefined {
+    return this.#known.value >= 0 && this.#seen.size > 0 ? this.#since : undefined
+  }
+
+  /** Takes plants as this device has seen them before, where nothing later is known. @param since when, the first one */
+  recall(plants: readonly StoredPlant[], since: number): void {
+    for (const plant of plants) {
+      if (this.#plants.has(plant.id)) continue
+      this.#plants.set(plant.id, plant)
+      this.#seen.add(plant.id)
+      this.#since = Math.min(this.#since, since)
+    }
+    this.#known.value += 1
   }
 
   /** Takes plants as they are now. @param absent ids that no plant has */
   learn(plants: readonly StoredPlant[], absent: readonly bigint[] = []): void {
     for (const plant of plants) this.#plants.set(plant.id, plant)
     for (const id of absent) this.#plants.set(id, null)
+    for (const id of [...plants.map((plant) => plant.id), ...absent]) this.#seen.delete(id)
     this.#known.value += 1
   }
 
@@ -207,4 +227,6 @@ const isWanted = (value: unknown): value is Wanted =>
   typeof value.q === 'string' &&
   'tags' in value &&
   Array.isArray(value.tags) &&
-  value.tags.every((tag) => typeof tag === 'string')
+  value.tags.every((tag) => typeof tag === 'string') &&
+  (!('tagPrefix' in value) || typeof value.tagPrefix === 'string') &&
+  (!('untagged' in value) || value.untagged === true)

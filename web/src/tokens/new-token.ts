@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import type { CreatedToken } from '../../../client/src/index.ts'
-import { Kept } from '../kept.ts'
 import { say } from '../language/language.ts'
-import { askBeforeLosing } from '../leaving.ts'
-import { named } from '../named.ts'
-import { onSignOut, type Scope } from '../session.ts'
+import { askBeforeLosing } from '../page/leaving.ts'
+import { named } from '../page/named.ts'
+import { Kept } from '../session/kept.ts'
+import { onSignOut, type Scope } from '../session/session.ts'
 
 /** The typed text for a token that is not created yet. */
 interface Typed {

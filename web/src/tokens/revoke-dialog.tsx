@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
-import { Dialog } from '../dialog.tsx'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Dialog } from '../page/dialog.tsx'
 
 interface RevokeProps {
   readonly token: Token

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { Token } from '../../../client/src/index.ts'
-import { Dialog } from '../dialog.tsx'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { Dialog } from '../page/dialog.tsx'
 
 /** Seconds, and how the page says them. */
 const OVERLAPS = [

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { PhoneAddress } from '../labels/choose-sheet.tsx'
-import { pathOf, QUIET, qrCodeOf } from '../labels/code.ts'
-import { isLoopback, linkWith } from '../labels/options.ts'
+import { pathOf, QUIET, qrCodeOf } from '../codes/qr-code.ts'
+import { isLoopback, linkWith, PhoneAddress } from '../codes/service-address.tsx'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { type Created, created } from './new-token.ts'
@@ -94,7 +93,7 @@ function SignInCode({ name, link }: { readonly name: string; readonly link: stri
   return (
     <figure>
       <svg class="code" role="img" aria-label={say('tokens.codeOf', { name })} viewBox={`0 0 ${side} ${side}`}>
-        <path d={pathOf(code)} transform={`translate(${QUIET} ${QUIET})`} />
+        <path d={pathOf(code.runs)} transform={`translate(${QUIET} ${QUIET})`} />
       </svg>
       <figcaption>{say('tokens.codeNote')}</figcaption>
     </figure>

@@ -4,11 +4,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { named } from '../named.ts'
-import { tell } from '../notices.tsx'
-import { said } from '../said.ts'
-import { Fault } from '../sentence.tsx'
-import type { ViewProps } from '../views.ts'
+import { named } from '../page/named.ts'
+import { tell } from '../page/notices.tsx'
+import { said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
+import type { ViewProps } from '../session/session.ts'
 import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
@@ -100,32 +100,38 @@ export function TokensView({ session }: ViewProps): JSX.Element {
   return (
     <>
       <h1>{say('view.tokens')}</h1>
-      <NewTokenForm client={client} own={own} onMade={() => void read()} />
-      {due.size > 0 && (
-        <>
-          <h2 id="due">{say('tokens.due')}</h2>
-          <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
-          <ul class="tokens" aria-labelledby="due">
-            {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
+      <div class="beside">
+        <div>
+          <NewTokenForm client={client} own={own} onMade={() => void read()} />
+        </div>
+        <div>
+          {due.size > 0 && (
+            <>
+              <h2 id="due">{say('tokens.due')}</h2>
+              <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
+              <ul class="tokens" aria-labelledby="due">
+                {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
+              </ul>
+            </>
+          )}
+          <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
+          {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
+          {state.value === 'read' && tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
+          <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
+            {others.slice(0, shown.value).map(itemOf)}
           </ul>
-        </>
-      )}
-      <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
-      {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
-      {state.value === 'read' && tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
-      <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
-        {others.slice(0, shown.value).map(itemOf)}
-      </ul>
-      {others.length > shown.value && (
-        <button
-          type="button"
-          onClick={() => {
-            shown.value += MOST_SHOWN
-          }}
-        >
-          {say('tokens.more')}
-        </button>
-      )}
+          {others.length > shown.value && (
+            <button
+              type="button"
+              onClick={() => {
+                shown.value += MOST_SHOWN
+              }}
+            >
+              {say('tokens.more')}
+            </button>
+          )}
+        </div>
+      </div>
       {question && asked.value?.to === 'revoke' && <RevokeDialog {...question} onRevoke={revoke} />}
       {question && asked.value?.to === 'rotate' && <RotateDialog {...question} onRotate={rotate} />}
     </>

@@ -5,10 +5,10 @@ import type { PlantstoreClient, Webhook, WebhookDelivery } from '../../../client
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { tell } from '../notices.tsx'
-import { foreign, said } from '../said.ts'
-import { Fault, Sentence } from '../sentence.tsx'
-import type { ViewProps } from '../views.ts'
+import { tell } from '../page/notices.tsx'
+import { foreign, said } from '../page/said.ts'
+import { Fault, Sentence } from '../page/sentence.tsx'
+import type { ViewProps } from '../session/session.ts'
 
 const shown = (text: string): string => timeOf(text, 'medium')
 
@@ -47,6 +47,7 @@ export function WebhooksView({ session: { client } }: ViewProps): JSX.Element {
   return (
     <>
       <h1>{say('view.webhooks')}</h1>
+      <p class="note">{say('webhooks.note')}</p>
       {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
       {state.value === 'read' && webhooks.value.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
       <ul class="tokens webhooks" aria-busy={state.value === 'reading'}>

@@ -1,18 +1,13 @@
 import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { isAbort, isRefusal, said, saidOf } from '../../said.ts'
+import { whenAway } from '../../page/connection.ts'
+import { isAbort, said, saidOf } from '../../page/said.ts'
 import { findById } from '../by-id.ts'
-import { isSame } from '../drafts.ts'
 import { wantedBy } from '../filter.ts'
 import type { Targets } from '../selection.ts'
+import type { Change } from './change.ts'
 
-/** The change of one plant. An absent `after` deletes it, an absent `before` adds it. */
-export interface Change {
-  readonly before: StoredPlant | undefined
-  readonly after: StoredPlant | undefined
-}
-
-/** A change that the service refused, as somebody has changed the plant meanwhile. */
+/** A change that the service refused, as another client has changed the plant meanwhile. */
 export interface Conflict {
   readonly plant: StoredPlant
   readonly why: string
@@ -21,6 +16,8 @@ export interface Conflict {
 export interface Outcome {
   readonly done: readonly Change[]
   readonly conflicts: readonly Conflict[]
+  /** The plants among `done` that others had deleted already, where no request was repeated: the report only counts them. */
+  readonly gone: number
   /** Why the work stopped early; empty if it did not. Repeating the other changes is safe. */
   readonly fault: string
   /** The changes that were not tried, or whose answer was lost. */
@@ -67,6 +64,7 @@ export async function apply(
   const done: Change[] = []
   const conflicts: Conflict[] = []
   const left: Change[] = []
+  let gone = 0
   let fault = ''
   const parts = partsOf(changes)
   const work = async () => {
@@ -76,7 +74,8 @@ export async function apply(
         continue
       }
       try {
-        const refused = await send(client, part, signal)
+        const { refused, absent } = await send(client, part, signal)
+        gone += absent
         part.forEach((change, i) => {
           const why = refused.get(i)
           const plant = change.before ?? change.after
@@ -91,58 +90,47 @@ export async function apply(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { done, conflicts, fault, left }
+  return { done, conflicts, gone, fault, left }
 }
 
-export const reversed = ({ before, after }: Change): Change => ({ before: after, after: before })
-
-/** Parts of one kind of change. A delete is a request of its own. */
+/** Parts of one kind of change, each one request. */
 function partsOf(changes: readonly Change[]): Change[][] {
   const parts: Change[][] = []
   const kinds = [
-    { size: PART, of: changes.filter(({ before, after }) => before !== undefined && after !== undefined) },
-    { size: PART, of: changes.filter(({ before }) => before === undefined) },
-    { size: 1, of: changes.filter(({ after }) => after === undefined) },
+    changes.filter(({ before, after }) => before !== undefined && after !== undefined),
+    changes.filter(({ before }) => before === undefined),
+    changes.filter(({ after }) => after === undefined),
   ]
-  for (const { size, of } of kinds) {
-    for (let i = 0; i < of.length; i += size) parts.push(of.slice(i, i + size))
+  for (const kind of kinds) {
+    for (let i = 0; i < kind.length; i += PART) parts.push(kind.slice(i, i + PART))
   }
   return parts
 }
 
-/** @returns why changes were refused, by their index in the part */
-async function send(
-  client: PlantstoreClient,
-  part: readonly Change[],
-  signal: AbortSignal,
-): Promise<Map<number, string>> {
-  const [only] = part
-  if (only?.before !== undefined && only.after === undefined) {
-    const why = await remove(client, only.before, signal)
-    return new Map(why === undefined ? [] : [[0, why]])
-  }
+interface Sent {
+  /** Why changes were refused, by their index in the part. */
+  readonly refused: ReadonlyMap<number, string>
+  readonly absent: number
+}
+
+async function send(client: PlantstoreClient, part: readonly Change[], signal: AbortSignal): Promise<Sent> {
   const rows = part.flatMap(({ before, after }) => {
-    if (after === undefined) return []
+    if (after === undefined) return before ?? []
     return before === undefined ? [after] : [{ ...after, before }]
   })
-  const isAdd = only?.before === undefined
-  const report = await client.importPlants(rows, { mode: isAdd ? 'add' : 'update', signal })
-  return new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]))
+  const [first] = part
+  const mode = first?.before === undefined ? 'add' : first.after === undefined ? 'delete' : 'update'
+  let isRepeated = false
+  const end = whenAway(() => {
+    isRepeated = true
+  })
+  const report = await client.importPlants(rows, { mode, signal }).finally(end)
+  const refused = new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]))
+  // A request whose answer was lost has deleted plants that its repetition does not find.
+  return { refused, absent: mode === 'delete' && !isRepeated ? report.unchanged : 0 }
 }
 
 function reasonOf(error: number, message: string): string {
   if (error === 41201) return say('bulk.changedMeanwhile')
   return error === 40901 ? say('plants.idTakenNow') : saidOf(error, message)
-}
-
-async function remove(client: PlantstoreClient, plant: StoredPlant, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const current = await client.getPlant(plant.id, { signal })
-    if (!isSame(current.plant, plant)) return say('bulk.changedMeanwhile')
-    await client.deletePlant(plant.id, { ifMatch: current.etag, signal })
-  } catch (error) {
-    if (!isRefusal(error, 40402) && !isRefusal(error, 41201)) throw error
-    return say('bulk.changedMeanwhile')
-  }
-  return undefined
 }

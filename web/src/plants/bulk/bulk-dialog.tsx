@@ -2,20 +2,21 @@ import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
-import { Dialog } from '../../dialog.tsx'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
-import { named } from '../../named.ts'
-import { isAbort, said } from '../../said.ts'
-import { Fault, Sentence } from '../../sentence.tsx'
-import { isSame } from '../drafts.ts'
+import { isSame } from '../../offline/change.ts'
+import { Dialog } from '../../page/dialog.tsx'
+import { named } from '../../page/named.ts'
+import { isAbort, said } from '../../page/said.ts'
+import { Fault } from '../../page/sentence.tsx'
+import { TagSuggestions, TooLong, useTags } from '../plant-fields.tsx'
 import type { Reloaded } from '../plant-list.ts'
 import type { Targets } from '../selection.ts'
-import { TagSuggestions, useTags } from '../tag-suggestions.tsx'
-import { TooLong } from '../too-long.tsx'
 import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES } from './actions.ts'
-import { apply, type Change, type Outcome, readTargets } from './apply.ts'
-import { Conflicts, keepDone, plantsIn } from './done.tsx'
+import { apply, readTargets } from './apply.ts'
+import type { Change } from './change.ts'
+import { keepDone, plantsIn } from './done.tsx'
+import { Work, type WorkStep } from './work.tsx'
 
 export interface BulkProps {
   readonly client: PlantstoreClient
@@ -32,8 +33,7 @@ type Step =
   | { readonly kind: 'reading'; readonly count: number }
   | { readonly kind: 'unread'; readonly fault: string }
   | { readonly kind: 'asking'; readonly plants: readonly StoredPlant[] }
-  | { readonly kind: 'working'; readonly done: number; readonly of: number }
-  | { readonly kind: 'over'; readonly outcome: Outcome; readonly changed: number }
+  | WorkStep
 
 /** Names of plants that a preview shows. */
 const SHOWN = 5
@@ -44,6 +44,7 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
   const isChanged = useRef(false)
+  const isRepeated = useRef(false)
   const read = async () => {
     const onRead = (count: number) => {
       step.value = { kind: 'reading', count }
@@ -74,13 +75,16 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
       step.value = { kind: 'working', done, of: wanted.length }
     }
     const outcome = await apply(client, wanted, onProgress, ending.current.signal)
-    const changed = outcome.done.length
-    if (changed > 0) {
+    // What is left may have plants that a lost request has deleted.
+    const gone = isRepeated.current ? 0 : outcome.gone
+    isRepeated.current = true
+    const result = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
+    if (outcome.done.length > 0) {
       isChanged.current = true
-      keepDone(client, list, sentenceOf(kind, input.value, changed), outcome.done)
+      keepDone(client, list, result, outcome.done)
     }
     if (outcome.conflicts.length === 0 && outcome.left.length === 0) close()
-    else step.value = { kind: 'over', outcome, changed }
+    else step.value = { kind: 'over', outcome, result }
     await list.reload()
   }
   const close = () => {
@@ -123,49 +127,23 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
               class={kind === 'delete' ? 'danger' : 'primary'}
               disabled={changes.value.length === 0}
             >
-              {say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
-                plants: plantsIn(changes.value.length),
-              })}
+              {changes.value.length === 0
+                ? say(TITLES[kind])
+                : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
+                    plants: plantsIn(changes.value.length),
+                  })}
             </button>
           </div>
         </form>
       )}
-      {now.kind === 'working' && (
-        <>
-          <p role="status">{say('bulk.working', { count: now.done, of: now.of })}</p>
-          <progress aria-label={say(TITLES[kind])} max={now.of} value={now.done} />
-          <div class="fields">
-            <button type="button" onClick={() => ending.current.abort()}>
-              {say('import.stop')}
-            </button>
-          </div>
-        </>
-      )}
-      {now.kind === 'over' && (
-        <>
-          <p role="status">
-            <Sentence text={sentenceOf(kind, input.value, now.changed)} />
-          </p>
-          <Conflicts conflicts={now.outcome.conflicts} />
-          {now.outcome.left.length > 0 && (
-            <p role="alert">
-              {sayWith('bulk.left', {
-                plants: plantsIn(now.outcome.left.length),
-                why: <Sentence text={now.outcome.fault} />,
-              })}
-            </p>
-          )}
-          <div class="fields">
-            {now.outcome.left.length > 0 && (
-              <button type="button" class="primary" onClick={() => void run(now.outcome.left)}>
-                {say('import.goOn')}
-              </button>
-            )}
-            <button type="button" onClick={close}>
-              {say('bulk.close')}
-            </button>
-          </div>
-        </>
+      {(now.kind === 'working' || now.kind === 'over') && (
+        <Work
+          title={say(TITLES[kind])}
+          step={now}
+          onStop={() => ending.current.abort()}
+          onGoOn={(left) => void run(left)}
+          onClose={close}
+        />
       )}
       {(now.kind === 'reading' || now.kind === 'unread') && (
         <div class="fields">
@@ -286,8 +264,8 @@ function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element 
   )
 }
 
-/** What an action has done, as a sentence. */
-function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: number): string {
+/** What an action has done, in words. @param gone plants to delete that others have deleted already */
+function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: number, gone: number): string {
   const plants = plantsIn(count)
   switch (kind) {
     case 'tag':
@@ -300,6 +278,8 @@ function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: nu
         ? say('bulk.replacedByNothing', { find: named(find), plants })
         : say('bulk.replaced', { find: named(find), put: named(put), plants })
     case 'delete':
-      return say('bulk.deleted', { plants })
+      return gone === 0
+        ? say('bulk.deleted', { plants })
+        : `${say('bulk.deleted', { plants })}. ${say('bulk.gone', { count: gone })}`
   }
 }

@@ -2,12 +2,13 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { tell } from '../../notices.tsx'
-import { closeOnEscape } from '../../panel.ts'
-import { Sentence } from '../../sentence.tsx'
-import { onSignOut } from '../../session.ts'
+import { closeOnEscape } from '../../page/focus.ts'
+import { tell } from '../../page/notices.tsx'
+import { Sentence } from '../../page/sentence.tsx'
+import { onSignOut } from '../../session/session.ts'
 import type { Reloaded } from '../plant-list.ts'
-import { apply, type Change, type Conflict, reversed } from './apply.ts'
+import { apply, type Conflict } from './apply.ts'
+import { type Change, reversed } from './change.ts'
 
 /** An action on many plants that can be undone as a whole while the page is open. */
 interface Done {
@@ -40,7 +41,7 @@ export function keepDone(client: PlantstoreClient, list: Reloaded, text: string,
   tell(text, { action: { label: say('plants.undo'), run: () => void undo(client, list, key) } })
 }
 
-/** Undoes an action. Plants that somebody has changed since stay as they are. */
+/** Undoes an action. Plants that another client has changed since stay as they are. */
 async function undo(client: PlantstoreClient, list: Reloaded, key: number): Promise<void> {
   const action = actions.value.find((each) => each.key === key)
   if (action === undefined || action.isUndoing || action.changes.length === 0) return

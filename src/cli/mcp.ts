@@ -1,0 +1,93 @@
+import type { Config } from '../settings/config.ts'
+import type { Flags } from './command.ts'
+import { type Service, serviceOf } from './service-client.ts'
+
+/** The parts of a message of JSON-RPC that a request of HTTP repeats, or its refusal needs. */
+interface Message {
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: { readonly name?: string; readonly _meta?: Readonly<Record<string, string>> }
+}
+
+/** The codes of JSON-RPC for refusals of the service. It leaves -32000 to -32099 to servers. */
+const CODES: Readonly<Record<number, number>> = { 40001: -32700, 40002: -32600 }
+const REFUSED = -32000
+
+/** Bytes of a line. The service takes far less, but its refusal needs the id, which clients write last. */
+const MAX_LINE = 2 ** 20
+
+/**
+ * Passes messages of the Model Context Protocol from standard input to a service, one after the other, and its answers
+ * to standard output, each in a line. The service has all tools, so the command needs no SDK and never lags behind it.
+ */
+export async function forwardMessages(flags: Flags, config: Config): Promise<void> {
+  const service = serviceOf(flags, config)
+  // As bytes: Node.js would repair invalid UTF-8.
+  process.stdin.setEncoding('latin1')
+  for await (const line of linesOf(process.stdin)) {
+    const answer = await answerTo(line, service)
+    if (answer !== '') process.stdout.write(`${answer}\n`)
+  }
+}
+
+/** Yields lines without their ends, and no more than one chunk beyond MAX_LINE of each. */
+async function* linesOf(input: AsyncIterable<string>): AsyncGenerator<string> {
+  let line = ''
+  for await (const chunk of input) {
+    for (const [i, part] of chunk.split('\n').entries()) {
+      if (i > 0) {
+        yield line
+        line = ''
+      }
+      if (line.length <= MAX_LINE) line += part
+    }
+  }
+  yield line
+}
+
+/** @param line bytes as latin1 */
+async function answerTo(line: string, service: Service): Promise<string> {
+  if (line.length > MAX_LINE) return refusal({}, `the line is longer than ${MAX_LINE} bytes`)
+  if (line.trim() === '') return ''
+  const bytes = Buffer.from(line, 'latin1')
+  let message: Message = {}
+  try {
+    message = Object(JSON.parse(bytes.toString()))
+  } catch {
+    // The service says what is wrong with it.
+  }
+  try {
+    const answer = await service.post('/mcp', headersOf(message), bytes)
+    const text = await answer.text()
+    const found = answer.headers.get('content-type') === 'text/event-stream' ? dataIn(text) : text
+    if (answer.ok || found.includes('"jsonrpc"')) return found
+    const { error, message: why } = JSON.parse(text) as { error: number; message: string }
+    const hint = answer.status === 404 ? '; the service needs --mcp on' : ''
+    return refusal(message, `error ${error}: ${why}${hint}`, CODES[error])
+  } catch (error) {
+    return refusal(message, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** The headers that revision 2026-07-28 demands of HTTP. */
+function headersOf({ method, params }: Message): Record<string, string> {
+  const version = params?._meta?.['io.modelcontextprotocol/protocolVersion']
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
+    ...(method === undefined ? {} : { 'mcp-method': method }),
+    ...(params?.name === undefined ? {} : { 'mcp-name': params.name }),
+  }
+}
+
+/** The message in a stream of one event, as revisions before 2026-07-28 are answered. A dot ends at U+2028, too. */
+const dataIn = (text: string): string => /^data: ([^\r\n]*)/m.exec(text)?.[1] ?? ''
+
+/** Answers a request, also one without a known id. Only standard error can tell of a refused notification. */
+function refusal({ id, method }: Message, why: string, code = REFUSED): string {
+  if (id !== undefined || method === undefined)
+    return JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message: why } })
+  process.stderr.write(`plantstore: ${why}\n`)
+  return ''
+}

@@ -1,0 +1,166 @@
+import { createHash, hash } from 'node:crypto'
+import { Turns } from '../base/time-slice.ts'
+import { AppError } from '../domain/errors.ts'
+import { type IdRange, MAX_PROPOSED } from '../domain/id-store.ts'
+import { type ImportedPlant, plantJson, textLength } from '../domain/plant.ts'
+import { ALL_PLANTS } from '../domain/plant-query.ts'
+import type { Store } from '../domain/store.ts'
+import type { Actor } from '../domain/token.ts'
+import { BATCH_ROWS, type Batch, type RefusedRow } from './batch.ts'
+import { DuplicateFinder } from './duplicates.ts'
+
+/**
+ * The most rows of a group, and UTF-16 units of the texts of its plants. The store is read once for each group, as no
+ * index has names and tags as they are.
+ */
+const GROUP_ROWS = 50_000
+const GROUP_TEXT = 2 ** 23
+
+interface Row {
+  readonly line: number
+  /** Undefined for a refused row. */
+  readonly plant: ImportedPlant | undefined
+  readonly refused: RefusedRow | undefined
+}
+
+interface Assignment {
+  readonly actor: Actor
+  /** The Idempotency-Key of the request. With it, each row has the same id in each attempt. */
+  readonly key?: string | undefined
+  /** Whether to reserve nothing, as nothing is stored. */
+  readonly dryRun: boolean
+}
+
+/**
+ * Assigns an id to each plant of a file without ids, and leaves out those whose name and tag a plant has that was stored
+ * before the import: they count as unchanged. Of equal rows each adds a plant, or none does.
+ *
+ * @throws AppError 40905 when there is no free range of ids, 40902 when the key belongs to an import of other rows
+ */
+export async function* withIds(
+  store: Store,
+  batches: AsyncIterable<Batch>,
+  assignment: Assignment,
+  signal?: AbortSignal,
+): AsyncGenerator<Batch, void> {
+  const assigner = new IdAssigner(store, assignment, signal)
+  let group: Row[] = []
+  let text = 0
+  for await (const batch of batches) {
+    for (const row of rowsOf(batch)) {
+      group.push(row)
+      if (row.plant !== undefined) text += textLength(row.plant)
+      if (group.length < GROUP_ROWS && text < GROUP_TEXT) continue
+      yield* assigner.batches(group)
+      group = []
+      text = 0
+    }
+  }
+  yield* assigner.batches(group)
+}
+
+/** The rows of a batch, in the order of their lines. */
+function rowsOf({ plants, lines, refused }: Batch): Row[] {
+  const readable = plants.map((plant, i) => ({ line: lines[i] ?? 0, plant, refused: undefined }))
+  if (refused.length === 0) return readable
+  const others = refused.map((row) => ({ line: row.line, plant: undefined, refused: row }))
+  return [...readable, ...others].sort((a, b) => a.line - b.line)
+}
+
+class IdAssigner {
+  readonly #store: Store
+  readonly #assignment: Assignment
+  readonly #signal: AbortSignal | undefined
+  /** The ranges of the import so far. */
+  readonly #own: IdRange[] = []
+  /** SHA-256 of the plants of the import so far. */
+  #content: Buffer = Buffer.alloc(0)
+
+  constructor(store: Store, assignment: Assignment, signal: AbortSignal | undefined) {
+    this.#store = store
+    this.#assignment = assignment
+    this.#signal = signal
+  }
+
+  async *batches(group: readonly Row[]): AsyncGenerator<Batch, void> {
+    const plants = group.flatMap(({ plant }) => plant ?? [])
+    const { dryRun, key } = this.#assignment
+    const isKeyed = key !== undefined && !dryRun && plants.length > 0
+    // Whichever rows are left out in this attempt, each has its own place in the range of all of them.
+    if (isKeyed) await this.#reserve(plants.length, key, await this.#contentWith(plants))
+    const stored = await this.#storedOf(plants)
+    const added = plants.filter((plant) => !stored.has(plant))
+    if (!isKeyed && added.length > 0) await this.#reserve(added.length)
+    const first = this.#own.at(-1)?.first ?? 0n
+    const ids = new Map((isKeyed ? plants : added).map((plant, i) => [plant, first + BigInt(i)]))
+    for (let at = 0; at < group.length; at += BATCH_ROWS) {
+      const rows = group.slice(at, at + BATCH_ROWS)
+      const numbered = rows.flatMap(({ line, plant }) => {
+        const id = plant === undefined || stored.has(plant) ? undefined : ids.get(plant)
+        return plant === undefined || id === undefined ? [] : [{ line, plant: { ...plant, id } }]
+      })
+      yield {
+        plants: numbered.map(({ plant }) => plant),
+        lines: numbered.map(({ line }) => line),
+        refused: rows.flatMap(({ refused }) => refused ?? []),
+        stored: rows.flatMap(({ line, plant }) => (plant !== undefined && stored.has(plant) ? line : [])),
+      }
+    }
+  }
+
+  /** The plants whose name and tag a stored one has that is not of this import. */
+  async #storedOf(plants: readonly ImportedPlant[]): Promise<ReadonlySet<ImportedPlant>> {
+    const [own, store, signal] = [this.#own, this.#store, this.#signal]
+    const others = async function* () {
+      for await (const page of store.exportPlants(ALL_PLANTS, 'id', signal)) {
+        yield page.filter(({ id }) => !own.some(({ first, last }) => first <= id && id <= last))
+      }
+    }
+    const finder = new DuplicateFinder(others)
+    for await (const [part, at] of partsOf(plants)) {
+      await finder.add(
+        { plants: part, lines: part.map((_, i) => at + i), refused: [] },
+        part.map(() => 'added'),
+      )
+    }
+    const { duplicateRows } = await finder.end()
+    return new Set(duplicateRows.flatMap(({ line }) => plants[line] ?? []))
+  }
+
+  async #contentWith(plants: readonly ImportedPlant[]): Promise<Buffer> {
+    const content = createHash('sha256').update(this.#content)
+    for await (const [part] of partsOf(plants)) content.update(part.map(plantJson).join('\n'))
+    this.#content = content.digest()
+    return this.#content
+  }
+
+  async #reserve(count: number, key?: string, content?: Buffer): Promise<void> {
+    const { dryRun, actor } = this.#assignment
+    const text = key === undefined ? undefined : `${actor.id}\n${key}\nimport ${this.#own.length}`
+    const hashed = text === undefined ? undefined : hash('sha256', text, 'buffer')
+    const range = dryRun ? await this.#proposed(count) : await this.#store.ids.reserveIds(count, hashed, actor, content)
+    if (range === undefined) {
+      throw new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range after those in use`)
+    }
+    if (range === 'other content') throw new AppError(40902, 'the Idempotency-Key belongs to an import of other rows')
+    this.#own.push(range)
+  }
+
+  /** A range that a dry run may use without a reservation. */
+  async #proposed(count: number): Promise<IdRange | undefined> {
+    const before = this.#own.at(-1)?.last
+    const first = before === undefined ? await this.#store.ids.proposeId() : before + 1n
+    return first === undefined ? undefined : { first, last: first + BigInt(count) - 1n }
+  }
+}
+
+/** Divides plants into parts, each with the place of its first one, and lets other work have its turn between them. */
+async function* partsOf(
+  plants: readonly ImportedPlant[],
+): AsyncGenerator<readonly [part: readonly ImportedPlant[], at: number], void> {
+  const turns = new Turns()
+  for (let at = 0; at < plants.length; at += BATCH_ROWS) {
+    yield [plants.slice(at, at + BATCH_ROWS), at]
+    if (turns.isOver) await turns.next()
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Usual names of columns in the languages of the page and in others that people have sheets in, and the terms of Darwin
+ * Core. The first one that a sheet has counts.
+ */
+const NAMES = {
+  id: `id|plant id|plantid|#|nr|no|n|n o|num|number|nummer|numero|plant number|plant no|accession|accession number
+    |accession no|acc no|acc num|code|id nr|pflanzennummer|pflanzen nr|pflanzennr|inventarnummer|inventar nr|akzession
+    |akzessionsnummer|akzessions nr|lfd nr|identifiant|numero d accession|numero d inventaire|identificador
+    |numero de accesion|numero de inventario|codigo|plantnummer|plant nr|accessienummer|accessie|inventarisnummer
+    |identificativo|numero di accessione|numero di inventario|codice|numer|sıra no|αριθμός|номер|番号|编号|編號|序号|번호
+    |gbif id|catalog number|catalogue number`,
+  /** The whole name. */
+  name: `name|plant name|botanical name|scientific name|accepted name|latin name|full name|taxon|taxon name|plant|names
+    |plants|plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
+    |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
+    |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
+    |nombre cientifico|nombre botanico|nombre latino|nombre de la planta|planta|plantas|naam|namen
+    |wetenschappelijke naam|botanische naam|latijnse naam|plantnaam|planten|nome|nomi|nome scientifico|nome botanico
+    |nome latino|nome della pianta|pianta|piante|nome cientifico|nazwa łacińska|nazwa botaniczna|nazwa|roślina
+    |latince adı|bilimsel adı|bitki adı|bitki|επιστημονικό όνομα|λατινικό όνομα|όνομα|φυτό|латинское название
+    |научное название|название|наименование|растение|学名|植物名|植物名称|植物名稱|拉丁名|拉丁学名|名称|名稱|品名|학명
+    |식물명|이름`,
+  genus:
+    'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
+  species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
+    |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
+  subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
+    |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
+  cultivar: `cultivar|cultivar name|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
+    |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,
+  /** A name that stands for the whole one where nothing better does. */
+  common: `common name|trivial name|vernacular name|english name|deutscher name|dt name|deutsch|trivialname|volksname
+    |nom commun|nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare
+    |nazwa polska|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명`,
+  tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
+    |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
+    |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
+    |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
+    |場所|位置|区画|分类|위치|장소`,
+} as const
+
+/** What a column holds. */
+export type Meaning = keyof typeof NAMES
+
+const MEANINGS = Object.entries(NAMES).map(
+  ([meaning, names]) => [meaning as Meaning, names.split('|').map(folded)] as const,
+)
+
+/** The names of columns with a meaning, as `folded` leaves them, the usual ones first. */
+export const NAMES_OF: ReadonlyMap<Meaning, readonly string[]> = new Map(MEANINGS)
+
+const MEANING_OF: ReadonlyMap<string, Meaning> = new Map(
+  MEANINGS.flatMap(([meaning, names]) => names.map((name) => [name, meaning] as const)),
+)
+
+/** Characters of a text that may be more than a text. Patterns that look for the end of a long one could take hours. */
+export const LONGEST = 200
+
+/** What a column with this name usually holds. */
+export const meaningOf = (cell: string | undefined): Meaning | undefined =>
+  cell === undefined || cell.length > LONGEST ? undefined : MEANING_OF.get(folded(cell))
+
+const FLAGS: ReadonlySet<string> = new Set(
+  `yes|no|y|n|x|true|false|ja|nein|j|wahr|falsch|oui|non|o|vrai|faux|si|s|verdadero|falso|nee|waar|onwaar|tak|nie|evet
+    |hayır|ναι|όχι|да|нет|はい|いいえ|有|無|无|是|否|예|아니오`
+    .split('|')
+    .map(folded),
+)
+
+/** Whether a cell says yes or no. `N` and `No` name a column of numbers as well. */
+export const isFlag = (cell: string): boolean => FLAGS.has(folded(cell))
+
+/**
+ * Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. Marks go before
+ * the decomposition too, which sorts each run of them by insertion.
+ */
+export function folded(text: string): string {
+  if (text.trim() === '#') return '#'
+  return text
+    .replaceAll(/\p{M}/gu, '')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}|\([^)]{0,200}\)/gu, '')
+    .replaceAll(/(\p{Ll})(?=\p{Lu})/gu, '$1 ')
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .toLowerCase()
+}

@@ -1,0 +1,179 @@
+import {
+  type CsvRow,
+  CsvRows,
+  isBlank,
+  isNothing,
+  isSeparator,
+  SEPARATORS,
+  type Separator,
+  separatorRow,
+} from '../csv-rows.ts'
+import type { WorkbookSheet } from '../workbook/workbook.ts'
+import { letters, unnamed } from './columns.ts'
+import { encodingOf, textsOf } from './encoding.ts'
+import { headerIn } from './guess.ts'
+import type { Encoding } from './guess-encoding.ts'
+
+/** Bytes of the beginning of a file that show how to read it. */
+export const LOOK = 65_536
+/** Rows in which the names of the columns are looked for. */
+const HEAD_ROWS = 20
+/** The most characters of a row. */
+const LARGEST = 2 ** 21 + 64
+
+/** A spreadsheet saved as CSV. */
+export interface Sheet {
+  readonly file: Blob
+  readonly encoding: Encoding
+  readonly separator: Separator
+  /** Whether texts may be in quotation marks, as RFC 4180 says. */
+  readonly isQuoted: boolean
+  /** The number of the row that names the columns. The rows above it are titles. 0: no row names them. */
+  readonly header: number
+  /** The names of the columns; for one without a name, what `unnamed` of `openSheet` returns. */
+  readonly columns: readonly string[]
+  /** The first rows that are not blank, in the whole sheet. None for a file without cells. */
+  readonly first: readonly CsvRow[]
+  /** Those of them below the header. */
+  readonly below: readonly CsvRow[]
+}
+
+/** How to read a sheet, as far as it is known. */
+export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'isQuoted' | 'header'>>
+
+/** How the reader of workbooks writes a sheet. */
+export const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } as const
+
+/** The sheet of a workbook that has most rows of several columns: the first one may say who made the workbook. */
+export const fullestOf = (sheets: readonly WorkbookSheet[]): WorkbookSheet | undefined =>
+  sheets.toSorted((a, b) => b.wideRows - a.wideRows)[0]
+
+/** The first bytes of a ZIP archive, and of the container in which Excel puts a workbook with a password. */
+const ARCHIVE = 'PK\x03\x04'
+const CONTAINER = '\xd0\xcf\x11\xe0'
+
+/** Whether a file is a workbook as Excel saves it today, whatever its name. One with a password needs the name. */
+export async function isWorkbook(file: Blob, name: string): Promise<boolean> {
+  const start = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()))
+  return start === ARCHIVE || (start === CONTAINER && /\.xls[xm]$/i.test(name))
+}
+
+interface Opening {
+  /** Names a column without a name, by the letters that spreadsheet programs give it. */
+  readonly unnamed?: (letters: string) => string
+  /** Returns the number of the row that names the columns, or 0. @param rows the first rows that are not blank */
+  readonly findHeader?: (rows: readonly CsvRow[]) => number
+  /** Whether the file is only the beginning of one. */
+  readonly isBeginning?: boolean
+}
+
+/**
+ * Decides how to read a sheet: by what the caller knows, else as the file looks.
+ *
+ * @throws AppError 40001 that names the kind of a file that is no text; what `findHeader` throws
+ */
+export async function openSheet(file: Blob, chosen: Reading = {}, opening: Opening = {}): Promise<Sheet> {
+  const { unnamed: named = unnamed, findHeader = headerIn, isBeginning = false } = opening
+  const encoding = chosen.encoding ?? (await encodingOf(file, isBeginning ? MOST_GUESSED : undefined))
+  const text = await beginning(file, encoding)
+  const separator = chosen.separator ?? separatorOf(text)
+  const isQuoted = chosen.isQuoted ?? (separator !== '\t' || !(await hasStrayMark(file, encoding, isBeginning)))
+  const first = firstRows(text, separator, isQuoted)
+  const header = first.length === 0 ? 0 : (chosen.header ?? findHeader(first))
+  const names = first.find(({ number }) => number === header)?.cells ?? []
+  const below = first.filter(({ number }) => number > header)
+  const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2))
+  const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || named(letters(i)))
+  return { file, encoding, separator, isQuoted, header, columns, first, below }
+}
+
+/**
+ * Bytes by which a service guesses an encoding. Each KiB takes it 2 to 4 ms, in which it answers nobody else.
+ */
+const MOST_GUESSED = 4096
+
+/** The number of columns that so many rows fill. A few cells beyond the header are probably faults of their rows. */
+function widthOf(rows: readonly CsvRow[], least: number): number {
+  const widths = rows.map(({ cells }) => lastFilled(cells) + 1).toSorted((a, b) => b - a)
+  return widths[Math.ceil(least) - 1] ?? 0
+}
+
+const lastFilled = (cells: CsvRow['cells']): number => cells.findLastIndex((cell) => !isNothing(cell))
+
+/** Yields the rows below the header, without blank ones. */
+export async function* rowsOf({ file, encoding, separator, isQuoted, header }: Sheet): AsyncGenerator<CsvRow, void> {
+  const rows = rowsBy(separator, isQuoted)
+  const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
+  for await (const text of textsOf(file, encoding)) {
+    for (const row of rows.divide(text)) if (isWanted(row)) yield row
+  }
+  for (const row of rows.end()) if (isWanted(row)) yield row
+}
+
+async function beginning(file: Blob, encoding: Encoding): Promise<string> {
+  let text = ''
+  for await (const piece of textsOf(file.slice(0, LOOK), encoding)) text += piece
+  // The last character may be incomplete, and then decodes to this one.
+  return text.replace(/\ufffd$/, '')
+}
+
+function rowsBy(separator: Separator, isQuoted: boolean): CsvRows {
+  const rows = new CsvRows(LARGEST, 'number')
+  rows.separator = separator
+  rows.isQuoted = isQuoted
+  return rows
+}
+
+function firstRows(text: string, separator: Separator, isQuoted = true): CsvRow[] {
+  const found: CsvRow[] = []
+  const rows = rowsBy(separator, isQuoted)
+  const take = (divided: Generator<CsvRow, void>) => {
+    for (const row of divided) {
+      if (!isBlank(row) && !isSeparatorRow(row)) found.push(row)
+      if (found.length === HEAD_ROWS) break
+    }
+  }
+  take(rows.divide(text))
+  if (found.length < HEAD_ROWS) take(rows.end())
+  return found
+}
+
+/**
+ * Whether a file with tabs has a quotation mark that is a part of its text, as those of GBIF: one that is misplaced, or
+ * from which a text reaches over line ends and tabs.
+ */
+async function hasStrayMark(file: Blob, encoding: Encoding, isBeginning: boolean): Promise<boolean> {
+  const rows = rowsBy('\t', true)
+  const isStray = ({ cells, fault }: CsvRow): boolean =>
+    fault !== undefined || cells.some((cell) => cell?.includes('\n') === true && cell.includes('\t'))
+  for await (const text of textsOf(file, encoding)) {
+    for (const row of rows.divide(text)) if (isStray(row)) return true
+  }
+  // The beginning of a file may end within a text.
+  return !isBeginning && [...rows.end()].some(isStray)
+}
+
+/** Whether a row says `sep=;` or the like. */
+export const isSeparatorRow = (row: CsvRow): boolean => row.number === 1 && separatorRow(row, ANY) !== undefined
+const ANY: ReadonlySet<Separator> = new Set([','])
+
+/**
+ * Returns the separator that a first row such as `sep=;` names, or else the one by which most rows have the same number
+ * of cells.
+ */
+function separatorOf(text: string): Separator {
+  const said = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? ''
+  if (isSeparator(said)) return said
+  const scores = Object.keys(SEPARATORS)
+    .filter(isSeparator)
+    .map((separator) => {
+      const counts = Map.groupBy(firstRows(text, separator), ({ cells }) => cells.length)
+      counts.delete(1)
+      const [most = 0, cells = 0] = [...counts]
+        .map(([count, rows]) => [rows.length, count] as const)
+        .reduce((best, each) => (each[0] > best[0] ? each : best), [0, 0] as const)
+      return { separator, most, cells }
+    })
+  const [best] = scores.toSorted((a, b) => b.most - a.most || b.cells - a.cells)
+  return best?.separator ?? ','
+}

@@ -1,0 +1,86 @@
+/** How a workbook writes the values of cells. */
+export interface Values {
+  /** The texts that cells share. */
+  readonly texts: readonly string[]
+  /** For each style of a cell, what its numbers are. */
+  readonly styles: readonly NumberKind[]
+  /** Whether days count from 1904, as Excel for Mac once did. */
+  readonly isFrom1904: boolean
+}
+
+export type NumberKind = 'number' | 'date'
+
+/** Formats of numbers that every workbook has (ECMA-376 part 1, 18.8.30) and that show a date or a time. */
+const DATES: ReadonlySet<number> = new Set(
+  [
+    [14, 22],
+    [27, 36],
+    [45, 47],
+    [50, 58],
+  ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, i) => first + i)),
+)
+
+/** @param code the format of the workbook, if it has one under this number */
+export function kindOfFormat(number: number, code: string | undefined): NumberKind {
+  if (code === undefined) return DATES.has(number) ? 'date' : 'number'
+  // A duration such as [h]:mm is a number. Colours, conditions and languages stand in brackets, too.
+  if (/\[[hms]+\]/i.test(code)) return 'number'
+  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, '')) ? 'date' : 'number'
+}
+
+/**
+ * Returns the text of a cell; undefined for an empty one.
+ *
+ * @param type the attribute `t`
+ */
+export function textOfCell(
+  type: string,
+  style: string | undefined,
+  value: string,
+  { texts, styles, isFrom1904 }: Values,
+): string | undefined {
+  if (value === '') return undefined
+  if (type === 's') return texts[Number(value)] || undefined
+  if (type === 'str' || type === 'inlineStr') return unescaped(value)
+  if (type === 'b') return value === '1' || value === 'true' ? 'TRUE' : 'FALSE'
+  if (type === 'd') return value.replace(/T00:00(:00(\.0+)?)?Z?$/, '')
+  if (type === 'e') return value
+  return styles[Number(style ?? -1)] === 'date' ? dateOf(Number(value), isFrom1904) : numberOf(value)
+}
+
+/** Texts have characters that XML forbids as `_x000D_`. */
+export const unescaped = (text: string): string =>
+  text.includes('_x')
+    ? text.replaceAll(/_x([0-9a-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text
+
+/**
+ * Java programs write each number as a double, such as 1.0 or 1.2345678E7, and Excel writes 2.3 as 2.2999999999999998;
+ * both show 15 digits. A long integer keeps its digits, as it may be an id.
+ */
+function numberOf(digits: string): string {
+  const number = Number(digits)
+  if (Number.isSafeInteger(number)) return String(number)
+  return Number.isFinite(number) && Math.abs(number) < 1e15 && /[.e]/i.test(digits)
+    ? String(Number(number.toPrecision(15)))
+    : digits
+}
+
+const DAY = 86_400_000
+/** Days from 1900 and from 1904 to 1970. */
+const FROM_1900 = 25_569
+const FROM_1904 = 24_107
+
+/** The last day that exists, 9999-12-31. */
+const LAST_DAY = 2_958_466
+
+function dateOf(days: number, isFrom1904: boolean): string | undefined {
+  if (!(days >= 0 && days < LAST_DAY)) return String(days)
+  // For Excel, 1900 has a 29 February, the 60th day.
+  const epoch = isFrom1904 ? FROM_1904 : days < 60 ? FROM_1900 - 1 : FROM_1900
+  const seconds = Math.round((days - epoch) * (DAY / 1000))
+  const [date = '', time = ''] = new Date(seconds * 1000).toISOString().split('T')
+  const clock = time.endsWith(':00.000Z') ? time.slice(0, 5) : time.slice(0, 8)
+  if (days < 1) return clock
+  return clock === '00:00' ? date : `${date} ${clock}`
+}

@@ -1,0 +1,143 @@
+import { kindOfFormat, type NumberKind, type Values } from './cells.ts'
+import { Room, readSheet, readTexts } from './sheet-part.ts'
+import { attributesOf, eventsIn } from './xml.ts'
+import { Archive, type Fault, WorkbookError } from './zip.ts'
+
+export type WorkbookFault = Fault
+
+/** A sheet of a workbook, as a file of CSV with commas, whose rows have the numbers of the sheet. */
+export interface WorkbookSheet {
+  readonly name: string
+  readonly csv: File
+  /** Rows that have a text in two columns or more. */
+  readonly wideRows: number
+  /** Cells that have got the text of the merged cell they belong to. */
+  readonly filled: number
+}
+
+/** Another part that a part names. */
+interface Relation {
+  readonly id: string
+  /** The last word of its type. */
+  readonly type: string
+  readonly path: string
+}
+
+interface NamedSheet {
+  readonly name: string
+  readonly path: string
+}
+
+/** The most sheets of a workbook. */
+const MOST_SHEETS = 1000
+/** "EncryptedPackage" in UTF-16, as a workbook with a password has it in its container. */
+const LOCKED = [...'EncryptedPackage'].join('\0')
+
+/**
+ * Reads the sheets of a workbook (.xlsx, ECMA-376) that have cells and are not hidden. Long numbers keep the digits that
+ * the file has: a JavaScript number would round long ids.
+ *
+ * @param signal ends the read, with any result
+ * @returns why there are none, for the caller to say in its own words
+ */
+export async function sheetsIn(file: File, signal: AbortSignal): Promise<readonly WorkbookSheet[] | WorkbookFault> {
+  try {
+    if (await isLocked(file)) return 'locked'
+    return await read(file, await Archive.open(file, signal))
+  } catch (error) {
+    // Whatever fails here is a fault of the file: a broken archive, part or text.
+    return error instanceof WorkbookError ? error.fault : 'unreadable'
+  }
+}
+
+/** A workbook with a password is no ZIP archive, but a container of Microsoft's (MS-OFFCRYPTO). */
+async function isLocked(file: File): Promise<boolean> {
+  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
+  if (start[0] !== 0xd0 || start[1] !== 0xcf) return false
+  return new TextDecoder('latin1').decode(await file.arrayBuffer()).includes(LOCKED)
+}
+
+async function read(file: File, archive: Archive): Promise<readonly WorkbookSheet[]> {
+  const main = (await relationsOf(archive, '')).find(({ type }) => type === 'officeDocument')?.path
+  if (main === undefined) throw new WorkbookError('unreadable')
+  const relations = await relationsOf(archive, main)
+  const pathOf = (type: string): string | undefined => {
+    const path = relations.find((each) => each.type === type)?.path
+    return path !== undefined && archive.has(path) ? path : undefined
+  }
+  const { named, isFrom1904 } = await readMain(archive, main, relations)
+  const [textsPath, stylesPath] = [pathOf('sharedStrings'), pathOf('styles')]
+  archive.requireSmall([textsPath, stylesPath, ...named.map(({ path }) => path)].filter((path) => path !== undefined))
+  const values: Values = {
+    texts: textsPath === undefined ? [] : await readTexts(archive.textOf(textsPath)),
+    styles: stylesPath === undefined ? [] : await readStyles(archive.textOf(stylesPath)),
+    isFrom1904,
+  }
+  const room = new Room()
+  const sheets: WorkbookSheet[] = []
+  for (const { name, path } of named) {
+    const cells = await readSheet(archive.textOf(path), values, room)
+    if (cells.isEmpty) continue
+    const { wideRows, filled } = cells
+    sheets.push({ name, csv: new File(cells.lines(), file.name), wideRows, filled })
+  }
+  return sheets
+}
+
+async function readMain(archive: Archive, path: string, relations: readonly Relation[]) {
+  const byId = new Map(relations.map((relation) => [relation.id, relation]))
+  const named: NamedSheet[] = []
+  let isFrom1904 = false
+  for await (const events of eventsIn(archive.textOf(path))) {
+    for (const event of events) {
+      if (event.kind !== 'open') continue
+      const attributes = attributesOf(event.attributes)
+      if (event.name === 'workbookPr') isFrom1904 = /^(1|true)$/.test(attributes.get('date1904') ?? '')
+      if (event.name !== 'sheet' || /hidden/i.test(attributes.get('state') ?? '')) continue
+      const relation = byId.get(attributes.get('id') ?? '')
+      // Sheets of charts alone have no cells.
+      if (relation?.type === 'worksheet') named.push({ name: attributes.get('name') ?? '', path: relation.path })
+      if (named.length > MOST_SHEETS) throw new WorkbookError('large')
+    }
+  }
+  return { named, isFrom1904 }
+}
+
+/** Reads the parts that a part names; those of the whole archive for ''. */
+async function relationsOf(archive: Archive, path: string): Promise<readonly Relation[]> {
+  const [, folder = '', name = ''] = /^(.*\/)?([^/]*)$/.exec(path) ?? []
+  const relations: Relation[] = []
+  for await (const events of eventsIn(archive.textOf(`${folder}_rels/${name}.rels`))) {
+    for (const event of events) {
+      if (event.kind !== 'open' || event.name !== 'Relationship') continue
+      const attributes = attributesOf(event.attributes)
+      const target = (attributes.get('Target') ?? '').replaceAll('\\', '/')
+      relations.push({
+        id: attributes.get('Id') ?? '',
+        type: attributes.get('Type')?.split('/').at(-1) ?? '',
+        path: new URL(target, `zip:/${folder}`).pathname.slice(1),
+      })
+    }
+  }
+  return relations
+}
+
+/** Reads what the numbers of each style of cells are. */
+async function readStyles(pieces: AsyncIterable<string>): Promise<readonly NumberKind[]> {
+  const formats = new Map<string, string>()
+  const styles: NumberKind[] = []
+  let isOfCells = false
+  for await (const events of eventsIn(pieces)) {
+    for (const event of events) {
+      if (event.kind === 'text') continue
+      if (event.name === 'cellXfs') isOfCells = event.kind === 'open'
+      if (event.kind === 'close') continue
+      const attributes = attributesOf(event.attributes)
+      if (event.name === 'numFmt') formats.set(attributes.get('numFmtId') ?? '', attributes.get('formatCode') ?? '')
+      if (event.name !== 'xf' || !isOfCells) continue
+      const number = attributes.get('numFmtId') ?? '0'
+      styles.push(kindOfFormat(Number(number), formats.get(number)))
+    }
+  }
+  return styles
+}

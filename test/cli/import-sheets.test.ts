@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { command } from '../support/commands.ts'
+import { cuttingProxy } from '../support/cutting-proxy.ts'
+import { plantsIn, tempFolder } from '../support/files.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { type Outcome, Program, run } from '../support/process.ts'
+import { SECRET, withService } from '../support/service.ts'
+import { inCommon, readAsPage, sheetPath } from '../support/sheets.ts'
+import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
+import { rowsOf, workbook } from '../support/workbook.ts'
+
+const COUNTS = (added: number, unchanged: number, refused: number) =>
+  new RegExp(`: ${added} added, 0 updated, ${unchanged} unchanged, ${refused} refused; `)
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../import/fixtures/${name}`, import.meta.url))
+
+const stored = (folder: string) =>
+  Array.from(plantsIn(join(folder, 'data/plants.db')), ([id, plant]) => ({ id, ...plant }))
+const named = (folder: string): string[] =>
+  stored(folder).map(({ name, tag }) => (tag === undefined ? name : `${name} (${tag})`))
+
+/** Runs an import in a folder of its own, with a file in it. */
+async function importing(
+  t: TestContext,
+  name: string,
+  file: string | Buffer,
+  ...flags: string[]
+): Promise<Outcome & { folder: string }> {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, name), file)
+  return { ...(await command(['import', name, ...flags], { cwd: folder })), folder }
+}
+
+suite('plantstore import of a sheet', () => {
+  // test/http/import-sheets.test.ts reads each of the sheets, with the same code.
+  for (const name of ['german.csv', 'gbif-occurrences.tsv', 'nursery-list.csv']) {
+    test(`makes of ${name} what the page makes of it, with one option`, async (t) => {
+      const { columns, hasIds, plants, refused } = await readAsPage(name)
+      const { stderr, folder } = await importing(t, name, readFileSync(sheetPath(name)), '--columns', columns.join(','))
+      assert.match(stderr, COUNTS(plants.length, 0, refused))
+      assert.deepEqual(inCommon(stored(folder), hasIds), inCommon(plants, hasIds))
+    })
+  }
+
+  test('says which option to give where nobody can be asked, and stores nothing', async (t) => {
+    for (const name of ['nursery-list.csv', 'japanese.csv', 'no-header-rooms.csv', 'german.csv']) {
+      const { columns } = await readAsPage(name)
+      const { stderr, code, folder } = await importing(t, name, readFileSync(sheetPath(name)), '--dry-run')
+      assert.ok(stderr.includes(`--columns '${columns.join(',')}'`), stderr)
+      assert.equal(code, 2)
+      assert.throws(() => stored(folder))
+    }
+    const unknown = await importing(t, 'a.csv', 'Abies,tree\nBetula,tree\n')
+    assert.match(unknown.stderr, /--columns 'name=…,tag=…'; it has the columns "Column A", "Column B"/)
+  })
+
+  test('shows on a terminal what it takes the columns for, and imports it after a yes alone', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
+    const answered = async (answer: string) => {
+      const folder = tempFolder(t)
+      const args = ['import', fileURLToPath(sheetPath('price-list.csv'))]
+      const program = new Program(t, args, { cwd: folder, under: ON_TERMINAL, hasInput: true })
+      await program.says((stdout) => (stdout.includes('[y/N]') ? true : undefined))
+      program.child.stdin?.write(answer)
+      return { folder, ...(await program.outcome) }
+    }
+    const yes = await answered('y\n')
+    assert.match(
+      yes.stdout,
+      /windows-1252, semicolons; row 2 names the columns; ids are assigned, names in "Bezeichnung"/,
+    )
+    assert.match(yes.stdout, /10419 \| Rose »Gloria Dei« \| A-Qualität \| 8,50/)
+    assert.equal(named(yes.folder).length, 3)
+    const no = await answered('n\n')
+    assert.match(no.stdout, /nothing was stored; name the columns with --columns/)
+    assert.equal(no.code, 1)
+    assert.throws(() => named(no.folder))
+  })
+
+  test('asks nothing where the columns say what they hold', async (t) => {
+    const { stderr, code, folder } = await importing(t, 'a.xlsx', readFileSync(fixture('libreoffice.xlsx')))
+    assert.match(stderr, COUNTS(4, 0, 0))
+    assert.deepEqual([code, stored(folder).length], [0, 4])
+  })
+
+  test('reads the sheet of a workbook with most rows of several columns, and names rows by their numbers', async (t) => {
+    const rows = [
+      ['Botanical\nname', 'Bed'],
+      ['Abies', 'A\nB'],
+      ['', 'C'],
+      ['Acer', undefined],
+      ['Total', '2'],
+    ]
+    const file = workbook({ Notes: rowsOf([['made by A. Moss']]), Plants: rowsOf(rows), Empty: '' })
+    const { stderr, code, folder } = await importing(t, 'a.xlsx', file, '--columns', 'name=botanical NAME, tag=Bed')
+    assert.match(stderr, /sheet "Plants", which has most rows of 2 sheets; /)
+    assert.match(stderr, /^row 3: error 40002: name is required$/m)
+    assert.match(stderr, /^row 5: error 40002: the row looks like a sum and not like a plant/m)
+    assert.match(stderr, COUNTS(2, 0, 2))
+    assert.deepEqual([code, named(folder)], [1, ['Abies (A\nB)', 'Acer']])
+  })
+
+  test('leaves out what is stored when it is repeated, and stores nothing in a dry run', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a.csv.gz'), gzipSync('Plant;Bed\nFern;A\nFern;A\nMoss;\n'))
+    const repeated = (...flags: string[]) =>
+      command(['import', 'a.csv.gz', '--columns', 'name=Plant,tag=Bed', '--ids', 'assign', ...flags], { cwd: folder })
+    assert.match((await repeated()).stderr, COUNTS(3, 0, 0))
+    writeFileSync(join(folder, 'a.csv.gz'), gzipSync('Plant;Bed\nFern;A\nFern;A\nMoss;\nHoya;B\n'))
+    assert.match((await repeated('--dry-run')).stderr, COUNTS(1, 3, 0))
+    assert.equal(stored(folder).length, 3)
+    assert.match((await repeated()).stderr, COUNTS(1, 3, 0))
+    assert.deepEqual(
+      stored(folder).map(({ id }) => id),
+      [1n, 2n, 3n, 4n],
+    )
+  })
+
+  test('reads a sheet from standard input', async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a'), 'Plant,Bed\nFern,A\n')
+    const { stderr } = await run(t, ['import', '-', '--format', 'csv', '--columns', 'name=Plant'], {
+      cwd: folder,
+      under: ['sh', '-c', 'cat a | "$0" "$@"'],
+    })
+    assert.match(stderr, COUNTS(1, 0, 0))
+  })
+
+  const FILE = 'Plant,Bed\nFern,A\n'
+  const locked = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.from('EncryptedPackage', 'utf16le')])
+  const bomb = workbook({ Plants: rowsOf([['Plant'], ['Fern']]) }, { said: 2 ** 30 })
+  const refusals: readonly (readonly [
+    what: string,
+    file: string | Buffer,
+    flags: readonly string[],
+    code: number,
+    message: RegExp,
+  ])[] = [
+    [
+      'a member that no plant has',
+      FILE,
+      ['--columns', 'name=Plant,height=Bed'],
+      2,
+      /^plantstore: --columns must be id=…, name=… or tag=…/,
+    ],
+    ['a column twice', FILE, ['--columns', 'name=Plant,tag=plant'], 2, /--columns must name a column once/],
+    ['no column of names', FILE, ['--columns', 'tag=Bed'], 2, /--columns must name the column of the names/],
+    [
+      'a column that the sheet lacks',
+      FILE,
+      ['--columns', 'name=Name'],
+      1,
+      /names the column "Name"; it has "Plant", "Bed"/,
+    ],
+    [
+      'an update without ids',
+      FILE,
+      ['--columns', 'name=Plant', '--mode', 'update'],
+      2,
+      /--mode update: needs rows with ids/,
+    ],
+    ['ids for rows that have some', 'id,name\n1,a\n', ['--ids', 'assign'], 2, /--ids: the file has a column of ids/],
+    ['an empty sheet', '\n', ['--columns', 'name=Plant'], 1, /the sheet has no cells/],
+    ['a workbook that is none', Buffer.from('PK\x03\x04 is no archive'), [], 1, /the workbook cannot be read/],
+    ['a workbook with a password', locked, ['--columns', 'name=Plant'], 1, /the workbook has a password/],
+    ['a workbook that unpacks to gigabytes', bomb, [], 1, /the workbook unpacks to more than 128 MiB/],
+    ['a workbook without cells', workbook({ Plants: '' }), [], 1, /the workbook has no cells/],
+    ['a PDF', '%PDF-1.7', [], 1, /the file is not text but a PDF/],
+  ]
+  for (const [what, file, flags, code, message] of refusals) {
+    test(`refuses ${what}, and stores nothing`, async (t) => {
+      const outcome = await importing(t, 'a.xlsx', file, ...flags)
+      assert.match(outcome.stderr, message)
+      assert.equal(outcome.code, code)
+      assert.throws(() => stored(outcome.folder))
+    })
+  }
+
+  test('refuses columns of NDJSON, which gets ids without them', async (t) => {
+    const refused = await importing(t, 'a.ndjson', '{"name":"Fern"}\n', '--columns', 'name=name')
+    assert.match(refused.stderr, /--columns: NDJSON has none/)
+    const { stderr, folder } = await importing(
+      t,
+      'a.ndjson',
+      '{"name":"Fern"}\n{"id":3,"name":"x"}\n',
+      '--ids',
+      'assign',
+    )
+    assert.match(stderr, COUNTS(1, 0, 1))
+    assert.deepEqual(named(folder), ['Fern'])
+  })
+
+  test('goes through a service, which assigns the ids, with the rows as the sheet has them', async (t) => {
+    const service = await withService(t)
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a.csv'), 'List\nPlant;Bed\nFern;A\n;B\nFern;A\nTotal;2\n')
+    writeFileSync(join(folder, 'b.csv'), 'List\nNo.;Plant\n1;Fern\nx;Moss\n7;Moss\n')
+    writeFileSync(join(folder, 'c.ndjson'), '{"name":"Hoya"}\n{"name":"Fern","tag":"A"}\n')
+    const through = (...args: string[]) =>
+      command(['import', ...args, '--url', `http://127.0.0.1:${service.port}`], {
+        cwd: folder,
+        env: { PLANTSTORE_TOKEN: SECRET },
+      })
+    const sheet = ['a.csv', '--columns', 'name=Plant,tag=Bed']
+    assert.match((await through(...sheet, '--dry-run')).stderr, COUNTS(2, 0, 2))
+    const first = await through(...sheet)
+    assert.match(first.stderr, COUNTS(2, 0, 2))
+    assert.match(first.stderr, /^line 4: error 40002: name is required$/m)
+    assert.match((await through(...sheet)).stderr, COUNTS(0, 2, 2))
+    const numbered = ['b.csv', '--columns', 'id=No.,name=Plant']
+    assert.match((await through(...numbered, '--dry-run')).stderr, COUNTS(1, 0, 2))
+    const second = await through(...numbered)
+    assert.match(second.stderr, /^line 3: error 40901/m)
+    assert.match(second.stderr, /^line 4: error 40002/m)
+    assert.match((await through('c.ndjson', '--ids', 'assign')).stderr, COUNTS(1, 1, 0))
+    assert.deepEqual((await service.plants()).map(({ name }) => name).toSorted(), ['Fern', 'Fern', 'Hoya', 'Moss'])
+  })
+
+  test('adds nothing twice through a service whose answer was lost, not even equal rows', async (t) => {
+    const service = await withService(t)
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'a.csv'), 'Plant\nFern\nMoss\nFern\n')
+    const proxy = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 1, connections: 1 })
+    const { stderr, code } = await command(['import', 'a.csv', '--columns', 'name=Plant', '--url', proxy.address], {
+      cwd: folder,
+      env: { PLANTSTORE_TOKEN: SECRET },
+    })
+    assert.match(stderr, /retrying for 5m/)
+    assert.match(stderr, COUNTS(0, 3, 0))
+    assert.equal(code, 0)
+    assert.deepEqual((await service.plants()).map(({ name }) => name).toSorted(), ['Fern', 'Fern', 'Moss'])
+  })
+})

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import type { ImportReport } from '../../client/src/index.ts'
+import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
+import { inCommon, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
+
+const CSV = 'text/csv'
+const NDJSON = 'application/x-ndjson'
+
+const queryOf = (columns: readonly string[], others: Readonly<Record<string, string>> = {}): string =>
+  new URLSearchParams([
+    ...columns.map((each) => ['columns', each] as [string, string]),
+    ...Object.entries(others),
+  ]).toString()
+
+const send = (service: Service, query: string, body: string | Buffer, type = CSV): Promise<Answer> =>
+  service.send('POST', `/plants/import?${query}`, { body, headers: { 'Content-Type': type } })
+
+function reportOf(answer: Answer): Omit<ImportReport, 'dryRun'> {
+  assert.equal(answer.status, 200, answer.body)
+  const { dryRun, ...report } = answer.json as ImportReport
+  return report
+}
+
+/** The counts of added, unchanged and refused rows. */
+function countsOf(answer: Answer): number[] {
+  const { added, unchanged, refused } = reportOf(answer)
+  return [added, unchanged, refused]
+}
+
+const named = async (service: Service): Promise<string[]> =>
+  (await service.plants()).map(({ name, tag }) => (tag === null ? name : `${name} (${tag})`)).toSorted()
+
+const NAMES = queryOf(['name=name', 'tag=bed'])
+
+suite('an import of a sheet, by the names of its columns', () => {
+  for (const name of SHEETS) {
+    test(`makes of ${name} what the page makes of it`, async () => {
+      const service = await emptyService()
+      const { columns, hasIds, plants, refused } = await readAsPage(name)
+      const file = readFileSync(sheetPath(name))
+      assert.deepEqual(countsOf(await send(service, queryOf(columns, { dryRun: 'true' }), file)), [
+        plants.length,
+        0,
+        refused,
+      ])
+      assert.deepEqual(await service.plants(), [])
+      assert.deepEqual(countsOf(await send(service, queryOf(columns), file)), [plants.length, 0, refused])
+      const stored = (await service.plants()).map(({ tag, ...plant }) => ({ ...plant, tag: tag ?? undefined }))
+      assert.deepEqual(inCommon(stored, hasIds), inCommon(plants, hasIds))
+      assert.deepEqual(countsOf(await send(service, queryOf(columns), file)), [0, plants.length, refused])
+    })
+  }
+
+  test('in pieces of any size, whatever encoding they are in', async () => {
+    for (const name of ['greek.csv', 'japanese.csv', 'french-macintosh.csv', 'gbif-occurrences.tsv']) {
+      const service = await emptyService()
+      const { columns, plants } = await readAsPage(name)
+      const answer = await service.send('POST', `/plants/import?${queryOf(columns)}`, {
+        body: readFileSync(sheetPath(name)),
+        headers: { 'Content-Type': CSV },
+        chunked: true,
+      })
+      assert.deepEqual(countsOf(answer), [plants.length, 0, 0])
+    }
+  })
+
+  test('beyond its first 64 KiB, by their encoding and separator', async () => {
+    const service = await emptyService()
+    const lines = Array.from({ length: 6000 }, (_, i) => `${i};Häberlea ${i};Süd\r\n`)
+    const file = Buffer.from(`Liste;;\r\nNr.;Pflanze;Beet\r\n${lines.join('')}`, 'latin1')
+    assert.deepEqual(countsOf(await send(service, queryOf(['id=nr.', 'name=PFLANZE', 'tag=Beet']), file)), [6000, 0, 0])
+    assert.equal((await service.plants()).find(({ id }) => id === 5999n)?.name, 'Häberlea 5999')
+  })
+
+  test('refuses a row that is not UTF-8 behind rows that are', async () => {
+    const service = await emptyService()
+    const good = Array.from({ length: 6000 }, (_, i) => `Ünnamed ${i}\n`).join('')
+    const answer = await send(
+      service,
+      queryOf(['name=name']),
+      Buffer.concat([Buffer.from(`name\n${good}`), Buffer.from('H\xe4\n', 'latin1')]),
+    )
+    assert.deepEqual(countsOf(answer), [6000, 0, 1])
+    assert.match(reportOf(answer).refusedRows[0]?.message ?? '', /as Windows-1252 it has "Hä"/)
+  })
+
+  test('takes a charset at its word', async () => {
+    const service = await emptyService()
+    const answer = await send(
+      service,
+      queryOf(['name=name']),
+      Buffer.from('name\nH\xe4\nMoss\n', 'latin1'),
+      `${CSV}; charset=utf-8`,
+    )
+    assert.deepEqual(countsOf(answer), [1, 0, 1])
+  })
+
+  test('joins columns to a name, and refuses rows without a name and sums', async () => {
+    const service = await emptyService()
+    const file = 'Genus,Species,Bed\nAbies,alba,A\n,,B\nTotal,,2\nAcer,,\n'
+    const answer = await send(service, queryOf(['name=Genus', 'name=Species', 'tag=Bed']), file)
+    assert.deepEqual(countsOf(answer), [2, 0, 2])
+    assert.deepEqual(
+      reportOf(answer).refusedRows.map(({ line, error }) => [line, error]),
+      [
+        [3, 40002],
+        [4, 40002],
+      ],
+    )
+    assert.deepEqual(await named(service), ['Abies alba (A)', 'Acer'])
+  })
+
+  test('keeps the ids of a sheet that has some', async () => {
+    const service = await emptyService()
+    const query = queryOf(['id=No.', 'name=Plant'])
+    assert.deepEqual(countsOf(await send(service, query, 'No.,Plant\n7,Fern\nx,Moss\n')), [1, 0, 1])
+    assert.deepEqual(countsOf(await send(service, `${query}&mode=update`, 'No.,Plant\n7,Tree fern\n')), [0, 0, 0])
+    assert.deepEqual(await service.plants(), [{ id: 7n, name: 'Tree fern', tag: null }])
+  })
+
+  const FILE = 'name,bed\nFern,A\n'
+  const refusals: readonly (readonly [
+    what: string,
+    query: string,
+    body: string | Buffer,
+    error: number,
+    message: RegExp,
+  ])[] = [
+    ['a member that no plant has', queryOf(['height=cm']), FILE, 40003, /^columns must be id=…, name=… or tag=…/],
+    ['no member', queryOf(['name']), FILE, 40003, /columns must be id=…/],
+    ['no name of a column', queryOf(['name= ']), FILE, 40003, /columns must name a column for name/],
+    [
+      'a column twice',
+      queryOf(['name=bed', 'tag=Bed']),
+      FILE,
+      40003,
+      /columns must name a column once, not "bed" twice/,
+    ],
+    ['two tags', queryOf(['name=name', 'tag=a', 'tag=b']), FILE, 40003, /columns must name one column for tag/],
+    ['no column of names', queryOf(['tag=bed']), FILE, 40003, /columns must name the column of the names/],
+    [
+      'a column that the sheet lacks',
+      queryOf(['name=Plant']),
+      FILE,
+      40001,
+      /names the column "Plant"; it has "name", "bed"/,
+    ],
+    ['a place beyond the sheet', queryOf(['name=Column F']), FILE, 40001, /no column "Column F"/],
+    [
+      'a column by its name and its place',
+      queryOf(['name=name', 'tag=Column A']),
+      FILE,
+      40001,
+      /one column of the sheet twice/,
+    ],
+    [
+      'a name that two columns have',
+      queryOf(['name=name']),
+      'name,Name\na,b\n',
+      40001,
+      /by its place, Column A and Column B/,
+    ],
+    ['an empty sheet', queryOf(['name=name']), ' \n,,\n', 40001, /the sheet has no cells/],
+    ['a workbook', queryOf(['name=name']), Buffer.from('PK\x03\x04…'), 40001, /not text but a workbook/],
+    ['another mode without ids', `${NAMES}&mode=delete`, FILE, 40003, /mode=delete needs rows with ids/],
+    [
+      'ids for a sheet with ids',
+      `${queryOf(['name=name', 'id=id'])}&ids=assign`,
+      'id,name\n1,a\n',
+      40003,
+      /^ids must be left out/,
+    ],
+    ['ids for CSV without columns', 'ids=assign', FILE, 40003, /ids=assign needs columns for CSV/],
+  ]
+  for (const [what, query, body, error, message] of refusals) {
+    test(`refuses ${what}, and stores nothing`, async () => {
+      const service = await emptyService()
+      const answer = await send(service, query, body)
+      assert.equal(errorOf(answer), error, answer.body)
+      assert.match(messageOf(answer), message)
+      assert.deepEqual(await service.plants(), [])
+    })
+  }
+
+  test('with 65,000 columns takes no more of the processor than many requests', async () => {
+    const service = await emptyService()
+    const names = Array.from({ length: 20 }, (_, i) => `name=No ${i}`)
+    const places = Array.from({ length: 20 }, (_, i) => `name=Column ${String.fromCharCode(65 + i)}`)
+    const wide = [`${'a,'.repeat(32_000)}b\n`, `${','.repeat(65_000)}b\n`]
+    const distinct = `${Array.from({ length: 10_000 }, (_, i) => `c${i}`).join(',')}\n`
+    const before = process.cpuUsage()
+    for (const body of [...wide, distinct]) {
+      assert.equal(errorOf(await send(service, queryOf(names), body)), 40001)
+      reportOf(await send(service, queryOf(places), `${body}1,2\n`))
+    }
+    // Comparing each cell with all others took 11 s for one of these requests.
+    assert.ok(process.cpuUsage(before).user < 6e6)
+  })
+
+  test('finds columns of two letters by their places', async () => {
+    const service = await emptyService()
+    const row = Array.from({ length: 60 }, (_, i) => `cell ${i}`)
+    const body = `${row.map(() => 'x').join()}\n${row.join()}\n`
+    reportOf(await send(service, queryOf(['name=Column z', 'tag=Column BA']), body))
+    assert.deepEqual(await named(service), ['cell 25 (cell 52)', 'x (x)'])
+  })
+
+  test('refuses columns of NDJSON', async () => {
+    const answer = await send(await emptyService(), NAMES, '{"name":"Fern"}\n', NDJSON)
+    assert.match(messageOf(answer), /columns works only with text\/csv/)
+  })
+})
+
+suite('an import that assigns ids', () => {
+  test('adds a plant for each row, also for equal ones, after the largest id in use', async () => {
+    const service = await emptyService()
+    assert.deepEqual(countsOf(await send(service, '', '{"id":41,"name":"Moss"}\n', NDJSON)), [1, 0, 0])
+    const answer = await send(service, 'ids=assign', '{"name":"Fern"}\n{"name":"Fern"}\n{"id":1,"name":"x"}\n', NDJSON)
+    assert.deepEqual(countsOf(answer), [2, 0, 1])
+    assert.match(reportOf(answer).refusedRows[0]?.message ?? '', /id must be left out with ids=assign/)
+    const plants = await service.plants()
+    assert.deepEqual(
+      plants.map(({ name }) => name),
+      ['Moss', 'Fern', 'Fern'],
+    )
+    assert.ok(plants.every(({ id }) => id >= 41n))
+  })
+
+  test('leaves out rows that are stored, by name and tag as they are', async () => {
+    const service = await emptyService()
+    await send(service, '', '{"id":1,"name":"Fern","tag":"A"}\n{"id":2,"name":"Moss"}\n', NDJSON)
+    const file = 'name,bed\nFern,A\nFern,a\nMoss,\nMoss,""\nfern,A\n'
+    assert.deepEqual(countsOf(await send(service, `${NAMES}&dryRun=true`, file)), [3, 2, 0])
+    assert.deepEqual(countsOf(await send(service, NAMES, file)), [3, 2, 0])
+    assert.deepEqual(countsOf(await send(service, NAMES, file)), [0, 5, 0])
+    assert.deepEqual(await named(service), ['Fern (A)', 'Fern (a)', 'Moss', 'Moss ()', 'fern (A)'])
+  })
+
+  test('needs the scope to read plants', async () => {
+    const service = await emptyService()
+    const { secret } = await service.issueToken(['plants:write'])
+    const answer = await service.send('POST', '/plants/import?ids=assign', {
+      authorization: `Bearer ${secret}`,
+      body: '{"name":"Fern"}\n',
+      headers: { 'Content-Type': NDJSON },
+    })
+    assert.equal(errorOf(answer), 40301)
+    assert.deepEqual(await service.plants(), [])
+  })
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { contract } from '../support/conforms.ts'
+import { errorOf, withService } from '../support/service.ts'
+
+const FREE = { authorization: null }
+const SECURITY = '/.well-known/security.txt'
+
+suite('/favicon.ico', () => {
+  test('is the icon, also without the page, and is revalidated by its entity tag', async (t) => {
+    const service = await withService(t, { page: 'off' })
+    const { status, headers, body } = await service.send('GET', '/favicon.ico', FREE)
+    assert.deepEqual([status, headers['content-type']], [200, 'image/svg+xml'])
+    assert.match(body, /^<svg /)
+    const again = await service.send('GET', '/favicon.ico', {
+      ...FREE,
+      headers: { 'If-None-Match': String(headers.etag) },
+    })
+    assert.deepEqual([again.status, again.body], [304, ''])
+  })
+})
+
+suite('/llms.txt', () => {
+  test('is one page that links the contract, and has every operation that needs a token', async (t) => {
+    const service = await withService(t, { publicUrl: 'https://plants.example' })
+    const { status, headers, body } = await service.send('GET', '/llms.txt', FREE)
+    assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
+    assert.match(body, /^# Plantstore\n\n> /)
+    assert.ok(body.split('\n').length < 66, body)
+    assert.match(body, /\(https:\/\/plants\.example\/openapi\.json\?ids=text\)/)
+    assert.match(body, /\(https:\/\/plants\.example\/docs\)/)
+    for (const { method, path, scopes } of contract.operations) {
+      if (scopes !== undefined) assert.ok(body.includes(`\n- \`${method} ${path}\` (`), `${method} ${path}`)
+    }
+    assert.ok(!body.includes('undefined'), body)
+  })
+
+  test('links no page that is switched off', async (t) => {
+    const service = await withService(t, { page: 'off', mcp: 'on' })
+    const { body } = await service.send('GET', '/llms.txt', FREE)
+    assert.ok(!body.includes('/docs)'), body)
+    assert.match(body, /\n- Model Context Protocol: http:\S+\/mcp\n/)
+  })
+})
+
+suite(SECURITY, () => {
+  test('has the contact of the operator and an expiry that is never past (RFC 9116)', async (t) => {
+    const settings = { securityContact: 'mailto:security@garden.example', publicUrl: 'https://plants.example' }
+    const service = await withService(t, settings)
+    const { status, headers, body } = await service.send('GET', SECURITY, FREE)
+    assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
+    const fields = new Map(body.split('\n', 3).map((line) => line.split(': ', 2) as [string, string]))
+    assert.equal(fields.get('Contact'), 'mailto:security@garden.example')
+    assert.equal(fields.get('Canonical'), `https://plants.example${SECURITY}`)
+    const days = (Date.parse(fields.get('Expires') ?? '') - Date.now()) / 86_400_000
+    assert.ok(days > 80 && days < 365, `${days}`)
+  })
+
+  test('is 40401 without a contact', async (t) => {
+    const service = await withService(t)
+    assert.equal(errorOf(await service.send('GET', SECURITY, FREE)), 40401)
+  })
+})
+
+test('files of the web take no other method and no parameters', async (t) => {
+  const service = await withService(t)
+  for (const path of ['/favicon.ico', '/llms.txt', SECURITY]) {
+    const posted = await service.send('POST', path, { ...FREE, body: '{}' })
+    assert.deepEqual([errorOf(posted), posted.headers.allow], [40501, 'GET, HEAD, OPTIONS'], path)
+    assert.equal(errorOf(await service.send('GET', `${path}?a=1`, FREE)), 40003, path)
+  }
+})

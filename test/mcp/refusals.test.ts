@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import {
+  checkResourceAllowed,
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+  ProtocolError,
+} from '@modelcontextprotocol/client'
+import { agentOf, callMessage, callTool, MESSAGE_HEADERS, META, MODES, postMessage } from '../support/agents.ts'
+import { Issuer } from '../support/issuer.ts'
+import { type Answer, errorOf, messageOf, withService } from '../support/service.ts'
+
+const codeOf = ({ json }: Answer): number => (json as { error: { code: number } }).error.code
+
+suite('/mcp', () => {
+  test('does not exist unless it is switched on', async (t) => {
+    const service = await withService(t)
+    assert.equal(errorOf(await postMessage(service, callMessage('get_plant'))), 40401)
+  })
+
+  test('takes POST alone', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const answer = await service.send(method, '/mcp')
+      assert.deepEqual([errorOf(answer), answer.headers.allow], [40501, 'POST, OPTIONS'], method)
+    }
+  })
+
+  test('refuses every bad token before it reads the body, and a token without scopes', async (t) => {
+    const issuer = await Issuer.start(t)
+    const service = await withService(t, { ...issuer.settings, mcp: 'on' })
+    const answers = [
+      [null, 40101],
+      ['Bearer x', 40102],
+      [`Bearer ${(await service.issueToken(['plants:read'], new Date(1))).secret}`, 40103],
+      [`Bearer ${await issuer.token('openid')}`, 40301],
+    ] as const
+    for (const [authorization, number] of answers) {
+      assert.equal(errorOf(await postMessage(service, 'x', { authorization })), number)
+    }
+  })
+
+  test('leads the official client to the identity provider (RFC 9728)', async (t) => {
+    const issuer = await Issuer.start(t)
+    const service = await withService(t, { ...issuer.settings, mcp: 'on' })
+    const url = `http://127.0.0.1:${service.port}/mcp`
+    const refused = await fetch(url, { method: 'POST', headers: MESSAGE_HEADERS, body: '{}' })
+    const { resourceMetadataUrl } = extractWWWAuthenticateParams(refused)
+    assert.ok(resourceMetadataUrl !== undefined)
+    const metadata = await discoverOAuthProtectedResourceMetadata(url, { resourceMetadataUrl })
+    assert.deepEqual(metadata.authorization_servers, [issuer.settings.oidcIssuer])
+    assert.ok(checkResourceAllowed({ requestedResource: url, configuredResource: metadata.resource }))
+  })
+
+  test('refuses pages of other origins, as DNS rebinding would send them', async (t) => {
+    const service = await withService(t, { mcp: 'on', corsOrigins: 'https://garden.example' })
+    const from = (Origin: string) =>
+      postMessage(service, callMessage('list_tags'), {
+        headers: { Origin, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' },
+      })
+    for (const origin of ['http://evil.example', `http://evil.example:${service.port}`, 'null', 'http://localhost:1']) {
+      assert.equal(errorOf(await from(origin)), 40303, origin)
+    }
+    for (const origin of ['https://garden.example', `http://127.0.0.1:${service.port}`]) {
+      assert.equal((await from(origin)).status, 200, origin)
+    }
+  })
+
+  test('takes pages of its own origin, also where its address has a path', async (t) => {
+    const service = await withService(t, { mcp: 'on', publicUrl: 'https://plants.example/store' })
+    const headers = { Origin: 'https://plants.example', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
+    assert.equal((await postMessage(service, callMessage('list_tags'), { headers })).status, 200)
+  })
+})
+
+suite('a message', () => {
+  test('that is no JSON, too deep, too large, a batch or of another type gets the refusal of any body', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const bodies: readonly (readonly [unknown, number])[] = [
+      ['', 40001],
+      ['{', 40001],
+      [`${'['.repeat(40)}${']'.repeat(40)}`, 40001],
+      ['{"jsonrpc":"2.0","jsonrpc":"2.0"}', 40002],
+      [[callMessage('list_tags')], 40002],
+      ['7', 40002],
+      [callMessage('create_plant', { id: '1', name: 'x'.repeat(17_000) }), 41301],
+    ]
+    for (const [body, number] of bodies) assert.equal(errorOf(await postMessage(service, body)), number)
+    const typed = (headers: Record<string, string>) => postMessage(service, callMessage('list_tags'), { headers })
+    assert.equal(errorOf(await typed({ 'Content-Type': 'text/plain' })), 41501)
+    assert.equal(errorOf(await typed({ 'Content-Type': 'application/json; charset=latin1' })), 41501)
+    assert.equal(errorOf(await typed({ Accept: 'text/html' })), 40601)
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('that is no message of the protocol gets the error of the protocol', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const { _meta, ...rest } = callMessage('list_tags').params
+    const named = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
+    assert.equal(codeOf(await postMessage(service, { hello: 1 })), -32600)
+    assert.equal(codeOf(await postMessage(service, callMessage('list_tags'))), -32020, 'without Mcp-Method')
+    assert.equal(
+      codeOf(await postMessage(service, { ...callMessage('list_tags'), params: rest }, { headers: named })),
+      -32602,
+    )
+    const other = { ...META, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' }
+    const unknown = { ...callMessage('list_tags'), params: { ...rest, _meta: other } }
+    assert.equal(
+      codeOf(await postMessage(service, unknown, { headers: { ...named, 'MCP-Protocol-Version': '2031-01-01' } })),
+      -32022,
+    )
+    const method = (name: string, params = {}) =>
+      postMessage(
+        service,
+        { jsonrpc: '2.0', id: 1, method: name, params: { ...params, _meta: META } },
+        { headers: { 'Mcp-Method': name } },
+      )
+    assert.equal(codeOf(await method('resources/list')), -32601)
+    const listened = await method('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    assert.equal(codeOf(listened), -32603, 'no stream is opened')
+  })
+
+  test('of an unknown tool, or of one that the token may not call, is refused', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const { secret } = await service.issueToken(['plants:read'])
+    const agent = await agentOf(t, service, MODES[0], secret)
+    for (const name of ['drop_table', 'create_plant', 'delete_plant', '__proto__', 'constructor']) {
+      await assert.rejects(agent.client.callTool({ name, arguments: {} }), ProtocolError, name)
+    }
+  })
+})
+
+suite('wrong arguments', () => {
+  test('are a result that names every fault with its number, and change nothing', async (t) => {
+    const service = await withService(t, { mcp: 'delete' })
+    const agent = await agentOf(t, service)
+    const rows: readonly (readonly [string, Record<string, unknown>, number, RegExp])[] = [
+      ['get_plant', { id: 7 }, 40003, /id must be a string such as "7", because numbers are rounded/],
+      ['get_plant', {}, 40003, /id is required/],
+      ['get_plant', { id: '' }, 40003, /id must match pattern/],
+      ['get_plant', { id: 'export' }, 40003, /id must match pattern/],
+      ['get_plant', { id: '7.0' }, 40003, /id/],
+      ['get_plant', { id: '9223372036854775808' }, 40003, /id/],
+      ['get_plant', { id: '../tags' }, 40003, /id/],
+      ['get_plant', { id: '\ud800' }, 40003, /id must match pattern/],
+      ['search_plants', { q: '\ud800' }, 40003, /lone surrogate/],
+      ['search_plants', { cursor: 'x' }, 40003, /cursor/],
+      ['search_plants', { tag: ['a'], untagged: true }, 40003, /tag/],
+      ['search_plants', { filter: 'x', limit: 0 }, 40003, /filter is unknown; limit must be at least 1/],
+      ['create_plant', { id: 7, name: 'x' }, 40003, /id must be a string/],
+      ['create_plant', { id: 'x', name: 'x' }, 40003, /id/],
+      ['create_plant', { id: '7', name: 'x\u0000' }, 40002, /name/],
+      ['create_plant', { id: '7', name: 'x'.repeat(1001) }, 40002, /name/],
+      ['create_plant', { id: '7', name: 'x', tag: null }, 40003, /tag must be a string/],
+      ['update_plant', { id: '7', name: 'x' }, 40003, /etag is required/],
+      ['update_plant', { id: '7', etag: '*', name: 'x' }, 40003, /etag/],
+      ['update_plant', { id: '7', etag: 'x", "y', name: 'x' }, 40003, /etag/],
+      ['delete_plant', { id: '7', etag: 'abc' }, 40402, /./],
+      ['check_import', { format: 'xlsx', content: '' }, 40003, /format/],
+    ]
+    for (const [name, given, number, words] of rows) {
+      const { error, message } = await agent.refusal(name, given)
+      assert.equal(error, number, `${name} ${JSON.stringify(given)}: ${message}`)
+      assert.match(message, words)
+    }
+    assert.deepEqual(await service.plants(), [])
+    const listed = await callTool(service, 'get_plant', [1])
+    assert.equal(codeOf(listed), -32602)
+  })
+
+  test('never return a name that may be a secret', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const agent = await agentOf(t, service)
+    const { message } = await agent.refusal('list_tags', { 'a secret of forty characters and more, here': 1 })
+    assert.match(message, /one of them is unknown/)
+  })
+})
+
+suite('one token', () => {
+  test('may not take the service from others by 400 connections of messages', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    await service.create({ id: 1, name: 'Ginkgo' })
+    const { secret } = await service.issueToken(['plants:read'])
+    const before = service.server.listenerCount('connection')
+    const message = JSON.stringify(callMessage('search_plants', { q: 'gin' }))
+    const headers = { ...MESSAGE_HEADERS, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'search_plants' }
+    const sending = { authorization: `Bearer ${secret}`, headers, body: message }
+    let answered = 0
+    const flood = Array.from({ length: 400 }, async () => {
+      const answer = await service.send('POST', '/mcp', sending)
+      answered++
+      return answer
+    })
+    for (let i = 0; i < 10; i++) assert.equal((await service.send('GET', '/plants/1')).status, 200)
+    assert.ok(answered < 200, `ten reads took as long as ${answered} messages`)
+    const answers = await Promise.all(flood)
+    for (const { status, body } of answers) assert.ok(status === 200 || status === 503, body)
+    assert.ok(answers.some(({ status }) => status === 200))
+    assert.equal(service.server.listenerCount('connection'), before)
+    assert.equal(messageOf(await service.send('GET', '/plants/2')), 'there is no plant with the id 2')
+  })
+
+  test('pays once for a call under a rate limit', async (t) => {
+    const service = await withService(t, { mcp: 'on', rateLimit: '1' })
+    const sent = () => callTool(service, 'list_tags', {})
+    const answers = [await sent(), await sent()]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 429],
+    )
+    assert.match(answers[0]?.body ?? '', /tags/)
+  })
+})

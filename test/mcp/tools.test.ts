@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { TOOLS } from '../../src/mcp/tools.ts'
+import { agentOf, MODES } from '../support/agents.ts'
+import { withService } from '../support/service.ts'
+
+const READ = ['get_history', 'get_plant', 'list_tags', 'search_plants']
+const WRITE = ['check_import', 'create_plant', 'update_plant']
+const LARGE = '9007199254740993'
+
+for (const mode of MODES) {
+  suite(`the official client, ${JSON.stringify(mode)}`, () => {
+    test('calls every tool, with ids exact as text', async (t) => {
+      const service = await withService(t, { mcp: 'delete' })
+      const agent = await agentOf(t, service, mode)
+      assert.deepEqual(await agent.names(), [...READ, ...WRITE, 'delete_plant'].sort())
+      const made = await agent.call('create_plant', { id: LARGE, name: 'Ginkgo', tag: 'tree' })
+      assert.deepEqual(made['plant'], { name: 'Ginkgo', tag: 'tree' })
+      const { plant, etag } = await agent.call('get_plant', { id: LARGE })
+      assert.deepEqual(plant, { id: LARGE, name: 'Ginkgo', tag: 'tree' })
+      const changed = await agent.call('update_plant', { id: LARGE, etag, tag: null })
+      assert.deepEqual(changed['plant'], { id: LARGE, name: 'Ginkgo' })
+      assert.equal((await agent.refusal('update_plant', { id: LARGE, etag, name: 'x' })).error, 41201)
+      assert.deepEqual(await agent.call('search_plants', { q: 'gin', count: true }), {
+        plants: [{ id: LARGE, name: 'Ginkgo' }],
+        total: '1',
+      })
+      const { entries } = await agent.call('get_history', { id: LARGE })
+      assert.deepEqual(
+        (entries as { type: string; plant: { id: string } }[]).map(({ type, plant: { id } }) => [type, id]),
+        [
+          ['plant.updated', LARGE],
+          ['plant.created', LARGE],
+        ],
+      )
+      assert.deepEqual(await agent.call('delete_plant', { id: LARGE, etag: changed['etag'] }), { deleted: true })
+      assert.equal((await agent.refusal('get_plant', { id: LARGE })).error, 40402)
+    })
+  })
+}
+
+suite('the tools', () => {
+  test('are those of the scopes, without delete unless the operator allows it', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const namesWith = async (scopes: Parameters<typeof service.issueToken>[0]) => {
+      const { secret } = await service.issueToken(scopes)
+      return (await agentOf(t, service, MODES[0], secret)).names()
+    }
+    assert.deepEqual(await namesWith(['plants:read']), READ)
+    assert.deepEqual(await namesWith(['plants:write']), WRITE)
+    assert.deepEqual(await namesWith(['plants:read', 'plants:write']), [...READ, ...WRITE].sort())
+    assert.deepEqual(await namesWith(['webhooks']), [])
+  })
+
+  test('hint what each does: reads change nothing, and only a change or a delete destroys', () => {
+    const destructive = Object.keys(TOOLS).filter((name) => TOOLS[name]?.hints.destructiveHint)
+    const readOnly = Object.keys(TOOLS).filter((name) => TOOLS[name]?.hints.readOnlyHint)
+    assert.deepEqual(destructive.sort(), ['delete_plant', 'update_plant'])
+    assert.deepEqual(readOnly.sort(), ['check_import', ...READ])
+    for (const { hints } of Object.values(TOOLS)) assert.ok(hints.idempotentHint && hints.openWorldHint === false)
+  })
+
+  test('that say so change nothing when they are called again', async (t) => {
+    const service = await withService(t, { mcp: 'delete' })
+    const agent = await agentOf(t, service)
+    const plant = { id: '7', name: 'Ginkgo' }
+    const { etag } = await agent.call('create_plant', plant)
+    await agent.call('create_plant', plant)
+    const change = { id: '7', etag, name: 'Ginkgo biloba' }
+    await agent.call('update_plant', change)
+    const before = await service.plants()
+    assert.equal((await agent.refusal('update_plant', change)).error, 41201)
+    await agent.call('check_import', { format: 'csv', content: 'id,name\n8,Fern\n' })
+    assert.deepEqual(await service.plants(), before)
+    assert.deepEqual((await agent.call('get_history', { id: '7', limit: 1 }))['next'] === undefined, false)
+  })
+
+  test('page by next, and bound a page', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    for (let id = 1; id <= 25; id++) await service.create({ id, name: `plant ${id}`, tag: `tag ${id % 3}` })
+    const agent = await agentOf(t, service)
+    const first = await agent.call('search_plants')
+    assert.equal((first['plants'] as unknown[]).length, 20)
+    const rest = await agent.call('search_plants', { cursor: first['next'] })
+    assert.deepEqual([(rest['plants'] as unknown[]).length, rest['next']], [5, undefined])
+    const tagged = await agent.call('search_plants', { tag: ['tag 1', 'tag 2'], sort: '-id', limit: 2 })
+    assert.deepEqual(
+      (tagged['plants'] as { id: string }[]).map(({ id }) => id),
+      ['25', '23'],
+    )
+    assert.deepEqual(await agent.call('list_tags', { limit: 1 }), {
+      tags: [{ tag: 'tag 0', plants: 8 }],
+      next: (await agent.call('list_tags', { limit: 1 }))['next'],
+    })
+    assert.match((await agent.refusal('search_plants', { limit: 51 })).message, /limit must be <= 50/)
+  })
+
+  test('check a file with ids as numbers or texts, and store nothing', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const agent = await agentOf(t, service)
+    const content = `{"id":"${LARGE}","name":"a"}\n{"id":2,"name":"b"}\n{"id":3}\n`
+    const { report } = await agent.call('check_import', { format: 'ndjson', content })
+    const { dryRun, added, refused } = report as Record<string, unknown>
+    assert.deepEqual([dryRun, added, refused], [true, 2, 1])
+    assert.deepEqual(await service.plants(), [])
+  })
+
+  test('keep every text as it is', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const agent = await agentOf(t, service)
+    const name = ' "id":9007199254740993 \\ \u202e é 𝒳 "id": 7 '
+    await agent.call('create_plant', { id: '-9223372036854775808', name, tag: '' })
+    const { plants } = await agent.call('search_plants')
+    assert.deepEqual(plants, [{ id: '-9223372036854775808', name, tag: '' }])
+  })
+
+  test('leave lines in the audit log under the token, the operation and the id of the request', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const { secret, token } = await service.issueToken(['plants:write'])
+    const agent = await agentOf(t, service, MODES[0], secret)
+    await agent.call('create_plant', { id: '7', name: 'Ginkgo' })
+    const lines = service.audited.map((line) => JSON.parse(line) as Record<string, unknown>)
+    assert.deepEqual(
+      lines.map(({ operation, outcome, token: by, plant, address }) => [operation, outcome, by, plant, address]),
+      [['createPlant', 'created', token.id, '7', '127.0.0.1']],
+    )
+  })
+})

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { suite, type TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, until as untilTrue } from '../support/page.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const KEPT = 'navigator.serviceWorker.ready.then(() => {})'
+const BUILD = 'document.documentElement.dataset.build'
+
+/** Serves a service at an address of its own, and another one, or another build of the page, from there later. */
+async function withUpgrades(t: TestContext, first: Service) {
+  let { port } = first
+  let build = ''
+  const proxy = createServer((asked, answer) => {
+    const { 'if-none-match': _tags, ...rest } = asked.headers
+    const headers = { ...rest, 'accept-encoding': 'identity' }
+    const sent = request({ port, path: asked.url, method: asked.method, headers }, async (given) => {
+      // A page that leaves ends its requests.
+      const bytes = await buffer(given).catch(() => undefined)
+      if (bytes === undefined) return void answer.destroy()
+      let body = bytes
+      if (build !== '' && asked.url === '/page/page.js') body = Buffer.from(`${body}\n${BUILD} = '${build}'`)
+      if (build !== '' && asked.url === '/page/worker.js') {
+        body = Buffer.from(body.toString().replace(/VERSION = "\w+"/, `VERSION = "${build}"`))
+      }
+      const { 'content-length': _length, 'transfer-encoding': _coding, ...others } = given.headers
+      answer.writeHead(given.statusCode ?? 500, others).end(body)
+    })
+    asked.pipe(sent.on('error', () => answer.destroy()))
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`
+  return {
+    address,
+    serve(next: string) {
+      build = next
+    },
+    use(other: Service) {
+      port = other.port
+    },
+  }
+}
+
+/** Signs in, lets the device remember the token, and waits until it keeps the page. */
+async function open(page: Page, address: string): Promise<void> {
+  await page.goto(`${address}#token=${SECRET}`)
+  await page.getByRole('button', { name: 'Remember on this device' }).click()
+  await page.evaluate(KEPT)
+  await untilTrue(page, 'navigator.serviceWorker.controller !== null')
+}
+
+const loadsOf = (page: Page): { count: number } => {
+  const loads = { count: 0 }
+  page.on('load', () => {
+    loads.count += 1
+  })
+  return loads
+}
+
+/** Waits for a build of the page, which loads again meanwhile. */
+const untilBuild = (page: Page, build: string): Promise<void> =>
+  until(async () => (await page.evaluate(BUILD).catch(() => '')) === build, `the page is not of build ${build}`)
+
+suite('the page that a device keeps', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'can be installed, opens without a network, and sends what was added there once it is back',
+    async ({ page, context, service, address }) => {
+      await service.create({ id: 1, name: 'Agave', tag: 'bed 1' })
+      await service.create({ id: 2, name: 'Opuntia', tag: 'bed 2' })
+      await open(page, address)
+      // What is read from now on, the device keeps.
+      await page.reload()
+      await page.getByText('Opuntia').waitFor()
+      const session = await context.newCDPSession(page)
+      assert.deepEqual(await session.send('Page.getInstallabilityErrors'), { installabilityErrors: [] })
+      await context.setOffline(true)
+      await page.reload()
+      await page.getByText('The service does not answer').waitFor()
+      await page.getByText('This is what this device has seen before').waitFor()
+      await page.getByText('Agave').waitFor()
+      await assertAccessible(page)
+      await assertFits(page)
+      await page.getByLabel('Search plants').fill('opun')
+      await page.getByText('Agave').waitFor({ state: 'detached' })
+      await page.getByText('Opuntia').waitFor()
+      await page.getByLabel('Search plants').fill('')
+      await page.goto(`${address}#/plant?id=2`)
+      await page.getByText('This is what this device has seen before').waitFor()
+      await page.getByText('Opuntia').waitFor()
+      await page.goto(`${address}#/scan?id=3`)
+      await page.getByText('This device has not seen the plant.').waitFor()
+      await page.getByLabel('Name').fill('Lithops')
+      await page.keyboard.press('Enter')
+      await page.getByText('1 change waits on this device.').waitFor()
+      await page.goto(`${address}#/plants`)
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByLabel('Name', { exact: true }).fill('Aloe')
+      await page.keyboard.press('Enter')
+      await page.getByText('2 changes wait on this device.').waitFor()
+      await page.close()
+      const later = await context.newPage()
+      await later.goto(address)
+      await later.getByText('2 changes wait on this device.').waitFor()
+      await context.setOffline(false)
+      await later.locator('.waiting-line a').waitFor({ state: 'detached' })
+      const names = (await service.plants()).map(({ name }) => name)
+      assert.deepEqual(names.sort(), ['Agave', 'Aloe', 'Lithops', 'Opuntia'])
+    },
+    { expected: NO_NETWORK, viewport: PHONE, serviceWorkers: 'allow', token: null },
+  )
+
+  inBrowser(
+    'loads once more when the service has a later version, and not while the person would lose something',
+    async ({ page, context, service, t }) => {
+      const { address, serve } = await withUpgrades(t, service)
+      await open(page, address)
+      const loads = loadsOf(page)
+      serve('2')
+      await page.reload()
+      await untilBuild(page, '2')
+      assert.equal(loads.count, 2, 'the old page came from the device, and loaded once more')
+
+      await service.create({ id: 7, name: 'Ilex' })
+      await page.reload()
+      await page.getByRole('button', { name: 'Edit 7' }).click()
+      await page.getByLabel('Name of 7').fill('Ilex aquifolium')
+      serve('3')
+      const waits = `navigator.serviceWorker.ready.then(async (kept) => {
+        await kept.update()
+        const { installing } = kept
+        if (installing) await new Promise((done) => installing.addEventListener('statechange', () => kept.waiting && done()))
+      })`
+      await page.evaluate(waits)
+      const other = await context.newPage()
+      await other.goto(address)
+      await untilBuild(other, '3')
+      await page.bringToFront()
+      assert.equal(await page.evaluate(BUILD), '2')
+      assert.equal(await page.getByLabel('Name of 7').inputValue(), 'Ilex aquifolium')
+      await page.getByLabel('Name of 7').press('Enter')
+      await untilBuild(page, '3')
+    },
+    { serviceWorkers: 'allow', token: null },
+  )
+
+  inBrowser(
+    'is taken away where the page is switched off',
+    async ({ page, service, t }) => {
+      const { address, use } = await withUpgrades(t, service)
+      await open(page, address)
+      use(await withService(t, { page: 'off' }))
+      await page.reload()
+      await until(
+        () => page.url().includes('/openapi.json'),
+        () => page.url(),
+      )
+      const left = 'Promise.all([navigator.serviceWorker.getRegistrations(), caches.keys()])'
+      assert.deepEqual(await page.evaluate(left), [[], []])
+    },
+    { serviceWorkers: 'allow', token: null },
+  )
+})

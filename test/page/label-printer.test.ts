@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { suite, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { zplOf } from '../../web/src/labels/zpl.ts'
+import { assertAtBothSizes, type Opened, PHONE, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
+import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
+import { labelsIn, pictureOf } from '../support/zpl.ts'
+
+/** Names that are commands, no plain text, or hard to draw, and texts that spreadsheets calculate. */
+const PLANTS = [
+  { id: -(2n ** 63n), name: '^XZ~JR^XA^FDRosa_5E', tag: '~DG' },
+  { id: 2n ** 63n - 1n, name: 'שושן צחור (Lilium candidum)', tag: '-3' },
+  { id: 11n, name: '中国水仙 🌱', tag: '@bed' },
+  { id: 12n, name: '=1+1', tag: '+2' },
+  { id: 13n, name: 'Chlorophytum "comosum"; a, b'.repeat(30), tag: undefined },
+]
+const BASE = 'http://192.168.1.20:8080'
+const EXPECTED = PLANTS.flatMap(({ id }) => [String(id), `${BASE}/#/plant?id=${id}`]).toSorted()
+
+/** Opens the labels of all plants, with an address for phones, and with bars. */
+async function open({ page, service, address }: Opened): Promise<void> {
+  const body = PLANTS.map(({ id, name, tag }) => `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`).join('\n')
+  await service.send('POST', '/plants/import', { headers: { 'Content-Type': 'application/x-ndjson' }, body })
+  await page.goto(`${address}#/labels?all`)
+  await page.getByText(`${PLANTS.length} labels`, { exact: true }).waitFor()
+  await page.getByLabel('Address of the service, for phones').fill(BASE)
+  await page.getByLabel('Code', { exact: true }).selectOption('both')
+}
+
+async function textOf(page: Page, button: string): Promise<{ readonly name: string; readonly text: string }> {
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: button }).click()
+  const file = await download
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+}
+
+/** Replaces the list of printers, which nobody would answer, by one printer, behind the interface of the specification. */
+const withPrinter = ({ context }: Opened): Promise<unknown> =>
+  context.addInitScript(`
+    const endpoints = [{ endpointNumber: 2, direction: 'in', type: 'bulk' }, { endpointNumber: 1, direction: 'out', type: 'bulk' }]
+    const printer = {
+      configuration: null,
+      open: async () => {
+        if (sessionStorage.refused === 'yes') throw new DOMException('Access denied.', 'SecurityError')
+        window.got = []
+      },
+      selectConfiguration: async (value) => {
+        printer.configuration = { interfaces: [{ interfaceNumber: 3, alternate: { interfaceClass: 7, endpoints } }] }
+      },
+      claimInterface: async (number) => window.got.push('claimed ' + number),
+      transferOut: async (endpoint, data) => {
+        window.got.push(new TextDecoder().decode(data))
+        return { status: endpoint === 1 ? 'ok' : 'stall' }
+      },
+      close: async () => document.body.setAttribute('data-closed', ''),
+    }
+    Object.defineProperty(navigator, 'usb', {
+      value: {
+        requestDevice: async ({ filters }) => {
+          if (sessionStorage.refused === 'none') throw new DOMException('No device selected.', 'NotFoundError')
+          return filters[0].classCode === 7 ? printer : undefined
+        },
+      },
+    })`)
+
+suite('labels for label printers', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'are commands that print only pictures, whose codes a scanner reads, whatever the names say',
+    async (opened) => {
+      const { page } = opened
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      await open(opened)
+      await page.getByLabel('Labels on').selectOption('roll')
+      await page.getByText('Label printers (ZPL)').click()
+      assert.ok(!asked.includes('/page/label-printer.js'), 'the page loads the commands of printers unasked')
+      const [width, height] = [62 / 25.4, 29 / 25.4]
+      for (const dpi of [203, 300]) {
+        await page.getByLabel('Resolution of the printer').selectOption(String(dpi))
+        const { name, text } = await textOf(page, 'Save as ZPL')
+        assert.equal(name, 'labels.zpl')
+        const labels = labelsIn(text)
+        assert.equal(labels.length, PLANTS.length)
+        for (const label of labels) {
+          assert.deepEqual([label.width, label.height], [Math.round(width * dpi), Math.round(height * dpi)])
+        }
+        const codes = (await Promise.all(labels.map((label) => codesIn(pictureOf(label))))).flat()
+        assert.deepEqual(codes.map(({ text: code }) => code).toSorted(), EXPECTED, `${dpi} dpi`)
+      }
+      await page.reload()
+      await page.getByRole('button', { name: 'Add all that match' }).click()
+      await page.getByText('Label printers (ZPL)').click()
+      assert.equal(await page.getByLabel('Resolution of the printer').inputValue(), '300')
+    },
+  )
+
+  inBrowser(
+    'are sent to a USB printer that the person chooses, or the page says that the system refuses',
+    async (opened) => {
+      const { page } = opened
+      await withPrinter(opened)
+      await page.reload()
+      await open(opened)
+      await page.getByLabel('Labels on').selectOption('roll')
+      await pressOn(page, page.getByText('Label printers (ZPL)'))
+      const send = page.getByRole('button', { name: 'Send to a USB printer' })
+      await pressOn(page, send)
+      await page.getByText('The labels were sent to the printer.').waitFor()
+      await until(page, `document.body.hasAttribute('data-closed')`)
+      const [claimed, ...parts] = await page.evaluate<string[]>('window.got')
+      assert.equal(claimed, 'claimed 3')
+      assert.equal(labelsIn(parts.join('')).length, PLANTS.length)
+      await untilFocused(page, send)
+      const refused = page.getByText('The browser could not use this printer')
+      await page.evaluate(`sessionStorage.refused = 'none'`)
+      await send.click()
+      await page.locator('button[aria-disabled=false]', { hasText: 'Send to a USB printer' }).waitFor()
+      assert.equal(await refused.count(), 0)
+      await page.evaluate(`sessionStorage.refused = 'yes'`)
+      await send.click()
+      await refused.waitFor()
+    },
+  )
+
+  inBrowser('are refused where bars of 203 dpi are wider than they', async (opened) => {
+    const { page } = opened
+    await open(opened)
+    await page.getByLabel('Labels on').selectOption('own')
+    await page.getByLabel('Width of a label, mm').fill('50')
+    await page.getByText('Label printers (ZPL)').click()
+    await page.getByText(`The code of ${PLANTS[0]?.id} does not fit on this label`).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Save as ZPL' }).count(), 0)
+    await page.getByLabel('Resolution of the printer').selectOption('300')
+    await page.getByRole('button', { name: 'Save as ZPL' }).waitFor()
+  })
+
+  inBrowser(
+    'are saved as CSV with their addresses and every text as it is, with a warning of formulas',
+    async (opened) => {
+      const { page } = opened
+      await open(opened)
+      const { name, text } = await textOf(page, 'Save as CSV')
+      assert.equal(name, 'labels.csv')
+      const quoted = (value: string) => (/[",;]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)
+      const rows = PLANTS.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(({ id, name: plant, tag }) =>
+        [String(id), quoted(plant), tag ?? '', `${BASE}/#/plant?id=${id}`].join(','),
+      )
+      assert.equal(text, ['\ufeffid,name,tag,address', ...rows, ''].join('\r\n'))
+      await page.getByText(/4 (?:names|texts|names and tags)/).waitFor()
+    },
+  )
+
+  inBrowser('have a test print: the frames of all labels in their places, and a scale', async (opened) => {
+    const { page } = opened
+    await page.evaluate(`window.print = () => document.body.setAttribute('data-asked', '')`)
+    await open(opened)
+    await pressOn(page, page.getByRole('button', { name: 'Test print' }))
+    await page.locator('body[data-asked]').waitFor()
+    const pages = await drawPages(await page.pdf({ preferCSSPageSize: true }), 600)
+    const [drawn] = pages
+    assert.ok(drawn && pages.length === 1)
+    assert.ok(Math.abs(drawn.width - 210) < 0.2 && Math.abs(drawn.height - 297) < 0.2)
+    for (const [x, y] of [
+      [7.25, 30],
+      [30, 15.15],
+      [7.25 + 132 + 63.5, 15.15 + 6.5 * 38.1],
+    ] as const) {
+      assert.ok(greyAt(drawn, x, y) < 128, `no frame at ${x}, ${y}`)
+      assert.ok(greyAt(drawn, x + 1, y + 1) > 200)
+    }
+    assert.deepEqual(await codesOn(drawn), [])
+    const scale = 15.15 + 38.1 / 2
+    const begin = 7.25 + (63.5 - 50) / 2
+    assert.ok(greyAt(drawn, begin + 0.3, scale) < 128 && greyAt(drawn, begin + 49.7, scale) < 128)
+    assert.ok(greyAt(drawn, begin + 51, scale) > 200)
+  })
+
+  inBrowser(
+    `are accessible and fit ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await open(opened)
+      await page.getByText('Label printers (ZPL)').click()
+      await assertAtBothSizes(page)
+    },
+    { viewport: PHONE },
+  )
+})
+
+test('commands of printers keep every dot, whatever the picture', () => {
+  let seed = 7
+  const next = (): number => {
+    seed = (seed * 48271) % 2147483647
+    return seed
+  }
+  for (const width of [1, 8, 9, 16, 495, 4000]) {
+    const height = 40
+    const rowBytes = Math.ceil(width / 8)
+    const rows = Array.from({ length: height }, (_, y) =>
+      Uint8Array.from(
+        { length: rowBytes },
+        (_byte, x) => [0, 255, next() & 255, x > rowBytes / 2 ? 0 : 0x11][y % 4] ?? 0,
+      ),
+    )
+    rows[20] = rows[19] ?? assert.fail()
+    const bits = Uint8Array.from(rows.flatMap((row) => [...row]))
+    const [label, ...others] = labelsIn(zplOf({ width, height, bits }))
+    assert.deepEqual([label?.width, label?.height, others], [width, height, []])
+    assert.deepEqual(label?.bytes, Buffer.from(bits), `${width} dots`)
+  }
+  assert.ok(zplOf({ width: 800, height: 1000, bits: new Uint8Array(100_000) }).length < 1100, 'paper takes no room')
+})

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { type FakeCamera, fakeCamera } from '../support/camera.ts'
+import {
+  assertAccessible,
+  assertFits,
+  DESKTOP,
+  intercept,
+  NO_NETWORK,
+  openView,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+} from '../support/page.ts'
+import { choose } from '../support/page-files.ts'
+import { SECRET, type Service } from '../support/service.ts'
+
+const SEEN = 'This is what this device has seen before'
+const LOST = 'The service does not answer. The page tries again every few seconds.'
+
+const label = (page: Page): Locator => page.getByLabel('Id of a label')
+const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
+const found = (page: Page, kind: string, count: number): Promise<void> =>
+  page.getByRole('radio', { name: `${kind} ${count}`, exact: true }).waitFor()
+const nameOf = async (service: Service, id: number): Promise<unknown> =>
+  ((await service.send('GET', `/plants/${id}`)).json as { readonly name?: string }).name
+
+/** Types the code of a label, as a hand scanner does. */
+async function type(page: Page, id: number): Promise<void> {
+  await label(page).fill(String(id))
+  await label(page).press('Enter')
+}
+
+/** Waits until the device keeps the page, and shows the plants so that it keeps them too. */
+async function keepOnDevice(page: Page, name: string): Promise<void> {
+  await page.evaluate('navigator.serviceWorker.ready.then(() => {})')
+  await until(page, 'navigator.serviceWorker.controller !== null')
+  await page.reload()
+  await page.getByText(name).waitFor()
+}
+
+/** The changes that the page sends from now on, in their order. */
+function changesOf(page: Page): readonly string[] {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (request.method() !== 'GET' && request.method() !== 'HEAD') sent.push(`${request.method()} ${pathname}`)
+  })
+  return sent
+}
+
+suite('where the network goes in the middle of', () => {
+  let camera: FakeCamera
+  const inBrowser = pageTests(
+    async () => ({}),
+    (scene) => {
+      camera = fakeCamera(scene)
+      return camera.args
+    },
+  )
+
+  for (const [viewport, first] of [
+    [DESKTOP, 100],
+    [PHONE, 200],
+  ] as const) {
+    inBrowser(
+      `a stocktake, the person counts on, closes the tab, and loses nothing, at ${viewport.width} pixels`,
+      async ({ page, context, service, address }) => {
+        const bed = `bed ${first}`
+        for (let id = first; id < first + 20; id++) await service.create({ id, name: `Abies ${id}`, tag: bed })
+        await service.create({ id: first + 30, name: `Betula ${first}` })
+        await keepOnDevice(page, `Betula ${first}`)
+        await page.goto(`${address}#/stocktake?${new URLSearchParams({ tag: bed })}`)
+        await page.getByRole('button', { name: 'Begin with the plants that match' }).click()
+        await type(page, first)
+        await line(page, '1 of 20 plants there')
+
+        await context.setOffline(true)
+        // Another device adds a plant that this one has never seen.
+        await service.create({ id: first + 31, name: `Clematis ${first}` })
+        await type(page, first + 1)
+        await line(page, '2 of 20 plants there')
+        await page
+          .locator('.stock')
+          .getByLabel(`Abies ${first + 2}`)
+          .click()
+        await line(page, '3 of 20 plants there')
+        await type(page, first + 30)
+        await line(page, `Betula ${first} is not one of these plants.`)
+        await line(page, SEEN)
+        await type(page, first + 31)
+        await line(page, `${first + 31} is not one of these plants.`)
+        await found(page, 'Not expected', 2)
+
+        // Two plants change meanwhile, and one is new.
+        await page.getByRole('radio', { name: 'Not expected' }).check()
+        await page
+          .locator('.stock li', { hasText: String(first + 30) })
+          .getByRole('link', { name: 'Open' })
+          .click()
+        await page.getByRole('button', { name: `Edit ${first + 30}` }).click()
+        await page.getByLabel('Name').fill(`Betula pendula ${first}`)
+        await page.keyboard.press('Enter')
+        await line(page, '1 change waits on this device.')
+        await page.goto(`${address}#/plant?id=${first + 32}`)
+        await page.getByLabel('Name').fill(`Dahlia ${first}`)
+        await page.keyboard.press('Enter')
+        await line(page, '2 changes wait on this device.')
+        await page.goto(`${address}#/stocktake`)
+        await type(page, first + 32)
+        await found(page, 'Not expected', 3)
+
+        await page.close()
+        const tab = await context.newPage()
+        const sent = changesOf(tab)
+        await tab.goto(`${address}#/stocktake`)
+        await line(tab, '3 of 20 plants there')
+        await line(tab, '2 changes wait on this device.')
+        await line(tab, SEEN)
+        await tab.getByText(LOST).waitFor()
+        await tab.getByRole('radio', { name: 'Not expected' }).check()
+        await tab.locator('.stock').getByText(`Betula pendula ${first}`).waitFor()
+        await tab.locator('.stock').getByText(`Dahlia ${first}`).waitFor()
+        await tab.getByRole('radio', { name: 'Missing' }).check()
+        await assertAccessible(tab)
+        await assertFits(tab)
+        // Both lines stay in sight over the list, and lie over nothing that has the focus.
+        await tabTo(tab, tab.getByLabel(`Abies ${first + 19}`))
+        await until(tab, `document.querySelector('.waiting-line').getBoundingClientRect().top >= 0 && scrollY > 0`)
+        await tabTo(tab, tab.getByRole('button', { name: 'End the stocktake' }), 'Shift+Tab')
+        await tab.getByLabel(`Abies ${first + 3}`).click()
+        await line(tab, '4 of 20 plants there')
+
+        await context.setOffline(false)
+        await nothingWaits(tab)
+        await tab.getByText(SEEN).waitFor({ state: 'detached' })
+        await tab.getByRole('radio', { name: 'Not expected' }).check()
+        await tab.locator('.stock').getByText(`Clematis ${first}`).waitFor()
+        await line(tab, '4 of 20 plants there')
+        assert.deepEqual(sent, [`PATCH /plants/${first + 30}`, 'POST /plants'])
+        assert.equal(await nameOf(service, first + 30), `Betula pendula ${first}`)
+        assert.equal(await nameOf(service, first + 32), `Dahlia ${first}`)
+        await tab.getByRole('button', { name: 'End the stocktake' }).click()
+        await tab.getByRole('button', { name: 'End it' }).click()
+        await line(tab, 'Choose the plants that should be there.')
+      },
+      { viewport, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
+    )
+  }
+
+  inBrowser(
+    'scanning, the camera and typed codes show plants as they were seen, edit them, and take new ones',
+    async ({ page, context, service, address }) => {
+      for (const id of [7, 8]) await service.create({ id, name: `Erica ${id}` })
+      await keepOnDevice(page, 'Erica 8')
+      await context.setOffline(true)
+      camera.show()
+      await pressOn(page, page.getByRole('link', { name: 'Scan', exact: true }))
+      // The reader of codes comes from the device.
+      await page.getByText('Hold a label into the frame.').waitFor()
+      camera.show(`${address}#/plant?id=7`)
+      await page.getByRole('gridcell', { name: 'Erica 7' }).waitFor()
+      await line(page, SEEN)
+      await assertAccessible(page)
+      await assertFits(page)
+      camera.show()
+      await type(page, 8)
+      await page.getByRole('gridcell', { name: 'Erica 8' }).waitFor()
+      await line(page, SEEN)
+      await pressOn(page, page.getByRole('button', { name: 'Edit 8' }))
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type('Erica carnea')
+      await page.keyboard.press('Enter')
+      await line(page, '1 change waits on this device.')
+      camera.show(`${address}#/plant?id=9`)
+      await line(page, 'This device has not seen the plant.')
+      await page.getByLabel('Name').fill('Fagus')
+      await page.keyboard.press('Enter')
+      await line(page, '2 changes wait on this device.')
+      camera.show()
+      await type(page, 7)
+      await page.getByRole('gridcell', { name: 'Erica 7' }).waitFor()
+      await context.setOffline(false)
+      await nothingWaits(page)
+      await page.getByText(SEEN).waitFor({ state: 'detached' })
+      assert.deepEqual(await Promise.all([7, 8, 9].map((id) => nameOf(service, id))), [
+        'Erica 7',
+        'Erica carnea',
+        'Fagus',
+      ])
+    },
+    { viewport: PHONE, expected: NO_NETWORK, remembers: SECRET, serviceWorkers: 'allow' },
+  )
+
+  for (const [viewport, ending] of [
+    [DESKTOP, 'continues it'],
+    [PHONE, 'begins again with the file'],
+  ] as const) {
+    inBrowser(
+      `an import, the page says what is stored, and adds nothing twice when the person ${ending}`,
+      async ({ page, context, service }) => {
+        const genus = `Ginkgo${viewport.width}`
+        const names = Array.from({ length: 2500 }, (_, i) => `${genus} ${i}`)
+        await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
+        await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
+        await page.getByText('2,500 added').waitFor()
+        let parts = 0
+        const answerAgain = await intercept(page, '**/plants/import?*dryRun=false*', async (route) => {
+          parts += 1
+          if (parts === 2) {
+            // The store has the second part, and the page has no answer.
+            await route.fetch()
+            await context.setOffline(true)
+          }
+          await (parts < 2 ? route.continue() : route.abort('internetdisconnected'))
+        })
+        await pressOn(page, page.getByRole('button', { name: 'Import 2,500 plants' }))
+        await line(page, 'The import is not complete. The service cannot be reached. No row is imported twice.')
+        await page.getByText('1,000 added').waitFor()
+        await assertAccessible(page)
+        await assertFits(page)
+        await answerAgain()
+        await context.setOffline(false)
+        await page.getByText(LOST).waitFor({ state: 'detached' })
+        if (ending === 'continues it') {
+          await openView(page, 'Plants')
+          await openView(page, 'Import')
+          await pressOn(page, page.getByRole('button', { name: 'Continue' }))
+          await page.getByText('1,500 added').waitFor()
+          await page.getByText('1,000 unchanged').waitFor()
+        } else {
+          await pressOn(page, page.getByRole('button', { name: 'Leave out the rest' }))
+          await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
+          await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
+          await page.getByText('2,000 left out').waitFor()
+          await pressOn(page, page.getByRole('button', { name: 'Import 500 plants' }))
+          await page.getByRole('heading', { name: 'Next' }).waitFor()
+        }
+        const stored = (await service.plants()).filter(({ name }) => name.startsWith(genus))
+        assert.deepEqual(stored.map(({ name }) => name).toSorted(), names.toSorted())
+      },
+      { viewport, expected: NO_NETWORK },
+    )
+  }
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { tagTree } from '../../web/src/plants/tag-tree.ts'
+import {
+  assertAtBothSizes,
+  assertForFingers,
+  type Opened,
+  openTools,
+  PHONE,
+  pageTests,
+  pressOn,
+  tabTo,
+  until,
+} from '../support/page.ts'
+import { empty, saved } from '../support/page-files.ts'
+
+const PLANTS = [
+  { id: 1, name: 'Hemlock', tag: 'conifer' },
+  { id: 2, name: 'Scots pine', tag: 'conifer/pine' },
+  { id: 3, name: 'Stone pine', tag: 'conifer/pine' },
+  { id: 4, name: 'Norway spruce', tag: 'conifer/spruce' },
+  { id: 5, name: 'Ironwood', tag: 'coniferous' },
+  { id: 6, name: 'Royal fern', tag: 'fern/royal' },
+  { id: 7, name: 'Pine seedling' },
+  { id: 8, name: 'Tulip' },
+  { id: 9, name: 'Blank', tag: '' },
+]
+
+async function fill({ page, service }: Opened): Promise<void> {
+  await empty(service)
+  for (const plant of PLANTS) await service.create(plant)
+  await page.reload()
+  await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+}
+
+const shows = (page: Page, ...ids: readonly number[]): Promise<void> =>
+  until(
+    page,
+    `[...document.querySelectorAll('[role=row][data-id]')].map(({ dataset }) => dataset.id).join() === '${ids}'`,
+  )
+
+const summary = (page: Page, name: string | RegExp): Locator => page.locator('summary').filter({ hasText: name })
+const chip = (page: Page, text: string): Locator =>
+  page.getByRole('button', { name: `Remove the filter ${text}`, exact: true })
+
+/** Opens the list of tags by keyboard, and chooses one of its boxes. */
+async function chooseTag(page: Page, name: string, group?: string): Promise<void> {
+  await openTools(page)
+  await pressOn(page, summary(page, /^Tags/))
+  if (group !== undefined) await pressOn(page, page.locator('.panel summary', { hasText: group }))
+  await pressOn(page, page.getByRole('checkbox', { name, exact: true }), 'Space')
+}
+
+suite('the tags of the page, as a tree,', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    `open by group, and a group filters the table, the file, the labels and what changes, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page, service } = opened
+      await fill(opened)
+      await chooseTag(page, 'All of conifer/', 'conifer/')
+      await shows(page, 2, 3, 4)
+      const texts = await page.locator('.tag-filter .panel :is(summary, li > .check)').allInnerTexts()
+      assert.deepEqual(
+        texts.map((text) => text.replaceAll(/\s+/g, ' ').trim()),
+        [
+          '(empty) 1 1 plant',
+          'conifer 1 1 plant',
+          'conifer/ 3 3 plants',
+          'conifer/pine 2 2 plants',
+          'conifer/spruce 1 1 plant',
+          'coniferous 1 1 plant',
+          'fern/royal 1 1 plant',
+        ],
+      )
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Escape')
+      await page.waitForURL(/\?tagPrefix=conifer%2F$/)
+      await page.reload()
+      await shows(page, 2, 3, 4)
+      await chip(page, 'conifer/…').waitFor()
+
+      await openTools(page)
+      await pressOn(page, summary(page, 'Export'))
+      const file = await saved(opened, 'As NDJSON, for programs')
+      assert.deepEqual(file.match(/(?<="id":)\d+/g), ['2', '3', '4'])
+      await page.keyboard.press('Escape')
+      await pressOn(page, page.getByRole('link', { name: 'Print labels' }))
+      await page.getByText('3 labels', { exact: true }).waitFor()
+      await page.getByText('Only plants with the tag conifer/…').waitFor()
+      await page.goBack()
+      await shows(page, 2, 3, 4)
+
+      await pressOn(page, page.getByLabel('Select all that match'), 'Space')
+      await page.getByText('All 3 plants selected').waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Set tag' }), 'Enter', 'Shift+Tab')
+      await tabTo(page, page.getByLabel('Tag', { exact: true }))
+      await page.keyboard.type('tree')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const changed = PLANTS.map((plant) => (plant.tag?.startsWith('conifer/') ? { ...plant, tag: 'tree' } : plant))
+      assert.deepEqual(JSON.parse((await service.send('GET', '/plants')).body), changed)
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser(
+    `have a choice of plants without one, which a saved search keeps and a chip removes, at ${PHONE.width} pixels`,
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      await chooseTag(page, 'Without a tag')
+      await shows(page, 7, 8)
+      await page.waitForURL(/\?untagged=true$/)
+      await assertAtBothSizes(page)
+      await page.keyboard.press('Escape')
+      await pressOn(page, summary(page, 'Saved'))
+      await tabTo(page, page.getByLabel('Save this search as'))
+      await page.keyboard.type('To sort')
+      await page.keyboard.press('Enter')
+      const search = page.getByRole('button', { name: 'To sort', exact: true })
+      await search.waitFor()
+      await page.keyboard.press('Escape')
+      await pressOn(page, chip(page, 'Without a tag'), 'Enter', 'Shift+Tab')
+      await shows(page, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+
+      await pressOn(page, summary(page, 'Saved'))
+      await pressOn(page, search)
+      await shows(page, 7, 8)
+      await pressOn(page, page.getByRole('link', { name: 'Count these plants' }))
+      await chip(page, 'Without a tag').waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Begin with the plants that match' }))
+      await page.getByText('Plants without a tag').waitFor()
+      await page.getByText('0 of 2 plants there').waitFor()
+      await page.reload()
+      await page.getByText('Plants without a tag').waitFor()
+    },
+    { viewport: PHONE },
+  )
+
+  inBrowser('show what a search finds in open groups, which keep the number of all their plants', async (opened) => {
+    const { page } = opened
+    await fill(opened)
+    await chooseTag(page, 'coniferous 1 plant')
+    await shows(page, 5)
+    await page.getByLabel('Find a tag').fill('SPRU')
+    await page.getByRole('checkbox', { name: 'conifer/spruce 1 plant' }).waitFor()
+    assert.equal(await page.getByRole('checkbox', { name: 'conifer/pine' }).count(), 0)
+    await page.locator('.panel summary', { hasText: '3 plants' }).waitFor()
+    // A group takes the place of chosen tags, and a tag that of a group.
+    await page.getByRole('checkbox', { name: 'All of conifer/' }).check()
+    await shows(page, 2, 3, 4)
+    assert.equal(await chip(page, 'coniferous').count(), 0)
+    await page.getByRole('checkbox', { name: 'conifer/spruce 1 plant' }).check()
+    await shows(page, 4)
+    await page.waitForURL(/\?tag=conifer%2Fspruce$/)
+  })
+
+  inBrowser('show the plant whose id is typed only where its tag begins as the group does', async (opened) => {
+    const { page, address } = opened
+    await fill(opened)
+    await page.goto(`${address}#/plants?tagPrefix=conifer/&q=3`)
+    await shows(page, 3)
+    await page.getByLabel('Search plants').fill('5')
+    await page.getByText('No plant matches.').waitFor()
+    await page.getByRole('button', { name: 'Search all tags' }).click()
+    await shows(page, 5)
+    await page.goto(`${address}#/plants?untagged=true&tagPrefix=conifer/&tag=conifer`)
+    await shows(page, 7, 8)
+    await page.goto(`${address}#/plants?tagPrefix=${'x'.repeat(201)}`)
+    await page.getByText('tagPrefix must have at most 200 characters').waitFor()
+  })
+
+  inBrowser(
+    'fit a finger',
+    async (opened) => {
+      const { page } = opened
+      await fill(opened)
+      await page.getByRole('button', { name: 'Tools' }).tap()
+      await summary(page, /^Tags/).tap()
+      await page.locator('.panel summary', { hasText: 'conifer/' }).tap()
+      await page.getByRole('checkbox', { name: 'All of conifer/' }).waitFor()
+      await assertForFingers(page)
+    },
+    { viewport: PHONE, hasTouch: true },
+  )
+
+  inBrowser('say of a group that is not read to its end that it has more, and list 200 of its tags', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const rows = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: i + 1, name: 'Rose', tag: `bed/${i}` }))
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+    await page.reload()
+    await summary(page, /^Tags/).click()
+    await page.locator('.panel summary', { hasText: 'More than 1,000 plants' }).click()
+    await page.getByText('800 more match.').waitFor()
+    assert.equal(await page.getByRole('checkbox', { name: /^bed/ }).count(), 200)
+    await page.getByRole('button', { name: 'More tags' }).click()
+    await page.locator('.panel summary', { hasText: '1,001 plants' }).waitFor()
+    // More than the list shows: the groups stay as they are.
+    await page.getByLabel('Find a tag').fill('bed/')
+    await page.getByText('801 more match.').waitFor()
+  })
+
+  test('are at most three groups deep, and a tag alone in its group stands for itself', () => {
+    const tags = ['', '/', '//', '///', '////', 'a/b/c', 'a/b/d', 'z/'].map((tag) => ({ tag, plants: 1 }))
+    const [empty, slash1, slash2, slash3, slash4, c, d, z] = tags
+    const deepest = { prefix: '///', plants: 2, entries: [slash3, slash4] }
+    const second = { prefix: '//', plants: 3, entries: [slash2, deepest] }
+    const inA = { prefix: 'a/b/', plants: 2, entries: [c, d] }
+    assert.deepEqual(tagTree(tags), [
+      empty,
+      { prefix: '/', plants: 4, entries: [slash1, second] },
+      { prefix: 'a/', plants: 2, entries: [inA] },
+      z,
+    ])
+    const deep = [...'0123'].map((tag) => ({ tag: `a/b/c/d/${tag}`, plants: 1 }))
+    assert.deepEqual(tagTree(deep, 'a/b/c/', 3), deep)
+  })
+})

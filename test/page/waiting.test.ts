@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertAtBothSizes,
+  loseAnswers,
+  NO_NETWORK,
+  PHONE,
+  pageTests,
+  pressOn,
+  signOut,
+  tabTo,
+  untilFocused,
+} from '../support/page.ts'
+import { SECRET, type Service, withService } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
+
+const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
+
+const stored = async (service: Service, id: number): Promise<unknown> => {
+  const { status, json } = await service.send('GET', `/plants/${id}`)
+  return status === 404 ? undefined : json
+}
+
+/** Another client changes a plant. */
+const patch = (service: Service, id: number, members: object) =>
+  service.send('PATCH', `/plants/${id}`, {
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(members),
+  })
+
+/** The changes of a plant that the store has taken. */
+const changesOf = async (service: Service, id: number): Promise<number> =>
+  ((await service.send('GET', `/plants/${id}/history`)).json as readonly unknown[]).length
+
+/** Shows the plants, and then takes the network away. */
+async function withoutNetwork(page: Page, context: BrowserContext, ...ids: readonly number[]): Promise<void> {
+  await page.reload()
+  for (const id of ids) await rowOf(page, id).waitFor()
+  await context.setOffline(true)
+}
+
+async function edit(page: Page, id: number, name: string): Promise<void> {
+  await rowOf(page, id).press('Enter')
+  await page.getByLabel(`Name of ${id}`).fill(name)
+  await page.keyboard.press('Enter')
+  await page.getByLabel(`Name of ${id}`).waitFor({ state: 'detached' })
+}
+
+const showWaiting = (page: Page): Promise<void> => pressOn(page, page.getByRole('link', { name: 'Show them' }))
+
+suite('changes that wait for the service', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    `are kept without a network, seen, changed and dropped, and sent once it is back, at ${PHONE.width} pixels`,
+    async ({ page, context, service }) => {
+      const first = 20
+      for (let id = first; id < first + 4; id++) await service.create({ id, name: `Abies ${id}`, tag: 'bed' })
+      await withoutNetwork(page, context, first, first + 3)
+      await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
+      await untilFocused(page, page.getByLabel('Name', { exact: true }))
+      await page.keyboard.type(`Zelkova ${first}`)
+      await page.keyboard.press('Enter')
+      await line(page, '1 change waits on this device.')
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '')
+      await pressOn(page, page.getByRole('button', { name: 'Dismiss' }))
+      await edit(page, first, 'Larix decidua')
+      await edit(page, first + 1, 'Typed in vain')
+      await edit(page, first + 2, 'Typed twice')
+      await edit(page, first + 2, 'Typed twise')
+      await rowOf(page, first + 3).press('Delete')
+      await rowOf(page, first + 3)
+        .getByText('will be deleted')
+        .waitFor()
+      await line(page, '5 changes wait on this device.')
+      await rowOf(page, first).getByText('waits to be sent').waitFor()
+      await showWaiting(page)
+      await page.getByRole('heading', { name: 'Changes that wait' }).waitFor()
+      await page.getByText(`before: Abies ${first} bed`).waitFor()
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('button', { name: `Drop what waits for ${first + 1} Typed in vain` }))
+      await pressOn(page, page.getByRole('button', { name: `Edit what waits for ${first + 2} Typed twise` }))
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type('Picea abies')
+      await pressOn(page, page.getByRole('button', { name: 'Save', exact: true }))
+      await line(page, '4 changes wait on this device.')
+      await page.getByText(`${first + 2} Picea abies`).waitFor()
+      assert.deepEqual(await stored(service, first), { id: first, name: `Abies ${first}`, tag: 'bed' })
+      await context.setOffline(false)
+      await nothingWaits(page)
+      await page.getByText('Nothing waits.').waitFor()
+      const plants = (await service.plants()).filter(({ id }) => id >= first && id < first + 4)
+      assert.deepEqual(plants.map(({ id, name }) => `${id} ${name}`).sort(), [
+        `${first} Larix decidua`,
+        `${first + 1} Abies ${first + 1}`,
+        `${first + 2} Picea abies`,
+      ])
+      assert.equal((await service.plants()).filter(({ name }) => name === `Zelkova ${first}`).length, 1)
+      assert.equal(await changesOf(service, first + 2), 2, 'a create and one update')
+    },
+    { viewport: PHONE, expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'are sent once, though their answers were lost',
+    async ({ page, service }) => {
+      await service.create({ id: 30, name: 'Sorbus' })
+      await service.create({ id: 31, name: 'Tilia' })
+      await page.reload()
+      await rowOf(page, 31).waitFor()
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByText(/^Id: \d/).waitFor()
+      const answerAgain = await loseAnswers(page, /\/plants(\/\d+)?$/)
+      await page.getByLabel('Name', { exact: true }).fill('Yucca')
+      await page.keyboard.press('Enter')
+      await line(page, '1 change waits on this device.')
+      await edit(page, 30, 'Sorbus aria')
+      await rowOf(page, 31).press('Delete')
+      await line(page, '3 changes wait on this device.')
+      await answerAgain()
+      await nothingWaits(page)
+      assert.equal((await service.plants()).filter(({ name }) => name === 'Yucca').length, 1)
+      assert.deepEqual(await stored(service, 30), { id: 30, name: 'Sorbus aria' })
+      assert.deepEqual([await changesOf(service, 30), await stored(service, 31)], [2, undefined])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'become questions where others have changed the plants meanwhile',
+    async ({ page, context, service }) => {
+      for (const id of [40, 41, 42]) await service.create({ id, name: `Quercus ${id}` })
+      await withoutNetwork(page, context, 40, 42)
+      await edit(page, 40, 'Quercus robur')
+      await edit(page, 41, 'Quercus rubra')
+      await rowOf(page, 42).press('Delete')
+      await page.getByRole('button', { name: 'Add a plant' }).click()
+      await page.getByRole('button', { name: 'Change the id' }).click()
+      await page.getByLabel('Id', { exact: true }).fill('43')
+      await page.getByLabel('Name', { exact: true }).fill('Quercus ilex')
+      await page.keyboard.press('Enter')
+      await line(page, '4 changes wait on this device.')
+      for (const id of [40, 41, 42]) await patch(service, id, { tag: 'theirs' })
+      await service.create({ id: 43, name: 'Quercus suber' })
+      await context.setOffline(false)
+      await line(page, '4 of them need your decision.')
+      await showWaiting(page)
+      await assertAccessible(page)
+      const decide = async (plant: string, choice: string) => {
+        await pressOn(page, page.getByRole('button', { name: `Decide about ${plant}` }))
+        await pressOn(page, page.getByRole('dialog').getByRole('button', { name: choice }))
+        await page.getByRole('button', { name: `Decide about ${plant}` }).waitFor({ state: 'detached' })
+      }
+      await decide('40 Quercus robur', 'Save my version')
+      await decide('41 Quercus rubra', 'Keep the stored plant')
+      await decide('42 Quercus 42', 'Delete it all the same')
+      await decide('43 Quercus ilex', 'Keep the stored plant')
+      await page.getByText('Nothing waits.').waitFor()
+      assert.deepEqual(await Promise.all([40, 41, 42, 43].map((id) => stored(service, id))), [
+        { id: 40, name: 'Quercus robur' },
+        { id: 41, name: 'Quercus 41', tag: 'theirs' },
+        undefined,
+        { id: 43, name: 'Quercus suber' },
+      ])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'are the undo of a deletion, a choice between two versions, and the plant of a label too',
+    async ({ page, context, service, address }) => {
+      for (const id of [45, 46]) await service.create({ id, name: `Parrotia ${id}` })
+      await page.reload()
+      await rowOf(page, 45).press('Delete')
+      await page.getByText('Deleted 45 Parrotia 45').waitFor()
+      await rowOf(page, 46).press('Enter')
+      await page.getByLabel('Name of 46').fill('Parrotia persica')
+      await patch(service, 46, { tag: 'theirs' })
+      await page.keyboard.press('Enter')
+      const mine = page.getByRole('button', { name: 'Save my version' })
+      await mine.waitFor()
+      await context.setOffline(true)
+      await pressOn(page, mine)
+      await page.getByLabel('Name of 46').waitFor({ state: 'detached' })
+      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+      await line(page, '2 changes wait on this device.')
+      await context.setOffline(false)
+      await nothingWaits(page)
+      await page.goto(`${address}#/plant?id=47`)
+      await page.getByLabel('Name').fill('Yucca')
+      await context.setOffline(true)
+      await page.keyboard.press('Enter')
+      await page.getByRole('row').getByText('waits to be sent').waitFor()
+      await context.setOffline(false)
+      await nothingWaits(page)
+      assert.deepEqual(await Promise.all([45, 46, 47].map((id) => stored(service, id))), [
+        { id: 45, name: 'Parrotia 45' },
+        { id: 46, name: 'Parrotia persica' },
+        { id: 47, name: 'Yucca' },
+      ])
+    },
+    { expected: NO_NETWORK, viewport: PHONE },
+  )
+
+  inBrowser(
+    'outlive their tab, and two tabs send each of them once',
+    async ({ page, context, service, address }) => {
+      for (const id of [50, 51]) await service.create({ id, name: `Salix ${id}` })
+      await withoutNetwork(page, context, 50, 51)
+      await edit(page, 50, 'Salix alba')
+      await line(page, '1 change waits on this device.')
+      await page.close()
+      await context.setOffline(false)
+      // No service answers the new tabs before both wait for it.
+      await context.route('**/plants/5*', (route) => route.abort())
+      const tabs = [await context.newPage(), await context.newPage()] as const
+      for (const tab of tabs) {
+        await tab.goto(`${address}#token=${SECRET}`)
+        await line(tab, '1 change waits on this device.')
+        await rowOf(tab, 51).waitFor()
+      }
+      await edit(tabs[0], 51, 'Salix caprea')
+      for (const tab of tabs) await line(tab, '2 changes wait on this device.')
+      await context.unrouteAll({ behavior: 'wait' })
+      for (const tab of tabs) await nothingWaits(tab)
+      assert.deepEqual(await stored(service, 50), { id: 50, name: 'Salix alba' })
+      assert.deepEqual(await stored(service, 51), { id: 51, name: 'Salix caprea' })
+      assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'never go out with the token of another person, unless that person takes them over',
+    async ({ page, context, service, address }) => {
+      await service.create({ id: 60, name: 'Ulmus' })
+      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+      await page.goto(`${address}#token=${secret}`)
+      await page.getByRole('button', { name: 'Sign in with the link' }).click()
+      await page.getByText(`Signed in as ${token.name}`).waitFor()
+      await withoutNetwork(page, context, 60)
+      await edit(page, 60, 'Ulmus minor')
+      await line(page, '1 change waits on this device.')
+      await service.send('DELETE', `/tokens/${token.id}`)
+      await untilRefused(service, secret)
+      await context.setOffline(false)
+      await page.getByLabel('Access token').waitFor()
+      await line(page, '1 change waits on this device until you sign in.')
+      await assertAccessible(page)
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await showWaiting(page)
+      await page.getByText(`${token.name} has made 1 change on this device. Only that token sends it.`).waitFor()
+      await assertAccessible(page)
+      assert.deepEqual(await stored(service, 60), { id: 60, name: 'Ulmus' })
+      await pressOn(page, page.getByRole('button', { name: 'Send them with my token' }))
+      await nothingWaits(page)
+      assert.deepEqual(await stored(service, 60), { id: 60, name: 'Ulmus minor' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'never go out to another store behind the same address',
+    async ({ page, context, service, t }) => {
+      const other = await withService(t)
+      for (const each of [service, other]) await each.create({ id: 70, name: 'Fagus' })
+      await withoutNetwork(page, context, 70)
+      await edit(page, 70, 'Fagus sylvatica')
+      await line(page, '1 change waits on this device.')
+      await context.route('**/*', async (route) => {
+        const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
+        // The stream of changes is open until the test ends.
+        const response = await route.fetch({ url }).catch(() => undefined)
+        await (response === undefined ? route.abort() : route.fulfill({ response })).catch(() => {})
+      })
+      await page.close()
+      await context.setOffline(false)
+      const tab = await context.newPage()
+      await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
+      await tab.getByRole('link', { name: 'Show them' }).click()
+      await tab.getByText('1 change is for another store, or for this one before it was restored').waitFor()
+      assert.deepEqual(await stored(other, 70), { id: 70, name: 'Fagus' })
+      await tab.getByRole('button', { name: 'Drop them' }).click()
+      await tab.getByText('Nothing waits.').waitFor()
+      assert.deepEqual(await stored(other, 70), { id: 70, name: 'Fagus' })
+      await context.unrouteAll({ behavior: 'ignoreErrors' })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'stay in the tab where the browser has no room, which the page says, and are sent from there',
+    async ({ page, context, service }) => {
+      await service.create({ id: 80, name: 'Betula' })
+      await page.reload()
+      await rowOf(page, 80).waitFor()
+      const session = await context.newCDPSession(page)
+      const { origin } = new URL(page.url())
+      await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 })
+      await context.setOffline(true)
+      await edit(page, 80, `Betula pendula ${'x'.repeat(500)}`)
+      await line(page, 'This browser has no room left for changes. Keep this tab open until they are sent.')
+      await assertAccessible(page)
+      const asked = page.waitForEvent('dialog')
+      void page.reload().catch(() => {})
+      const dialog = await asked
+      assert.equal(dialog.type(), 'beforeunload')
+      await dialog.dismiss()
+      await context.setOffline(false)
+      await nothingWaits(page)
+      assert.deepEqual(await stored(service, 80), { id: 80, name: `Betula pendula ${'x'.repeat(500)}` })
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'are forgotten at signing out, after a question',
+    async ({ page, context, service }) => {
+      await service.create({ id: 90, name: 'Carpinus' })
+      await withoutNetwork(page, context, 90)
+      await edit(page, 90, 'Carpinus betulus')
+      await line(page, '1 change waits on this device.')
+      await signOut(page)
+      await page.getByText('1 change that waits on this device').waitFor()
+      await tabTo(page, page.getByRole('button', { name: 'Sign out and lose it' }))
+      await page.keyboard.press('Enter')
+      await page.getByLabel('Access token').waitFor()
+      await page.getByText('waits on this device').waitFor({ state: 'detached' })
+      await context.setOffline(false)
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await rowOf(page, 90).waitFor()
+      assert.deepEqual(await stored(service, 90), { id: 90, name: 'Carpinus' })
+    },
+    { expected: NO_NETWORK },
+  )
+})

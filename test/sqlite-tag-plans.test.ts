@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { NewPlant } from '../src/domain/plant.ts'
+import { isByName, PLANT_ORDERS } from '../src/domain/plant-query.ts'
+import { openReader } from '../src/sqlite/connection.ts'
+import { indexPath } from '../src/sqlite/indexed.ts'
+import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
+import { QueryReader } from '../src/sqlite/read/query-reader.ts'
+import { columnsOf, StatementCache } from '../src/sqlite/rows.ts'
+import { IndexStatements } from '../src/sqlite/search-index/index-file.ts'
+import type { Task } from '../src/sqlite/worker/cooperative.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { tempFolder } from './support/files.ts'
+import { indexAll } from './support/sqlite-indexes.ts'
+import { plant } from './support/store-under-test.ts'
+import { TAGGINGS, taggedPlants } from './support/tagged-plants.ts'
+
+/** The order of names, in which a list by name walks to the end of its page, and tables of one row. */
+const SCANNED = ['', 'names', 'state', 'store_identity']
+
+function run(task: Task<unknown>): void {
+  while (task.next().done !== true);
+}
+
+/** Makes an indexed store. @returns its path */
+function filled(t: TestContext, plants: readonly NewPlant[]): string {
+  const path = join(tempFolder(t), 'plants.db')
+  createStoreFile(path)
+  const writer = new SqliteWriter(path)
+  writer.importPlants(columnsOf(plants), 'add', 'tester')
+  writer.close()
+  indexAll(path)
+  return path
+}
+
+function readerOf(t: TestContext, path: string): QueryReader {
+  const reader = new QueryReader(path)
+  cleanUp(t, () => reader.close())
+  return reader
+}
+
+test('a list, a search and a count by the start of a tag or by none read indexes, and sort no table', (t) => {
+  const path = filled(t, taggedPlants())
+  const reader = readerOf(t, path)
+  const [store, index] = [openReader(path), openReader(indexPath(path))]
+  cleanUp(t, () => store.close())
+  cleanUp(t, () => index.close())
+  const reads = (['get', 'all', 'iterate'] as const).map((name) => t.mock.method(StatementCache.prototype, name).mock)
+  for (const { filter } of TAGGINGS) {
+    for (const read of reads) read.resetCalls()
+    for (const order of PLANT_ORDERS) {
+      for (const after of [undefined, { key: isByName(order) ? 'name5' : '', id: 50_000n }]) {
+        run(reader.listPlants({ ...filter, order, after }, 100, false))
+      }
+    }
+    run(reader.countMatches(filter, 5001, false))
+    const asked = new Map(
+      reads.flatMap(({ calls }) =>
+        calls.map((call) => [call.arguments[0], call.this instanceof IndexStatements ? index : store]),
+      ),
+    )
+    assert.ok(asked.size > 1)
+    // A page of plants with one of 700 tags is found soonest in the order of the ids themselves.
+    for (const [sql, db] of asked) {
+      for (const { detail } of db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) {
+        const [, scanned = ''] = /^SCAN (\w+)$/.exec(String(detail)) ?? []
+        const isWalk = filter.tagPrefix === 'house' && scanned === 'plants'
+        assert.ok(isWalk || SCANNED.includes(scanned), `${JSON.stringify(filter)}: ${detail}: ${sql}`)
+        assert.doesNotMatch(String(detail), /^USE TEMP B-TREE FOR ORDER BY/, sql)
+      }
+    }
+  }
+})
+
+test('a page of tags of very different frequency reads few more entries of these than it has plants', (t) => {
+  const plants = Array.from({ length: 20_000 }, (_, i) => plant(BigInt(i), 'x', i < 19_700 ? 'bed' : `bed ${i}`))
+  const reader = readerOf(t, filled(t, plants))
+  const { mock } = t.mock.method(StatementCache.prototype, 'all')
+  run(reader.listPlants({ tags: [], tagPrefix: 'bed', words: [], order: 'id', after: undefined }, 1000, false))
+  const read = mock.calls.filter((call) => call.arguments[0].includes('FROM tags WHERE'))
+  const entries = read.reduce((sum, call) => sum + (call.result?.length ?? 0), 0)
+  assert.ok(entries >= 1000 && entries < 4000, `${entries} entries`)
+})

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { writeColumns } from '../../src/import/sheet/columns.ts'
+import { guess } from '../../src/import/sheet/guess.ts'
+import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
+import { openSheet, rowsOf } from '../../web/src/import/sheet.ts'
+
+const FOLDER = new URL('../import/fixtures/sheets/', import.meta.url)
+
+/** The names of the sheets as people have them. */
+export const SHEETS: readonly string[] = readdirSync(FOLDER).toSorted()
+
+export const sheetPath = (name: string): URL => new URL(name, FOLDER)
+
+/** A sheet as the page reads it by itself. */
+export interface PageReading {
+  /** The columns that it takes, as the command and the service are told them. */
+  readonly columns: readonly string[]
+  readonly hasIds: boolean
+  readonly plants: readonly RowPlant[]
+  readonly refused: number
+}
+
+export async function readAsPage(name: string): Promise<PageReading> {
+  const sheet = await openSheet(new File([readFileSync(sheetPath(name))], name))
+  const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
+  const rows = await Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns.length))
+  return {
+    columns: writeColumns(sheet.columns, mapping),
+    hasIds: mapping.id !== undefined,
+    plants: rows.filter((row) => typeof row !== 'string'),
+    refused: rows.filter((row) => typeof row === 'string').length,
+  }
+}
+
+/** Plants by name and tag, and by id where the sheet has ids: what two readings of it have in common. */
+export const inCommon = (plants: readonly RowPlant[], hasIds: boolean): string[] =>
+  plants.map(({ id, name, tag }) => JSON.stringify([hasIds ? String(id) : '', name, tag ?? null])).toSorted()

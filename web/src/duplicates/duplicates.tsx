@@ -1,0 +1,187 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useId } from 'preact/hooks'
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
+import { Dialog } from '../page/dialog.tsx'
+import { named } from '../page/named.ts'
+import { Fault } from '../page/sentence.tsx'
+import { apply, type Conflict } from '../plants/bulk/apply.ts'
+import type { Change } from '../plants/bulk/change.ts'
+import { Conflicts, keepDone, plantsIn } from '../plants/bulk/done.tsx'
+import type { PlantList } from '../plants/plant-list.ts'
+import { hide } from './not-same.ts'
+import { hasSameTag, type SameName } from './same-names.ts'
+
+interface DuplicatesProps {
+  readonly client: PlantstoreClient
+  readonly list: PlantList
+  readonly group: SameName
+  readonly mayWrite: boolean
+}
+
+/** The plants of a name that the view shows at once. It deletes none of the others. */
+const PAGE = 50
+
+/** Plants of one name, of which the person chooses the one to keep. Deleting plants with another tag asks first. */
+export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): JSX.Element {
+  const kept = useSignal<StoredPlant | undefined>(undefined)
+  const most = useSignal(PAGE)
+  const asked = useSignal<readonly StoredPlant[] | undefined>(undefined)
+  const isWorking = useSignal(false)
+  const isDone = useSignal(false)
+  const fault = useSignal('')
+  const conflicts = useSignal<readonly Conflict[]>([])
+  const name = useId()
+  const run = async (keep: StoredPlant, plants: readonly StoredPlant[]) => {
+    if (isWorking.value) return
+    isWorking.value = true
+    fault.value = ''
+    const changes = plants.map((before): Change => ({ before, after: undefined }))
+    const outcome = await apply(client, changes, () => {}, new AbortController().signal)
+    if (outcome.done.length > 0) {
+      const deleted = plantsIn(outcome.done.length)
+      const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
+      keepDone(client, list, text, outcome.done)
+    }
+    conflicts.value = outcome.conflicts
+    fault.value =
+      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
+    isDone.value = outcome.left.length === 0
+    isWorking.value = false
+  }
+  const shown = group.plants.slice(0, most.value)
+  const left = group.plants.length - shown.length
+  return (
+    <fieldset class="duplicates" disabled={isDone.value}>
+      <legend>
+        <bdi translate={false}>{group.name}</bdi>
+      </legend>
+      {shown.map((plant) => (
+        <label key={String(plant.id)} class="check">
+          <input
+            type="radio"
+            disabled={!mayWrite}
+            name={name}
+            checked={plant.id === kept.value?.id}
+            onChange={() => {
+              kept.value = plant
+            }}
+          />
+          <span class="count" translate={false}>
+            {String(plant.id)}
+          </span>{' '}
+          <bdi translate={false}>{plant.name}</bdi>{' '}
+          <bdi translate={false} class="note">
+            {plant.tag}
+          </bdi>
+        </label>
+      ))}
+      {left > 0 && (
+        <button
+          type="button"
+          onClick={() => {
+            most.value += PAGE
+          }}
+        >
+          {say('duplicates.more', { plants: plantsIn(left) })}
+        </button>
+      )}
+      {!isDone.value && (
+        <p class="fields">
+          {mayWrite && (
+            <Keep
+              kept={kept.value}
+              shown={shown}
+              isWorking={isWorking.value}
+              onDelete={(keep, plants) => {
+                if (plants.every((plant) => hasSameTag(plant, keep))) void run(keep, plants)
+                else asked.value = plants
+              }}
+            />
+          )}
+          <button type="button" class="quiet" onClick={() => hide(group)}>
+            {say('duplicates.notSame')}
+          </button>
+        </p>
+      )}
+      <p role="status">
+        {isDone.value && kept.value !== undefined && say('duplicates.kept', { id: String(kept.value.id) })}
+      </p>
+      <Fault text={fault.value} />
+      <Conflicts conflicts={conflicts.value} />
+      {asked.value !== undefined && kept.value !== undefined && (
+        <AcrossTags
+          kept={kept.value}
+          plants={asked.value}
+          onAnswer={(isYes) => {
+            const plants = asked.value
+            asked.value = undefined
+            if (isYes && kept.value !== undefined && plants !== undefined) void run(kept.value, plants)
+          }}
+        />
+      )}
+    </fieldset>
+  )
+}
+
+interface KeepProps {
+  readonly kept: StoredPlant | undefined
+  readonly shown: readonly StoredPlant[]
+  readonly isWorking: boolean
+  readonly onDelete: (kept: StoredPlant, plants: readonly StoredPlant[]) => void
+}
+
+/** Offers to delete the others with the same tag, and all others. */
+function Keep({ kept, shown, isWorking, onDelete }: KeepProps): JSX.Element {
+  if (kept === undefined) return <span class="note">{say('duplicates.choose')}</span>
+  const others = shown.filter(({ id }) => id !== kept.id)
+  const twins = others.filter((plant) => hasSameTag(plant, kept))
+  const button = (plants: readonly StoredPlant[], text: string) => (
+    <button type="button" aria-disabled={isWorking} onClick={() => onDelete(kept, plants)}>
+      {isWorking ? say('duplicates.deleting') : text}
+    </button>
+  )
+  const id = String(kept.id)
+  return (
+    <>
+      {twins.length > 0 && button(twins, say('duplicates.keep', { id, plants: plantsIn(twins.length) }))}
+      {twins.length < others.length &&
+        button(others, say('duplicates.keepAcross', { id, plants: plantsIn(others.length) }))}
+    </>
+  )
+}
+
+interface AcrossProps {
+  readonly kept: StoredPlant
+  readonly plants: readonly StoredPlant[]
+  readonly onAnswer: (isYes: boolean) => void
+}
+
+/** Asks before plants with other tags are deleted: a tag is often the place where a plant stands. */
+function AcrossTags({ kept, plants, onAnswer }: AcrossProps): JSX.Element {
+  const far = plants.filter((plant) => !hasSameTag(plant, kept))
+  return (
+    <Dialog title={say('duplicates.acrossTitle')} onCancel={() => onAnswer(false)}>
+      <p>{say('duplicates.across', { id: String(kept.id), plants: plantsIn(far.length) })}</p>
+      <ul class="samples">
+        {far.map(({ id, tag }) => (
+          <li key={String(id)}>
+            {String(id)}{' '}
+            <bdi translate={false}>
+              {tag === undefined ? say('plants.noTag') : tag === '' ? say('plants.emptyTag') : tag}
+            </bdi>
+          </li>
+        ))}
+      </ul>
+      <div class="fields">
+        <button type="button" onClick={() => onAnswer(false)}>
+          {say('plants.cancel')}
+        </button>
+        <button type="button" class="danger" onClick={() => onAnswer(true)}>
+          {say('bulk.deletePlants', { plants: plantsIn(plants.length) })}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

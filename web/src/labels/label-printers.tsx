@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { say } from '../language/language.ts'
+import { tell } from '../page/notices.tsx'
+import { said } from '../page/said.ts'
+import { saveFile } from '../page/save-file.ts'
+import { Fault, FieldNote } from '../page/sentence.tsx'
+import { type LabelJob, labelsOfPage, pagesOf, type Type, tooThin } from './document.ts'
+import type { Usb } from './label-printer.ts'
+import { change, LEAST, options, PRINT_HEADS } from './options.ts'
+import { pageRaster } from './raster.ts'
+
+const MM_PER_INCH = 25.4
+/** Pages between two moments in which the browser may show how far the work is. */
+const PAUSE = 20
+
+interface LabelPrintersProps {
+  readonly job: LabelJob
+  readonly type: Type
+  /** Runs an action, after a question if the codes lead to this device alone. */
+  readonly make: (action: () => void) => void
+}
+
+/** Saves the labels as commands for label printers, or sends these to one. */
+export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Element {
+  const { dpi } = options.value
+  const dot = MM_PER_INCH / dpi
+  const written = useSignal<number | undefined>(undefined)
+  const fault = useSignal('')
+  const thin = tooThin(job, dot)
+  const { usb } = navigator as { readonly usb?: Usb }
+  const pages = pagesOf(job)
+  const commands = async (zplOf: (bitmap: ReturnType<typeof pageRaster>) => string): Promise<string> => {
+    const parts: string[] = []
+    for (let page = 0; page < pages; page++) {
+      parts.push(zplOf(pageRaster(labelsOfPage(job, page, type, dot), job.sheet, 1 / dot)))
+      written.value = page + 1
+      if (page % PAUSE === 0) await new Promise((resolve) => setTimeout(resolve))
+    }
+    return parts.join('')
+  }
+  const run = async (deliver: (printer: typeof import('./label-printer.js')) => Promise<void>) => {
+    if (written.value !== undefined) return
+    fault.value = ''
+    written.value = 0
+    try {
+      await deliver(await import('./label-printer.js'))
+    } catch (error) {
+      fault.value = say('page.noFile', { why: said(error) })
+    } finally {
+      written.value = undefined
+    }
+  }
+  const save = () =>
+    run(async ({ zplOf }) => {
+      saveFile(new Blob([await commands(zplOf)], { type: 'text/plain' }), `${say('labels.file')}.zpl`)
+    })
+  const send = (to: Usb) =>
+    run(async ({ choosePrinter, zplOf }) => {
+      try {
+        const print = await choosePrinter(to)
+        await print(await commands(zplOf))
+        tell(say('labels.sent'))
+      } catch (error) {
+        if (!(error instanceof DOMException)) throw error
+        // NotFoundError: the person has closed the browser's list of printers.
+        if (error.name !== 'NotFoundError') fault.value = say('labels.usbRefused')
+      }
+    })
+  const isWaiting = written.value !== undefined
+  return (
+    <details>
+      <summary>{say('labels.printers')}</summary>
+      <p class="note">{say('labels.printersNote')}</p>
+      <div class="field">
+        <label for="label-dpi">{say('labels.resolution')}</label>
+        <select
+          id="label-dpi"
+          value={dpi}
+          aria-invalid={thin !== undefined}
+          aria-describedby="label-dpi-note"
+          onChange={({ currentTarget: { value } }) => {
+            const found = PRINT_HEADS.find((each) => String(each) === value)
+            if (found !== undefined) change({ dpi: found })
+          }}
+        >
+          {PRINT_HEADS.map((each) => (
+            <option key={each} value={each}>
+              {`${each} dpi`}
+            </option>
+          ))}
+        </select>
+        <FieldNote
+          name="label-dpi-note"
+          fault={thin === undefined ? undefined : say('labels.thinCode', { id: thin.id, least: LEAST })}
+        />
+      </div>
+      {thin === undefined && (
+        <div class="fields">
+          <button type="button" aria-disabled={isWaiting} onClick={() => make(() => void save())}>
+            {say('labels.saveZpl')}
+          </button>
+          {usb !== undefined && (
+            <button type="button" aria-disabled={isWaiting} onClick={() => make(() => void send(usb))}>
+              {say('labels.sendZpl')}
+            </button>
+          )}
+          <p role="status">{isWaiting && say('labels.writing', { page: written.value ?? 0, pages })}</p>
+        </div>
+      )}
+      <Fault text={fault.value} />
+    </details>
+  )
+}

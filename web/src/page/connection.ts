@@ -1,0 +1,106 @@
+import { effect, signal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { SERVICE } from './service.ts'
+
+/**
+ * `lost`: a request got no answer at its last attempt, so what the page shows may be out of date. `looking`: the person
+ * has asked for a further one.
+ */
+export const connection = signal<'good' | 'retrying' | 'lost' | 'looking'>('good')
+
+/** ms between two looks for a lost service, while the tab is visible. */
+const PAUSE = 7000
+
+/** Reads that wait for the service to answer again. */
+const waiting = new Set<() => void>()
+let isLost = false
+let isLooking = false
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Called before each wait for a further attempt, which may never come: the person may go elsewhere. */
+export function willRetry(): void {
+  if (isLost) return
+  connection.value = 'retrying'
+  lookLater()
+}
+
+/** Called after the last attempt of a request that got no answer. */
+export function giveUp(): void {
+  isLost = true
+  connection.value = 'lost'
+  lookLater()
+}
+
+/** Called at each answer. The reads that failed while the service was lost are repeated once. */
+export function answered(): void {
+  connection.value = 'good'
+  clearTimeout(timer)
+  timer = undefined
+  if (!isLost) return
+  isLost = false
+  for (const read of [...waiting]) read()
+}
+
+/** Calls `run` as soon as a request waits for a further attempt, so that nobody has to look on. @returns ends that */
+export function whenAway(run: () => void): () => void {
+  let isDone = false
+  const end = effect(() => {
+    if (connection.value === 'good' || isDone) return
+    isDone = true
+    run()
+  })
+  return end
+}
+
+export const untilAway = (): Promise<void> => new Promise((resolve) => void whenAway(resolve))
+
+/** Looks for the lost service, and shows that. */
+export function lookNow(): void {
+  if (!isLost) return
+  connection.value = 'looking'
+  void look()
+}
+
+/** Looks for the lost service as soon as the network is back, or the tab is visible again. */
+export function followNetwork(): void {
+  const lookUnseen = () => {
+    if (isLost && !document.hidden) void look()
+  }
+  addEventListener('online', lookUnseen)
+  document.addEventListener('visibilitychange', lookUnseen)
+}
+
+/** @returns ends the waiting */
+export function afterLoss(read: () => void): () => void {
+  waiting.add(read)
+  return () => waiting.delete(read)
+}
+
+/** Repeats a read that has failed when the service answers again. @param read undefined: none has failed */
+export function useRepeat(read: (() => void) | undefined): void {
+  const latest = useRef(read)
+  latest.current = read
+  const hasFailed = read !== undefined
+  useLayoutEffect(() => (hasFailed ? afterLoss(() => latest.current?.()) : undefined), [hasFailed])
+}
+
+async function look(): Promise<void> {
+  if (isLooking) return
+  isLooking = true
+  try {
+    const { ok } = await fetch(`${SERVICE}/health/ready`, { cache: 'no-store', signal: AbortSignal.timeout(PAUSE) })
+    if (ok) answered()
+  } catch {
+    // The next look may find it.
+  }
+  isLooking = false
+  if (connection.value !== 'good') giveUp()
+}
+
+/** A hidden tab looks again when it becomes visible. */
+function lookLater(): void {
+  timer ??= setTimeout(() => {
+    timer = undefined
+    if (!document.hidden) void look()
+  }, PAUSE)
+}

@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals'
+import type { ComponentChildren, JSX } from 'preact'
+import { say } from '../language/language.ts'
+import { focusMain } from './focus.ts'
+import { plain } from './named.ts'
+import { Sentence } from './sentence.tsx'
+
+interface Notice {
+  readonly id: number
+  readonly text: string
+  readonly isError: boolean
+  readonly action: { readonly label: string; readonly run: () => void } | undefined
+}
+
+/** The most notices on the screen, so that they do not cover the page. A new one replaces the oldest. */
+const MOST = 4
+
+const notices = signal<readonly Notice[]>([])
+let last = 0
+
+/** Shows a notice until the person dismisses it or newer ones replace it. */
+export function tell(text: string, options: { action?: Notice['action']; isError?: boolean } = {}): void {
+  const { action, isError = false } = options
+  last += 1
+  const older = notices.value
+  const kept = older.filter((notice, i) => i > older.length - MOST || isFailure(notice))
+  notices.value = [...kept, { id: last, text, isError, action }]
+}
+
+/** Whether the notice offers to retry. Newer notices do not replace it, because the offer would be lost. */
+const isFailure = ({ isError, action }: Notice): boolean => isError && action !== undefined
+
+const dismiss = (id: number): void => {
+  notices.value = notices.value.filter((notice) => notice.id !== id)
+}
+
+export const clearNotices = (): void => {
+  notices.value = []
+}
+
+/** A live region: screen readers announce each new notice. @param children stand above them */
+export function Notices({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="notices" aria-label={say('page.messages')} aria-live="polite">
+      {children}
+      {notices.value.map(({ id, text, isError, action }) => (
+        <div key={id} class={isError ? 'notice error' : 'notice'}>
+          <Sentence text={text} />
+          {action !== undefined && (
+            <button
+              type="button"
+              onClick={() => {
+                // The action may move the focus to its result, but only while no other element has the focus.
+                focusMain()
+                dismiss(id)
+                action.run()
+              }}
+            >
+              {action.label}
+            </button>
+          )}
+          <button
+            type="button"
+            class="quiet"
+            aria-label={say('page.dismiss', { text: plain(text) })}
+            onClick={() => dismiss(id)}
+          >
+            ×
+          </button>
+        </div>
+      ))}
+    </section>
+  )
+}

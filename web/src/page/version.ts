@@ -1,0 +1,63 @@
+import { isLossy } from './leaving.ts'
+import { SERVICE } from './service.ts'
+
+interface PolicyFactory {
+  createPolicy(
+    name: string,
+    rules: { readonly createScriptURL: () => string },
+  ): { createScriptURL(input: string): string }
+}
+
+declare global {
+  interface Window {
+    readonly trustedTypes?: PolicyFactory
+  }
+}
+
+const WORKER = `${SERVICE}/page/worker.js`
+/** ms between two looks for a moment in which a reload disturbs nobody. */
+const PAUSE = 2000
+
+/**
+ * Lets the browser keep the page, so that it opens without a network, and loads a later version as soon as the service
+ * has one. Browsers do that on HTTPS and on the machine itself only.
+ */
+export function followVersion(): void {
+  const workers: ServiceWorkerContainer | undefined = navigator.serviceWorker
+  // Where the browser keeps no page, this one works as before.
+  if (workers !== undefined) void register(workers).catch(() => {})
+}
+
+async function register(workers: ServiceWorkerContainer): Promise<void> {
+  let isKept = workers.controller !== null
+  /** Whether a later version is in place, so that this page has to load again. */
+  let isOld = false
+  workers.addEventListener('controllerchange', () => {
+    isOld = isKept
+    isKept = true
+  })
+  // The one script that the content security policy lets the page name at run time.
+  const policy = window.trustedTypes?.createPolicy('plantstore-worker', { createScriptURL: () => WORKER })
+  const address = policy?.createScriptURL('') ?? WORKER
+  await workers.register(address, { scope: `${SERVICE}/`, updateViaCache: 'none' })
+  const registration = await workers.ready
+  const takeOver = () => registration.waiting?.postMessage('take over')
+  whenUndisturbed(() => registration.waiting !== null, takeOver)
+  whenUndisturbed(
+    () => isOld,
+    () => location.reload(),
+  )
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) void registration.update().catch(() => {})
+  })
+}
+
+/** Does something that a person would notice, once it is due and takes nothing from them. */
+function whenUndisturbed(isDue: () => boolean, run: () => void): void {
+  setInterval(() => {
+    const { activeElement, hidden } = document
+    const isTyping = !hidden && activeElement instanceof HTMLInputElement && activeElement.value !== ''
+    if (!isDue() || isLossy.value || isTyping || document.querySelector('dialog[open]') !== null) return
+    run()
+  }, PAUSE)
+}

@@ -1,0 +1,12 @@
+import { say } from '../language/language.ts'
+
+/** The id of the token that the configuration of the service names. */
+const CONFIGURED = 'configured'
+
+/** The name of a token, as people say it. */
+export const nameOf = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+  id === CONFIGURED ? say('actor.operator') : name
+
+/** Who has made a change: the id of a token, or the operator by the configured token or by a command. */
+export const actorOf = (token: string): string =>
+  token === CONFIGURED || token.startsWith('command:') ? say('actor.operator') : token

@@ -1,0 +1,90 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { say } from '../language/language.ts'
+import { LanguageMenu } from '../language/language-menu.tsx'
+import { sayWith } from '../language/say-with.ts'
+import { said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
+import { SERVICE } from '../page/service.ts'
+import { leaveToSignIn, provider } from './provider.ts'
+import { signIn } from './session.ts'
+
+export function SignIn({ why }: { readonly why: string }): JSX.Element {
+  const token = useSignal('')
+  const remember = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => field.current?.focus(), [])
+  return (
+    <main class="sign-in">
+      <h1 class="brand">
+        <img src={`${SERVICE}/page/icon.svg`} alt="" /> <span>Plantstore</span>
+      </h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void signIn(token.value.trim(), remember.value)
+        }}
+      >
+        <label for="token">{say('signIn.token')}</label>
+        <input
+          id="token"
+          ref={field}
+          type="password"
+          required
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          aria-describedby="token-note"
+          value={token.value}
+          onInput={(event) => {
+            token.value = event.currentTarget.value
+          }}
+        />
+        <p id="token-note" class="note">
+          {sayWith('signIn.tokenNote', { command: <code>plantstore token create</code> })}
+        </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={remember.value}
+            onChange={(event) => {
+              remember.value = event.currentTarget.checked
+            }}
+          />
+          {say('signIn.remember')}
+        </label>
+        <p class="note">{say('signIn.rememberNote')}</p>
+        <Fault text={why} />
+        <button type="submit" class="primary">
+          {say('signIn.submit')}
+        </button>
+      </form>
+      {provider !== undefined && <WithProvider name={provider.name} />}
+      <LanguageMenu />
+    </main>
+  )
+}
+
+function WithProvider({ name }: { readonly name: string }): JSX.Element {
+  const fault = useSignal('')
+  const isLeaving = useSignal(false)
+  const leave = async () => {
+    isLeaving.value = true
+    fault.value = ''
+    try {
+      await leaveToSignIn()
+    } catch (error) {
+      fault.value = said(error)
+      isLeaving.value = false
+    }
+  }
+  return (
+    <section class="provider" aria-label={say('signIn.provider')}>
+      <button type="button" aria-disabled={isLeaving.value} onClick={() => !isLeaving.value && void leave()}>
+        {say('signIn.with', { name })}
+      </button>
+      <Fault text={fault.value} />
+    </section>
+  )
+}

@@ -1,0 +1,129 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { ChangeEntry, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { say, timeOf } from '../language/language.ts'
+import { sayWith } from '../language/say-with.ts'
+import type { PlainKey } from '../language/texts.ts'
+import { tell } from '../page/notices.tsx'
+import { isAbort, isRefusal, said } from '../page/said.ts'
+import { Fault } from '../page/sentence.tsx'
+import { actorOf } from '../session/actor.ts'
+
+interface HistoryProps {
+  readonly client: PlantstoreClient
+  readonly id: bigint
+  /** The plant as the page shows it; another one means that the history has grown. */
+  readonly state: StoredPlant | undefined
+  readonly mayWrite: boolean
+  readonly onRestored: () => void
+}
+
+const PAGE = 20
+const DONE = {
+  'plant.created': 'history.created',
+  'plant.updated': 'history.updated',
+  'plant.deleted': 'history.deleted',
+} as const satisfies Readonly<Record<ChangeEntry['type'], PlainKey>>
+
+/** Shows what happened to a plant, also to a deleted one, and brings back an earlier state of it. */
+export function History({ client, id, state, mayWrite, onRestored }: HistoryProps): JSX.Element | null {
+  const entries = useSignal<readonly ChangeEntry[]>([])
+  const next = useSignal<string | undefined>(undefined)
+  const fault = useSignal('')
+  const isKept = useSignal(true)
+  const ending = useRef(new AbortController())
+  const listing = useMemo(() => client.history(id, { limit: PAGE }, { signal: ending.current.signal }), [client, id])
+  const read = async (at?: string) => {
+    fault.value = ''
+    try {
+      const page = await listing.page(at)
+      entries.value = at === undefined ? page.items : [...entries.value, ...page.items]
+      next.value = page.next
+    } catch (error) {
+      if (isRefusal(error, 40401)) isKept.value = false
+      else if (!isAbort(error)) fault.value = say('history.unread', { why: said(error) })
+    }
+  }
+  useEffect(() => {
+    void read()
+  }, [listing, state])
+  useEffect(() => () => ending.current.abort(), [])
+  const restore = async (plant: StoredPlant) => {
+    try {
+      await bringBack(client, plant)
+      tell(say('history.restored', { id: plant.id }))
+      onRestored()
+    } catch (error) {
+      const why = isRefusal(error, 41201) ? say('history.changed') : said(error)
+      tell(say('history.notRestored', { id: plant.id, why }), { isError: true })
+      if (isRefusal(error, 41201)) onRestored()
+    }
+  }
+  if (!isKept.value) return null
+  return (
+    <section class="history" aria-label={say('history.title')}>
+      <h2>{say('history.title')}</h2>
+      {entries.value.length === 0 && fault.value === '' && <p class="note">{say('history.none')}</p>}
+      <ol>
+        {entries.value.map(({ position, type, time: at, plant, before, token }) => (
+          <li key={position}>
+            <p>
+              {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
+              <span class="note">
+                {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+              </span>
+            </p>
+            {before !== undefined && <State plant={before} isOld={plant !== undefined} />}
+            {plant !== undefined && <State plant={plant} isOld={false} />}
+            {mayWrite && before !== undefined && (
+              <button
+                type="button"
+                class="quiet"
+                aria-label={say('history.restoreOf', { name: before.name })}
+                onClick={() => void restore(before)}
+              >
+                {say('history.restore')}
+              </button>
+            )}
+          </li>
+        ))}
+      </ol>
+      {next.value !== undefined && (
+        <button type="button" onClick={() => void read(next.value)}>
+          {say('history.earlier')}
+        </button>
+      )}
+      <Fault text={fault.value} onRetry={() => void read()} />
+    </section>
+  )
+}
+
+/** The name and the tag of a plant. */
+function State({ plant, isOld }: { readonly plant: StoredPlant; readonly isOld: boolean }): JSX.Element {
+  const texts = (
+    <>
+      <bdi translate={false}>{plant.name}</bdi>
+      {plant.tag !== undefined && (
+        <>
+          , <bdi translate={false}>{plant.tag === '' ? say('plants.emptyTag') : plant.tag}</bdi>
+        </>
+      )}
+    </>
+  )
+  return <p class="state">{isOld ? <del>{texts}</del> : texts}</p>
+}
+
+/** Puts an earlier state under its id, unless another client changes the plant at the same time. */
+async function bringBack(client: PlantstoreClient, { id, name, tag }: StoredPlant): Promise<void> {
+  const plant = tag === undefined ? { name } : { name, tag }
+  let etag: string
+  try {
+    etag = (await client.getPlant(id)).etag
+  } catch (error) {
+    if (!isRefusal(error, 40402)) throw error
+    await client.replacePlant(id, plant, { ifNoneMatch: '*' })
+    return
+  }
+  await client.replacePlant(id, plant, { ifMatch: etag })
+}

@@ -1,2 +1,0 @@
-/** Where both pages, at / and /docs, keep the token of a person, so that signing in at one signs in at the other. */
-export const KEY = 'plantstore-token'

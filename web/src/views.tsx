@@ -1,0 +1,73 @@
+import type { ComponentType, JSX } from 'preact'
+import { ActionsView } from './actions/actions-view.tsx'
+import { DuplicatesView } from './duplicates/duplicates-view.tsx'
+import { ImportView } from './import/import-view.tsx'
+import { LabelsView } from './labels/labels-view.tsx'
+import type { PlainKey } from './language/texts.ts'
+import type { IconName } from './page/icon.tsx'
+import type { Session, ViewProps } from './session/session.ts'
+import { stocktake } from './stocktake/kept-stocktake.ts'
+import { StocktakeView } from './stocktake/stocktake-view.tsx'
+import { AddView } from './table/add-plant.tsx'
+import { PlantView } from './table/plant-view.tsx'
+import { PlantsView } from './table/plants-view.tsx'
+import { ScanView } from './table/scan-view.tsx'
+import { WaitingView } from './table/waiting-view.tsx'
+import { TokensView } from './tokens/tokens-view.tsx'
+import { WebhooksView } from './webhooks/webhooks-view.tsx'
+
+export interface View {
+  /** The path in the fragment of the address, such as `plants` in `#/plants`. */
+  readonly name: string
+  readonly title: PlainKey
+  /** In the navigation, where it is not the title. */
+  readonly tab?: PlainKey
+  /** The icon of a view that has a place in the bar of a narrow window. The others stand in its menu. */
+  readonly icon?: IconName
+  /** The view whose links lead here. The navigation has no other. */
+  readonly under?: string
+  /** Whether a token with these scopes sees the view. */
+  readonly isFor: (may: Session['may']) => boolean
+  readonly Component: ComponentType<ViewProps>
+}
+
+const mayRead: View['isFor'] = (may) => may('plants:read')
+
+export const VIEWS: readonly View[] = [
+  { name: 'plants', title: 'view.plants', icon: 'plant', isFor: mayRead, Component: Plants },
+  {
+    name: 'add',
+    title: 'view.add',
+    icon: 'add',
+    isFor: (may) => may('plants:write') && !may('plants:read'),
+    Component: AddView,
+  },
+  { name: 'scan', title: 'view.scan', tab: 'scan.open', icon: 'camera', isFor: mayRead, Component: ScanView },
+  { name: 'stocktake', title: 'view.stocktake', icon: 'tick', isFor: mayRead, Component: StocktakeView },
+  { name: 'import', title: 'view.import', isFor: (may) => may('plants:write'), Component: ImportView },
+  { name: 'labels', title: 'view.labels', isFor: mayRead, Component: LabelsView },
+  { name: 'plant', title: 'view.plant', under: 'plants', isFor: mayRead, Component: PlantView },
+  { name: 'duplicates', title: 'view.duplicates', under: 'plants', isFor: mayRead, Component: DuplicatesView },
+  {
+    name: 'waiting',
+    title: 'waiting.title',
+    under: 'plants',
+    isFor: (may) => may('plants:write'),
+    Component: WaitingView,
+  },
+  {
+    name: 'actions',
+    title: 'view.actions',
+    under: 'plants',
+    isFor: mayRead,
+    Component: ActionsView,
+  },
+  { name: 'tokens', title: 'view.tokens', isFor: (may) => may('tokens'), Component: TokensView },
+  { name: 'webhooks', title: 'view.webhooks', isFor: (may) => may('webhooks'), Component: WebhooksView },
+]
+
+export const viewsFor = ({ may }: Session): readonly View[] => VIEWS.filter(({ isFor }) => isFor(may))
+
+function Plants({ session }: ViewProps): JSX.Element {
+  return <PlantsView session={session} isCounting={stocktake.value !== undefined} />
+}
