@@ -11,7 +11,7 @@ import { listen, mustHaveFreePorts } from './listen.ts'
 import { openLog, serviceAudit } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
 import { scheduledBackups, wantedBackupFolder } from './scheduled-backups.ts'
-import { Shutdown } from './shutdown.ts'
+import { CLOSE_TIME, Shutdown } from './shutdown.ts'
 import { onStopSignal, reloadOnSignal } from './signals.ts'
 import { makeFirstToken } from './token.ts'
 
@@ -122,7 +122,7 @@ async function openWithModules(config: Config, log: Logger, shutdown: Shutdown) 
   ])
   const contract = readContract()
   const store = await opening
-  shutdown.closeLater('the store', () => store.close())
+  shutdown.closeLater('the store', () => store.close(CLOSE_TIME))
   return { store, isNew, contract, buildApp, Deliverer }
 }
 

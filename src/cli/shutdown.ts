@@ -6,6 +6,11 @@ import { NotEnded } from '../domain/errors.ts'
 import type { ServiceState } from '../http/answer/responder.ts'
 import type { LineWriter } from './log.ts'
 
+/**
+ * Milliseconds in which a thread of the store must end whose work a crash may cut off too. Nothing interrupts one call
+ * of SQLite, or of Unicode's algorithms, which an operator would have to wait for.
+ */
+export const CLOSE_TIME = 5000
 /** Milliseconds for which the end of the process waits for the reader of the log. */
 const LOG_TIMEOUT = 1000
 

@@ -156,9 +156,10 @@ export interface Store {
   /**
    * Finishes the waiting writes, then frees everything. A second call does nothing.
    *
-   * @throws NotEnded when work that may end anywhere has not ended in its time
+   * @param within milliseconds for a call under way that a crash may cut off too; without them, it ends by itself
+   * @throws NotEnded when such a call has not ended in this time
    */
-  close(): Promise<void>
+  close(within?: number): Promise<void>
 }
 
 /** The use of a store's connections by one kind of work. */

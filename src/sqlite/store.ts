@@ -211,8 +211,8 @@ export class SqliteStore implements Store {
     await this.#reads.check()
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => this.#lock?.release())
+  close(within?: number): Promise<void> {
+    this.#closing ??= this.#close(within).finally(() => this.#lock?.release())
     return this.#closing
   }
 
@@ -246,11 +246,11 @@ export class SqliteStore implements Store {
     return part
   }
 
-  async #close(): Promise<void> {
+  async #close(within?: number): Promise<void> {
     this.#watch?.end()
     this.#walReaders.close()
     await this.#queue.close()
-    const others = await Promise.allSettled([this.#queries.close(), this.#index.close()])
+    const others = await Promise.allSettled([this.#queries.close(within), this.#index.close(within)])
     await this.#housekeeping.close()
     // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
     this.#reader.close()

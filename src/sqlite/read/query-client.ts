@@ -7,7 +7,7 @@ import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
 import type { SearchIndex } from '../search-index/search-index.ts'
 import type { WalReaders } from '../wal/wal-readers.ts'
-import { CLOSE_TIME, ThreadClient } from '../worker/client.ts'
+import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { QueryReader } from './query-reader.ts'
 
@@ -142,9 +142,9 @@ export class QueryClient {
   }
 
   /** Ends the thread, and rejects the calls under way with AppError 50303. */
-  async close(): Promise<void> {
+  async close(within?: number): Promise<void> {
     this.#isClosed = true
-    await this.#client?.close({ abandon: shuttingDown(), within: CLOSE_TIME })
+    await this.#client?.close({ abandon: shuttingDown(), within })
   }
 
   async #during<T>(signal: AbortSignal | undefined, read: (ending: AbortSignal) => Promise<T>): Promise<T> {

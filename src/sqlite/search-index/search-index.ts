@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts'
 import type { SqliteFault } from '../errors.ts'
 import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyIndex } from '../indexed.ts'
-import { CLOSE_TIME, ThreadClient } from '../worker/client.ts'
+import { ThreadClient } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { removeIndex } from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
@@ -17,7 +17,7 @@ const MAX_WAIT = 20_000
 export interface Follower {
   readonly remote: Remote<IndexFollower>
   /** Resolves after the step under way, once the index is closed. */
-  close(): Promise<void>
+  close(within?: number): Promise<void>
 }
 
 export interface FollowerEvents {
@@ -153,11 +153,11 @@ export class SearchIndex {
   }
 
   /** Stops the thread. The next start continues the remaining work. */
-  async close(): Promise<void> {
+  async close(within?: number): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#restart)
     this.#reported.resolve()
-    await this.#follower?.close()
+    await this.#follower?.close(within)
   }
 
   /** Waits behind the earlier writes of the actor, and then until the index has room for this one. */
@@ -272,5 +272,5 @@ function startThread(path: string, events: FollowerEvents): Follower {
   const thread = new ThreadClient<IndexFollower>('index', path, events)
   // The process may end while the thread runs. The next start continues its work.
   thread.unref()
-  return { remote: thread.remote, close: () => thread.close({ within: CLOSE_TIME }) }
+  return { remote: thread.remote, close: (within) => thread.close({ within }) }
 }

@@ -27,15 +27,9 @@ interface ThreadEvents {
 interface CloseOptions {
   /** The error with which to reject the unanswered calls at once. */
   readonly abandon?: Error
-  /** Milliseconds; without it, the thread ends after the call under way. Only for work that may end anywhere. */
-  readonly within?: number
+  /** Milliseconds; without them, the thread ends after the call under way. Only for work that may end anywhere. */
+  readonly within?: number | undefined
 }
-
-/**
- * Milliseconds in which a thread must end whose work a crash may cut off too. Nothing interrupts one call of SQLite, or
- * of Unicode's algorithms, which an operator would have to wait for.
- */
-export const CLOSE_TIME = 5000
 
 /** Starts a thread, and calls the methods of the thread's object by messages. */
 export class ThreadClient<T extends Served> {
