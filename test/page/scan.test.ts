@@ -391,10 +391,12 @@ suite('the page, for a person who scans labels,', () => {
       ['isBroken', 'yes'],
     ]) {
       await page.evaluate(`delete sessionStorage.formats; sessionStorage.${key} = ${JSON.stringify(value)}`)
+      // Otherwise the page of before would load ZXing too, if it is fast enough.
+      await page.goto('about:blank')
+      loads = 0
       await page.goto(`${address}#/scan`)
-      await page.reload()
       await heading(page, 8).waitFor()
+      assert.equal(loads, 1)
     }
-    assert.equal(loads, 2)
   })
 })
