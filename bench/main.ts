@@ -5,6 +5,7 @@ import { measureBackup } from './backup.ts'
 import { measureChanges } from './changes.ts'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
+import { measureFloods } from './floods.ts'
 import { measureHostileBodies } from './hostile-bodies.ts'
 import { measureJwt } from './jwt.ts'
 import { sideBySide, together } from './measure.ts'
@@ -19,6 +20,7 @@ import { measureWebhooks } from './webhooks.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N] [--hostile | --overload | --audit | --backup | --jwt | --tls | --changes]
 npm run bench -- --replay [--rounds N]
+npm run bench -- --floods [--seconds N]
 npm run bench -- --page [--rounds N] [--sizes N]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 npm run bench -- --webhooks [--seconds N]
@@ -34,6 +36,10 @@ blocked the event loop. The exit code is 1 if one blocked it for more than 50 ms
 --overload offers twice as many creates, reads, pages and searches as the service answers at best over 64 connections,
 over twice and over eight times as many connections. The exit code is 1 if the service completes less than 0.9 of its
 best, or if the slowest hundredth of the answers takes more than 5 s.
+
+--floods sends, on each engine and with one token, as many requests as it gets answers over 400 connections, then over 16
+that pipeline long answers; all plants are full. It measures the requests of another token meanwhile, for 10 s beside
+each kind. The exit code is 1 if a figure misses its floor.
 
 --audit measures the processor time that the audit log adds to a create. --backup measures creates beside backups.
 --jwt compares reads with a token of the service with reads with access tokens of an identity provider.
@@ -65,6 +71,7 @@ const { values } = parseArgs({
     sizes: { type: 'string' },
     sustained: { type: 'boolean', default: false },
     hostile: { type: 'boolean' },
+    floods: { type: 'boolean' },
     overload: { type: 'boolean' },
     audit: { type: 'boolean' },
     backup: { type: 'boolean' },
@@ -87,6 +94,10 @@ if (values.hostile) {
 }
 if (values.overload) {
   const holds = await measureOverload(Number(values.rounds), Number(values.seconds ?? '5'))
+  process.exit(holds ? 0 : 1)
+}
+if (values.floods) {
+  const holds = await measureFloods(Number(values.seconds ?? '10'))
   process.exit(holds ? 0 : 1)
 }
 if (values.replay) {
