@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Page, Route } from 'playwright-core'
-import { intercept, pageTests } from '../support/page.ts'
+import { assertAccessible, intercept, NO_NETWORK, pageTests, withoutWaits } from '../support/page.ts'
 
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
 
@@ -63,4 +63,32 @@ suite('a change that waits', () => {
     await page.locator('.waiting-line a').waitFor({ state: 'detached' })
     assert.equal((await service.send('GET', '/plants/2')).body, '{"id":2,"name":"Ribes rubrum"}')
   })
+
+  inBrowser(
+    'holds no other one up while the service fails at it, says why, and is tried again',
+    async ({ page, context, service }) => {
+      for (const id of [4, 5]) await service.create({ id, name: `Acer ${id}` })
+      await page.clock.install()
+      await page.reload()
+      await page.locator('[role=row][data-id="5"]').waitFor()
+      const fault = { status: 500, json: { error: 50001, message: 'An unexpected error occurred.' } }
+      const end = await intercept(page, '**/plants/4', refusing({ PATCH: fault }))
+      await context.setOffline(true)
+      await edit(page, 4, 'Acer campestre')
+      await edit(page, 5, 'Acer negundo')
+      await line(page, '2 changes wait on this device.')
+      await context.setOffline(false)
+      await line(page, '1 change waits on this device. 1 of them needs your decision.')
+      assert.equal((await service.send('GET', '/plants/5')).body, '{"id":5,"name":"Acer negundo"}')
+      await page.getByRole('link', { name: 'Show them' }).click()
+      await line(page, 'Something went wrong in the service.')
+      await page.getByRole('button', { name: 'Edit what waits for 4 Acer campestre' }).waitFor()
+      await page.getByRole('button', { name: 'Drop what waits for 4 Acer campestre' }).waitFor()
+      await assertAccessible(page)
+      await end()
+      await withoutWaits(page, page.getByText('Nothing waits.'))
+      assert.equal((await service.send('GET', '/plants/4')).body, '{"id":4,"name":"Acer campestre"}')
+    },
+    { expected: NO_NETWORK },
+  )
 })

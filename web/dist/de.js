@@ -798,6 +798,7 @@ var de_default = catalog({
   "waiting.metDeleted": "Jemand hat diese Pflanze inzwischen gelöscht.",
   "waiting.metTaken": "Diese ID hat inzwischen eine andere Pflanze.",
   "waiting.refused": "Der Dienst hat die Änderung abgelehnt. {why}",
+  "waiting.failing": "{why} Die Seite versucht es weiter und sendet die anderen inzwischen.",
   "waiting.others": {
     one: "{name} hat auf diesem Gerät {count} Änderung gemacht. Nur dieses Token sendet sie.",
     other: "{name} hat auf diesem Gerät {count} Änderungen gemacht. Nur dieses Token sendet sie."

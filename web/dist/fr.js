@@ -804,6 +804,7 @@ var fr_default = catalog({
   "waiting.metDeleted": "Quelqu’un a supprimé cette plante entre-temps.",
   "waiting.metTaken": "Une autre plante porte désormais cet ID.",
   "waiting.refused": "Le service l’a refusée. {why}",
+  "waiting.failing": "{why} La page continue d’essayer et envoie les autres entre-temps.",
   "waiting.others": {
     one: "{name} a fait {count} modification sur cet appareil. Seul ce jeton l’envoie.",
     other: "{name} a fait {count} modifications sur cet appareil. Seul ce jeton les envoie."

@@ -795,6 +795,7 @@ var nl_default = catalog({
   "waiting.metDeleted": "Iemand heeft deze plant intussen verwijderd.",
   "waiting.metTaken": "Een andere plant heeft deze ID inmiddels.",
   "waiting.refused": "De dienst heeft de wijziging geweigerd. {why}",
+  "waiting.failing": "{why} De pagina blijft het proberen en verstuurt intussen de andere.",
   "waiting.others": {
     one: "{name} heeft op dit apparaat {count} wijziging gedaan. Alleen dat token verstuurt die.",
     other: "{name} heeft op dit apparaat {count} wijzigingen gedaan. Alleen dat token verstuurt ze."

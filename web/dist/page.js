@@ -1418,6 +1418,7 @@ var en = {
   "waiting.metDeleted": "Somebody has deleted this plant meanwhile.",
   "waiting.metTaken": "Another plant has this id by now.",
   "waiting.refused": "The service has refused it. {why}",
+  "waiting.failing": "{why} The page keeps trying, and sends the others meanwhile.",
   "waiting.others": {
     one: "{name} has made {count} change on this device. Only that token sends it.",
     other: "{name} has made {count} changes on this device. Only that token sends them."
@@ -1956,7 +1957,7 @@ var TRANSIENT = [408, 429, 500, 502, 503, 504], FIRST_WAIT = 100, Transport = cl
     signal2?.throwIfAborted();
     let ending = new AbortController(), end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    let timer4 = this.#startTimer(call, ending);
+    let timer3 = this.#startTimer(call, ending);
     try {
       let response = await this.#request(call, ending.signal);
       return response.ok ? { value: await read3(response) } : { reason: await refusalOf(response, mayHaveSucceeded) };
@@ -1965,7 +1966,7 @@ var TRANSIENT = [408, 429, 500, 502, 503, 504], FIRST_WAIT = 100, Transport = cl
       let { method, path } = call.operation;
       return { reason: new PlantstoreUnreachable(`${method} ${path}: no whole answer came`, { cause }) };
     } finally {
-      clearTimeout(timer4), signal2?.removeEventListener("abort", end2);
+      clearTimeout(timer3), signal2?.removeEventListener("abort", end2);
     }
   }
   #startTimer({ isLong = !1 }, ending) {
@@ -2025,10 +2026,10 @@ function waitAfter(reason, attempt2) {
 function pause(time, signal2) {
   return new Promise((resolve, reject) => {
     let end2 = () => {
-      clearTimeout(timer4), reject(signal2?.reason);
+      clearTimeout(timer3), reject(signal2?.reason);
     };
     if (signal2?.aborted) return reject(signal2.reason);
-    let timer4 = setTimeout(() => {
+    let timer3 = setTimeout(() => {
       signal2?.removeEventListener("abort", end2), resolve();
     }, time);
     signal2?.addEventListener("abort", end2);
@@ -2050,7 +2051,7 @@ async function* entriesOf(open, { after, signal: signal2, onPosition }) {
   for (let position = after; ; await pause(PAUSE2 * (0.5 + Math.random()), signal2)) {
     let ending = new AbortController(), end2 = () => ending.abort(signal2?.reason);
     signal2?.addEventListener("abort", end2);
-    let timer4;
+    let timer3;
     try {
       signal2?.throwIfAborted();
       let stream = await open(position, ending.signal).catch((error) => {
@@ -2061,13 +2062,13 @@ async function* entriesOf(open, { after, signal: signal2, onPosition }) {
       hasBegun = !0;
       let [id, data] = [], lines = linesOf(stream);
       for (; ; ) {
-        timer4 = setTimeout(end2, SILENCE);
+        timer3 = setTimeout(end2, SILENCE);
         let { done, value: line = "" } = await lines.next().catch(ended);
-        if (clearTimeout(timer4), done) break;
+        if (clearTimeout(timer3), done) break;
         line.startsWith("id: ") ? id = line.slice(4) : line.startsWith("data: ") ? data = line.slice(6) : line === "" && (position = id ?? position, data !== void 0 && (yield entryOf(parseExact(data))), id !== void 0 && onPosition?.(id), id = data = void 0);
       }
     } finally {
-      clearTimeout(timer4), signal2?.removeEventListener("abort", end2), ending.abort();
+      clearTimeout(timer3), signal2?.removeEventListener("abort", end2), ending.abort();
     }
   }
 }
@@ -2604,14 +2605,14 @@ function numberKey(number3, message) {
 var WORDED = {
   40103: "fault.expired",
   40301: "fault.notAllowed",
-  42901: "fault.tooMany"
+  42901: "fault.tooMany",
+  50001: "fault.unexpected"
 }, TRANSLATED = {
   40402: "fault.absent",
   40901: "fault.idTaken",
   40903: "fault.lastToken",
   40904: "fault.manyTokens",
   41201: "fault.changed",
-  50001: "fault.unexpected",
   50301: "fault.outOfReach",
   50302: "fault.busy",
   50303: "fault.stopping",
@@ -4871,7 +4872,7 @@ function ImportProgress() {
 }
 
 // web/src/offline/change.ts
-var isSame2 = (one, other) => one === null || other === null ? one === other : one.name === other.name && one.tag === other.tag, isHeld = ({ met, refusal }) => met !== void 0 || refusal !== void 0;
+var isSame2 = (one, other) => one === null || other === null ? one === other : one.name === other.name && one.tag === other.tag, isHeld = ({ met, refusal }) => met !== void 0 || refusal !== void 0, isFailing = ({ met, refusal }) => met === void 0 && refusal?.number === 50001;
 
 // node_modules/idb/build/index.js
 var instanceOfAny = (object, constructors) => constructors.some((c5) => object instanceof c5), idbProxyableTypes, cursorAdvanceMethods;
@@ -5047,7 +5048,7 @@ function database() {
 }
 
 // web/src/offline/waiting.ts
-var all = y3([]), unkept = /* @__PURE__ */ new Map(), ownerOf = ({ own }) => ({ token: own.id, name: own.name, store: own.store }), owner = O(() => session.value.kind === "signed-in" ? ownerOf(session.value) : void 0), isOf = ({ owner: of }, mine) => mine !== void 0 && of.token === mine.token && of.store === mine.store, keys = O(() => new Set(all.value.map(({ key }) => key))), waiting2 = O(() => all.value.filter((each) => isOf(each, owner.value))), strange = O(() => all.value.filter((each) => !isOf(each, owner.value))), due = O(() => waiting2.value.filter((each) => !isHeld(each))), isKept = y3(!0), byId = O(() => new Map(waiting2.value.flatMap((each) => each.id === void 0 ? [] : [[each.id, each]]))), waitingFor = (id) => byId.value.get(id), listeners = /* @__PURE__ */ new Set();
+var all = y3([]), unkept = /* @__PURE__ */ new Map(), ownerOf = ({ own }) => ({ token: own.id, name: own.name, store: own.store }), owner = O(() => session.value.kind === "signed-in" ? ownerOf(session.value) : void 0), isOf = ({ owner: of }, mine) => mine !== void 0 && of.token === mine.token && of.store === mine.store, keys = O(() => new Set(all.value.map(({ key }) => key))), waiting2 = O(() => all.value.filter((each) => isOf(each, owner.value))), strange = O(() => all.value.filter((each) => !isOf(each, owner.value))), due = O(() => waiting2.value.filter((each) => !isHeld(each))), failing = O(() => waiting2.value.filter(isFailing)), isKept = y3(!0), byId = O(() => new Map(waiting2.value.flatMap((each) => each.id === void 0 ? [] : [[each.id, each]]))), waitingFor = (id) => byId.value.get(id), listeners = /* @__PURE__ */ new Set();
 function onSent(listener) {
   return listeners.add(listener), () => listeners.delete(listener);
 }
@@ -9253,8 +9254,8 @@ var FAULTS3 = {
   AbortError: "busy"
 }, pause2 = (signal2) => new Promise((resolve) => {
   let done = () => {
-    clearTimeout(timer4), signal2.removeEventListener("abort", done), resolve();
-  }, timer4 = setTimeout(done, PAUSE6);
+    clearTimeout(timer3), signal2.removeEventListener("abort", done), resolve();
+  }, timer3 = setTimeout(done, PAUSE6);
   signal2.addEventListener("abort", done);
 });
 
@@ -9718,38 +9719,40 @@ async function sendWatched(sender, key, before, sending) {
   return isWatched = !1, outcome;
 }
 function followWaiting() {
-  x2(look2), x2(() => {
+  x2(() => look2(!1)), setInterval(() => look2(!0), PAUSE7), x2(() => {
     let { value: there } = keys;
     for (let [key, ending] of inFlight) there.has(key) || ending.abort();
   }), refresh();
 }
-var isSending = !1, timer3;
-function look2() {
-  let { value: current } = session, isDue = due.value.some(({ key }) => isFree(key));
-  current.kind === "signed-in" && current.isConfirmed && connection.value === "good" && isDue && sendNow(current);
+var isSending = !1;
+function look2(isAgain) {
+  let { value: current } = session, isDue = listOf2(isAgain).some(({ key }) => isFree(key));
+  current.kind === "signed-in" && current.isConfirmed && connection.value === "good" && isDue && sendNow(current, isAgain);
 }
-async function sendNow(sender) {
+var listOf2 = (isAgain) => isAgain ? [...due.value, ...failing.value] : due.value;
+async function sendNow(sender, isAgain) {
   if (!isSending) {
-    isSending = !0, clearTimeout(timer3);
+    isSending = !0;
     try {
-      await sendAll(sender);
+      await sendAll(sender, isAgain);
     } finally {
       isSending = !1;
     }
-    timer3 = setTimeout(look2, session.value === sender ? PAUSE7 : 0);
+    session.value !== sender && look2(isAgain);
   }
 }
-async function sendAll(sender) {
+async function sendAll(sender, isAgain) {
   let work = async () => {
     await refresh();
-    for (let { key } of due.value) {
-      if (session.value !== sender) return;
-      if (isFree(key))
-        try {
-          await hold(key, await send2(sender, key));
-        } catch (error) {
-          if (!await refuse(key, error)) return;
-        }
+    let tried = /* @__PURE__ */ new Set(), next = () => listOf2(isAgain).find(({ key }) => !tried.has(key) && isFree(key));
+    for (let found2 = next(); found2 !== void 0 && session.value === sender; found2 = next()) {
+      let { key } = found2;
+      tried.add(key);
+      try {
+        await hold(key, await send2(sender, key));
+      } catch (error) {
+        if (!await refuse(key, error)) return;
+      }
     }
   }, locks = navigator.locks;
   await (locks === void 0 ? work() : locks.request(nameHere("plantstore-send"), work));
@@ -9782,11 +9785,11 @@ async function claim(key, freeId) {
 async function hold(key, outcome) {
   if (outcome.kind !== "met") return;
   let { theirs } = outcome;
-  await update(key, (now) => now === void 0 || theirs !== void 0 && isSame2(theirs?.plant ?? null, now.wanted) ? void 0 : theirs === void 0 ? { ...now, refusal: { number: 40901, message: "another plant has the id" } } : { ...now, met: { theirs } });
+  await update(key, (now) => now === void 0 || theirs !== void 0 && isSame2(theirs?.plant ?? null, now.wanted) ? void 0 : theirs === void 0 ? { ...now, refusal: { number: 40901, message: "another plant has the id" } } : { ...now, met: { theirs }, refusal: void 0 });
 }
 async function refuse(key, error) {
   if (isAbort(error) || isRefusal(error, 0)) return !0;
-  if (!(error instanceof PlantstoreError && error.status >= 400 && error.status < 500) || error.status === 401 || isRefusal(error, 42901)) return !1;
+  if (!(error instanceof PlantstoreError && (error.number === 50001 || error.status >= 400 && error.status < 500)) || error.status === 401 || isRefusal(error, 42901)) return !1;
   let { number: number3, message } = error;
   return await update(key, (now) => now && { ...now, refusal: { number: number3, message } }), !0;
 }
@@ -10345,9 +10348,9 @@ async function readStream(client, list2, channel2, signal2) {
   }
 }
 var pause3 = (signal2) => new Promise((resolve) => {
-  let timer4 = setTimeout(resolve, PAUSE8);
+  let timer3 = setTimeout(resolve, PAUSE8);
   signal2.addEventListener("abort", () => {
-    clearTimeout(timer4), resolve();
+    clearTimeout(timer3), resolve();
   });
 });
 
@@ -10767,11 +10770,11 @@ function useCount(client, list2, filter) {
         found2.value = (await list3.page()).total;
       } catch {
       }
-    }, timer4 = setTimeout(() => {
+    }, timer3 = setTimeout(() => {
       count();
     }, PAUSE9);
     return () => {
-      clearTimeout(timer4), ending.current.abort();
+      clearTimeout(timer3), ending.current.abort();
     };
   }, [client, list2, list2.searches.value, isWhole]);
   let countAll = async () => {
@@ -11306,7 +11309,14 @@ function WaitingChange({ session: session2, waits, isEdited, onEdit }) {
     ] }),
     base2 !== null && wanted3 !== null && !isSame2(base2, wanted3) && /* @__PURE__ */ a4("p", { class: "note", children: /* @__PURE__ */ a4(Sentence, { text: say("waiting.before", { text: named([base2.name, base2.tag ?? ""].join(" ").trim()) }) }) }),
     met !== void 0 && /* @__PURE__ */ a4("p", { class: "bad", children: say(reasonOf2(waits)) }),
-    refusal !== void 0 && /* @__PURE__ */ a4("p", { class: "bad", children: /* @__PURE__ */ a4(Sentence, { text: say("waiting.refused", { why: saidOf(refusal.number, refusal.message) }) }) }),
+    refusal !== void 0 && /* @__PURE__ */ a4("p", { class: "bad", children: /* @__PURE__ */ a4(
+      Sentence,
+      {
+        text: say(isFailing(waits) ? "waiting.failing" : "waiting.refused", {
+          why: saidOf(refusal.number, refusal.message)
+        })
+      }
+    ) }),
     isEdited && wanted3 !== null ? /* @__PURE__ */ a4(
       Editor,
       {

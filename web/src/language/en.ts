@@ -817,6 +817,7 @@ export const en = {
   'waiting.metDeleted': 'Somebody has deleted this plant meanwhile.',
   'waiting.metTaken': 'Another plant has this id by now.',
   'waiting.refused': 'The service has refused it. {why}',
+  'waiting.failing': '{why} The page keeps trying, and sends the others meanwhile.',
   'waiting.others': {
     one: '{name} has made {count} change on this device. Only that token sends it.',
     other: '{name} has made {count} changes on this device. Only that token sends them.',

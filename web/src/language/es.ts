@@ -803,6 +803,7 @@ export default catalog({
   'waiting.metDeleted': 'Alguien ha borrado esta planta entretanto.',
   'waiting.metTaken': 'Otra planta tiene ya este ID.',
   'waiting.refused': 'El servicio lo ha rechazado. {why}',
+  'waiting.failing': '{why} La página sigue intentándolo y, mientras tanto, envía los demás.',
   'waiting.others': {
     one: '{name} ha hecho {count} cambio en este dispositivo. Solo ese token lo envía.',
     other: '{name} ha hecho {count} cambios en este dispositivo. Solo ese token los envía.',

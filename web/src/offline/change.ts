@@ -41,3 +41,6 @@ export const isSame = (one: Content | null, other: Content | null): boolean =>
 
 /** Whether the change waits for the person instead of the service. */
 export const isHeld = ({ met, refusal }: Waiting): boolean => met !== undefined || refusal !== undefined
+
+/** Whether the service has failed at the change alone, though it answers: a later attempt may succeed. */
+export const isFailing = ({ met, refusal }: Waiting): boolean => met === undefined && refusal?.number === 50001

@@ -6,7 +6,7 @@ import { nameHere } from '../page/service.ts'
 import { type Session, session } from '../session/session.ts'
 import { type Answer, attempt } from './attempt.ts'
 import { type Change, isSame, type Waiting } from './change.ts'
-import { drop, due, keep, keyOf, keys, ownerOf, refresh, restore, tellSent, update } from './waiting.ts'
+import { drop, due, failing, keep, keyOf, keys, ownerOf, refresh, restore, tellSent, update } from './waiting.ts'
 
 /** What became of a change. */
 export type Outcome =
@@ -23,7 +23,7 @@ export interface Sending {
   readonly freeId?: () => Promise<bigint>
 }
 
-/** ms after which the page sends again what the service was too busy for. */
+/** ms between two attempts at what the service was too busy for, or failed at. */
 const PAUSE = 30_000
 
 /** Ends the requests for a change, by its key. */
@@ -82,7 +82,8 @@ async function sendWatched(
 
 /** Sends what waits whenever the service answers, also what another tab has kept. */
 export function followWaiting(): void {
-  effect(look)
+  effect(() => look(false))
+  setInterval(() => look(true), PAUSE)
   // What the person drops, in this tab or in another one, is not sent any more.
   effect(() => {
     const { value: there } = keys
@@ -92,36 +93,39 @@ export function followWaiting(): void {
 }
 
 let isSending = false
-let timer: ReturnType<typeof setTimeout> | undefined
 
-function look(): void {
+/** @param isAgain whether to send what the service has failed at, too */
+function look(isAgain: boolean): void {
   const { value: current } = session
-  const isDue = due.value.some(({ key }) => isFree(key))
+  const isDue = listOf(isAgain).some(({ key }) => isFree(key))
   // Before the service has confirmed whose token it is, and which store it has, nothing goes out.
-  if (current.kind === 'signed-in' && current.isConfirmed && connection.value === 'good' && isDue) void sendNow(current)
+  if (current.kind === 'signed-in' && current.isConfirmed && connection.value === 'good' && isDue)
+    void sendNow(current, isAgain)
 }
 
-/** Sends what waits, and what the service is too busy for once more after a while. */
-async function sendNow(sender: Session): Promise<void> {
+const listOf = (isAgain: boolean): readonly Waiting[] => (isAgain ? [...due.value, ...failing.value] : due.value)
+
+async function sendNow(sender: Session, isAgain: boolean): Promise<void> {
   if (isSending) return
   isSending = true
-  clearTimeout(timer)
   try {
-    await sendAll(sender)
+    await sendAll(sender, isAgain)
   } finally {
     isSending = false
   }
   // Where the person was confirmed or signed in meanwhile, the rest need not wait.
-  timer = setTimeout(look, session.value === sender ? PAUSE : 0)
+  if (session.value !== sender) look(isAgain)
 }
 
-/** Sends what waits, one after the other, in one tab at a time. */
-async function sendAll(sender: Session): Promise<void> {
+/** Sends what waits, one after the other, in one tab at a time. What comes meanwhile goes before what has failed. */
+async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   const work = async () => {
     await refresh()
-    for (const { key } of due.value) {
-      if (session.value !== sender) return
-      if (!isFree(key)) continue
+    const tried = new Set<string>()
+    const next = () => listOf(isAgain).find(({ key }) => !tried.has(key) && isFree(key))
+    for (let found = next(); found !== undefined && session.value === sender; found = next()) {
+      const { key } = found
+      tried.add(key)
       try {
         await hold(key, await send(sender, key))
       } catch (error) {
@@ -184,7 +188,7 @@ async function hold(key: string, outcome: Outcome): Promise<void> {
   await update(key, (now) => {
     if (now === undefined || (theirs !== undefined && isSame(theirs?.plant ?? null, now.wanted))) return undefined
     const refusal = { number: 40901, message: 'another plant has the id' }
-    return theirs === undefined ? { ...now, refusal } : { ...now, met: { theirs } }
+    return theirs === undefined ? { ...now, refusal } : { ...now, met: { theirs }, refusal: undefined }
   })
 }
 
@@ -192,8 +196,10 @@ async function hold(key: string, outcome: Outcome): Promise<void> {
 async function refuse(key: string, error: unknown): Promise<boolean> {
   // What has no number is of a proxy on the way, such as that of a network which wants a sign-in of its own.
   if (isAbort(error) || isRefusal(error, 0)) return true
-  const isLasting = error instanceof PlantstoreError && error.status >= 400 && error.status < 500
-  if (!isLasting || error.status === 401 || isRefusal(error, 42901)) return false
+  // 50001 is a fault that met this change at each of several attempts, and need not meet another one.
+  const isOfChange =
+    error instanceof PlantstoreError && (error.number === 50001 || (error.status >= 400 && error.status < 500))
+  if (!isOfChange || error.status === 401 || isRefusal(error, 42901)) return false
   const { number, message } = error
   await update(key, (now) => now && { ...now, refusal: { number, message } })
   return true

@@ -3,7 +3,7 @@ import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
 import { nameHere } from '../page/service.ts'
 import { onSignOut, type Session, session } from '../session/session.ts'
-import { type Change, type Content, isHeld, isSame, type Owner, type Waiting } from './change.ts'
+import { type Change, type Content, isFailing, isHeld, isSame, type Owner, type Waiting } from './change.ts'
 import { database } from './database.ts'
 
 /** All changes that wait on this device, in the order in which they are sent. */
@@ -25,6 +25,8 @@ export const waiting = computed(() => all.value.filter((each) => isOf(each, owne
 export const strange = computed(() => all.value.filter((each) => !isOf(each, owner.value)))
 /** Those that can be sent without a decision of the person. */
 export const due = computed(() => waiting.value.filter((each) => !isHeld(each)))
+/** Those that are sent again from time to time, while the person may decide to change or drop them. */
+export const failing = computed(() => waiting.value.filter(isFailing))
 /** Whether the browser keeps all of them. */
 export const isKept = signal(true)
 

@@ -49,6 +49,7 @@ const WORDED: Readonly<Record<number, PlainKey>> = {
   40103: 'fault.expired',
   40301: 'fault.notAllowed',
   42901: 'fault.tooMany',
+  50001: 'fault.unexpected',
 }
 
 /** Refusals that people meet, for the languages that the service does not speak. */
@@ -58,7 +59,6 @@ const TRANSLATED: Readonly<Record<number, PlainKey>> = {
   40903: 'fault.lastToken',
   40904: 'fault.manyTokens',
   41201: 'fault.changed',
-  50001: 'fault.unexpected',
   50301: 'fault.outOfReach',
   50302: 'fault.busy',
   50303: 'fault.stopping',

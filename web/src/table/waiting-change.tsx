@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say, timeOf } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { type Change, type Content, isSame, type Waiting } from '../offline/change.ts'
+import { type Change, type Content, isFailing, isSame, type Waiting } from '../offline/change.ts'
 import { keep, ownerOf, renumber } from '../offline/waiting.ts'
 import { focusMain } from '../page/focus.ts'
 import { named, plain } from '../page/named.ts'
@@ -47,7 +47,11 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
       {met !== undefined && <p class="bad">{say(reasonOf(waits))}</p>}
       {refusal !== undefined && (
         <p class="bad">
-          <Sentence text={say('waiting.refused', { why: saidOf(refusal.number, refusal.message) })} />
+          <Sentence
+            text={say(isFailing(waits) ? 'waiting.failing' : 'waiting.refused', {
+              why: saidOf(refusal.number, refusal.message),
+            })}
+          />
         </p>
       )}
       {isEdited && wanted !== null ? (
