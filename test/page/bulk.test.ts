@@ -201,7 +201,7 @@ suite('the page, for many plants at once,', () => {
   })
 
   inBrowser(
-    'deletes no plant that somebody has changed meanwhile, and counts those that somebody has deleted',
+    'deletes no plant that somebody has changed meanwhile, counts those that somebody has deleted, and leaves them so',
     async (opened) => {
       const { page, service } = opened
       await shown(opened, 7100, 4, 'disputed')
@@ -216,6 +216,11 @@ suite('the page, for many plants at once,', () => {
       const conflicts = await dialogOf(page).locator('.conflicts li').allTextContents()
       assert.deepEqual(conflicts, ['7101 disputed 1. Somebody has changed or deleted it meanwhile.'])
       assert.deepEqual(await stored(service, 'disputed'), [{ id: 7101, name: 'disputed by others' }])
+      await button(page, 'Close').click()
+      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+      await page.getByText('Undone for 2 plants.').waitFor()
+      const ids = (await stored(service, 'disputed')).map(({ id }) => id)
+      assert.deepEqual(ids, [7100, 7101, 7102], 'what others have deleted stays so')
     },
   )
 

@@ -5447,6 +5447,10 @@ onSignOut(() => {
 });
 var plantsIn = (count) => say("plants.count", { count });
 function keepDone(client, list2, text, changes) {
+  if (changes.length === 0) {
+    tell(text);
+    return;
+  }
   last4 += 1;
   let key = last4;
   actions.value = [{ key, text, changes, isUndoing: !1, conflicts: [] }, ...actions.value].slice(0, MOST5), tell(text, { action: { label: say("plants.undo"), run: () => {
@@ -6027,6 +6031,50 @@ var PAGE2 = 100, MOST_REFRESHED = 1e3, GATHER = 500, shown3, PlantList = class {
   }
 };
 
+// web/src/plants/bulk/own-deletions.ts
+var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, OwnDeletions = class {
+  #client;
+  /** The position in the log before the first deletion; undefined where the service keeps no log. */
+  #since;
+  constructor(client) {
+    this.#client = client;
+  }
+  /** Called before the first request. A later attempt at what is left begins at the same position. */
+  async begin(signal2) {
+    if (this.#since !== void 0) return;
+    let ending = new AbortController(), onPosition = (position) => {
+      this.#since = position, ending.abort();
+    };
+    try {
+      let ended3 = AbortSignal.any([signal2, ending.signal]);
+      for await (let { position } of this.#client.changes({ after: "now", signal: ended3, onPosition })) {
+        this.#since = position;
+        return;
+      }
+    } catch {
+    }
+  }
+  /** @param gone how many of the plants were not there @returns all of them where the log does not tell */
+  async among(done, gone) {
+    if (gone === 0 || this.#since === void 0) return done;
+    try {
+      for (let i5 = 0; i5 < READINGS; i5++) {
+        let ids = await this.#read(this.#since), own = done.filter(({ before }) => before !== void 0 && ids.has(before.id));
+        if (own.length >= done.length - gone) return own;
+        await new Promise((resolve) => setTimeout(resolve, PAUSE5));
+      }
+    } catch {
+    }
+    return done;
+  }
+  async #read(after) {
+    let own = session.value.kind === "signed-in" ? session.value.own.id : void 0, ids = /* @__PURE__ */ new Set();
+    for await (let { type, token, before } of this.#client.listChanges({ after, limit: PAGE3 }))
+      type === "plant.deleted" && token === own && before !== void 0 && ids.add(before.id);
+    return ids;
+  }
+};
+
 // web/src/duplicates/not-same.ts
 var KEY7 = nameHere("plantstore-not-same"), MOST7 = 1e3, isNotSame = (value) => typeof value == "object" && value !== null && "key" in value && typeof value.key == "string" && "ids" in value && Array.isArray(value.ids) && value.ids.every((id) => typeof id == "string"), hidden = y3(kept3()), idsOf = O(() => new Map(hidden.value.map(({ key, ids }) => [key, new Set(ids)])));
 function isHidden({ key, plants: plants2 }) {
@@ -6075,16 +6123,18 @@ async function readSameNames(client, onRead, signal2) {
 var hasSameTag = (one, other) => one.tag === other.tag, placeOf = ({ tag }) => tag === void 0 ? "" : `.${tag}`, byPlace = (a6, b4) => placeOf(a6) < placeOf(b4) ? -1 : placeOf(a6) > placeOf(b4) ? 1 : 0;
 
 // web/src/duplicates/duplicates.tsx
-var PAGE3 = 50;
+var PAGE4 = 50;
 function Duplicates({ client, list: list2, group, mayWrite }) {
-  let kept6 = useSignal(void 0), most = useSignal(PAGE3), asked = useSignal(void 0), isWorking = useSignal(!1), isDone = useSignal(!1), fault = useSignal(""), conflicts = useSignal([]), name = P2(), run = async (keep9, plants2) => {
+  let kept6 = useSignal(void 0), most = useSignal(PAGE4), asked = useSignal(void 0), isWorking = useSignal(!1), isDone = useSignal(!1), fault = useSignal(""), conflicts = useSignal([]), deletions = T2(new OwnDeletions(client)), name = P2(), run = async (keep9, plants2) => {
     if (isWorking.value) return;
     isWorking.value = !0, fault.value = "";
-    let changes = plants2.map((before) => ({ before, after: void 0 })), outcome = await apply(client, changes, () => {
-    }, new AbortController().signal);
+    let changes = plants2.map((before) => ({ before, after: void 0 })), { signal: signal2 } = new AbortController();
+    await deletions.current.begin(signal2);
+    let outcome = await apply(client, changes, () => {
+    }, signal2);
     if (outcome.done.length > 0) {
-      let deleted = plantsIn(outcome.done.length), text = say("duplicates.done", { id: String(keep9.id), name: named(group.name), plants: deleted });
-      keepDone(client, list2, text, outcome.done);
+      let made = await deletions.current.among(outcome.done, outcome.gone), deleted = plantsIn(made.length), text = say("duplicates.done", { id: String(keep9.id), name: named(group.name), plants: deleted });
+      keepDone(client, list2, text, made);
     }
     conflicts.value = outcome.conflicts, fault.value = outcome.left.length > 0 ? say("bulk.left", { plants: plantsIn(outcome.left.length), why: outcome.fault }) : "", isDone.value = outcome.left.length === 0, isWorking.value = !1;
   }, shown6 = group.plants.slice(0, most.value), left2 = group.plants.length - shown6.length;
@@ -6114,7 +6164,7 @@ function Duplicates({ client, list: list2, group, mayWrite }) {
       {
         type: "button",
         onClick: () => {
-          most.value += PAGE3;
+          most.value += PAGE4;
         },
         children: say("duplicates.more", { plants: plantsIn(left2) })
       }
@@ -6174,13 +6224,13 @@ function AcrossTags({ kept: kept6, plants: plants2, onAnswer }) {
 }
 
 // web/src/duplicates/duplicates-view.tsx
-var PAGE4 = 100, NONE3 = { twins: [], others: [], isCut: !1 };
+var PAGE5 = 100, NONE3 = { twins: [], others: [], isCut: !1 };
 function DuplicatesView({ session: { client, may } }) {
-  let found2 = useSignal(NONE3), read3 = useSignal(0), most = useSignal(PAGE4), fault = useSignal(""), tries = useSignal(0), list2 = w2(() => new PlantList(client), [client]);
+  let found2 = useSignal(NONE3), read3 = useSignal(0), most = useSignal(PAGE5), fault = useSignal(""), tries = useSignal(0), list2 = w2(() => new PlantList(client), [client]);
   A2(() => {
     let ending = new AbortController();
     return (async () => {
-      found2.value = NONE3, read3.value = 0, most.value = PAGE4, fault.value = "";
+      found2.value = NONE3, read3.value = 0, most.value = PAGE5, fault.value = "";
       try {
         let onRead = (count) => {
           read3.value = count;
@@ -6222,7 +6272,7 @@ function DuplicatesView({ session: { client, may } }) {
       {
         type: "button",
         onClick: () => {
-          most.value += PAGE4;
+          most.value += PAGE5;
         },
         children: say("duplicates.moreNames", { count: left2 })
       }
@@ -7890,12 +7940,12 @@ function bitsOf(pixels, width, height) {
 }
 
 // web/src/labels/label-printers.tsx
-var MM_PER_INCH2 = 25.4, PAUSE5 = 20;
+var MM_PER_INCH2 = 25.4, PAUSE6 = 20;
 function LabelPrinters({ job: job3, type, make }) {
   let { dpi } = options2.value, dot = MM_PER_INCH2 / dpi, written = useSignal(void 0), fault = useSignal(""), thin = tooThin(job3, dot), { usb } = navigator, pages = pagesOf(job3), commands = async (zplOf) => {
     let parts = [];
     for (let page = 0; page < pages; page++)
-      parts.push(zplOf(pageRaster(labelsOfPage(job3, page, type, dot), job3.sheet, 1 / dot))), written.value = page + 1, page % PAUSE5 === 0 && await new Promise((resolve) => setTimeout(resolve));
+      parts.push(zplOf(pageRaster(labelsOfPage(job3, page, type, dot), job3.sheet, 1 / dot))), written.value = page + 1, page % PAUSE6 === 0 && await new Promise((resolve) => setTimeout(resolve));
     return parts.join("");
   }, run = async (deliver) => {
     if (written.value === void 0) {
@@ -8651,7 +8701,7 @@ function afterAction(kind, { tag, find, put, isCaseIgnored }) {
 // web/src/plants/bulk/bulk-dialog.tsx
 var SHOWN3 = 5;
 function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
-  let step = useSignal({ kind: "reading", count: 0 }), input = useSignal(NO_INPUT), ending = T2(new AbortController()), isChanged2 = T2(!1), isRepeated2 = T2(!1), read3 = async () => {
+  let step = useSignal({ kind: "reading", count: 0 }), input = useSignal(NO_INPUT), ending = T2(new AbortController()), isChanged2 = T2(!1), isRepeated2 = T2(!1), deletions = T2(new OwnDeletions(client)), read3 = async () => {
     let onRead = (count) => {
       step.value = { kind: "reading", count };
     };
@@ -8669,13 +8719,17 @@ function BulkDialog({ client, list: list2, kind, targets, from, onClose }) {
     let after = afterAction(kind, input.value);
     return step.value.plants.map((before) => ({ before, after: after(before) })).filter((change2) => change2.after === void 0 || !isSame2(change2.before, change2.after));
   }), run = async (wanted3) => {
-    ending.current = new AbortController(), step.value = { kind: "working", done: 0, of: wanted3.length };
-    let outcome = await apply(client, wanted3, (done) => {
+    ending.current = new AbortController();
+    let { signal: signal2 } = ending.current;
+    step.value = { kind: "working", done: 0, of: wanted3.length };
+    let onProgress = (done) => {
       step.value = { kind: "working", done, of: wanted3.length };
-    }, ending.current.signal), gone = isRepeated2.current ? 0 : outcome.gone;
+    };
+    kind === "delete" && await deletions.current.begin(signal2);
+    let outcome = await apply(client, wanted3, onProgress, signal2), gone = isRepeated2.current ? 0 : outcome.gone;
     isRepeated2.current = !0;
     let result = sentenceOf(kind, input.value, outcome.done.length - gone, gone);
-    outcome.done.length > 0 && (isChanged2.current = !0, keepDone(client, list2, result, outcome.done)), outcome.conflicts.length === 0 && outcome.left.length === 0 ? close() : step.value = { kind: "over", outcome, result }, await list2.reload();
+    outcome.done.length > 0 && (isChanged2.current = !0, keepDone(client, list2, result, await deletions.current.among(outcome.done, outcome.gone))), outcome.conflicts.length === 0 && outcome.left.length === 0 ? close() : step.value = { kind: "over", outcome, result }, await list2.reload();
   }, close = () => {
     ending.current.abort(), onClose(isChanged2.current ? input.value : void 0);
   }, now = step.value;
@@ -8907,7 +8961,7 @@ function Leaf({ tag, plants: plants2, chosen: chosen2, onChange, onRename }) {
 }
 
 // web/src/plants/tag-filter.tsx
-var PAGE5 = 1e3;
+var PAGE6 = 1e3;
 function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
   let tags = useSignal([]), next = useSignal(void 0), fault = useSignal(""), sought = useSignal(""), renamed = useSignal(void 0), reading2 = T2(0), tree = useComputed(() => tagTree(tags.value)), found2 = useComputed(() => {
     let part = sought.value.toLocaleLowerCase(), isMatch = (tag) => tag.toLocaleLowerCase().includes(part), count2 = tags.value.filter(({ tag }) => isMatch(tag)).length;
@@ -8917,7 +8971,7 @@ function TagFilter({ client, list: list2, chosen: chosen2, onChange }) {
     let turn = reading2.current;
     fault.value = "";
     try {
-      let page = await client.listTags({ limit: PAGE5 }).page(at2);
+      let page = await client.listTags({ limit: PAGE6 }).page(at2);
       if (turn !== reading2.current) return;
       tags.value = at2 === void 0 ? page.items : [...tags.value, ...page.items], next.value = page.next;
     } catch (error) {
@@ -9206,7 +9260,7 @@ var CameraError = class extends Error {
   constructor(fault, cause) {
     super(cause instanceof Error ? cause.message : fault, { cause }), this.fault = fault;
   }
-}, PAUSE6 = 100, AWAY = 2e3;
+}, PAUSE7 = 100, AWAY = 2e3;
 async function scan(video, scanning, signal2) {
   let stream = await openCamera(), stop = () => {
     for (let track of stream.getTracks()) track.stop();
@@ -9255,7 +9309,7 @@ var FAULTS3 = {
 }, pause2 = (signal2) => new Promise((resolve) => {
   let done = () => {
     clearTimeout(timer3), signal2.removeEventListener("abort", done), resolve();
-  }, timer3 = setTimeout(done, PAUSE6);
+  }, timer3 = setTimeout(done, PAUSE7);
   signal2.addEventListener("abort", done);
 });
 
@@ -9695,7 +9749,7 @@ function StocktakeView({ session: session2 }) {
 }
 
 // web/src/offline/send.ts
-var PAUSE7 = 3e4, inFlight = /* @__PURE__ */ new Map(), submitted = /* @__PURE__ */ new Set();
+var PAUSE8 = 3e4, inFlight = /* @__PURE__ */ new Map(), submitted = /* @__PURE__ */ new Set();
 async function submit(sender, change2, sending = {}) {
   let owner2 = ownerOf(sender), { key = keyOf(change2.id, owner2), isDecided } = sending;
   submitted.add(key);
@@ -9719,7 +9773,7 @@ async function sendWatched(sender, key, before, sending) {
   return isWatched = !1, outcome;
 }
 function followWaiting() {
-  x2(() => look2(!1)), setInterval(() => look2(!0), PAUSE7), x2(() => {
+  x2(() => look2(!1)), setInterval(() => look2(!0), PAUSE8), x2(() => {
     let { value: there } = keys;
     for (let [key, ending] of inFlight) there.has(key) || ending.abort();
   }), refresh();
@@ -10224,13 +10278,13 @@ function NotAdded({ view, except }) {
 }
 
 // web/src/table/history.tsx
-var PAGE6 = 20, DONE = {
+var PAGE7 = 20, DONE = {
   "plant.created": "history.created",
   "plant.updated": "history.updated",
   "plant.deleted": "history.deleted"
 };
 function History({ client, id, state, mayWrite, onRestored }) {
-  let entries = useSignal([]), next = useSignal(void 0), fault = useSignal(""), isKept3 = useSignal(!0), ending = T2(new AbortController()), listing = w2(() => client.history(id, { limit: PAGE6 }, { signal: ending.current.signal }), [client, id]), read3 = async (at2) => {
+  let entries = useSignal([]), next = useSignal(void 0), fault = useSignal(""), isKept3 = useSignal(!0), ending = T2(new AbortController()), listing = w2(() => client.history(id, { limit: PAGE7 }, { signal: ending.current.signal }), [client, id]), read3 = async (at2) => {
     fault.value = "";
     try {
       let page = await listing.page(at2);
@@ -10307,7 +10361,7 @@ async function bringBack(client, { id, name, tag }) {
 }
 
 // web/src/table/live.ts
-var MOST12 = 200, PAUSE8 = 1e4;
+var MOST12 = 200, PAUSE9 = 1e4;
 function follow(client, list2, name) {
   let channel2 = new BroadcastChannel(nameHere(`plantstore-changes-${name}`)), ending;
   channel2.onmessage = ({ data }) => {
@@ -10348,7 +10402,7 @@ async function readStream(client, list2, channel2, signal2) {
   }
 }
 var pause3 = (signal2) => new Promise((resolve) => {
-  let timer3 = setTimeout(resolve, PAUSE8);
+  let timer3 = setTimeout(resolve, PAUSE9);
   signal2.addEventListener("abort", () => {
     clearTimeout(timer3), resolve();
   });
@@ -10737,7 +10791,7 @@ var Selection = class {
 };
 
 // web/src/plants/tag-offer.tsx
-var MOST_READ2 = 5e3, PAGE7 = 1e3, MOST_OFFERED = 3;
+var MOST_READ2 = 5e3, PAGE8 = 1e3, MOST_OFFERED = 3;
 function TagOffer({ client, q: q2, onChoose }) {
   let tags = useSignal([]), wanted3 = fold(q2.trim()), isWanted2 = wanted3 !== "";
   A2(() => {
@@ -10745,7 +10799,7 @@ function TagOffer({ client, q: q2, onChoose }) {
     let isLeft = !1;
     return (async () => {
       let found2 = [];
-      for await (let page of client.listTags({ limit: PAGE7 }).pages())
+      for await (let page of client.listTags({ limit: PAGE8 }).pages())
         if (isLeft || (found2.push(...page), tags.value = found2.slice(), found2.length >= MOST_READ2)) return;
     })().catch(() => {
     }), () => {
@@ -10757,7 +10811,7 @@ function TagOffer({ client, q: q2, onChoose }) {
 }
 
 // web/src/table/matches.tsx
-var PAUSE9 = 400, LF4 = 10;
+var PAUSE10 = 400, LF4 = 10;
 function useCount(client, list2, filter) {
   let found2 = useSignal(void 0), counting = useSignal(void 0), fault = useSignal(""), ending = T2(new AbortController()), isWhole = list2.state.value === "whole";
   A2(() => {
@@ -10772,7 +10826,7 @@ function useCount(client, list2, filter) {
       }
     }, timer3 = setTimeout(() => {
       count();
-    }, PAUSE9);
+    }, PAUSE10);
     return () => {
       clearTimeout(timer3), ending.current.abort();
     };
@@ -12101,7 +12155,7 @@ function putBack(text) {
 }
 
 // web/src/page/version.ts
-var WORKER = `${SERVICE}/page/worker.js`, PAUSE10 = 2e3;
+var WORKER = `${SERVICE}/page/worker.js`, PAUSE11 = 2e3;
 function followVersion() {
   let workers = navigator.serviceWorker;
   workers !== void 0 && register(workers).catch(() => {
@@ -12127,7 +12181,7 @@ function whenUndisturbed(isDue, run) {
   setInterval(() => {
     let { activeElement: activeElement2, hidden: hidden2 } = document, isTyping = !hidden2 && activeElement2 instanceof HTMLInputElement && activeElement2.value !== "";
     !isDue() || isLossy.value || isTyping || document.querySelector("dialog[open]") !== null || run();
-  }, PAUSE10);
+  }, PAUSE11);
 }
 
 // web/src/main.tsx

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { Dialog } from '../page/dialog.tsx'
@@ -9,6 +9,7 @@ import { Fault } from '../page/sentence.tsx'
 import { apply, type Conflict } from '../plants/bulk/apply.ts'
 import type { Change } from '../plants/bulk/change.ts'
 import { Conflicts, keepDone, plantsIn } from '../plants/bulk/done.tsx'
+import { OwnDeletions } from '../plants/bulk/own-deletions.ts'
 import type { PlantList } from '../plants/plant-list.ts'
 import { hide } from './not-same.ts'
 import { hasSameTag, type SameName } from './same-names.ts'
@@ -32,17 +33,21 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
   const isDone = useSignal(false)
   const fault = useSignal('')
   const conflicts = useSignal<readonly Conflict[]>([])
+  const deletions = useRef(new OwnDeletions(client))
   const name = useId()
   const run = async (keep: StoredPlant, plants: readonly StoredPlant[]) => {
     if (isWorking.value) return
     isWorking.value = true
     fault.value = ''
     const changes = plants.map((before): Change => ({ before, after: undefined }))
-    const outcome = await apply(client, changes, () => {}, new AbortController().signal)
+    const { signal } = new AbortController()
+    await deletions.current.begin(signal)
+    const outcome = await apply(client, changes, () => {}, signal)
     if (outcome.done.length > 0) {
-      const deleted = plantsIn(outcome.done.length)
+      const made = await deletions.current.among(outcome.done, outcome.gone)
+      const deleted = plantsIn(made.length)
       const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
-      keepDone(client, list, text, outcome.done)
+      keepDone(client, list, text, made)
     }
     conflicts.value = outcome.conflicts
     fault.value =

@@ -16,6 +16,7 @@ import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITL
 import { apply, readTargets } from './apply.ts'
 import type { Change } from './change.ts'
 import { keepDone, plantsIn } from './done.tsx'
+import { OwnDeletions } from './own-deletions.ts'
 import { Work, type WorkStep } from './work.tsx'
 
 export interface BulkProps {
@@ -45,6 +46,7 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
   const ending = useRef(new AbortController())
   const isChanged = useRef(false)
   const isRepeated = useRef(false)
+  const deletions = useRef(new OwnDeletions(client))
   const read = async () => {
     const onRead = (count: number) => {
       step.value = { kind: 'reading', count }
@@ -70,18 +72,20 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
   })
   const run = async (wanted: readonly Change[]) => {
     ending.current = new AbortController()
+    const { signal } = ending.current
     step.value = { kind: 'working', done: 0, of: wanted.length }
     const onProgress = (done: number) => {
       step.value = { kind: 'working', done, of: wanted.length }
     }
-    const outcome = await apply(client, wanted, onProgress, ending.current.signal)
+    if (kind === 'delete') await deletions.current.begin(signal)
+    const outcome = await apply(client, wanted, onProgress, signal)
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
     const result = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
     if (outcome.done.length > 0) {
       isChanged.current = true
-      keepDone(client, list, result, outcome.done)
+      keepDone(client, list, result, await deletions.current.among(outcome.done, outcome.gone))
     }
     if (outcome.conflicts.length === 0 && outcome.left.length === 0) close()
     else step.value = { kind: 'over', outcome, result }

@@ -35,6 +35,10 @@ export const plantsIn = (count: number): string => say('plants.count', { count }
 
 /** Keeps an action for its undo, and tells the person. */
 export function keepDone(client: PlantstoreClient, list: Reloaded, text: string, changes: readonly Change[]): void {
+  if (changes.length === 0) {
+    tell(text)
+    return
+  }
   last += 1
   const key = last
   actions.value = [{ key, text, changes, isUndoing: false, conflicts: [] }, ...actions.value].slice(0, MOST)
