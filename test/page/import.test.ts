@@ -165,7 +165,7 @@ suite('the page, for imports,', () => {
       const report = await saved(opened, 'Save the report')
       assert.match(
         report,
-        /^\ufeffFile,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
+        /^\ufeffSource,nursery\.csv\r\nAdded,1\r\nUpdated,0\r\nUnchanged,1\r\nRefused,5\r\n\r\nRow,Content,Reason\r\n/,
       )
       assert.match(report, /\r\n5,No id,Id is required\.\r\n/)
       assert.deepEqual(await stored(service), [

@@ -939,7 +939,7 @@ var en = {
   "import.noTag": "none",
   "import.existing": "Plants that exist with another name or tag",
   "import.stay": "stay as they are",
-  "import.become": "take the values of the file",
+  "import.become": "take the values of the sheet",
   "import.readAs": "Read as {encoding}, cells separated by {separator}",
   "import.readAsNote": "If letters or columns look wrong, choose others.",
   "import.encoding": "Encoding",
@@ -963,7 +963,7 @@ var en = {
   "import.reportFile": "{file}-report",
   "import.refusedFile": "{file}-refused",
   "import.withIdsFile": "{file}-with-ids",
-  "import.notChecked": "The file was not checked.",
+  "import.notChecked": "The rows were not checked.",
   "import.stopped": "You stopped the import.",
   "import.loss": "the rest of the import of {file}",
   "import.progress": ": {done} of {plants}",
@@ -1013,7 +1013,7 @@ var en = {
   "import.changeThose": "Change those plants",
   "import.addThem": "Add the rows as further plants",
   "import.storedAs": "Stored",
-  "import.inFile": "In the file",
+  "import.inSheet": "In the sheet",
   "import.changesIt": "Change",
   "import.changeRow": "Change plant {id} by row {row}",
   "import.decideFirst": "Say first what the rows above are.",
@@ -1021,13 +1021,14 @@ var en = {
   "import.showThem": "Show them",
   "import.printLabels": "Print their labels",
   "import.undo": "Undo the import",
-  "import.nextTime": "To change many plants later, correct the sheet with its ids, import that, and choose for existing plants: {become}. This browser also remembers which row of this file is which plant.",
+  "import.nextTime": "To change many plants later, correct the sheet with its ids, import that, and choose for existing plants: {become}.",
+  "import.remembered": "This browser also remembers which row of this file is which plant.",
   "import.tagsFilled": "Rows without a tag have taken that of the row above",
   "import.noRows": "The file has no rows.",
   "import.unfinished": "The import of {file} is not complete. Let it end first.",
-  "import.file": "File",
+  "import.source": "Source",
   "import.drop": "Drop a spreadsheet here, as .xlsx or CSV, or choose it",
-  "import.another": "You can choose another file when this import has ended.",
+  "import.next": "The next import can begin when this one has ended.",
   "import.note": "Excel, LibreOffice and Google Sheets save both. A check shows the result before anything is stored.",
   "import.paste": "Or paste rows that you copied from a spreadsheet",
   "import.pasted": "Pasted rows",
@@ -4116,7 +4117,7 @@ async function loadWorkbook() {
 // web/src/import/report.ts
 function reportOf2(sheet2, outcome) {
   let { added, updated, unchanged, leftOut, refused, refusedRows } = outcome, rows = [
-    [say("import.file"), sheet2.file.name],
+    [say("import.source"), sheet2.file.name],
     [say("import.reportAdded"), String(added)],
     [say("import.reportUpdated"), String(updated)],
     [say("import.reportUnchanged"), String(unchanged)],
@@ -6556,7 +6557,11 @@ function NextSteps({ job: job3, client }) {
         }
       }
     ),
-    job3.assignsIds && undone.value === void 0 && /* @__PURE__ */ a4("p", { class: "note", children: say("import.nextTime", { become: say("import.become") }) })
+    job3.assignsIds && undone.value === void 0 && /* @__PURE__ */ a4("p", { class: "note", children: [
+      say("import.nextTime", { become: say("import.become") }),
+      " ",
+      !job3.isPasted && say("import.remembered")
+    ] })
   ] });
 }
 
@@ -6660,7 +6665,7 @@ function SimilarRows({ job: job3, findings: { similar } }) {
       Rows,
       {
         title,
-        heads: [say("import.row"), say("import.changesIt"), say("import.storedAs"), say("import.inFile")],
+        heads: [say("import.row"), say("import.changesIt"), say("import.storedAs"), say("import.inSheet")],
         rows: similar.map(({ row, plant, stored: stored2 }) => [
           row,
           /* @__PURE__ */ a4(
@@ -6876,7 +6881,7 @@ function ImportView({ session: session2 }) {
       "section",
       {
         class: `drop ${isOver.value ? "over" : ""} ${current === void 0 ? "" : "taken"}`,
-        "aria-label": say("import.file"),
+        "aria-label": say("import.source"),
         children: [
           /* @__PURE__ */ a4("label", { for: "file", children: say("import.drop") }),
           /* @__PURE__ */ a4(
@@ -6892,7 +6897,7 @@ function ImportView({ session: session2 }) {
               }
             }
           ),
-          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.another" : "import.note") }),
+          /* @__PURE__ */ a4("p", { id: "file-note", class: "note", children: say(isUnfinished ? "import.next" : "import.note") }),
           /* @__PURE__ */ a4("label", { for: "pasted", children: say("import.paste") }),
           /* @__PURE__ */ a4(
             "textarea",

@@ -96,7 +96,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       <h1>{say('view.import')}</h1>
       <section
         class={`drop ${isOver.value ? 'over' : ''} ${current === undefined ? '' : 'taken'}`}
-        aria-label={say('import.file')}
+        aria-label={say('import.source')}
       >
         <label for="file">{say('import.drop')}</label>
         <input
@@ -108,7 +108,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           onChange={(event) => void open(event.currentTarget.files?.[0])}
         />
         <p id="file-note" class="note">
-          {say(isUnfinished ? 'import.another' : 'import.note')}
+          {say(isUnfinished ? 'import.next' : 'import.note')}
         </p>
         <label for="pasted">{say('import.paste')}</label>
         <textarea

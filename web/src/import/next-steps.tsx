@@ -77,7 +77,9 @@ export function NextSteps({ job, client }: NextStepsProps): JSX.Element {
         />
       )}
       {job.assignsIds && undone.value === undefined && (
-        <p class="note">{say('import.nextTime', { become: say('import.become') })}</p>
+        <p class="note">
+          {say('import.nextTime', { become: say('import.become') })} {!job.isPasted && say('import.remembered')}
+        </p>
       )}
     </section>
   )

@@ -79,7 +79,7 @@ function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' 
       />
       <Rows
         title={title}
-        heads={[say('import.row'), say('import.changesIt'), say('import.storedAs'), say('import.inFile')]}
+        heads={[say('import.row'), say('import.changesIt'), say('import.storedAs'), say('import.inSheet')]}
         rows={similar.map(({ row, plant, stored }) => [
           row,
           <input

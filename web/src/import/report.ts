@@ -10,7 +10,7 @@ import type { Sheet } from './sheet.ts'
 export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
   const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
   const rows: string[][] = [
-    [say('import.file'), sheet.file.name],
+    [say('import.source'), sheet.file.name],
     [say('import.reportAdded'), String(added)],
     [say('import.reportUpdated'), String(updated)],
     [say('import.reportUnchanged'), String(unchanged)],
