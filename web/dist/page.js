@@ -6033,7 +6033,7 @@ var PAGE2 = 100, MOST_REFRESHED = 1e3, GATHER = 500, shown3, PlantList = class {
 };
 
 // web/src/plants/bulk/own-deletions.ts
-var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, OwnDeletions = class {
+var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, LONGEST6 = 3e3, OwnDeletions = class {
   #client;
   /** The position in the log before the first deletion; undefined where the service keeps no log. */
   #since;
@@ -6047,7 +6047,7 @@ var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, OwnDeletions = class {
       this.#since = position, ending.abort();
     };
     try {
-      let ended3 = AbortSignal.any([signal2, ending.signal]);
+      let ended3 = AbortSignal.any([signal2, ending.signal, AbortSignal.timeout(LONGEST6)]);
       for await (let { position } of this.#client.changes({ after: "now", signal: ended3, onPosition })) {
         this.#since = position;
         return;
@@ -7547,13 +7547,13 @@ function placeOf2(sheet2, index) {
     y: sheet2.top + Math.floor(onPage / sheet2.columns) * sheet2.down
   };
 }
-var LEAST3 = { labelWidth: 20, labelHeight: 12 }, LONGEST6 = 1e3, MOST_COLUMNS = 50, TOLERANCE = 0.2;
+var LEAST3 = { labelWidth: 20, labelHeight: 12 }, LONGEST7 = 1e3, MOST_COLUMNS = 50, TOLERANCE = 0.2;
 function faultsOf(sheet2) {
   let faults2 = [], within = (member, least, most, isWhole = !1) => {
     let value = sheet2[member];
     value >= least && value <= most && (!isWhole || Number.isInteger(value)) || faults2.push([member, say(isWhole ? "labels.badWhole" : "labels.badNumber", { least, most })]);
   };
-  if (within("width", LEAST3.labelWidth, LONGEST6), within("height", LEAST3.labelHeight, LONGEST6), within("columns", 1, MOST_COLUMNS, !0), within("rows", 1, MOST_COLUMNS, !0), within("labelWidth", LEAST3.labelWidth, LONGEST6), within("labelHeight", LEAST3.labelHeight, LONGEST6), within("left", 0, LONGEST6), within("top", 0, LONGEST6), within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4), faults2.length > 0) return faults2;
+  if (within("width", LEAST3.labelWidth, LONGEST7), within("height", LEAST3.labelHeight, LONGEST7), within("columns", 1, MOST_COLUMNS, !0), within("rows", 1, MOST_COLUMNS, !0), within("labelWidth", LEAST3.labelWidth, LONGEST7), within("labelHeight", LEAST3.labelHeight, LONGEST7), within("left", 0, LONGEST7), within("top", 0, LONGEST7), within("padding", 0, Math.min(sheet2.labelWidth, sheet2.labelHeight) / 4), faults2.length > 0) return faults2;
   let { columns, rows } = sheet2;
   columns > 1 && sheet2.across < sheet2.labelWidth && faults2.push(["across", say("labels.badAcross")]), rows > 1 && sheet2.down < sheet2.labelHeight && faults2.push(["down", say("labels.badDown")]);
   let right = sheet2.left + (columns - 1) * sheet2.across + sheet2.labelWidth, bottom = sheet2.top + (rows - 1) * sheet2.down + sheet2.labelHeight;
@@ -7633,7 +7633,7 @@ var codePaths = ({ x: x4, y: y6, codes }) => codes.flatMap((code) => {
 });
 
 // web/src/labels/options.ts
-var KINDS2 = ["l7160", "5160", "roll", "own"], PRINT_HEADS = [203, 300], MOST_CHARACTERS = 200, ROLL_WIDTH = 62, SHORTEST = 15, LONGEST7 = 300, options2 = y3(remembered()), skip = y3(0);
+var KINDS2 = ["l7160", "5160", "roll", "own"], PRINT_HEADS = [203, 300], MOST_CHARACTERS = 200, ROLL_WIDTH = 62, SHORTEST = 15, LONGEST8 = 300, options2 = y3(remembered()), skip = y3(0);
 function change(part) {
   options2.value = { ...options2.value, ...part }, keep3(part);
 }
@@ -7654,7 +7654,7 @@ var sheet = O(() => {
   return { l7160: L7160, 5160: A5160, roll: roll(ROLL_WIDTH, length), own }[kind];
 }), faults = O(() => {
   let { kind, length, lines } = options2.value, found2 = new Map(kind === "own" ? faultsOf(sheet.value) : []);
-  kind === "roll" && !(length >= SHORTEST && length <= LONGEST7) && found2.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST7 })), baseFault.value !== void 0 && found2.set("base", baseFault.value);
+  kind === "roll" && !(length >= SHORTEST && length <= LONGEST8) && found2.set("length", say("labels.badNumber", { least: SHORTEST, most: LONGEST8 })), baseFault.value !== void 0 && found2.set("base", baseFault.value);
   let last5 = labelsPerPage(sheet.value) - 1;
   found2.size === 0 && !(Number.isInteger(skip.value) && skip.value >= 0 && skip.value <= last5) && found2.set("skip", say("labels.badWhole", { least: 0, most: last5 }));
   for (let [i5, line] of lines.entries()) {

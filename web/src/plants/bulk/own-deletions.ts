@@ -8,6 +8,8 @@ const PAGE = 1000
 const READINGS = 10
 /** ms between two of them. */
 const PAUSE = 100
+/** ms for which a deletion waits for the position: a proxy may hold a stream back, and the service has few. */
+const LONGEST = 3000
 
 /**
  * Tells the plants that this person has deleted from those that others had deleted already: the report of a deletion only
@@ -31,7 +33,7 @@ export class OwnDeletions {
       ending.abort()
     }
     try {
-      const ended = AbortSignal.any([signal, ending.signal])
+      const ended = AbortSignal.any([signal, ending.signal, AbortSignal.timeout(LONGEST)])
       for await (const { position } of this.#client.changes({ after: 'now', signal: ended, onPosition })) {
         this.#since = position
         return
