@@ -37,10 +37,7 @@ export interface QueryOptions {
  * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
  * an empty text for no words.
  */
-export const wordQuery = (words: readonly string[]): string => prefixesQuery(words)
-
-/** Returns a tsquery that finds every plant with all of these words in the index as prefixes of its words. */
-export const prefixesQuery = (words: readonly string[], options: QueryOptions = {}): string =>
+export const wordQuery = (words: readonly string[], options: QueryOptions = {}): string =>
   words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')
 
 export const prefixQuery = (word: string, options: QueryOptions = {}): string =>

@@ -16,8 +16,8 @@ const TIMEOUT = 10 * 60_000
 /** Keeps the tables in the state in which searches and counts of tags are fast, in the background. */
 export class TableUpkeep {
   readonly #share: PoolShare
-  readonly #cleanup: Background
-  readonly #addition: Background
+  readonly #cleanUp: (text: number) => void
+  readonly #addCounts: (plants: number) => void
   #imported = 0
   #isVacuuming = false
 
@@ -27,14 +27,14 @@ export class TableUpkeep {
    */
   constructor(share: PoolShare, long: PoolShare) {
     this.#share = share
-    this.#cleanup = new Background(share, TEXT_BATCH, cleanPendingList)
-    this.#addition = new Background(long, PLANT_BATCH, addCounts)
+    this.#cleanUp = background(share, TEXT_BATCH, cleanPendingList)
+    this.#addCounts = background(long, PLANT_BATCH, addCounts)
   }
 
   /** Call it after each commit that wrote plants, with their UTF-16 units. */
   wrote(plants: number, text: number): void {
-    this.#cleanup.count(plants * EACH + text)
-    this.#addition.count(plants)
+    this.#cleanUp(plants * EACH + text)
+    this.#addCounts(plants)
   }
 
   imported(plants: number): void {
@@ -60,30 +60,23 @@ export class TableUpkeep {
   }
 }
 
-/** Runs work once enough has been counted, one run at a time. What a run that fails has left, the next one does. */
-class Background {
-  readonly #share: PoolShare
-  readonly #batch: number
-  readonly #work: (client: Client) => Promise<void>
-  #counted = 0
-  #isRunning = false
-
-  constructor(share: PoolShare, batch: number, work: (client: Client) => Promise<void>) {
-    this.#share = share
-    this.#batch = batch
-    this.#work = work
-  }
-
-  count(amount: number): void {
-    this.#counted += amount
-    if (this.#counted < this.#batch || this.#isRunning) return
-    this.#counted = 0
-    this.#isRunning = true
-    this.#share
-      .alone(this.#work)
+/**
+ * Returns a function that counts, and runs work once it has counted enough, one run at a time. What a run that fails has
+ * left, the next one does.
+ */
+function background(share: PoolShare, batch: number, work: (client: Client) => Promise<void>) {
+  let counted = 0
+  let isRunning = false
+  return (amount: number): void => {
+    counted += amount
+    if (counted < batch || isRunning) return
+    counted = 0
+    isRunning = true
+    share
+      .alone(work)
       .catch(() => {})
       .finally(() => {
-        this.#isRunning = false
+        isRunning = false
       })
   }
 }

@@ -16,7 +16,6 @@ import {
   lexemesOf,
   longerQuery,
   otherNamesQuery,
-  prefixesQuery,
   prefixQuery,
   type QueryOptions,
   wholeQuery,
@@ -57,12 +56,9 @@ export function tagging({ tags, tagPrefix, untagged }: TagFilter, parameter: Par
     return `tag >= ${parameter(storable(tagPrefix))}${until}`
   }
   const [tag] = tags
-  return tag === undefined ? undefined : tags.length === 1 ? tagIs(tag, parameter) : tagIsOneOf(tags, parameter)
+  if (tag === undefined) return undefined
+  return tags.length === 1 ? `tag = ${parameter(tag)}` : `tag = ANY (${parameter(tags)}::text[])`
 }
-
-const tagIs = (tag: string, parameter: Parameter): string => `tag = ${parameter(tag)}`
-
-const tagIsOneOf = (tags: readonly string[], parameter: Parameter): string => `tag = ANY (${parameter(tags)}::text[])`
 
 export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
   const values = isByName(order) ? [parameter(storable(key)), parameter(id)] : [parameter(id)]
@@ -89,7 +85,7 @@ export function hasWords(
   const asked = words.filter((word) => frequent.has(word))
   const queries = asked.map((word) => wholeOrPrefix(word, parameter, options))
   const others = words.filter((word) => !frequent.has(word))
-  if (others.length > 0) queries.push(parameter(prefixesQuery(others, options)))
+  if (others.length > 0) queries.push(parameter(wordQuery(others, options)))
   if (starts.length > 0) queries.push(parameter(otherNamesQuery(starts)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
   return `words @@ (${all})`
