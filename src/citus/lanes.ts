@@ -4,15 +4,15 @@ import { AppError, shuttingDown } from '../domain/errors.ts'
 import { type ChangeOutcome, type CreateResult, idOf, type NewPlant, type PlantChange } from '../domain/plant.ts'
 import type { LazySignal } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
-import type { GroupOptions, GroupWork } from '../postgres/groups.ts'
-import { PointReader, type Wish } from '../postgres/read/point-reader.ts'
+import { type GroupOptions, type GroupWork, TimedGroups } from '../postgres/groups.ts'
+import type { Wish } from '../postgres/read/point-reader.ts'
 import { type GroupWriter, newWriteCommits, WriteQueue } from '../postgres/write/write-queue.ts'
 import type { Shards } from './shards.ts'
 
 /** The groups of requests for single plants on one server. */
 interface Lane {
   readonly queue: WriteQueue
-  readonly points: PointReader
+  readonly points: TimedGroups<Wish, NewPlant | undefined>
 }
 
 /**
@@ -52,7 +52,7 @@ export class Lanes {
   }
 
   async get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
-    return this.#laneOf(id).points.get(id, caller)
+    return this.#laneOf(id).points.submit({ id, caller })
   }
 
   /** Refuses further requests, and resolves after those that wait. */
@@ -83,7 +83,7 @@ export class Lanes {
     const known = this.#lanes.get(shard.node)
     if (known !== undefined) return known
     const queue = new WriteQueue(this.#writer, this.#options, this.commits)
-    const lane = { queue, points: new PointReader(this.#find, this.#options) }
+    const lane = { queue, points: new TimedGroups(this.#find, this.#options) }
     this.#lanes.set(shard.node, lane)
     return lane
   }

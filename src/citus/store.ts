@@ -13,10 +13,11 @@ import type {
 } from '../domain/plant.ts'
 import type { PlantFilter, PlantOrder, PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
-import type { Actor } from '../domain/token.ts'
+import type { Actor, TokenStore } from '../domain/token.ts'
+import type { WebhookStore } from '../domain/webhook-store.ts'
 import { openingError } from '../postgres/errors.ts'
 import type { GroupOptions } from '../postgres/groups.ts'
-import { PostgresIdStore } from '../postgres/id-store.ts'
+import { postgresIds } from '../postgres/id-store.ts'
 import { type PrepareOptions, prepareDatabase, waitForDatabase } from '../postgres/migrate.ts'
 import { PLANNER_SETTINGS } from '../postgres/pool/client.ts'
 import { Pool } from '../postgres/pool/pool.ts'
@@ -26,10 +27,10 @@ import { findPlants } from '../postgres/read/point-reader.ts'
 import { counted, countMatches, listPlants } from '../postgres/read/search.ts'
 import { storable } from '../postgres/read/search-conditions.ts'
 import { StatisticsCache } from '../postgres/read/search-statistics.ts'
-import { PostgresTokenStore } from '../postgres/token-store.ts'
-import { PostgresWebhookStore } from '../postgres/webhook-store.ts'
+import { postgresTokens } from '../postgres/token-store.ts'
+import { postgresWebhooks } from '../postgres/webhook-store.ts'
 import { alone, rowsAlone } from '../postgres/write/write-queue.ts'
-import { PostgresDryRun, PostgresWriter } from '../postgres/write/writer.ts'
+import { PostgresWriter, startDryRun } from '../postgres/write/writer.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { Lanes } from './lanes.ts'
 import { ShardedPlants } from './sharded-plants.ts'
@@ -47,9 +48,9 @@ const SETTINGS = PLANNER_SETTINGS.filter(([name]) => name !== 'plan_cache_mode')
  * keeps no log of changes.
  */
 export class CitusStore implements Store {
-  readonly tokens: PostgresTokenStore
+  readonly tokens: TokenStore
   readonly ids: IdStore
-  readonly webhooks: PostgresWebhookStore
+  readonly webhooks: WebhookStore
   readonly pool: StorePool
   readonly #pool: Pool
   readonly #shares: PoolShares
@@ -102,9 +103,9 @@ export class CitusStore implements Store {
     this.#shares = dividePool(pool, () => (this.#closing === undefined ? undefined : shuttingDown()))
     const { groups, main, searches, imports, reservations } = this.#shares
     this.pool = storePool(pool, this.#shares)
-    this.tokens = new PostgresTokenStore(main)
-    this.ids = wholeIds(shards, new PostgresIdStore(searches, reservations))
-    this.webhooks = new PostgresWebhookStore(main)
+    this.tokens = postgresTokens(main)
+    this.ids = wholeIds(shards, postgresIds(searches, reservations))
+    this.webhooks = postgresWebhooks(main)
     const [isLogging, onWritten] = [() => false, () => {}]
     this.#writer = new PostgresWriter(groups, imports, isLogging, onWritten, new ShardedPlants())
     this.#lanes = new Lanes(shards, rowsAlone(this.#writer), findPlants(groups), options)
@@ -185,7 +186,7 @@ export class CitusStore implements Store {
   async afterImport(): Promise<void> {}
 
   startDryRun(mode: ImportMode): Promise<DryRun> {
-    return this.#shards.onAll(() => PostgresDryRun.start(this.#shares.long, mode))
+    return this.#shards.onAll(() => startDryRun(this.#shares.long, mode))
   }
 
   exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]> {
@@ -223,9 +224,8 @@ export class CitusStore implements Store {
 }
 
 /** The reservations are on the coordinator, but the ids in use are on every shard. */
-const wholeIds = (shards: Shards, ids: PostgresIdStore): IdStore => ({
+const wholeIds = (shards: Shards, ids: IdStore): IdStore => ({
+  ...ids,
   proposeId: () => shards.onAll(() => ids.proposeId()),
   reserveIds: (...request) => shards.onAll(() => ids.reserveIds(...request)),
-  exportReservations: () => ids.exportReservations(),
-  addReservation: (reservation) => ids.addReservation(reservation),
 })

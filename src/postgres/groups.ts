@@ -55,6 +55,11 @@ export class TimedGroups<Row, Result> {
   submit(row: Row, deadline = performance.now() + this.#timeout): Promise<Result> {
     return within(this.groups.submit({ row, deadline }), { deadline }, outOfTime)
   }
+
+  /** Refuses further rows, and resolves when all rows have their results. */
+  close(): Promise<void> {
+    return this.groups.close()
+  }
 }
 
 /** Leaves out the rows whose deadlines have passed, so that a write that was refused is not made later. */

@@ -1,5 +1,6 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import { shuttingDown } from '../domain/errors.ts'
+import type { IdStore } from '../domain/id-store.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -12,26 +13,27 @@ import type {
 } from '../domain/plant.ts'
 import type { PlantFilter, PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
-import type { Actor } from '../domain/token.ts'
+import type { Actor, TokenStore } from '../domain/token.ts'
+import type { WebhookStore } from '../domain/webhook-store.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
 import { openingError } from './errors.ts'
-import type { GroupOptions } from './groups.ts'
-import { PostgresIdStore } from './id-store.ts'
+import { type GroupOptions, TimedGroups } from './groups.ts'
+import { postgresIds } from './id-store.ts'
 import { type PrepareOptions, prepareDatabase } from './migrate.ts'
 import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { findPlants, PointReader } from './read/point-reader.ts'
+import { findPlants, type Wish } from './read/point-reader.ts'
 import { countMatches, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { listTags, TableUpkeep } from './table-upkeep.ts'
-import { PostgresTokenStore } from './token-store.ts'
-import { PostgresWebhookStore } from './webhook-store.ts'
+import { postgresTokens } from './token-store.ts'
+import { postgresWebhooks } from './webhook-store.ts'
 import { alone, rowsAlone, WriteQueue } from './write/write-queue.ts'
-import { PostgresDryRun, PostgresWriter } from './write/writer.ts'
+import { PostgresWriter, startDryRun } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
   readonly connections: number
@@ -45,16 +47,16 @@ export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
 
 /** The engine for several instances of the service, which share a PostgreSQL database. */
 export class PostgresStore implements Store {
-  readonly tokens: PostgresTokenStore
-  readonly ids: PostgresIdStore
-  readonly webhooks: PostgresWebhookStore
+  readonly tokens: TokenStore
+  readonly ids: IdStore
+  readonly webhooks: WebhookStore
   readonly pool: StorePool
   readonly #pool: Pool
   readonly #shares: PoolShares
   readonly #writer: PostgresWriter
   readonly #upkeep: TableUpkeep
   readonly #statistics = new StatisticsCache()
-  readonly #points: PointReader
+  readonly #points: TimedGroups<Wish, NewPlant | undefined>
   readonly #queue: WriteQueue
   #changes: PostgresChangeLog | undefined
   #retention: Retention | undefined
@@ -88,11 +90,11 @@ export class PostgresStore implements Store {
       this.changes?.wrote()
       this.#upkeep.wrote(plants, text)
     })
-    this.tokens = new PostgresTokenStore(main)
-    this.ids = new PostgresIdStore(searches, reservations)
-    this.webhooks = new PostgresWebhookStore(main)
+    this.tokens = postgresTokens(main)
+    this.ids = postgresIds(searches, reservations)
+    this.webhooks = postgresWebhooks(main)
     this.#upkeep = new TableUpkeep(counts, long)
-    this.#points = new PointReader(findPlants(groups), options)
+    this.#points = new TimedGroups(findPlants(groups), options)
     this.#queue = new WriteQueue(rowsAlone(this.#writer), options)
   }
 
@@ -105,7 +107,7 @@ export class PostgresStore implements Store {
   }
 
   getPlant(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
-    return this.#points.get(id, caller)
+    return this.#points.submit({ id, caller })
   }
 
   changePlant(change: PlantChange, actor: Actor): Promise<ChangeOutcome> {
@@ -143,7 +145,7 @@ export class PostgresStore implements Store {
   }
 
   startDryRun(mode: ImportMode): Promise<DryRun> {
-    return PostgresDryRun.start(this.#shares.long, mode)
+    return startDryRun(this.#shares.long, mode)
   }
 
   exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {

@@ -1,9 +1,7 @@
-import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook.ts'
 import {
   attemptsIn,
   LEASE_TIME,
   MAX_ATTEMPTS,
-  type StoredWebhook,
   type WebhookSave,
   type WebhookStore,
   webhooksIn,
@@ -14,66 +12,59 @@ import type { PoolShare } from './pool/pool-share.ts'
 /** Milliseconds since 1970 by the server's clock, which all instances share. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
-export class PostgresWebhookStore implements WebhookStore {
-  readonly #share: PoolShare
-
-  constructor(share: PoolShare) {
-    this.#share = share
-  }
-
-  async create(webhook: Webhook, progress: WebhookProgress, max: number): Promise<Webhook | 'too many'> {
+export const postgresWebhooks = (share: PoolShare): WebhookStore => ({
+  async create(webhook, progress, max) {
     const { id, creator } = webhook
     const text = `INSERT INTO webhooks (id, creator, version, definition, progress, leased_until)
       SELECT $1, $2, 1, $3, $4, 0 WHERE $5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
     const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
-    const { count } = await this.#share.transaction('BEGIN', async (run) => {
+    const { count } = await share.transaction('BEGIN', async (run) => {
       // Without the lock, transactions that run at the same time would exceed the bound. Reads do not wait for it.
       await run({ text: 'LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE' })
       return run({ text, values })
     })
     if (count === 1) return webhook
     return (await this.list(id))[0]?.webhook ?? 'too many'
-  }
+  },
 
-  async list(id?: string): Promise<readonly StoredWebhook[]> {
+  async list(id) {
     const text = `SELECT definition, progress, version, scopes, expires_at, revoked_at
       FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE $1::text IS NULL OR webhooks.id = $1`
-    return webhooksIn((await this.#share.run({ name: 'webhooks', text, values: [id] })).rows)
-  }
+    return webhooksIn((await share.run({ name: 'webhooks', text, values: [id] })).rows)
+  },
 
-  async change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
+  async change(id, version, webhook, progress) {
     const text = `UPDATE webhooks SET version = version + 1, creator = $3, definition = $4,
       progress = coalesce($5, progress) WHERE id = $1 AND version = $2`
     const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    return (await this.#share.run({ text, values: [id, version, webhook.creator.id, ...texts] })).count > 0
-  }
+    return (await share.run({ text, values: [id, version, webhook.creator.id, ...texts] })).count > 0
+  },
 
-  delete(id: string): Promise<boolean> {
-    return this.#share.transaction('BEGIN', async (run) => {
+  delete: (id) =>
+    share.transaction('BEGIN', async (run) => {
       const { count } = await run({ text: 'DELETE FROM webhooks WHERE id = $1', values: [id] })
       await run({ text: 'DELETE FROM webhook_attempts WHERE webhook = $1', values: [id] })
       return count > 0
-    })
-  }
+    }),
 
-  async attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
+  async attempts(id, limit) {
     const text = 'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2'
-    return attemptsIn((await this.#share.run({ text, values: [id, limit] })).rows)
-  }
+    return attemptsIn((await share.run({ text, values: [id, limit] })).rows)
+  },
 
-  async lease(holder: string): Promise<readonly string[]> {
+  async lease(holder) {
     // A lease that ends later than any could is from before the server's clock was set back.
     const text = `UPDATE webhooks SET holder = $1, leased_until = ${NOW} + ${LEASE_TIME}
       WHERE holder = $1 OR leased_until NOT BETWEEN ${NOW} AND ${NOW} + ${2 * LEASE_TIME} RETURNING id`
-    return (await this.#share.run({ text, values: [holder] })).rows.map(([id]) => id ?? '')
-  }
+    return (await share.run({ text, values: [holder] })).rows.map(([id]) => id ?? '')
+  },
 
-  async release(holder: string): Promise<void> {
-    await this.#share.run({ text: 'UPDATE webhooks SET leased_until = 0 WHERE holder = $1', values: [holder] })
-  }
+  async release(holder) {
+    await share.run({ text: 'UPDATE webhooks SET leased_until = 0 WHERE holder = $1', values: [holder] })
+  },
 
-  save(holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]> {
-    return this.#share.transaction('BEGIN', async (run) => {
+  save: (holder, saves) =>
+    share.transaction('BEGIN', async (run) => {
       const text = `UPDATE webhooks
         SET progress = CASE WHEN webhooks.version = new.version THEN new.progress ELSE webhooks.progress END
         FROM json_to_recordset($2) AS new (id text, version bigint, progress text)
@@ -86,9 +77,8 @@ export class PostgresWebhookStore implements WebhookStore {
         saves.filter(({ id }) => ours.has(id)),
       )
       return saves.map(({ id }) => id).filter((id) => ours.get(id) !== true)
-    })
-  }
-}
+    }),
+})
 
 /** The instance with the lease is the only one that writes attempts of a webhook. */
 async function saveAttempts(run: Run, saves: readonly WebhookSave[]): Promise<void> {

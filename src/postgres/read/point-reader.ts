@@ -1,33 +1,16 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { LazySignal } from '../../domain/store.ts'
-import { type GroupOptions, type GroupWork, TimedGroups } from '../groups.ts'
+import type { GroupWork } from '../groups.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { bigintArray, byId, plantOf } from '../rows.ts'
 
 type Wanted = readonly { readonly id: bigint }[]
 
+/** A look-up of one plant. */
 export type Wish = { readonly id: bigint; readonly caller: LazySignal | undefined }
 
-/** Reads plants by id. Concurrent look-ups share a statement. */
-export class PointReader {
-  readonly #reads: TimedGroups<Wish, NewPlant | undefined>
-
-  constructor(work: GroupWork<Wish, NewPlant | undefined>, options: GroupOptions) {
-    this.#reads = new TimedGroups(work, options)
-  }
-
-  get(id: bigint, caller?: LazySignal): Promise<NewPlant | undefined> {
-    return this.#reads.submit({ id, caller })
-  }
-
-  /** Refuses new look-ups, and resolves after the waiting ones. */
-  async close(): Promise<void> {
-    await this.#reads.groups.close()
-  }
-}
-
-/** Leaves out look-ups whose callers left. */
+/** Reads plants by id, where concurrent look-ups share a statement. Leaves out look-ups whose callers left. */
 export const findPlants =
   (share: PoolShare): GroupWork<Wish, NewPlant | undefined> =>
   async (wishes, budget) => {

@@ -66,7 +66,7 @@ export class WriteQueue implements WriteStats {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#creates.groups.close(), this.#changes.groups.close()])
+    await Promise.all([this.#creates.close(), this.#changes.close()])
   }
 }
 

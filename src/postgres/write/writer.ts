@@ -18,7 +18,7 @@ import {
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
 import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
-import type { Budget, Client, Run, Statement } from '../pool/client.ts'
+import type { Budget, Run, Statement } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
 import { selectPlants } from '../read/point-reader.ts'
@@ -232,45 +232,17 @@ function decideAll<Result>(
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
  * connection, where later plants with the same id find them; a deleted plant has no name there.
  */
-export class PostgresDryRun implements DryRun {
-  readonly #share: PoolShare
-  readonly #client: Client
-  readonly #mode: ImportMode
-  #hasTable = false
+export async function startDryRun(share: PoolShare, mode: ImportMode): Promise<DryRun> {
+  const client = await share.dedicate()
+  let hasTable = false
 
-  static async start(share: PoolShare, mode: ImportMode): Promise<PostgresDryRun> {
-    return new PostgresDryRun(share, await share.dedicate(), mode)
-  }
-
-  private constructor(share: PoolShare, client: Client, mode: ImportMode) {
-    this.#share = share
-    this.#client = client
-    this.#mode = mode
-  }
-
-  async importPlants(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
-    try {
-      return await this.#try(plants)
-    } catch (error) {
-      throw this.#share.dedicatedFault(error)
-    }
-  }
-
-  storedPlants(signal?: AbortSignal): AsyncIterable<readonly NewPlant[]> {
-    return this.#share.withFaults(this.#stored(signal), signal)
-  }
-
-  async close(): Promise<void> {
-    this.#share.discard(this.#client)
-  }
-
-  async #try(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
-    const run = (statement: Statement) => this.#client.run(statement)
-    if (!this.#hasTable) {
+  async function importPlants(plants: readonly ImportedPlant[]): Promise<ImportResult[]> {
+    const run = (statement: Statement) => client.run(statement)
+    if (!hasTable) {
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text, tag text)' })
-      this.#hasTable = true
+      hasTable = true
     }
-    const writes = plants.map((plant) => importWrite(plant, this.#mode, ''))
+    const writes = plants.map((plant) => importWrite(plant, mode, ''))
     const results: ImportResult[] = []
     const indexes = [...writes.keys()]
     const wanted = plantsOf(writes, indexes)
@@ -289,12 +261,21 @@ export class PostgresDryRun implements DryRun {
   }
 
   /** Ends its transaction at the end, because later rows are tried on the same connection. */
-  async *#stored(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
+  async function* storedPlants(signal?: AbortSignal): AsyncGenerator<readonly NewPlant[], void, void> {
     try {
-      yield* exported(this.#client, ALL_PLANTS, 'id', signal)
+      yield* exported(client, ALL_PLANTS, 'id', signal)
     } finally {
-      await this.#client.run({ text: 'COMMIT' })
+      await client.run({ text: 'COMMIT' })
     }
+  }
+
+  return {
+    importPlants: (plants) =>
+      importPlants(plants).catch((error: unknown) => {
+        throw share.dedicatedFault(error)
+      }),
+    storedPlants: (signal) => share.withFaults(storedPlants(signal), signal),
+    close: async () => share.discard(client),
   }
 }
 
