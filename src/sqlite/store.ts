@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
+import type { ChangeLog } from '../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../domain/errors.ts'
+import type { IdStore } from '../domain/id-store.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -14,21 +16,22 @@ import type {
 } from '../domain/plant.ts'
 import { isShortPage, type PlantFilter, type PlantOrder, type PlantQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
-import type { Actor } from '../domain/token.ts'
+import type { Actor, TokenStore } from '../domain/token.ts'
+import type { WebhookStore } from '../domain/webhook-store.ts'
 import { errorOfFault, isFatal } from './errors.ts'
-import { SqliteIdStore } from './ids.ts'
+import { sqliteIds } from './ids.ts'
 import { preflight } from './open/preflight.ts'
 import { FileWatch, isServed, openingError, prepareFile, takeServeLock } from './open/prepare-file.ts'
-import { SqliteChangeLog } from './read/change-log.ts'
+import { sqliteChanges } from './read/change-log.ts'
 import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
 import { QueryClient } from './read/query-client.ts'
 import { SearchIndex, type StartFollower } from './search-index/search-index.ts'
-import { type Connections, SqliteTokenStore } from './tokens.ts'
+import { type Connections, sqliteTokens } from './tokens.ts'
 import { mendReplacement } from './upkeep/copies.ts'
 import { keepReserve, openWithReserve } from './wal/reserve.ts'
 import { WalReaders } from './wal/wal-readers.ts'
-import { SqliteWebhookStore } from './webhook-store.ts'
+import { sqliteWebhooks } from './webhook-store.ts'
 import { Housekeeping } from './write/housekeeping.ts'
 import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
 
@@ -38,10 +41,10 @@ const PAGES_TOGETHER = 64
 
 /** The embedded engine: one SQLite file with one writer. Short reads run on the event loop, long ones in a thread. */
 export class SqliteStore implements Store {
-  readonly tokens: SqliteTokenStore
-  readonly ids: SqliteIdStore
-  readonly changes: SqliteChangeLog | undefined
-  readonly webhooks: SqliteWebhookStore
+  readonly tokens: TokenStore
+  readonly ids: IdStore
+  readonly changes: ChangeLog | undefined
+  readonly webhooks: WebhookStore
   readonly #path: string
   readonly #options: SqliteStoreOptions
   readonly #lock: FileLock | undefined
@@ -112,9 +115,9 @@ export class SqliteStore implements Store {
       writer: () => this.#opened(this.#writer.thread),
       run: async (statements) => this.#opened(this.#writer).run(statements),
     }
-    this.tokens = new SqliteTokenStore(open)
-    this.ids = new SqliteIdStore(open)
-    this.webhooks = new SqliteWebhookStore(open)
+    this.tokens = sqliteTokens(open)
+    this.ids = sqliteIds(open)
+    this.webhooks = sqliteWebhooks(open)
     const onNotice = (text: string) => {
       // After a fatal fault, onFatal has already told the operator.
       if (this.#fatal === undefined) options.onNotice?.(text)
@@ -141,7 +144,7 @@ export class SqliteStore implements Store {
     })
     const { maxWaiting, maxGroup = 1000 } = options
     this.#queue = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
-    this.changes = changesKeep > 0 ? new SqliteChangeLog(() => this.#reads) : undefined
+    this.changes = changesKeep > 0 ? sqliteChanges(() => this.#reads) : undefined
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {

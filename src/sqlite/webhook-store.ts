@@ -1,12 +1,4 @@
-import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook.ts'
-import {
-  attemptsIn,
-  MAX_ATTEMPTS,
-  type StoredWebhook,
-  type WebhookSave,
-  type WebhookStore,
-  webhooksIn,
-} from '../domain/webhook-store.ts'
+import { attemptsIn, MAX_ATTEMPTS, type WebhookStore, webhooksIn } from '../domain/webhook-store.ts'
 import type { Statement } from './rows.ts'
 import type { Connections } from './tokens.ts'
 
@@ -22,53 +14,47 @@ const TRIM_ATTEMPTS = `DELETE FROM webhook_attempts WHERE webhook = ?1
   AND number <= (SELECT max(number) - ${MAX_ATTEMPTS} FROM webhook_attempts WHERE webhook = ?1)`
 
 /** Keeps webhooks in the file of the store. */
-export class SqliteWebhookStore implements WebhookStore {
-  readonly #open: Connections
-
-  constructor(open: Connections) {
-    this.#open = open
-  }
-
-  async create(webhook: Webhook, progress: WebhookProgress, max: number): Promise<Webhook | 'too many'> {
+export const sqliteWebhooks = ({ reader, writer, run }: Connections): WebhookStore => ({
+  async create(webhook, progress, max) {
     const { id, creator } = webhook
     const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
-    const [created] = await this.#open.writer().run([[INSERT, ...values]])
+    const [created] = await writer().run([[INSERT, ...values]])
     if (created === 1) return webhook
     return (await this.list(id))[0]?.webhook ?? 'too many'
-  }
+  },
 
-  async list(id?: string): Promise<readonly StoredWebhook[]> {
+  async list(id) {
     const sql = `SELECT definition, progress, version, scopes, expires_at, revoked_at
       FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE webhooks.id = coalesce(?, webhooks.id)`
-    return webhooksIn(this.#open.reader().all(sql, id ?? null))
-  }
+    return webhooksIn(reader().all(sql, id ?? null))
+  },
 
-  async change(id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Promise<boolean> {
+  async change(id, version, webhook, progress) {
     const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    const [changed] = await this.#open.writer().run([[CHANGE, id, version, webhook.creator.id, ...texts]])
+    const [changed] = await writer().run([[CHANGE, id, version, webhook.creator.id, ...texts]])
     return changed === 1
-  }
+  },
 
-  async delete(id: string): Promise<boolean> {
-    const [, deleted] = await this.#open.writer().run([
+  async delete(id) {
+    const [, deleted] = await writer().run([
       ['DELETE FROM webhook_attempts WHERE webhook = ?', id],
       ['DELETE FROM webhooks WHERE id = ?', id],
     ])
     return deleted === 1
-  }
+  },
 
-  async attempts(id: string, limit: number): Promise<readonly WebhookAttempt[]> {
+  async attempts(id, limit) {
     const sql = 'SELECT attempt FROM webhook_attempts WHERE webhook = ? ORDER BY number DESC LIMIT ?'
-    return attemptsIn(this.#open.reader().all(sql, id, limit))
-  }
+    return attemptsIn(reader().all(sql, id, limit))
+  },
 
-  async lease(): Promise<readonly string[]> {
+  async lease() {
     return (await this.list()).map(({ webhook }) => webhook.id)
-  }
+  },
 
-  async release(): Promise<void> {}
+  async release() {},
 
-  async save(_holder: string, saves: readonly WebhookSave[]): Promise<readonly string[]> {
+  async save(_holder, saves) {
     const progresses = saves.map(
       ({ id, version, progress }): Statement => [SAVE, id, version, JSON.stringify(progress)],
     )
@@ -76,7 +62,7 @@ export class SqliteWebhookStore implements WebhookStore {
       [INSERT_ATTEMPTS, id, JSON.stringify(attempts)],
       [TRIM_ATTEMPTS, id],
     ])
-    const changes = await this.#open.run([...progresses, ...attempts])
+    const changes = await run([...progresses, ...attempts])
     return saves.filter((_save, i) => changes[i] === 0).map(({ id }) => id)
-  }
-}
+  },
+})

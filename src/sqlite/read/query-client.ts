@@ -45,22 +45,15 @@ export class QueryClient {
   }
 
   async listPlants(query: PlantQuery, limit: number, signal?: AbortSignal): Promise<NewPlant[]> {
-    return this.#during(signal, async (ending) => {
-      const read = (isLate: boolean) => this.#reader(ending).listPlants(query, limit, isLate)
-      return plantsOf(await this.#indexed(read, ending))
-    })
+    return plantsOf(await this.#find(signal, (reader, isLate) => reader.listPlants(query, limit, isLate)))
   }
 
   listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#during(signal, (ending) =>
-      this.#indexed((isLate) => this.#reader(ending).listTags(after, limit, isLate), ending),
-    )
+    return this.#find(signal, (reader, isLate) => reader.listTags(after, limit, isLate))
   }
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {
-    return this.#during(signal, (ending) =>
-      this.#indexed((isLate) => this.#reader(ending).countMatches(filter, max, isLate), ending),
-    )
+    return this.#find(signal, (reader, isLate) => reader.countMatches(filter, max, isLate))
   }
 
   async *exportPlants(
@@ -92,8 +85,8 @@ export class QueryClient {
     }
   }
 
-  /** Calls a method of the thread that reads the log of changes. */
-  readChanges<T>(read: (reader: Remote<QueryReader>) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Makes a read that needs no index. */
+  read<T>(read: (reader: Remote<QueryReader>) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#during(signal, (ending) => read(this.#reader(ending)))
   }
 
@@ -120,7 +113,7 @@ export class QueryClient {
   }
 
   countPlants(): Promise<number> {
-    return this.#during(undefined, (ending) => this.#reader(ending).countPlants())
+    return this.read((reader) => reader.countPlants())
   }
 
   async startDryRun(mode: ImportMode): Promise<DryRun> {
@@ -128,9 +121,7 @@ export class QueryClient {
     let isOpen = true
     return {
       importPlants: async (plants) => {
-        const outcomes = await this.#during(undefined, (ending) =>
-          this.#reader(ending).dryRunPlants(handle, columnsOf(plants)),
-        )
+        const outcomes = await this.read((reader) => reader.dryRunPlants(handle, columnsOf(plants)))
         return outcomes.map((outcome, i) => importResult(outcome, plants[i]?.id ?? 0n))
       },
       storedPlants: (signal) => this.exportPlants(ALL_PLANTS, 'id', signal),
@@ -145,6 +136,14 @@ export class QueryClient {
   async close(within?: number): Promise<void> {
     this.#isClosed = true
     await this.#client?.close({ abandon: shuttingDown(), within })
+  }
+
+  /** Makes a read that needs the index. */
+  #find<T>(
+    signal: AbortSignal | undefined,
+    read: (reader: Remote<QueryReader>, isLate: boolean) => Promise<T>,
+  ): Promise<T> {
+    return this.#during(signal, (ending) => this.#indexed((isLate) => read(this.#reader(ending), isLate), ending))
   }
 
   async #during<T>(signal: AbortSignal | undefined, read: (ending: AbortSignal) => Promise<T>): Promise<T> {
