@@ -46,25 +46,27 @@ const historyOf = (
 ): Pick<PostgresStoreOptions, 'history' | 'retention'> =>
   keep === 0 ? { history: 'end' } : { history: 'keep', retention: { keep, keepSize } }
 
-const sqliteUpkeepOf = async (path: string): Promise<Upkeep> =>
-  (await import('../sqlite/upkeep/status.ts')).sqliteUpkeep(path)
+const sqliteFiles = () => import('../sqlite/upkeep/status.ts')
 
-/** Returns the operations on the store as a whole. It opens and creates nothing yet. */
-export async function upkeepOf(address: StoreAddress): Promise<Pick<Upkeep, 'backup' | 'restore' | 'check'>> {
-  if (address.engine === 'sqlite') return sqliteUpkeepOf(address.path)
+/** Returns the long operations on the store as a whole. It opens and creates nothing yet. */
+export async function upkeepOf(address: StoreAddress): Promise<Upkeep> {
+  if (address.engine === 'sqlite') return (await sqliteFiles()).sqliteUpkeep(address.path)
   return (await import('../postgres/upkeep.ts')).postgresUpkeep
 }
 
 /** Returns the identity of the SQLite store in a file, also of a backup; undefined for a file without one. */
-export const identityOf = async (path: string): Promise<string | undefined> => (await sqliteUpkeepOf(path)).identity()
+export const identityOf = async (path: string): Promise<string | undefined> => (await sqliteFiles()).identityOf(path)
 
 /** Returns a function that reads the sizes of a store's files; undefined for a store in a database. */
-export const bytesOf = async (address: StoreAddress): Promise<(() => StoreBytes) | undefined> =>
-  address.engine === 'sqlite' ? (await sqliteUpkeepOf(address.path)).bytes : undefined
+export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes) | undefined> {
+  if (address.engine !== 'sqlite') return undefined
+  const files = await sqliteFiles()
+  return () => files.bytesOf(address.path)
+}
 
 /** Reports the content of a store, even while a service serves it. */
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
-  if (address.engine === 'sqlite') return (await sqliteUpkeepOf(address.path)).status()
+  if (address.engine === 'sqlite') return (await sqliteFiles()).statusOf(address.path)
   return withStore(address, { create: false }, async (store) => {
     const isActive = ({ revokedAt, expiresAt }: Token) =>
       revokedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > Date.now())

@@ -65,7 +65,7 @@ function run<T>(
   address: StoreAddress,
   file: string,
   stopped: string,
-  work: (upkeep: Pick<Upkeep, 'backup' | 'restore' | 'check'>, options: LongWork) => Promise<T>,
+  work: (upkeep: Upkeep, options: LongWork) => Promise<T>,
 ): Promise<T> {
   let state: WorkState = { doing: 'starting', done: undefined }
   const onProgress = (next: WorkState) => {

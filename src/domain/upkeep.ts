@@ -1,4 +1,4 @@
-/** The operations on a store as a whole. An engine may leave some of them to the tools of its database. */
+/** The long operations on a store as a whole. An engine may leave them to the tools of its database. */
 export interface Upkeep {
   /**
    * Writes the whole store to a new file, also while a service serves it. The file has every write that was answered
@@ -21,17 +21,6 @@ export interface Upkeep {
    * unless a service uses it.
    */
   check(options?: CheckOptions): Promise<CheckReport>
-
-  /** Reports what the store holds, also while a service serves it. Changes nothing. */
-  status(): Promise<StoreStatus>
-
-  /**
-   * Returns 8 hexadecimal digits that tell the store from others, also of a backup, which has those of its store;
-   * undefined for a file without an identity.
-   */
-  identity(): string | undefined
-
-  bytes(): StoreBytes
 }
 
 export interface StoreBytes {

@@ -211,16 +211,13 @@ function rowOf(row: Row): LogRow {
     ids,
     before: plantBefore(ids, row[4], row[5]),
     texts: row[6],
-    token: textIn(row[7]) ?? UNKNOWN_TOKEN,
+    token: row[7] as string,
     created: numberOr(row[8]),
   }
 }
 
 const typeOf = ({ kind }: LogRow): ChangeType =>
   kind === 'create' ? 'plant.created' : kind === 'delete' ? 'plant.deleted' : 'plant.updated'
-
-/** The token of rows of before the log had tokens. */
-const UNKNOWN_TOKEN = 'unknown'
 
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 

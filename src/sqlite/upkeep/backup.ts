@@ -16,7 +16,6 @@ import {
   countsIn,
   existing,
   faultsIn,
-  giveOwnIdentity,
   inCopy,
   mendReplacement,
   mustBeEmpty,
@@ -188,7 +187,8 @@ async function copyBackup(source: string, draft: string, { onProgress, signal }:
     const refused = refusedPlants(copy, MAX_NAMED)
     if (refused.length > 0)
       throw new OperatorError(`${source}: it has plants that no store takes:\n${refused.join('\n')}`)
-    giveOwnIdentity(copy)
+    // It may share a folder for backups with the store of the backup.
+    copy.exec('UPDATE store_identity SET identity = randomblob(16)')
     return countsIn(copy)
   })
 }

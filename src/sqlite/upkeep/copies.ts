@@ -17,7 +17,7 @@ import { faultOf, MAX_NAME, MAX_TAG } from '../../domain/plant.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { indexPath } from '../indexed.ts'
-import { hasTable, isSameFile, lockOf } from '../open/prepare-file.ts'
+import { isSameFile, lockOf } from '../open/prepare-file.ts'
 import { plantOf, StatementCache } from '../rows.ts'
 import { transaction } from '../wal/transaction.ts'
 import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
@@ -65,11 +65,6 @@ export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   } finally {
     db.close()
   }
-}
-
-/** Gives a restored store its own identity: it may share a folder for backups with the store of the backup. */
-export function giveOwnIdentity(db: DatabaseSync): void {
-  if (hasTable(db, 'store_identity')) db.exec('UPDATE store_identity SET identity = randomblob(16)')
 }
 
 /** Checks every page, and compares every index of a file with its table. Returns up to `max` faults. */

@@ -7,7 +7,7 @@ import { ChangeReader } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { preflight } from '../open/preflight.ts'
-import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file.ts'
+import { isServed, openingError, schemaOf } from '../open/prepare-file.ts'
 import { StatementCache } from '../rows.ts'
 import { IndexView } from '../search-index/index-file.ts'
 import { sizeOf } from '../wal/reserve.ts'
@@ -21,7 +21,10 @@ export function bytesOf(link: string): StoreBytes {
   return { store: sizeOf(path), log: sizeOf(`${path}-wal`) }
 }
 
-/** Returns the identity of the store or backup in the file `link` (Upkeep.identity in src/domain/upkeep.ts). */
+/**
+ * Returns 8 hexadecimal digits that tell the store in the file `link` from others, also of a backup, which has those of
+ * its store; undefined for a file without an identity.
+ */
 export function identityOf(link: string): string | undefined {
   const path = storePath(link)
   try {
@@ -40,13 +43,12 @@ export function identityOf(link: string): string | undefined {
   }
 }
 
-function identityIn(db: DatabaseSync): string | undefined {
-  if (!hasTable(db, 'store_identity')) return undefined
+function identityIn(db: DatabaseSync): string {
   const text = db.prepare('SELECT hex(substr(identity, 1, 4)) AS text FROM store_identity').get()?.['text']
   return String(text).toLowerCase()
 }
 
-/** Reports the content of the store in the file `link` (Upkeep.status in src/domain/upkeep.ts). */
+/** Reports what the store in the file `link` holds, also while a service serves it. Changes nothing. */
 export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {
@@ -65,7 +67,7 @@ export function statusOf(link: string): StoreStatus {
         identity: identityIn(db),
         plants: countsIn(db).plants,
         tokens: Number(active?.['count']),
-        index: hasTable(db, 'store_identity') ? indexOf(path, new StatementCache(db)) : undefined,
+        index: indexOf(path, new StatementCache(db)),
         isServed: isServed(path),
       }
     } finally {
@@ -93,7 +95,4 @@ export const sqliteUpkeep = (path: string): Upkeep => ({
   backup: (file, work) => makeBackup(path, file, work),
   restore: (file, options) => restoreBackup(path, file, options),
   check: (work) => checkStore(path, work),
-  status: async () => statusOf(path),
-  identity: () => identityOf(path),
-  bytes: () => bytesOf(path),
 })
