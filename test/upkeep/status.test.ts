@@ -23,6 +23,8 @@ test('status prints the contents of a store and the state of its service, as tex
   const isCurrent = async () => /^plantstore_search_index_behind 0$/m.test(await metrics())
   await until(isCurrent, 'the search index stays behind')
   await run(t, ['token', 'create', '--name', 'x', ...store])
+  const revoked = await run(t, ['token', 'create', '--name', 'y', '--json', ...store])
+  await run(t, ['token', 'revoke', (JSON.parse(revoked.stdout) as { id: string }).id, ...store])
   const [words, json, service, serviceJson] = await Promise.all([
     run(t, ['status', ...store]),
     run(t, ['status', '--json', ...store]),

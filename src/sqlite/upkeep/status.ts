@@ -56,7 +56,7 @@ export function statusOf(link: string): StoreStatus {
     const db = openReader(path)
     try {
       const { applied, known } = schemaOf(db)
-      const isActive = `(expires_at IS NULL OR expires_at > ?)${applied < 4 ? '' : ' AND revoked_at IS NULL'}`
+      const isActive = '(expires_at IS NULL OR expires_at > ?) AND revoked_at IS NULL'
       const active = db.prepare(`SELECT count(*) AS count FROM tokens WHERE ${isActive}`).get(Date.now())
       return {
         store: path,
