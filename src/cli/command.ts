@@ -65,7 +65,7 @@ export class ProgramCommand extends Command {
     )
   }
 
-  /** Adds the flags of all settings below headings, and refuses each flag of an earlier version. */
+  /** Adds the flags of all settings below headings. */
   allSettings(): this {
     for (const key of Object.keys(SETTINGS) as (keyof SettingValues)[]) {
       const heading = HEADINGS[key]

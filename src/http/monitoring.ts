@@ -1,11 +1,10 @@
 import { isLoopback } from '../base/network.ts'
-import { AppError } from '../domain/errors.ts'
 import type { ListenAddress } from '../settings/config.ts'
 import { DeferredTasks } from './admission/turns.ts'
 import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { ServedStore } from './metrics/service-metrics.ts'
-import { Port, type PortOptions } from './port/port.ts'
+import { Port, type PortOptions, shuttingDown } from './port/port.ts'
 import type { Exchange, Route } from './request/exchange.ts'
 import { faultOfLocalHead } from './request/head-faults.ts'
 import type { Contract } from './request/operations.ts'
@@ -78,7 +77,7 @@ export function monitoringHandlers(
   return {
     getLiveness: (exchange) => reply(exchange, JSON_TYPE, '{"status":"live"}'),
     getReadiness(exchange) {
-      if (state.current !== 'serving') throw new AppError(50303, 'the service is shutting down')
+      if (state.current !== 'serving') throw shuttingDown()
       return checkStore().then(() => reply(exchange, JSON_TYPE, '{"status":"ready"}'))
     },
     getMetrics: (exchange) => metrics.text().then((text) => reply(exchange, metrics.contentType, text)),

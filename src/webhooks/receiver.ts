@@ -189,10 +189,8 @@ interface Answer {
 
 /** Reads the answer to one request. */
 class Reading implements Dispatcher.DispatchHandler {
-  readonly answer: Promise<Answer>
   isOver = false
-  readonly #resolve: (answer: Answer) => void
-  readonly #reject: (error: unknown) => void
+  readonly #answer = Promise.withResolvers<Answer>()
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
@@ -200,17 +198,14 @@ class Reading implements Dispatcher.DispatchHandler {
   #length = 0
   #interim = 0
 
-  constructor() {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.answer = promise
-    this.#resolve = resolve
-    this.#reject = reject
+  get answer(): Promise<Answer> {
+    return this.#answer.promise
   }
 
   /** Ends the request, if there is one. */
   fail(reason: unknown): void {
     this.isOver = true
-    this.#reject(reason)
+    this.#answer.reject(reason)
     this.#controller?.abort(new Error('the attempt has failed', { cause: reason }))
   }
 
@@ -238,7 +233,7 @@ class Reading implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.isOver = true
-    this.#resolve({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) })
+    this.#answer.resolve({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -49,43 +49,23 @@ export class Responder {
   readonly audit: AuditTrail
   readonly compressor: Compressor
   readonly rows = new RowWriter()
-  readonly #log: Logger
+  readonly #options: ResponderOptions
   readonly #requests: RequestLog
-  readonly #state: ServiceState
-  readonly #cors: Cors | undefined
-  readonly #metadataUrl: (() => string) | undefined
-  readonly #base: BasePath | undefined
   /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */
   readonly #keepAlive: string | undefined
   readonly #isHttps: boolean
-  readonly #slowClients: SlowClients
   readonly #files = new CompressedFiles()
   readonly #textPieces = new TextPieces()
   /** Answers of this turn that the system has not taken so far. Over TLS, it takes every answer after the turn. */
   readonly #unsent: Exchange[] = []
 
-  constructor({
-    log,
-    audit,
-    metrics,
-    state,
-    addresses,
-    cors,
-    slowClients,
-    limits,
-    metadataUrl,
-    base,
-  }: ResponderOptions) {
-    this.#log = log
+  constructor(options: ResponderOptions) {
+    const { log, audit, metrics, addresses, limits } = options
+    this.#options = options
     this.#requests = new RequestLog(log, metrics, addresses)
-    this.#state = state
-    this.#cors = cors
-    this.#metadataUrl = metadataUrl
-    this.#base = base
     this.#keepAlive =
       limits.keepAliveTimeout === 0 ? undefined : `timeout=${Math.floor(limits.keepAliveTimeout / 1000)}`
     this.#isHttps = limits.publicUrl?.startsWith('https:') === true
-    this.#slowClients = slowClients
     this.compressor = new Compressor(limits.compressionLimit)
     this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
   }
@@ -123,7 +103,7 @@ export class Responder {
    * @throws AppError 50302 while unread answers take all the memory that they may have
    */
   mustHaveRoom(): void {
-    if (!this.#slowClients.makeRoom(1)) throw unreadAnswers()
+    if (!this.#options.slowClients.makeRoom(1)) throw unreadAnswers()
   }
 
   /**
@@ -184,9 +164,9 @@ export class Responder {
       const watched = this.#watch(exchange, 0)
       for (; piece.done !== true && request.method !== 'HEAD'; piece = await pieces.next()) {
         const bytes = typeof piece.value === 'string' ? Buffer.from(piece.value) : piece.value
-        this.#slowClients.resize(watched, bytes.length)
+        this.#options.slowClients.resize(watched, bytes.length)
         await writeParts(response, bytes, signal, isLive ? MAX_WRITE : PART_SIZE)
-        this.#slowClients.resize(watched, 0)
+        this.#options.slowClients.resize(watched, 0)
         // A client that reads as fast as the store would otherwise occupy the event loop.
         await nextTurn()
       }
@@ -214,8 +194,9 @@ export class Responder {
   #refusalHeaders(refusal: AppError): Readonly<Record<string, string>> {
     const headers = refusalHeaders(refusal)
     const challenge = headers['WWW-Authenticate']
-    if (this.#metadataUrl === undefined || refusal.status !== 401 || challenge === undefined) return headers
-    return { ...headers, 'WWW-Authenticate': `${challenge}, resource_metadata="${this.#metadataUrl()}"` }
+    const { metadataUrl } = this.#options
+    if (metadataUrl === undefined || refusal.status !== 401 || challenge === undefined) return headers
+    return { ...headers, 'WWW-Authenticate': `${challenge}, resource_metadata="${metadataUrl()}"` }
   }
 
   #replyCompressed(exchange: Exchange, status: number, headers: string[], compressing: Promise<Buffer>): void {
@@ -245,7 +226,7 @@ export class Responder {
 
   async #replyInParts(exchange: Exchange, status: number, headers: string[], body: Buffer): Promise<void> {
     // A change is done at this point, so a refusal would be wrong.
-    if (!this.#slowClients.makeRoom(body.length) && exchange.request.method === 'GET') {
+    if (!this.#options.slowClients.makeRoom(body.length) && exchange.request.method === 'GET') {
       this.refuse(exchange, unreadAnswers())
       return
     }
@@ -297,34 +278,35 @@ export class Responder {
       size,
       verb: 'read',
     }
-    response.once('close', this.#slowClients.watch(transfer))
+    response.once('close', this.#options.slowClients.watch(transfer))
     return transfer
   }
 
   #begin(exchange: Exchange, status: number, headers: string[]): void {
     const { request, response, operation, rateLimitHeaders } = exchange
-    this.#base?.addTo(headers)
+    this.#options.base?.addTo(headers)
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
     if (this.#isHttps) headers.push(...TRANSPORT_SECURITY)
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (!headers.includes('Connection')) {
-      if (this.#state.current !== 'serving') headers.push('Connection', 'close')
+      if (this.#options.state.current !== 'serving') headers.push('Connection', 'close')
       else if (this.#keepAlive !== undefined && response.shouldKeepAlive) headers.push('Keep-Alive', this.#keepAlive)
     }
     response.writeHead(status, headers)
   }
 
   #headersOf(requestId: string, origin: string | undefined): readonly string[] {
+    const { cors } = this.#options
     const headers = ['X-Content-Type-Options', 'nosniff', 'X-Request-Id', requestId]
-    return this.#cors === undefined ? headers : [...headers, ...this.#cors.headersOf(origin)]
+    return cors === undefined ? headers : [...headers, ...cors.headersOf(origin)]
   }
 
   #close(exchange: Exchange, pieces: AsyncGenerator<string | Buffer, void>): Promise<unknown> {
     const message = 'an unfinished answer could not be closed'
     return pieces
       .return()
-      .catch((error: unknown) => this.#log.warn({ req: this.#requests.idOf(exchange), err: error }, message))
+      .catch((error: unknown) => this.#options.log.warn({ req: this.#requests.idOf(exchange), err: error }, message))
   }
 
   #breakOff(exchange: Exchange, error: unknown): void {

@@ -1,6 +1,13 @@
 import { AppError } from '../../domain/errors.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
-import { filterOf, isShortPage, type PlantFilter, type Position, positionOf } from '../../domain/plant-query.ts'
+import {
+  type FilterRequest,
+  filterOf,
+  isShortPage,
+  type PlantFilter,
+  type Position,
+  positionOf,
+} from '../../domain/plant-query.ts'
 import { lazySignalOf, type TagCount } from '../../domain/store.ts'
 import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -119,13 +126,9 @@ interface WrittenPage {
 }
 
 /** The parameters of a list. */
-interface Query {
+interface Query extends FilterRequest {
   readonly limit: number
   readonly sort?: string
-  readonly tag?: readonly string[] | undefined
-  readonly tagPrefix?: string | undefined
-  readonly untagged?: boolean
-  readonly q?: string | undefined
 }
 
 /** Writes the address of a page. @param place the parameter that says where it begins */

@@ -25,7 +25,7 @@ export class Housekeeping {
     this.#keep = keep
   }
 
-  /** Starts to trim the log by its time, and to move that of an older version. */
+  /** Starts to trim the log by its time. */
   start(): void {
     this.#timer = setInterval(() => this.trim(this.#durable), TRIM_INTERVAL).unref()
     this.trim(this.#durable)
