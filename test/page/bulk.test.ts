@@ -16,9 +16,9 @@ import {
   until,
   withoutWaits,
 } from '../support/page.ts'
+import { patchPlant, rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 const button = (page: Page, name: string | RegExp): Locator => page.getByRole('button', { name, exact: true })
 const noticeOf = (page: Page, text: string): Locator => page.locator('.notice').getByText(text)
 const dialogOf = (page: Page): Locator => page.getByRole('dialog')
@@ -53,12 +53,6 @@ const stored = async (service: Service, word: string): Promise<{ id: number; nam
   (await service.send('GET', `/plants?q=${word}&limit=1000`)).json as { id: number; name: string; tag?: string }[]
 
 const tagsOf = async (service: Service, word: string) => (await stored(service, word)).map(({ tag }) => tag)
-
-const change = (service: Service, id: number, body: object) =>
-  service.send('PATCH', `/plants/${id}`, {
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
 
 suite('the page, for many plants at once,', () => {
   const inBrowser = pageTests()
@@ -155,7 +149,7 @@ suite('the page, for many plants at once,', () => {
       const { page, service } = opened
       await shown(opened, 6000, 4, 'contested', 'old')
       for (const id of [6000, 6001, 6002, 6003]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
-      await change(service, 6001, { name: 'contested by others' })
+      await patchPlant(service, 6001, { name: 'contested by others' })
       await service.send('DELETE', '/plants/6002')
       await button(page, 'Set tag').click()
       await page.getByLabel('Tag', { exact: true }).fill('new')
@@ -172,7 +166,7 @@ suite('the page, for many plants at once,', () => {
         { id: 6001, name: 'contested by others', tag: 'old' },
         { id: 6003, name: 'contested 3', tag: 'new' },
       ])
-      await change(service, 6003, { tag: 'theirs' })
+      await patchPlant(service, 6003, { tag: 'theirs' })
       await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
       await page.getByText('Undone for 1 plant. 1 plant changed meanwhile and stayed so.').waitFor()
       assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
@@ -209,7 +203,7 @@ suite('the page, for many plants at once,', () => {
       await button(page, 'Delete').first().click()
       await dialogOf(page).getByText('4 plants selected.').waitFor()
       await service.send('DELETE', '/plants/7103')
-      await change(service, 7101, { name: 'disputed by others' })
+      await patchPlant(service, 7101, { name: 'disputed by others' })
       await dialogOf(page).getByRole('button', { name: 'Delete 4 plants' }).click()
       await dialogOf(page).getByText('1 plant stayed as it is:').waitFor()
       await dialogOf(page).getByText('Deleted 2 plants. 1 plant was already gone.').waitFor()

@@ -12,8 +12,8 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
+import { rowOf } from '../support/page-plants.ts'
 
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 const dialogOf = (page: Page): Locator => page.getByRole('dialog')
 
 /** Creates three plants, selects them by keyboard, and opens a dialog for them. */

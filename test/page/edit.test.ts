@@ -1,13 +1,11 @@
-// Longer than 400 lines because every way to change one plant meets the same conflicts, losses and bounds.
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import { untilCount } from '../support/labels.ts'
 import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
-  holdAnswers,
   intercept,
   type Opened,
   openView,
@@ -19,7 +17,8 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
-import { SECRET, type Service } from '../support/service.ts'
+import { patchPlant, rowOf, storedPlant } from '../support/page-plants.ts'
+import { SECRET } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
 let last = 0n
@@ -36,140 +35,8 @@ async function plantIn({ page, service }: Opened, name: string, tag = 'tree'): P
   return { id, row }
 }
 
-const rowOf = (page: Page, id: string): Locator => page.locator(`[role=row][data-id="${id}"]`)
-
-const stored = async (service: Service, id: string): Promise<unknown> => {
-  const answer = await service.send('GET', `/plants/${id}`)
-  return answer.status === 404 ? undefined : answer.json
-}
-
-const patch = (service: Service, id: string, body: object) =>
-  service.send('PATCH', `/plants/${id}`, {
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-
 suite('the page, for changes of plants,', () => {
   const inBrowser = pageTests()
-
-  inBrowser(
-    `adds plants with the next free id and with a typed id, by keyboard alone, at ${PHONE.width} pixels`,
-    async ({ page, service }) => {
-      const proposed = (await service.send('GET', '/ids')).json as { next: number }
-      const name = page.getByLabel('Name', { exact: true })
-      await pressOn(page, page.getByRole('button', { name: 'Not now' }))
-      await pressOn(page, page.getByRole('button', { name: 'Add a plant' }))
-      await page.getByText(`Id: ${proposed.next}`).waitFor()
-      await untilFocused(page, name)
-      await page.keyboard.type('Ginkgo biloba')
-      await page.keyboard.press('Tab')
-      await page.keyboard.type('tree')
-      await assertAccessible(page)
-      await assertFits(page)
-      await page.keyboard.press('Enter')
-      await page.getByText(`Added ${proposed.next} Ginkgo biloba`).waitFor()
-      await untilFocused(page, name)
-      const own = '9223372036854775807'
-      await pressOn(page, page.getByRole('button', { name: 'Change the id' }))
-      await untilFocused(page, page.getByLabel('Id', { exact: true }))
-      await page.keyboard.type(own)
-      await tabTo(page, name)
-      await page.keyboard.type('End')
-      // The field still has the tag of the previous plant, and Tab selects all of it.
-      await tabTo(page, page.getByLabel('Tag', { exact: true }))
-      await page.keyboard.press('Delete')
-      await pressOn(page, page.getByRole('button', { name: 'Add', exact: true }))
-      await rowOf(page, own).waitFor()
-      await untilFocused(page, name)
-      const dismiss = page.getByRole('button', { name: /^Dismiss: / })
-      await pressOn(page, dismiss.first())
-      await untilFocused(page, dismiss.first())
-      await page.keyboard.press('Enter')
-      await untilFocused(page, page.locator('main'))
-      assert.equal((await service.send('GET', `/plants/${own}`)).body, `{"id":${own},"name":"End"}`)
-      await service.send('DELETE', `/plants/${own}`)
-      last = BigInt(proposed.next) + 1000n
-    },
-    { viewport: PHONE },
-  )
-
-  inBrowser(
-    'moves the focus to the name of a new plant at once, and never away from what a person does',
-    async ({ page }) => {
-      const focused = await page.evaluate<string>(`new Promise((resolve) => {
-      new MutationObserver(() => {
-        if (document.getElementById('new-name') !== null) resolve(document.activeElement.id)
-      }).observe(document.body, { childList: true, subtree: true })
-      document.querySelector('.toolbar button.primary').click()
-    })`)
-      assert.equal(focused, 'new-name')
-      const release = await holdAnswers(page, /\/plants$/, 'POST')
-      await page.keyboard.type('Salix')
-      await page.keyboard.press('Enter')
-      await page.getByRole('button', { name: 'Adding' }).waitFor()
-      await page.keyboard.press('Tab')
-      release()
-      await page.getByText('Added').waitFor()
-      await untilFocused(page, page.getByLabel('Tag', { exact: true }))
-    },
-  )
-
-  inBrowser('says what is wrong with an id, and keeps the typed text', async (opened) => {
-    const { page } = opened
-    const { id } = await plantIn(opened, 'Taken')
-    await page.getByRole('button', { name: 'Add a plant' }).click()
-    await page.getByLabel('Name', { exact: true }).fill('Second')
-    await page.getByRole('button', { name: 'Change the id' }).click()
-    for (const [wrong, why] of [
-      ['9223372036854775808', 'An id is a whole number'],
-      ['1.5', 'An id is a whole number'],
-      [id, `A plant with the id ${id} exists already.`],
-    ] as const) {
-      await page.getByLabel('Id', { exact: true }).fill(wrong)
-      await page.keyboard.press('Enter')
-      await page.getByText(why).waitFor()
-    }
-    await page.reload()
-    await page.getByRole('button', { name: 'Add a plant' }).click()
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Second')
-    assert.equal(await page.getByLabel('Id', { exact: true }).inputValue(), id)
-    await page.getByRole('form', { name: 'New plant' }).getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: 'Add a plant', exact: true }).click()
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '', 'Cancel keeps the typed text')
-  })
-
-  inBrowser(
-    'says below each field that its text is too long, before it is sent, and again when the service refuses it',
-    async ({ page, service }) => {
-      const [longName, longTag] = ['Ein Name darf höchstens 1.000 Zeichen haben.', 'Ein Schlagwort darf höchstens 200']
-      const [name, tag] = ['🌵'.repeat(1000), '🌱'.repeat(200)]
-      const alerts = page.locator('main [role=alert]')
-      await page.getByRole('button', { name: 'Pflanze hinzufügen' }).click()
-      await page.getByLabel('Name', { exact: true }).fill(`${name}x`)
-      await alerts.filter({ hasText: longName }).waitFor()
-      await page.getByLabel('Schlagwort', { exact: true }).fill(`${tag}x`)
-      await alerts.filter({ hasText: longTag }).waitFor()
-      await assertAccessible(page)
-      await page.keyboard.press('Enter')
-      await alerts
-        .filter({ hasText: `Nicht hinzugefügt; Ihre Eingabe bleibt erhalten. ${longName} ${longTag}` })
-        .waitFor()
-      await page.getByLabel('Name', { exact: true }).fill(name)
-      await page.getByLabel('Schlagwort', { exact: true }).fill(tag)
-      await untilCount(alerts.filter({ hasText: 'höchstens' }).filter({ hasNotText: 'Nicht hinzugefügt' }), 0)
-      await page.keyboard.press('Enter')
-      const row = page.locator('[role=row][data-id]').filter({ hasText: name })
-      await row.waitFor()
-      const id = String(await row.getAttribute('data-id'))
-      await row.getByRole('button', { name: 'Bearbeiten' }).click()
-      await rowOf(page, id).locator('textarea').last().fill(`${tag}x`)
-      await rowOf(page, id).getByRole('alert').filter({ hasText: longTag }).waitFor()
-      await page.keyboard.press('Escape')
-      assert.deepEqual(await stored(service, id), { id: Number(id), name, tag })
-      await service.send('DELETE', `/plants/${id}`)
-    },
-    { locale: 'de-DE' },
-  )
 
   inBrowser(
     `edits in the table and deletes with undo, by keyboard alone, at ${PHONE.width} pixels`,
@@ -186,7 +53,7 @@ suite('the page, for changes of plants,', () => {
       await assertAtBothSizes(page)
       await page.keyboard.press('Enter')
       await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
       await untilFocused(page, row)
       await page.keyboard.press('F2')
       await untilFocused(page, page.getByLabel(`Name of ${id}`))
@@ -195,10 +62,10 @@ suite('the page, for changes of plants,', () => {
       await untilFocused(page, row)
       await page.keyboard.press('Delete')
       await page.getByText(`Deleted ${id}`).waitFor()
-      assert.equal(await stored(service, id), undefined)
+      assert.equal(await storedPlant(service, id), undefined)
       await pressOn(page, page.getByRole('button', { name: 'Undo' }))
       await row.waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Acer palmatum x${id}` })
     },
     { viewport: PHONE },
   )
@@ -210,12 +77,12 @@ suite('the page, for changes of plants,', () => {
     await page.getByLabel(`Tag of ${id}`).fill('shrub')
     await row.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`Saved ${id}`).waitFor()
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Two\r\nlines x${id}`, tag: 'shrub' })
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Two\r\nlines x${id}`, tag: 'shrub' })
     await row.getByRole('button', { name: `Edit ${id}` }).click()
     await page.getByLabel(`Name of ${id}`).fill('One line')
     await row.getByRole('button', { name: 'Save' }).click()
     await until(page, `document.querySelector('[data-id="${id}"] .name')?.textContent === 'One line'`)
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'One line', tag: 'shrub' })
   })
 
   inBrowser(
@@ -233,7 +100,7 @@ suite('the page, for changes of plants,', () => {
       }
       await tabTo(page, row)
       await edit(`mine x${id}`)
-      await patch(service, id, { name: `theirs x${id}`, tag: 'rose' })
+      await patchPlant(service, id, { name: `theirs x${id}`, tag: 'rose' })
       await page.keyboard.press('Enter')
       await dialog.getByLabel('Stored now').getByText(`theirs x${id}`).waitFor()
       await dialog.getByLabel('Your version').getByText(`mine x${id}`).waitFor()
@@ -243,27 +110,27 @@ suite('the page, for changes of plants,', () => {
       await row.getByText(`theirs x${id}`).waitFor()
       await untilFocused(page, row)
       await edit(`mine again x${id}`)
-      await patch(service, id, { tag: 'climber' })
+      await patchPlant(service, id, { tag: 'climber' })
       await page.keyboard.press('Enter')
       await pressOn(page, dialog.getByRole('button', { name: 'Continue editing' }))
       await untilFocused(page, name)
       await page.keyboard.press('Enter')
       await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `mine again x${id}`, tag: 'climber' })
       await untilFocused(page, row)
       await edit(`last x${id}`)
-      await patch(service, id, { name: 'lost' })
+      await patchPlant(service, id, { name: 'lost' })
       await page.keyboard.press('Enter')
       await pressOn(page, dialog.getByRole('button', { name: 'Save my version' }))
       await row.getByText(`last x${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `last x${id}`, tag: 'climber' })
       await untilFocused(page, row)
       await edit(`after all x${id}`)
       await service.send('DELETE', `/plants/${id}`)
       await page.keyboard.press('Enter')
       await pressOn(page, page.getByRole('button', { name: 'Add my version again' }))
       await row.getByText(`after all x${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `after all x${id}`, tag: 'climber' })
     },
     { viewport: PHONE },
   )
@@ -273,17 +140,17 @@ suite('the page, for changes of plants,', () => {
     const { id, row } = await plantIn(opened, 'Ulmus')
     // The change comes before the page hears of it.
     const goOn = await intercept(page, `**/plants/${id}`, async (route) => {
-      await patch(service, id, { tag: 'keep' })
+      await patchPlant(service, id, { tag: 'keep' })
       await route.continue()
     })
     await row.getByRole('button', { name: `Delete ${id}` }).click()
     await page.getByText(`Somebody has changed ${id} meanwhile.`).waitFor()
     await goOn()
-    assert.ok((await stored(service, id)) !== undefined)
+    assert.ok((await storedPlant(service, id)) !== undefined)
     await row.getByText('keep').waitFor()
     await row.getByRole('button', { name: `Delete ${id}` }).click()
     await page.getByText(`Deleted ${id}`).waitFor()
-    assert.equal(await stored(service, id), undefined)
+    assert.equal(await storedPlant(service, id), undefined)
   })
 
   inBrowser(
@@ -311,7 +178,7 @@ suite('the page, for changes of plants,', () => {
       assert.equal(await unfinished.getByLabel(`Name of ${id}`).inputValue(), `Betula pendula x${id}`)
       release()
       await page.getByText(`Saved ${id}`).waitFor()
-      assert.deepEqual(await stored(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
+      assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Betula pendula x${id}`, tag: 'tree' })
     },
   )
 
@@ -334,7 +201,7 @@ suite('the page, for changes of plants,', () => {
     assert.equal(await page.getByLabel(`Name of ${id}`).inputValue(), `Salix alba x${id}`)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(`Saved ${id}`).waitFor()
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: `Salix alba x${id}`, tag: 'tree' })
   })
 
   inBrowser('puts each row back where it was, in any order of undoing, also after another search', async (opened) => {
@@ -419,6 +286,6 @@ suite('the page, for changes of plants,', () => {
     await service.create({ id: Number(id), name: 'another' })
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Another plant has its id now.').waitFor()
-    assert.deepEqual(await stored(service, id), { id: Number(id), name: 'another' })
+    assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'another' })
   })
 })

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { TESTER } from '../support/actor.ts'
 import { assertAtBothSizes, holdAnswers, intercept, PHONE, pageTests, pressOn, until } from '../support/page.ts'
+import { rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until as untilHolds } from '../support/until.ts'
-
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 
 const send = (service: Service, method: string, path: string, body: object) =>
   service.send(method, path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })

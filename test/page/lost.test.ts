@@ -12,6 +12,7 @@ import {
   until,
   untilFocused,
 } from '../support/page.ts'
+import { rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
 
@@ -19,7 +20,6 @@ const RETRYING = 'The service does not answer; trying again…'
 const LOST = 'The service does not answer. The page tries again every few seconds.'
 const ROWS = '[role=row][data-id]'
 
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 const connection = (page: Page): Locator => page.locator('.connection')
 const selectAll = (page: Page): Locator => page.getByLabel('Select all that match')
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
 import { untilCount } from '../support/labels.ts'
 import {
   holdAnswers,
@@ -16,9 +15,7 @@ import {
   untilFocused,
   withoutWaits,
 } from '../support/page.ts'
-import type { Service } from '../support/service.ts'
-
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
+import { rowOf, storedPlant } from '../support/page-plants.ts'
 
 /** Creates a plant for the test, and opens the page with a clock that the test moves. */
 async function withPlant({ page, service }: Opened, id: number, name: string): Promise<void> {
@@ -28,11 +25,6 @@ async function withPlant({ page, service }: Opened, id: number, name: string): P
   await page.getByLabel('Search plants').fill(name)
   await rowOf(page, id).waitFor()
   await untilCount(page.locator('[role=row][data-id]'), 1)
-}
-
-const stored = async (service: Service, id: number): Promise<unknown> => {
-  const { status, json } = await service.send('GET', `/plants/${id}`)
-  return status === 404 ? undefined : json
 }
 
 suite('the page with a slow network, or none', () => {
@@ -66,10 +58,10 @@ suite('the page with a slow network, or none', () => {
     save()
     await page.getByText('Saved 501').waitFor()
     assert.equal(await field.inputValue(), 'Nyssa sylvatica ‘Sheffield Park’')
-    assert.deepEqual(await stored(service, 501), { id: 501, name: 'Nyssa sylvatica' })
+    assert.deepEqual(await storedPlant(service, 501), { id: 501, name: 'Nyssa sylvatica' })
     await field.press('Enter')
     await field.waitFor({ state: 'detached' })
-    assert.deepEqual(await stored(service, 501), { id: 501, name: 'Nyssa sylvatica ‘Sheffield Park’' })
+    assert.deepEqual(await storedPlant(service, 501), { id: 501, name: 'Nyssa sylvatica ‘Sheffield Park’' })
   })
 
   inBrowser('keeps the focus and the text of an edit when the answer of a search replaces the rows', async (opened) => {
@@ -107,7 +99,7 @@ suite('the page with a slow network, or none', () => {
     await rowOf(page, 511).waitFor({ state: 'detached' })
     await untilFocused(page, search)
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 1, 'the second key found it under way')
-    assert.equal(await stored(service, 511), undefined)
+    assert.equal(await storedPlant(service, 511), undefined)
   })
 
   inBrowser(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { BrowserContext, Locator, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import {
   assertAccessible,
   assertAtBothSizes,
@@ -13,24 +13,12 @@ import {
   tabTo,
   untilFocused,
 } from '../support/page.ts'
+import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 
-const rowOf = (page: Page, id: number): Locator => page.locator(`[role=row][data-id="${id}"]`)
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
 const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
-
-const stored = async (service: Service, id: number): Promise<unknown> => {
-  const { status, json } = await service.send('GET', `/plants/${id}`)
-  return status === 404 ? undefined : json
-}
-
-/** Another client changes a plant. */
-const patch = (service: Service, id: number, members: object) =>
-  service.send('PATCH', `/plants/${id}`, {
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(members),
-  })
 
 /** The changes of a plant that the store has taken. */
 const changesOf = async (service: Service, id: number): Promise<number> =>
@@ -41,13 +29,6 @@ async function withoutNetwork(page: Page, context: BrowserContext, ...ids: reado
   await page.reload()
   for (const id of ids) await rowOf(page, id).waitFor()
   await context.setOffline(true)
-}
-
-async function edit(page: Page, id: number, name: string): Promise<void> {
-  await rowOf(page, id).press('Enter')
-  await page.getByLabel(`Name of ${id}`).fill(name)
-  await page.keyboard.press('Enter')
-  await page.getByLabel(`Name of ${id}`).waitFor({ state: 'detached' })
 }
 
 const showWaiting = (page: Page): Promise<void> => pressOn(page, page.getByRole('link', { name: 'Show them' }))
@@ -68,10 +49,10 @@ suite('changes that wait for the service', () => {
       await line(page, '1 change waits on this device.')
       assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '')
       await pressOn(page, page.getByRole('button', { name: 'Dismiss' }))
-      await edit(page, first, 'Larix decidua')
-      await edit(page, first + 1, 'Typed in vain')
-      await edit(page, first + 2, 'Typed twice')
-      await edit(page, first + 2, 'Typed twise')
+      await rename(page, first, 'Larix decidua')
+      await rename(page, first + 1, 'Typed in vain')
+      await rename(page, first + 2, 'Typed twice')
+      await rename(page, first + 2, 'Typed twise')
       await rowOf(page, first + 3).press('Delete')
       await rowOf(page, first + 3)
         .getByText('will be deleted')
@@ -89,7 +70,7 @@ suite('changes that wait for the service', () => {
       await pressOn(page, page.getByRole('button', { name: 'Save', exact: true }))
       await line(page, '4 changes wait on this device.')
       await page.getByText(`${first + 2} Picea abies`).waitFor()
-      assert.deepEqual(await stored(service, first), { id: first, name: `Abies ${first}`, tag: 'bed' })
+      assert.deepEqual(await storedPlant(service, first), { id: first, name: `Abies ${first}`, tag: 'bed' })
       await context.setOffline(false)
       await nothingWaits(page)
       await page.getByText('Nothing waits.').waitFor()
@@ -118,14 +99,14 @@ suite('changes that wait for the service', () => {
       await page.getByLabel('Name', { exact: true }).fill('Yucca')
       await page.keyboard.press('Enter')
       await line(page, '1 change waits on this device.')
-      await edit(page, 30, 'Sorbus aria')
+      await rename(page, 30, 'Sorbus aria')
       await rowOf(page, 31).press('Delete')
       await line(page, '3 changes wait on this device.')
       await answerAgain()
       await nothingWaits(page)
       assert.equal((await service.plants()).filter(({ name }) => name === 'Yucca').length, 1)
-      assert.deepEqual(await stored(service, 30), { id: 30, name: 'Sorbus aria' })
-      assert.deepEqual([await changesOf(service, 30), await stored(service, 31)], [2, undefined])
+      assert.deepEqual(await storedPlant(service, 30), { id: 30, name: 'Sorbus aria' })
+      assert.deepEqual([await changesOf(service, 30), await storedPlant(service, 31)], [2, undefined])
     },
     { expected: NO_NETWORK },
   )
@@ -135,8 +116,8 @@ suite('changes that wait for the service', () => {
     async ({ page, context, service }) => {
       for (const id of [40, 41, 42]) await service.create({ id, name: `Quercus ${id}` })
       await withoutNetwork(page, context, 40, 42)
-      await edit(page, 40, 'Quercus robur')
-      await edit(page, 41, 'Quercus rubra')
+      await rename(page, 40, 'Quercus robur')
+      await rename(page, 41, 'Quercus rubra')
       await rowOf(page, 42).press('Delete')
       await page.getByRole('button', { name: 'Add a plant' }).click()
       await page.getByRole('button', { name: 'Change the id' }).click()
@@ -144,7 +125,7 @@ suite('changes that wait for the service', () => {
       await page.getByLabel('Name', { exact: true }).fill('Quercus ilex')
       await page.keyboard.press('Enter')
       await line(page, '4 changes wait on this device.')
-      for (const id of [40, 41, 42]) await patch(service, id, { tag: 'theirs' })
+      for (const id of [40, 41, 42]) await patchPlant(service, id, { tag: 'theirs' })
       await service.create({ id: 43, name: 'Quercus suber' })
       await context.setOffline(false)
       await line(page, '4 of them need your decision.')
@@ -160,7 +141,7 @@ suite('changes that wait for the service', () => {
       await decide('42 Quercus 42', 'Delete it all the same')
       await decide('43 Quercus ilex', 'Keep the stored plant')
       await page.getByText('Nothing waits.').waitFor()
-      assert.deepEqual(await Promise.all([40, 41, 42, 43].map((id) => stored(service, id))), [
+      assert.deepEqual(await Promise.all([40, 41, 42, 43].map((id) => storedPlant(service, id))), [
         { id: 40, name: 'Quercus robur' },
         { id: 41, name: 'Quercus 41', tag: 'theirs' },
         undefined,
@@ -179,7 +160,7 @@ suite('changes that wait for the service', () => {
       await page.getByText('Deleted 45 Parrotia 45').waitFor()
       await rowOf(page, 46).press('Enter')
       await page.getByLabel('Name of 46').fill('Parrotia persica')
-      await patch(service, 46, { tag: 'theirs' })
+      await patchPlant(service, 46, { tag: 'theirs' })
       await page.keyboard.press('Enter')
       const mine = page.getByRole('button', { name: 'Save my version' })
       await mine.waitFor()
@@ -197,7 +178,7 @@ suite('changes that wait for the service', () => {
       await page.getByRole('row').getByText('waits to be sent').waitFor()
       await context.setOffline(false)
       await nothingWaits(page)
-      assert.deepEqual(await Promise.all([45, 46, 47].map((id) => stored(service, id))), [
+      assert.deepEqual(await Promise.all([45, 46, 47].map((id) => storedPlant(service, id))), [
         { id: 45, name: 'Parrotia 45' },
         { id: 46, name: 'Parrotia persica' },
         { id: 47, name: 'Yucca' },
@@ -211,7 +192,7 @@ suite('changes that wait for the service', () => {
     async ({ page, context, service, address }) => {
       for (const id of [50, 51]) await service.create({ id, name: `Salix ${id}` })
       await withoutNetwork(page, context, 50, 51)
-      await edit(page, 50, 'Salix alba')
+      await rename(page, 50, 'Salix alba')
       await line(page, '1 change waits on this device.')
       await page.close()
       await context.setOffline(false)
@@ -223,12 +204,12 @@ suite('changes that wait for the service', () => {
         await line(tab, '1 change waits on this device.')
         await rowOf(tab, 51).waitFor()
       }
-      await edit(tabs[0], 51, 'Salix caprea')
+      await rename(tabs[0], 51, 'Salix caprea')
       for (const tab of tabs) await line(tab, '2 changes wait on this device.')
       await context.unrouteAll({ behavior: 'wait' })
       for (const tab of tabs) await nothingWaits(tab)
-      assert.deepEqual(await stored(service, 50), { id: 50, name: 'Salix alba' })
-      assert.deepEqual(await stored(service, 51), { id: 51, name: 'Salix caprea' })
+      assert.deepEqual(await storedPlant(service, 50), { id: 50, name: 'Salix alba' })
+      assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
       assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
     },
     { expected: NO_NETWORK },
@@ -243,7 +224,7 @@ suite('changes that wait for the service', () => {
       await page.getByRole('button', { name: 'Sign in with the link' }).click()
       await page.getByText(`Signed in as ${token.name}`).waitFor()
       await withoutNetwork(page, context, 60)
-      await edit(page, 60, 'Ulmus minor')
+      await rename(page, 60, 'Ulmus minor')
       await line(page, '1 change waits on this device.')
       await service.send('DELETE', `/tokens/${token.id}`)
       await untilRefused(service, secret)
@@ -256,10 +237,10 @@ suite('changes that wait for the service', () => {
       await showWaiting(page)
       await page.getByText(`${token.name} has made 1 change on this device. Only that token sends it.`).waitFor()
       await assertAccessible(page)
-      assert.deepEqual(await stored(service, 60), { id: 60, name: 'Ulmus' })
+      assert.deepEqual(await storedPlant(service, 60), { id: 60, name: 'Ulmus' })
       await pressOn(page, page.getByRole('button', { name: 'Send them with my token' }))
       await nothingWaits(page)
-      assert.deepEqual(await stored(service, 60), { id: 60, name: 'Ulmus minor' })
+      assert.deepEqual(await storedPlant(service, 60), { id: 60, name: 'Ulmus minor' })
     },
     { expected: NO_NETWORK },
   )
@@ -270,7 +251,7 @@ suite('changes that wait for the service', () => {
       const other = await withService(t)
       for (const each of [service, other]) await each.create({ id: 70, name: 'Fagus' })
       await withoutNetwork(page, context, 70)
-      await edit(page, 70, 'Fagus sylvatica')
+      await rename(page, 70, 'Fagus sylvatica')
       await line(page, '1 change waits on this device.')
       await context.route('**/*', async (route) => {
         const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
@@ -284,10 +265,10 @@ suite('changes that wait for the service', () => {
       await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
       await tab.getByRole('link', { name: 'Show them' }).click()
       await tab.getByText('1 change is for another store, or for this one before it was restored').waitFor()
-      assert.deepEqual(await stored(other, 70), { id: 70, name: 'Fagus' })
+      assert.deepEqual(await storedPlant(other, 70), { id: 70, name: 'Fagus' })
       await tab.getByRole('button', { name: 'Drop them' }).click()
       await tab.getByText('Nothing waits.').waitFor()
-      assert.deepEqual(await stored(other, 70), { id: 70, name: 'Fagus' })
+      assert.deepEqual(await storedPlant(other, 70), { id: 70, name: 'Fagus' })
       await context.unrouteAll({ behavior: 'ignoreErrors' })
     },
     { expected: NO_NETWORK },
@@ -303,7 +284,7 @@ suite('changes that wait for the service', () => {
       const { origin } = new URL(page.url())
       await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 })
       await context.setOffline(true)
-      await edit(page, 80, `Betula pendula ${'x'.repeat(500)}`)
+      await rename(page, 80, `Betula pendula ${'x'.repeat(500)}`)
       await line(page, 'This browser has no room left for changes. Keep this tab open until they are sent.')
       await assertAccessible(page)
       const asked = page.waitForEvent('dialog')
@@ -313,7 +294,7 @@ suite('changes that wait for the service', () => {
       await dialog.dismiss()
       await context.setOffline(false)
       await nothingWaits(page)
-      assert.deepEqual(await stored(service, 80), { id: 80, name: `Betula pendula ${'x'.repeat(500)}` })
+      assert.deepEqual(await storedPlant(service, 80), { id: 80, name: `Betula pendula ${'x'.repeat(500)}` })
     },
     { expected: NO_NETWORK },
   )
@@ -323,7 +304,7 @@ suite('changes that wait for the service', () => {
     async ({ page, context, service }) => {
       await service.create({ id: 90, name: 'Carpinus' })
       await withoutNetwork(page, context, 90)
-      await edit(page, 90, 'Carpinus betulus')
+      await rename(page, 90, 'Carpinus betulus')
       await line(page, '1 change waits on this device.')
       await signOut(page)
       await page.getByText('1 change that waits on this device').waitFor()
@@ -335,7 +316,7 @@ suite('changes that wait for the service', () => {
       await page.getByLabel('Access token').fill(SECRET)
       await page.keyboard.press('Enter')
       await rowOf(page, 90).waitFor()
-      assert.deepEqual(await stored(service, 90), { id: 90, name: 'Carpinus' })
+      assert.deepEqual(await storedPlant(service, 90), { id: 90, name: 'Carpinus' })
     },
     { expected: NO_NETWORK },
   )
