@@ -9,6 +9,7 @@ import { contract } from '../support/conforms.ts'
 import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
+import { translator } from '../support/translator.ts'
 import { token } from '../token-suite.ts'
 
 const ENDS = ['-9223372036854775808', '9223372036854775807', '9007199254740993']
@@ -152,6 +153,24 @@ suite('the page at /docs, in a browser', () => {
     await page.locator('#getLiveness button').focus()
     await page.keyboard.press('Enter')
     await page.locator('#getLiveness .status').waitFor()
+  })
+
+  inBrowser('may be translated by a browser, which leaves alone what one sends and copies', async (page) => {
+    await page.addInitScript(translator('text.toUpperCase()'))
+    await page.reload()
+    await page.getByText('A FIRST REQUEST').waitFor()
+    await page.getByLabel('Access token').fill(SECRET)
+    await page.locator('#createPlant-body').fill('{"id":1,"name":"Rosa"}')
+    for (let i = 0; i < 2; i++) {
+      const { status, command, headers, body } = await send(page, 'createPlant')
+      assert.match(status, /^200/)
+      assert.match(command, /^curl -i -X POST .*"Rosa"/)
+      assert.match(headers, /^content-location: /m)
+      assert.equal(body, '{"name":"Rosa"}')
+    }
+    await page.locator('#listPlants').getByText('NEEDS A TOKEN WITH THE SCOPE plants:read').waitFor()
+    const terms = 'main font :is(code, pre, select), :is(code, pre, select, h3, [for*="-query-"], td:first-child) font'
+    assert.deepEqual(await page.locator(terms).allTextContents(), [])
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -4,36 +4,7 @@ import type { BrowserContext, Request } from 'playwright-core'
 import { PHONE, pageTests } from '../support/page.ts'
 import { plantSome, tour } from '../support/page-languages.ts'
 import { SECRET, withService } from '../support/service.ts'
-
-/**
- * Does what the translation of Chromium does to a page: puts `<font>` elements in the place of texts, also of those that
- * appear later, and leaves out what says that it is not to be translated.
- *
- * @param word makes the translation of `text`
- */
-const translator = (word: string): string => `(() => {
-  const KEPT = 'font, [translate=no], script, style, noscript, textarea, option, svg'
-  const translate = () => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-    const texts = []
-    while (walker.nextNode()) texts.push(walker.currentNode)
-    for (const node of texts) {
-      if (node.data.trim() === '' || node.parentElement.closest(KEPT) !== null) continue
-      const [outer, inner] = [document.createElement('font'), document.createElement('font')]
-      const text = node.data
-      inner.textContent = ${word}
-      outer.append(inner)
-      node.replaceWith(outer)
-    }
-  }
-  let timer
-  addEventListener('DOMContentLoaded', () => {
-    new MutationObserver(() => {
-      clearTimeout(timer)
-      timer = setTimeout(translate)
-    }).observe(document.body, { childList: true, subtree: true, characterData: true })
-  })
-})()`
+import { translator } from '../support/translator.ts'
 
 /** What no two runs have in common: secrets, ids of tokens, times, ports. */
 const VARYING = /ps_\w+|tok_\w+|\d+:\d\d(:\d\d)?|127\.0\.0\.1:\d+/g

@@ -476,7 +476,9 @@ function Prose({ text = "" }) {
   return /* @__PURE__ */ a3($, { children: paragraphs.map((paragraph) => /* @__PURE__ */ a3("p", { children: /* @__PURE__ */ a3(Inline, { text: paragraph.trim() }) }, paragraph)) });
 }
 function Inline({ text }) {
-  return /* @__PURE__ */ a3($, { children: text.split(CODE).map((part, i3) => i3 % 2 === 1 ? /* @__PURE__ */ a3("code", { children: part }, `${i3}${part}`) : part) });
+  return /* @__PURE__ */ a3($, { children: text.split(CODE).map(
+    (part, i3) => i3 % 2 === 1 ? /* @__PURE__ */ a3("code", { translate: !1, children: part }, `${i3}${part}`) : part
+  ) });
 }
 
 // web/src/docs/request.ts
@@ -539,14 +541,19 @@ function OperationSection({ contract, operation, token }) {
     setSent((last) => ({ number: (last?.number ?? 0) + 1, request, answer })), setBusy(!1);
   }, scopes = operation["x-scopes"] ?? [];
   return /* @__PURE__ */ a3("section", { id, "aria-labelledby": `${id}-title`, children: [
-    /* @__PURE__ */ a3("h3", { id: `${id}-title`, children: [
+    /* @__PURE__ */ a3("h3", { id: `${id}-title`, translate: !1, children: [
       /* @__PURE__ */ a3("span", { class: `method ${method}`, children: method }),
       " ",
       path
     ] }),
     /* @__PURE__ */ a3("p", { class: "summary", children: summary }),
     /* @__PURE__ */ a3(Prose, { text: description }),
-    /* @__PURE__ */ a3("p", { class: "note", children: operation.security.length === 0 ? "Needs no token." : `Needs a token${scopes.length === 0 ? "" : ` with the scope ${scopes.join(", ")}`}.` }),
+    /* @__PURE__ */ a3("p", { class: "note", children: /* @__PURE__ */ a3(
+      Inline,
+      {
+        text: operation.security.length === 0 ? "Needs no token." : `Needs a token${scopes.length === 0 ? "" : ` with the scope \`${scopes.join(", ")}\``}.`
+      }
+    ) }),
     /* @__PURE__ */ a3("form", { "aria-label": `Request of ${id}`, onSubmit: (event) => {
       submit(event);
     }, children: [
@@ -562,12 +569,12 @@ function OperationSection({ contract, operation, token }) {
 function ParameterField({ contract, id, parameter }) {
   let { name, in: place, description = "", required = !1 } = parameter, example = required ? parameter.example ?? "" : "", schema = resolved(contract.components.schemas, parameter.schema), control = { id: `${id}-${place}-${name}`, name: `${place}:${name}`, required }, described = { ...control, "aria-describedby": `${control.id}-note` }, choices = schema.type === "boolean" ? ["true", "false"] : schema.enum;
   return /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: control.id, children: [
+    /* @__PURE__ */ a3("label", { for: control.id, translate: !1, children: [
       name,
       " ",
       /* @__PURE__ */ a3("span", { class: "place", children: place })
     ] }),
-    choices !== void 0 ? /* @__PURE__ */ a3("select", { ...described, children: [
+    choices !== void 0 ? /* @__PURE__ */ a3("select", { ...described, translate: !1, children: [
       /* @__PURE__ */ a3("option", { value: "" }),
       choices.map((choice) => /* @__PURE__ */ a3("option", { selected: choice === String(example), children: choice }, choice))
     ] }) : schema.type === "array" ? /* @__PURE__ */ a3("textarea", { ...described, rows: 2, placeholder: "one per line", defaultValue: String(example) }) : /* @__PURE__ */ a3("input", { ...described, defaultValue: String(example), autocomplete: "off", spellcheck: !1 }),
@@ -578,12 +585,13 @@ function BodyFields({ id, requestBody }) {
   let { content, description, "x-streamed": isStreamed = !1 } = requestBody, types = Object.keys(content), [text, setText] = d2(exampleText(content[types[0] ?? ""]));
   return /* @__PURE__ */ a3($, { children: [
     /* @__PURE__ */ a3("div", { class: "field", children: [
-      /* @__PURE__ */ a3("label", { for: `${id}-type`, children: "Content-Type" }),
+      /* @__PURE__ */ a3("label", { for: `${id}-type`, translate: !1, children: "Content-Type" }),
       /* @__PURE__ */ a3(
         "select",
         {
           id: `${id}-type`,
           name: "Content-Type",
+          translate: !1,
           onChange: ({ currentTarget }) => setText(exampleText(content[currentTarget.value])),
           children: types.map((type) => /* @__PURE__ */ a3("option", { children: type }, type))
         }
@@ -613,18 +621,18 @@ function BodyFields({ id, requestBody }) {
 function AcceptField({ contract, id, responses }) {
   let answer = responses[200], types = Object.keys((answer && resolved(contract.components.responses, answer).content) ?? {});
   return types.length < 2 ? null : /* @__PURE__ */ a3("div", { class: "field", children: [
-    /* @__PURE__ */ a3("label", { for: `${id}-accept`, children: "Accept" }),
-    /* @__PURE__ */ a3("select", { id: `${id}-accept`, name: "Accept", children: ["*/*", ...types].map((type) => /* @__PURE__ */ a3("option", { children: type }, type)) })
+    /* @__PURE__ */ a3("label", { for: `${id}-accept`, translate: !1, children: "Accept" }),
+    /* @__PURE__ */ a3("select", { id: `${id}-accept`, name: "Accept", translate: !1, children: ["*/*", ...types].map((type) => /* @__PURE__ */ a3("option", { children: type }, type)) })
   ] });
 }
 function Shown({ request, answer, hasCommand = !0 }) {
   return /* @__PURE__ */ a3("div", { children: [
-    hasCommand && /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "Command", children: curlOf(request) }),
-    /* @__PURE__ */ a3("p", { class: "status", children: typeof answer == "string" ? answer : answer.status }),
+    hasCommand && /* @__PURE__ */ a3("pre", { class: "sent", translate: !1, tabIndex: 0, role: "region", "aria-label": "Command", children: curlOf(request) }),
+    /* @__PURE__ */ a3("p", { class: "status", translate: !1, children: typeof answer == "string" ? answer : answer.status }),
     typeof answer != "string" && /* @__PURE__ */ a3($, { children: [
-      /* @__PURE__ */ a3("pre", { class: "headers", tabIndex: 0, role: "region", "aria-label": "Headers", children: answer.headers.map(([name, value]) => `${name}: ${value}`).join(`
+      /* @__PURE__ */ a3("pre", { class: "headers", translate: !1, tabIndex: 0, role: "region", "aria-label": "Headers", children: answer.headers.map(([name, value]) => `${name}: ${value}`).join(`
 `) }),
-      /* @__PURE__ */ a3("pre", { class: "body", tabIndex: 0, role: "region", "aria-label": "Body", children: answer.text }),
+      /* @__PURE__ */ a3("pre", { class: "body", translate: !1, tabIndex: 0, role: "region", "aria-label": "Body", children: answer.text }),
       !answer.isWhole && /* @__PURE__ */ a3("p", { class: "note", children: "The page shows only the beginning of this body. Use the command to get all of it." })
     ] })
   ] });
@@ -659,7 +667,7 @@ function FirstRequest({ token }) {
   return /* @__PURE__ */ a3("section", { class: "first", "aria-labelledby": "first-title", children: [
     /* @__PURE__ */ a3("h2", { id: "first-title", children: "A first request" }),
     /* @__PURE__ */ a3("p", { children: "The first five plants. It needs the access token above, and changes nothing." }),
-    /* @__PURE__ */ a3("pre", { class: "sent", tabIndex: 0, role: "region", "aria-label": "First command", children: curlOf(request) }),
+    /* @__PURE__ */ a3("pre", { class: "sent", translate: !1, tabIndex: 0, role: "region", "aria-label": "First command", children: curlOf(request) }),
     /* @__PURE__ */ a3("button", { type: "button", class: "primary", onClick: () => {
       ask();
     }, children: "Try it" }),
@@ -676,7 +684,7 @@ function FirstRequest({ token }) {
 function Schemas({ contract }) {
   let objects = Object.entries(contract.components.schemas).filter(([, schema]) => schema.type === "object");
   return /* @__PURE__ */ a3($, { children: objects.map(([name, { properties = {}, required = [] }]) => /* @__PURE__ */ a3("section", { id: `schema-${name}`, "aria-labelledby": `schema-${name}-title`, children: [
-    /* @__PURE__ */ a3("h3", { id: `schema-${name}-title`, children: name }),
+    /* @__PURE__ */ a3("h3", { id: `schema-${name}-title`, translate: !1, children: name }),
     /* @__PURE__ */ a3("table", { children: [
       /* @__PURE__ */ a3("thead", { children: /* @__PURE__ */ a3("tr", { children: [
         /* @__PURE__ */ a3("th", { children: "Member" }),
@@ -687,7 +695,7 @@ function Schemas({ contract }) {
       /* @__PURE__ */ a3("tbody", { children: Object.entries(properties).map(([member, of]) => {
         let schema = resolved(contract.components.schemas, of);
         return /* @__PURE__ */ a3("tr", { children: [
-          /* @__PURE__ */ a3("td", { children: member }),
+          /* @__PURE__ */ a3("td", { translate: !1, children: member }),
           /* @__PURE__ */ a3("td", { children: typeOf(schema) }),
           /* @__PURE__ */ a3("td", { children: required.includes(member) ? "yes" : "no" }),
           /* @__PURE__ */ a3("td", { children: /* @__PURE__ */ a3(Inline, { text: schema.description ?? "" }) })
@@ -780,7 +788,7 @@ function groupsOf(contract) {
 function Contents({ name, operations }) {
   return /* @__PURE__ */ a3("div", { children: [
     /* @__PURE__ */ a3("h2", { children: name }),
-    /* @__PURE__ */ a3("ul", { children: operations.map(({ operationId, method, path }) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("a", { href: `#${operationId}`, children: [
+    /* @__PURE__ */ a3("ul", { children: operations.map(({ operationId, method, path }) => /* @__PURE__ */ a3("li", { children: /* @__PURE__ */ a3("a", { href: `#${operationId}`, translate: !1, children: [
       /* @__PURE__ */ a3("span", { class: `method ${method}`, children: method }),
       " ",
       path

@@ -16,7 +16,7 @@ export function FirstRequest({ token }: { readonly token: string }): JSX.Element
     <section class="first" aria-labelledby="first-title">
       <h2 id="first-title">A first request</h2>
       <p>The first five plants. It needs the access token above, and changes nothing.</p>
-      <pre class="sent" tabIndex={0} role="region" aria-label="First command">
+      <pre class="sent" translate={false} tabIndex={0} role="region" aria-label="First command">
         {curlOf(request)}
       </pre>
       <button type="button" class="primary" onClick={() => void ask()}>

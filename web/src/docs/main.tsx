@@ -108,7 +108,7 @@ function Contents({ name, operations }: Group): JSX.Element {
       <ul>
         {operations.map(({ operationId, method, path }) => (
           <li key={operationId}>
-            <a href={`#${operationId}`}>
+            <a href={`#${operationId}`} translate={false}>
               <span class={`method ${method}`}>{method}</span> {path}
             </a>
           </li>

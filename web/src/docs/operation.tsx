@@ -33,15 +33,19 @@ export function OperationSection({ contract, operation, token }: OperationProps)
   const scopes = operation['x-scopes'] ?? []
   return (
     <section id={id} aria-labelledby={`${id}-title`}>
-      <h3 id={`${id}-title`}>
+      <h3 id={`${id}-title`} translate={false}>
         <span class={`method ${method}`}>{method}</span> {path}
       </h3>
       <p class="summary">{summary}</p>
       <Prose text={description} />
       <p class="note">
-        {operation.security.length === 0
-          ? 'Needs no token.'
-          : `Needs a token${scopes.length === 0 ? '' : ` with the scope ${scopes.join(', ')}`}.`}
+        <Inline
+          text={
+            operation.security.length === 0
+              ? 'Needs no token.'
+              : `Needs a token${scopes.length === 0 ? '' : ` with the scope \`${scopes.join(', ')}\``}.`
+          }
+        />
       </p>
       <form aria-label={`Request of ${id}`} onSubmit={(event) => void submit(event)}>
         {parameters.map((parameter) => (
@@ -77,11 +81,11 @@ function ParameterField({ contract, id, parameter }: ParameterProps): JSX.Elemen
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum
   return (
     <div class="field">
-      <label for={control.id}>
+      <label for={control.id} translate={false}>
         {name} <span class="place">{place}</span>
       </label>
       {choices !== undefined ? (
-        <select {...described}>
+        <select {...described} translate={false}>
           <option value="" />
           {choices.map((choice) => (
             <option key={choice} selected={choice === String(example)}>
@@ -108,10 +112,13 @@ function BodyFields({ id, requestBody }: { readonly id: string; readonly request
   return (
     <>
       <div class="field">
-        <label for={`${id}-type`}>Content-Type</label>
+        <label for={`${id}-type`} translate={false}>
+          Content-Type
+        </label>
         <select
           id={`${id}-type`}
           name="Content-Type"
+          translate={false}
           onChange={({ currentTarget }) => setText(exampleText(content[currentTarget.value]))}
         >
           {types.map((type) => (
@@ -155,8 +162,10 @@ function AcceptField({ contract, id, responses }: ResponsesProps & { readonly id
   if (types.length < 2) return null
   return (
     <div class="field">
-      <label for={`${id}-accept`}>Accept</label>
-      <select id={`${id}-accept`} name="Accept">
+      <label for={`${id}-accept`} translate={false}>
+        Accept
+      </label>
+      <select id={`${id}-accept`} name="Accept" translate={false}>
         {['*/*', ...types].map((type) => (
           <option key={type}>{type}</option>
         ))}
@@ -175,17 +184,19 @@ export function Shown({ request, answer, hasCommand = true }: ShownProps): JSX.E
   return (
     <div>
       {hasCommand && (
-        <pre class="sent" tabIndex={0} role="region" aria-label="Command">
+        <pre class="sent" translate={false} tabIndex={0} role="region" aria-label="Command">
           {curlOf(request)}
         </pre>
       )}
-      <p class="status">{typeof answer === 'string' ? answer : answer.status}</p>
+      <p class="status" translate={false}>
+        {typeof answer === 'string' ? answer : answer.status}
+      </p>
       {typeof answer !== 'string' && (
         <>
-          <pre class="headers" tabIndex={0} role="region" aria-label="Headers">
+          <pre class="headers" translate={false} tabIndex={0} role="region" aria-label="Headers">
             {answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')}
           </pre>
-          <pre class="body" tabIndex={0} role="region" aria-label="Body">
+          <pre class="body" translate={false} tabIndex={0} role="region" aria-label="Body">
             {answer.text}
           </pre>
           {!answer.isWhole && (

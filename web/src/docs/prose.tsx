@@ -18,5 +18,17 @@ export function Prose({ text = '' }: { readonly text?: string | undefined }): JS
 
 /** One paragraph of a description. Backticks in it enclose code. */
 export function Inline({ text }: { readonly text: string }): JSX.Element {
-  return <>{text.split(CODE).map((part, i) => (i % 2 === 1 ? <code key={`${i}${part}`}>{part}</code> : part))}</>
+  return (
+    <>
+      {text.split(CODE).map((part, i) =>
+        i % 2 === 1 ? (
+          <code key={`${i}${part}`} translate={false}>
+            {part}
+          </code>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  )
 }

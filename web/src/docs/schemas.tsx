@@ -9,7 +9,9 @@ export function Schemas({ contract }: { readonly contract: Contract }): JSX.Elem
     <>
       {objects.map(([name, { properties = {}, required = [] }]) => (
         <section key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
-          <h3 id={`schema-${name}-title`}>{name}</h3>
+          <h3 id={`schema-${name}-title`} translate={false}>
+            {name}
+          </h3>
           <table>
             <thead>
               <tr>
@@ -24,7 +26,7 @@ export function Schemas({ contract }: { readonly contract: Contract }): JSX.Elem
                 const schema = resolved(contract.components.schemas, of)
                 return (
                   <tr key={member}>
-                    <td>{member}</td>
+                    <td translate={false}>{member}</td>
                     <td>{typeOf(schema)}</td>
                     <td>{required.includes(member) ? 'yes' : 'no'}</td>
                     <td>
