@@ -19,8 +19,11 @@ const FIELDS = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
 /** Longer than the test waits for the service to notice that the clients of a flood have left. */
 const TIMEOUTS = ['--request-timeout', '6m', '--stall-timeout', '2m']
-/** Seconds of processor time that the service spends on a flood which never ends. */
-const WORK = 2
+/**
+ * Seconds of processor time that the service spends on a flood which never ends: it holds the most after a third of
+ * that, and its memory grows little after that.
+ */
+const WORK = 1.2
 /** What the service holds for its clients. */
 const HELD = ['max-connections', 'pipeline-limit', 'unread-limit']
 
@@ -36,9 +39,10 @@ class Flooded {
     this.#address = address
   }
 
-  static async start(t: TestContext): Promise<Flooded> {
+  /** @param bytes the flood, which may read plants */
+  static async start(t: TestContext, bytes: string): Promise<Flooded> {
     const flooded = new Flooded(await startServer(t, tempFolder(t), TIMEOUTS))
-    await importRows(flooded.#address, fullPlants(1000))
+    if (bytes.startsWith('GET /plants')) await importRows(flooded.#address, fullPlants(1000))
     return flooded
   }
 
@@ -116,7 +120,7 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
   /** Each flood meets a service of its own, as a process keeps memory that an earlier flood has made it take. */
   async function assertBounded(t: TestContext, bytes: string, most: number): Promise<void> {
     if (!isLinux) return notTestedHere(t, 'the memory of another process, because only Linux tells it')
-    const grown = await (await Flooded.start(t)).flood(bytes)
+    const grown = await (await Flooded.start(t, bytes)).flood(bytes)
     assert.ok(grown < most, `${Math.round(grown)} MiB`)
   }
 
@@ -126,7 +130,7 @@ suite(`memory is bounded and another client is served while ${CONNECTIONS} conne
 
   clearTest('requests for exports', (t) => assertBounded(t, `GET /plants/export HTTP/1.1\r\n${FIELDS}\r\n`, 200))
 
-  clearTest('thousands of small requests', (t) => assertBounded(t, LIVE.repeat(1000), 400))
+  clearTest('hundreds of small requests', (t) => assertBounded(t, LIVE.repeat(300), 400))
 
   clearTest('bodies that never end', (t) =>
     assertBounded(
