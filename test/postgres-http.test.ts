@@ -5,18 +5,18 @@ import { isDistributed } from './support/citus.ts'
 import { engine } from './support/engine-under-test.ts'
 
 /**
- * Tests of connections, memory, access, formats, texts and bytes. They do not depend on the engine, as they read one
+ * Tests of connections, memory, access, addresses, formats, texts and bytes. They do not depend on the engine, as they read one
  * plant at most, or use what the suite of the stores tests on both engines, or start a process with a store of their
  * own.
  */
 const NOT_ABOUT_STORES = new Set([
-  ...['access-matrix', 'audit', 'auth', 'auth-bounds', 'body', 'client-address'],
+  ...['access-matrix', 'audit', 'auth', 'auth-bounds', 'base-path', 'body', 'client-address'],
   ...['compressed-files', 'compression', 'connection', 'connection-bounds', 'cors', 'docs-page', 'event-loop'],
   ...['failed-authentication', 'floods', 'forgetting', 'framing', 'get-plant', 'idle-connections', 'import'],
-  ...['import-export', 'issuer-keys', 'jwt', 'jwt-floods', 'list-plants', 'methods', 'negotiation'],
+  ...['import-export', 'import-sheets', 'issuer-keys', 'jwt', 'jwt-floods', 'list-plants', 'methods', 'negotiation'],
   ...['operations', 'overload', 'paging', 'parameters', 'pipelining', 'plant-schemas', 'public-url'],
   ...['raw-socket', 'refusal-log', 'request-id', 'resets', 'stream-lifetime', 'token-floods'],
-  ...['token-rotation', 'tokens'],
+  ...['token-rotation', 'tokens', 'web-files'],
 ])
 
 /** Tests of the log of changes, which a distributed store does not keep. */

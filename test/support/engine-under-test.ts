@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import { openStore } from '../../src/cli/open-store.ts'
@@ -43,14 +43,16 @@ export interface EngineUnderTest {
 /** The engine of the tests of the service in this process; SQLite by default. */
 export const engine = { current: 'sqlite' as 'sqlite' | 'postgres' }
 
-export const openEngine = (config: Config): Promise<EngineUnderTest> =>
-  engine.current === 'sqlite' ? openSqlite(config) : openPostgres(config)
+/** @param filled the address of a closed store, of which this one is a copy */
+export const openEngine = (config: Config, filled?: string): Promise<EngineUnderTest> =>
+  engine.current === 'sqlite' ? openSqlite(config, filled) : openPostgres(config, filled)
 
 /** Milliseconds that a connection of the tests waits for the service's writer. */
 const BUSY_TIMEOUT = 20_000
 
-async function openSqlite(config: Config): Promise<EngineUnderTest> {
+async function openSqlite(config: Config, filled?: string): Promise<EngineUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
+  if (filled !== undefined) cpSync(dirname(filled.replace('sqlite:', '')), folder, { recursive: true })
   const path = join(folder, 'plants.db')
   const store = await open(`sqlite:${path}`, config)
   return {
@@ -105,8 +107,9 @@ after(async () => {
 /** Runs work at the end of the process, before its databases are dropped. */
 export const beforeDrops = (work: () => Promise<void>): void => void drops.unshift(work)
 
-async function openPostgres(config: Config): Promise<EngineUnderTest> {
-  const url = free.pop() ?? (await newDatabase((drop) => drops.push(drop)))
+async function openPostgres(config: Config, filled?: string): Promise<EngineUnderTest> {
+  const fresh = (options?: string) => newDatabase((drop) => drops.push(drop), options)
+  const url = filled === undefined ? (free.pop() ?? (await fresh())) : await fresh(copyOf(filled))
   /** Whether the test has changed the database so that no other test can use it. */
   let isSpoilt = false
   const name = new URL(url).pathname.slice(1)
@@ -145,6 +148,8 @@ async function openPostgres(config: Config): Promise<EngineUnderTest> {
     },
   }
 }
+
+const copyOf = (address: string): string => `TEMPLATE ${new URL(address).pathname.slice(1)} STRATEGY file_copy`
 
 function open(address: string, config: Config): Promise<ServedStore> {
   return openStore(readConfig({ store: address }, {}).store, {

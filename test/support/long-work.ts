@@ -1,22 +1,39 @@
+import { rmSync } from 'node:fs'
+import { readConfig } from '../../src/settings/config.ts'
 import { TESTER } from './actor.ts'
 import type { Scene } from './clean-up.ts'
+import { engine, openEngine } from './engine-under-test.ts'
 import { fullPlants } from './full-plants.ts'
 import { chunk, importHead, NDJSON, rowsFrom } from './import.ts'
 import { RawConnection } from './raw.ts'
 import { boundIn } from './scrape.ts'
 import { SECRET, type Service, withService } from './service.ts'
 import { until } from './until.ts'
+import { wholeFile } from './whole-file.ts'
 
 /** Plants of a service of withMuch, with the ids from 0 on. */
 export const MUCH = 12_000
 
 /** A service with so many plants that an export exceeds the buffers of its connection. */
 export async function withMuch(scene: Scene, flags: Parameters<typeof withService>[1] = {}): Promise<Service> {
-  const service = await withService(scene, flags)
+  filled ??= fill()
+  return withService(scene, flags, await filled)
+}
+
+/** The closed store of which the services of withMuch have copies: filling one takes a second of processor time. */
+let filled: Promise<string> | undefined
+
+async function fill(): Promise<string> {
+  const { store, address, place } = await openEngine(readConfig({}, {}))
   for (let from = 0; from < MUCH; from += 1000) {
-    await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
+    await store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
   }
-  return service
+  // Waits for the search index.
+  await store.listPlants({ tags: [], words: [], order: 'name', after: undefined }, 1)
+  await store.close()
+  // A database is dropped at the end of the process.
+  if (engine.current === 'sqlite') wholeFile.after(() => rmSync(place, { recursive: true, force: true }))
+  return address
 }
 
 export const exportHead = (...fields: string[]): string =>

@@ -50,10 +50,11 @@ export interface Sending {
  * Starts the whole service on a free port, with a real store in its own folder.
  *
  * @param bounds settings in the form of the command line, and other bounds as they are in Config
+ * @param filled the address of a closed store, whose copy this service has
  */
-export async function withService(scene: Scene, bounds: Bounds = {}): Promise<Service> {
+export async function withService(scene: Scene, bounds: Bounds = {}, filled?: string): Promise<Service> {
   const config = configWith(bounds)
-  const under = await openEngine(config)
+  const under = await openEngine(config, filled)
   const { store } = under
   const state: ServiceState = { current: 'serving' }
   const lines: string[] = []
