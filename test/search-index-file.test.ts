@@ -92,7 +92,8 @@ async function indexedStore(t: TestContext) {
   cpSync(dirname(original), folder, { recursive: true })
   const path = join(folder, 'plants.db')
   const opened = await openSqlite(t, { path })
-  await assertFound(opened.store, MANY)
+  // Returns once the store has opened the index.
+  assert.deepEqual(await opened.store.listTags(undefined, 100), expectedTags(MANY))
   return { path, ...opened }
 }
 

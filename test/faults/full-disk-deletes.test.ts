@@ -14,11 +14,11 @@ const SPACE = 20 * 2 ** 20
 /** Creates at once. Each has 120 words, so that the index takes more than the plants. */
 const CLIENTS = 8
 /** Creates before another program fills the disk. */
-const BEFORE = 2000
+const BEFORE = 1000
 /** Refused creates without an index, after which the disk counts as full. */
 const REFUSALS = 100
 /** Deletes that must succeed on the full disk, one after the other. */
-const DELETES = 400
+const DELETES = 200
 
 const nameOf = (id: number): string =>
   Array.from({ length: 120 }, (_, i) => `w${(id * 120 + i).toString(36)}`).join(' ')

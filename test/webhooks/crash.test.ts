@@ -7,7 +7,7 @@ import { startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 
 /** Of each of two services. */
-const KILLS = 10
+const KILLS = 6
 const PLANTS = 16
 /** Events of a webhook that a crash may repeat: those that are not stored yet, and those under way. */
 const WINDOW = 96
@@ -23,7 +23,7 @@ suite(`a service that is killed ${KILLS} times delivers every change, in order f
 }, () => {
   test('soon after each start', (t) => killed(t, () => 10))
 
-  test('under load', (t) => killed(t, (kill) => 40 + 20 * kill))
+  test('under load', (t) => killed(t, (kill) => 40 + 40 * kill))
 })
 
 /** @param enough events that are delivered before a kill */
