@@ -13,8 +13,9 @@ import {
 } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { suite, type TestContext, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { cleanUp } from './support/clean-up.ts'
+import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
 import { plantBody, send } from './support/load.ts'
 import { isLinux, notTestedHere, runs } from './support/not-tested.ts'
@@ -147,11 +148,11 @@ suite('plantstore serve', () => {
     for (const path of [storePath, link, notes, `${storePath}-index`, `${storePath}-index-wal`, `${storePath}-wal`]) {
       const before = contentOf(path)
       const flags = ['--store', `sqlite:${storePath}`, '--audit-log', path]
-      for (const command of [
-        ['serve', '--port', '0'],
-        ['token', 'create', '--name', 'x'],
-      ]) {
-        const { code, stderr } = await run(t, [...command, ...flags])
+      const refusals = [
+        await run(t, ['serve', '--port', '0', ...flags]),
+        await command(['token', 'create', '--name', 'x', ...flags]),
+      ]
+      for (const { code, stderr } of refusals) {
         assert.deepEqual(
           [code, stderr],
           [1, `plantstore: ${path}: has other content than an audit log; choose another file\n`],
@@ -165,11 +166,11 @@ suite('plantstore serve', () => {
 suite('a command', () => {
   const USER = userInfo().username
 
-  async function commandLines(t: TestContext, folder: string, args: readonly string[]): Promise<Line[]> {
+  async function commandLines(folder: string, args: readonly string[]): Promise<Line[]> {
     const path = join(folder, 'audit.log')
     const before = linesOf(path).length
     const env = { PLANTSTORE_STORE: `sqlite:${join(folder, 'plants.db')}`, PLANTSTORE_AUDIT_LOG: path }
-    const { code, stderr } = await run(t, args, { env, cwd: folder })
+    const { code, stderr } = await command(args, { env, cwd: folder })
     assert.equal(code, 0, stderr)
     assert.deepEqual(linesIn(stderr), [])
     return linesOf(path)
@@ -179,9 +180,9 @@ suite('a command', () => {
 
   test('leaves lines about the tokens, plants and stores that it changes', async (t) => {
     const folder = tempFolder(t)
-    const command = (...args: string[]) => commandLines(t, folder, args)
+    const lines = (...args: string[]) => commandLines(folder, args)
     const by = (name: string) => ({ token: `command:${name}`, tokenName: `plantstore ${name}`, user: USER })
-    const [created = {}] = await command('token', 'create', '--name', 'Kew', '--expires', '2999-01-01')
+    const [created = {}] = await lines('token', 'create', '--name', 'Kew', '--expires', '2999-01-01')
     const id = String(created['created'])
     assert.match(id, /^tok_\w{11}$/)
     assert.deepEqual(created, {
@@ -193,29 +194,29 @@ suite('a command', () => {
       expiresAt: '2999-01-01T00:00:00.000Z',
       ...by('token'),
     })
-    assert.deepEqual(await command('token', 'revoke', id), [
+    assert.deepEqual(await lines('token', 'revoke', id), [
       { operation: 'revokeToken', outcome: 'revoked', revoked: id, ...by('token') },
     ])
-    assert.deepEqual(await command('token', 'list'), [])
+    assert.deepEqual(await lines('token', 'list'), [])
 
     const store = `sqlite:${join(folder, 'plants.db')}`
     writeFileSync(join(folder, 'a.csv'), 'id,name\n1,Fern\n2,Moss\n')
     const none = { added: 0, updated: 0, unchanged: 0, refused: 0 }
     const imported = { operation: 'importPlants', store, mode: 'add', ...by('import') }
-    assert.deepEqual(await command('import', 'a.csv', '--dry-run'), [])
-    assert.deepEqual(await command('import', 'a.csv'), [
+    assert.deepEqual(await lines('import', 'a.csv', '--dry-run'), [])
+    assert.deepEqual(await lines('import', 'a.csv'), [
       { ...imported, outcome: 'began', ...none },
       { ...imported, outcome: 'imported', ...none, added: 2 },
     ])
     const to = `sqlite:${join(folder, 'copy.db')}`
     const copied = { operation: 'copyStore', from: store, to, ...by('copy') }
     const nothing = { added: 0, unchanged: 0, refused: 0, tokens: 0, revoked: 0 }
-    assert.deepEqual(await command('copy', '--from', store, '--to', to), [
+    assert.deepEqual(await lines('copy', '--from', store, '--to', to), [
       { ...copied, outcome: 'began', ...nothing },
       { ...copied, outcome: 'copied', ...nothing, added: 2, tokens: 1 },
     ])
-    assert.deepEqual(await command('backup', 'backup.db'), [])
-    const [restored = {}] = await command('restore', 'backup.db', '--replace')
+    assert.deepEqual(await lines('backup', 'backup.db'), [])
+    const [restored = {}] = await lines('restore', 'backup.db', '--replace')
     const { kept, ...rest } = restored
     assert.match(String(kept), /plants\.db\.replaced-/)
     assert.deepEqual(rest, {

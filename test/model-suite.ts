@@ -59,7 +59,7 @@ export function modelSuite(name: string, open: (t: TestContext) => Promise<Model
         await real.close()
       }
     })
-    await holds(property, { numRuns: 25 })
+    await holds(property, { numRuns: 16 })
   })
 }
 

@@ -6,7 +6,7 @@ import { ChangeStreams } from '../../src/http/changes/change-streams.ts'
 import { TESTER } from '../support/actor.ts'
 import { type EventStream, openStream } from '../support/event-stream.ts'
 import { fullPlants } from '../support/full-plants.ts'
-import { boundOf, untilRunning } from '../support/long-work.ts'
+import { boundOf, MUCH, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { plant } from '../support/store-under-test.ts'
@@ -311,7 +311,7 @@ suite('streams of changes', () => {
   test('that are not read count as unread answers, and the slowest are cut off for others', async (t) => {
     const unreadLimit = 2 ** 19
     const service = await withService(t, { unreadLimit })
-    for (let from = 0; from < 16_000; from += 1000) {
+    for (let from = 0; from < MUCH; from += 1000) {
       await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
     }
     const unread = Array.from({ length: 10 }, () => new RawConnection(service.port))
@@ -344,11 +344,11 @@ suite('streams of changes', () => {
     await untilRunning(service, 'stream', 9)
     left.socket.destroy()
     const reading = await openStream(service)
-    for (let from = 0; from < 24_000; from += 800) {
+    for (let from = 0; from < 16_000; from += 800) {
       await service.store.importPlants(fullPlants(800, { from }), 'add', TESTER)
     }
-    await reading.until(24_000)
-    assert.deepEqual(new Set(reading.entries.map(({ position }) => position)).size, 24_000)
+    await reading.until(16_000)
+    assert.deepEqual(new Set(reading.entries.map(({ position }) => position)).size, 16_000)
     // The service ends them, because they read nothing.
     await untilRunning(service, 'stream', 1)
     for (const connection of unread) connection.socket.destroy()

@@ -3,10 +3,9 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { BODY_LIMIT } from '../../src/http/request/exchange.ts'
-import { TESTER } from '../support/actor.ts'
 import { tempFolder } from '../support/files.ts'
 import { fullPlants, importRows } from '../support/full-plants.ts'
-import { boundOf, untilMomentEnds } from '../support/long-work.ts'
+import { boundOf, MUCH, untilMomentEnds, withMuch } from '../support/long-work.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
 import { startServer, TOKEN } from '../support/process.ts'
 import { holds } from '../support/property.ts'
@@ -21,15 +20,12 @@ const CHUNKED = post(`${PLANT.length.toString(16)}\r\n${PLANT}\r\n0\r\n\r\n`, 'T
 
 suite('the requests of one connection', () => {
   test('are handled one at a time: each begins after the previous answer was passed to the socket', async (t) => {
-    const service = await withService(t)
-    for (let from = 0; from < 16_000; from += 1000) {
-      await service.store.importPlants(fullPlants(1000, { from }), 'add', TESTER)
-    }
+    const service = await withMuch(t)
     const connection = new RawConnection(service.port)
     connection.socket.pause()
     connection.write(EXPORT.repeat(60))
     // A log that is empty holds no moment.
-    let id = 16_000
+    let id = MUCH
     const begins = async () =>
       (await service.create({ id: id++, name: 'x' })).status === 200 && service.under.keepsMoment()
     await until(begins, 'no export begins')
