@@ -296,6 +296,18 @@ suite('the page, for imports,', () => {
     }
   })
 
+  inBrowser(
+    'says in the language of the person that an id is wrong',
+    async ({ page, address }) => {
+      await page.goto(`${address}#/import`)
+      const buffer = Buffer.from('id,name\nx,Acer\n9.2E+18,Betula\n')
+      await page.locator('#file').setInputFiles({ name: 'plants.csv', mimeType: 'text/csv', buffer })
+      await page.getByRole('cell', { name: /^Eine ID ist eine ganze Zahl von −9223372036854775808 bis/ }).waitFor()
+      await page.getByRole('cell', { name: 'to which a spreadsheet program has rounded it' }).waitFor()
+    },
+    { locale: 'de-DE' },
+  )
+
   inBrowser('saves all refused rows to mend them, also beyond what one report of the service lists', async (opened) => {
     const { page, service } = opened
     await empty(service)

@@ -128,7 +128,7 @@ suite('changes that wait for the service', () => {
       for (const id of [40, 41, 42]) await patchPlant(service, id, { tag: 'theirs' })
       await service.create({ id: 43, name: 'Quercus suber' })
       await context.setOffline(false)
-      await line(page, '4 of them need your decision.')
+      await line(page, '4 need your decision.')
       await showWaiting(page)
       await assertAccessible(page)
       const decide = async (plant: string, choice: string) => {

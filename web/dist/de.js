@@ -502,7 +502,7 @@ var de_default = catalog({
   "plants.none": "Es gibt noch keine Pflanzen.",
   "plants.all": "Das sind alle.",
   "plants.printLabels": "Etiketten drucken",
-  "plants.printLabel": "Ihr Etikett drucken",
+  "plants.printLabel": "Etikett drucken",
   "plants.another": "Weitere wie diese",
   "begin.import": "Eine Tabelle importieren",
   "begin.importNote": "Legen Sie Ihre Pflanzenliste ab, wie sie ist. Sie sehen, was geschieht, bevor etwas gespeichert wird.",
@@ -775,8 +775,8 @@ var de_default = catalog({
     other: "{count} Änderungen warten auf diesem Gerät."
   },
   "waiting.held": {
-    one: "Über {count} davon müssen Sie entscheiden.",
-    other: "Über {count} davon müssen Sie entscheiden."
+    one: "Über {count} müssen Sie entscheiden.",
+    other: "Über {count} müssen Sie entscheiden."
   },
   "waiting.show": "Anzeigen",
   "waiting.kept": "{plant} wartet auf diesem Gerät, bis der Dienst antwortet.",

@@ -499,7 +499,7 @@ var es_default = catalog({
   "plants.none": "Todavía no hay plantas.",
   "plants.all": "Eso es todo.",
   "plants.printLabels": "Imprimir etiquetas",
-  "plants.printLabel": "Imprimir su etiqueta",
+  "plants.printLabel": "Imprimir la etiqueta",
   "plants.another": "Otra como esta",
   "begin.import": "Importar una hoja de cálculo",
   "begin.importNote": "Suelte su lista de plantas tal como está. Verá qué ocurre antes de guardar nada.",
@@ -766,8 +766,8 @@ var es_default = catalog({
     other: "{count} cambios esperan en este dispositivo."
   },
   "waiting.held": {
-    one: "{count} de ellos necesita su decisión.",
-    other: "{count} de ellos necesitan su decisión."
+    one: "{count} necesita su decisión.",
+    other: "{count} necesitan su decisión."
   },
   "waiting.show": "Mostrar",
   "waiting.kept": "{plant} espera en este dispositivo a que el servicio responda.",

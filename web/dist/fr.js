@@ -502,7 +502,7 @@ var fr_default = catalog({
   "plants.none": "Il n’y a pas encore de plantes.",
   "plants.all": "C’est tout.",
   "plants.printLabels": "Imprimer des étiquettes",
-  "plants.printLabel": "Imprimer son étiquette",
+  "plants.printLabel": "Imprimer l’étiquette",
   "plants.another": "Une autre comme celle-ci",
   "begin.import": "Importer une feuille de calcul",
   "begin.importNote": "Déposez votre liste de plantes telle quelle. Vous voyez ce qui se passe avant tout enregistrement.",
@@ -781,8 +781,8 @@ var fr_default = catalog({
     other: "{count} modifications attendent sur cet appareil."
   },
   "waiting.held": {
-    one: "{count} d’entre elles attend votre décision.",
-    other: "{count} d’entre elles attendent votre décision."
+    one: "{count} attend votre décision.",
+    other: "{count} attendent votre décision."
   },
   "waiting.show": "Afficher",
   "waiting.kept": "{plant} attend sur cet appareil que le service réponde.",

@@ -499,7 +499,7 @@ var nl_default = catalog({
   "plants.none": "Er zijn nog geen planten.",
   "plants.all": "Dat is alles.",
   "plants.printLabels": "Etiketten afdrukken",
-  "plants.printLabel": "Het etiket afdrukken",
+  "plants.printLabel": "Etiket afdrukken",
   "plants.another": "Nog zo’n plant",
   "begin.import": "Een spreadsheet importeren",
   "begin.importNote": "Sleep uw plantenlijst hierheen zoals ze is. U ziet wat er gebeurt voordat er iets wordt opgeslagen.",
@@ -772,8 +772,8 @@ var nl_default = catalog({
     other: "{count} wijzigingen wachten op dit apparaat."
   },
   "waiting.held": {
-    one: "Over {count} daarvan moet u beslissen.",
-    other: "Over {count} daarvan moet u beslissen."
+    one: "Over {count} moet u beslissen.",
+    other: "Over {count} moet u beslissen."
   },
   "waiting.show": "Tonen",
   "waiting.kept": "{plant} wacht op dit apparaat tot de dienst antwoordt.",

@@ -1395,8 +1395,8 @@ var en = {
     other: "{count} changes wait on this device."
   },
   "waiting.held": {
-    one: "{count} of them needs your decision.",
-    other: "{count} of them need your decision."
+    one: "{count} needs your decision.",
+    other: "{count} need your decision."
   },
   "waiting.show": "Show them",
   "waiting.kept": "{plant} waits on this device until the service answers.",
@@ -2597,9 +2597,9 @@ function saidOf(number3, message) {
   let key = numberKey(number3, message);
   if (key !== void 0) return say(key);
   let long = number3 === 40002 ? message.split("; ").map((fault) => LONG.exec(fault)?.[1]) : [];
-  return long.length > 0 && long.every((member) => member === "name" || member === "tag") ? long.map(saidTooLong).join(" ") : foreign(sentence(message));
+  return long.length > 0 && long.every((member) => member === "name" || member === "tag") ? long.map(saidTooLong).join(" ") : number3 === 40002 && language.value !== "en" && WRONG_ID.test(message) ? saidBadId() : foreign(sentence(message));
 }
-var LONG = /^(name|tag) must have at most \d+ characters$/, saidTooLong = (member) => member === "name" ? say("fault.longName", { most: MAX_NAME }) : say("fault.longTag", { most: MAX_TAG }), foreign = (text) => language.value === "en" ? text : inEnglish(text);
+var LONG = /^(name|tag) must have at most \d+ characters$/, WRONG_ID = /^id (?!.*rounded)[^;]*$/, saidBadId = () => say("plants.badId", { least: "−9223372036854775808", most: "9223372036854775807" }), saidTooLong = (member) => member === "name" ? say("fault.longName", { most: MAX_NAME }) : say("fault.longTag", { most: MAX_TAG }), foreign = (text) => language.value === "en" ? text : inEnglish(text);
 function numberKey(number3, message) {
   return number3 === 40102 ? /revoked|unknown/.test(message) ? "fault.unknownToken" : void 0 : WORDED[number3] ?? (language.value === "en" ? void 0 : TRANSLATED[number3]);
 }
@@ -9986,7 +9986,7 @@ function AddPlant({ session: session2, list: list2, onCancel }) {
   }, add2 = async () => {
     let sent = typed.value, own = sent.id.trim() === "" ? void 0 : idIn(sent.id);
     if (own === null) {
-      fault.value = say("plants.badId", { least: "−9223372036854775808", most: "9223372036854775807" });
+      fault.value = saidBadId();
       return;
     }
     fault.value = "", isSaving.value = !0;
@@ -11976,7 +11976,7 @@ function WebhookItem({ client, webhook, onTested }) {
   return /* @__PURE__ */ a4("li", { tabIndex: -1, children: [
     /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("strong", { dir: "auto", translate: !1, children: description ?? url }),
-      /* @__PURE__ */ a4("div", { class: "note", children: sayWith("webhooks.to", { id: /* @__PURE__ */ a4("code", { children: id }), url }) }),
+      /* @__PURE__ */ a4("div", { class: "note", children: description === void 0 ? /* @__PURE__ */ a4("code", { children: id }) : sayWith("webhooks.to", { id: /* @__PURE__ */ a4("code", { children: id }), url }) }),
       /* @__PURE__ */ a4("div", { class: "note", children: reason === void 0 ? say("webhooks.state", { state: say(STATES[state]), ...present }) : say("webhooks.stateWhy", { state: say(STATES[state]), reason: say(REASONS[reason]), ...present }) })
     ] }),
     /* @__PURE__ */ a4(

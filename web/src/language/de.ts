@@ -500,7 +500,7 @@ export default catalog({
   'plants.none': 'Es gibt noch keine Pflanzen.',
   'plants.all': 'Das sind alle.',
   'plants.printLabels': 'Etiketten drucken',
-  'plants.printLabel': 'Ihr Etikett drucken',
+  'plants.printLabel': 'Etikett drucken',
   'plants.another': 'Weitere wie diese',
   'begin.import': 'Eine Tabelle importieren',
   'begin.importNote':
@@ -801,8 +801,8 @@ export default catalog({
     other: '{count} Änderungen warten auf diesem Gerät.',
   },
   'waiting.held': {
-    one: 'Über {count} davon müssen Sie entscheiden.',
-    other: 'Über {count} davon müssen Sie entscheiden.',
+    one: 'Über {count} müssen Sie entscheiden.',
+    other: 'Über {count} müssen Sie entscheiden.',
   },
   'waiting.show': 'Anzeigen',
   'waiting.kept': '{plant} wartet auf diesem Gerät, bis der Dienst antwortet.',

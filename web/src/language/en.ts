@@ -793,8 +793,8 @@ export const en = {
     other: '{count} changes wait on this device.',
   },
   'waiting.held': {
-    one: '{count} of them needs your decision.',
-    other: '{count} of them need your decision.',
+    one: '{count} needs your decision.',
+    other: '{count} need your decision.',
   },
   'waiting.show': 'Show them',
   'waiting.kept': '{plant} waits on this device until the service answers.',

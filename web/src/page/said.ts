@@ -26,10 +26,17 @@ export function saidOf(number: number, message: string): string {
   if (long.length > 0 && long.every((member) => member === 'name' || member === 'tag')) {
     return long.map(saidTooLong).join(' ')
   }
+  if (number === 40002 && language.value !== 'en' && WRONG_ID.test(message)) return saidBadId()
   return foreign(sentence(message))
 }
 
 const LONG = /^(name|tag) must have at most \d+ characters$/
+
+/** One that a spreadsheet program has rounded is another matter, which only the service's message explains. */
+const WRONG_ID = /^id (?!.*rounded)[^;]*$/
+
+export const saidBadId = (): string =>
+  say('plants.badId', { least: '−9223372036854775808', most: '9223372036854775807' })
 
 /** Says that a name or a tag is longer than a plant can have. */
 export const saidTooLong = (member: 'name' | 'tag'): string =>

@@ -8,7 +8,7 @@ import { submit } from '../offline/send.ts'
 import { isFocusLost } from '../page/focus.ts'
 import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
-import { isSilence, said } from '../page/said.ts'
+import { isSilence, said, saidBadId } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { TagSuggestions, TooLong, useTags } from '../plants/plant-fields.tsx'
 import type { PlantList } from '../plants/plant-list.ts'
@@ -59,7 +59,7 @@ export function AddPlant({ session, list, onCancel }: AddProps): JSX.Element {
     const sent = typed.value
     const own = sent.id.trim() === '' ? undefined : idIn(sent.id)
     if (own === null) {
-      fault.value = say('plants.badId', { least: '−9223372036854775808', most: '9223372036854775807' })
+      fault.value = saidBadId()
       return
     }
     fault.value = ''

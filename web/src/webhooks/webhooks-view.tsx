@@ -101,7 +101,9 @@ function WebhookItem({ client, webhook, onTested }: ItemProps): JSX.Element {
         <strong dir="auto" translate={false}>
           {description ?? url}
         </strong>
-        <div class="note">{sayWith('webhooks.to', { id: <code>{id}</code>, url })}</div>
+        <div class="note">
+          {description === undefined ? <code>{id}</code> : sayWith('webhooks.to', { id: <code>{id}</code>, url })}
+        </div>
         <div class="note">
           {reason === undefined
             ? say('webhooks.state', { state: say(STATES[state]), ...present })
