@@ -23,9 +23,9 @@ async function texts(context: BrowserContext, address: string): Promise<readonly
   await page.getByRole('search').waitFor()
   const found: string[] = []
   await tour(page, address, async (what) => {
-    // A translation comes a moment later; texts that are still on their way do as well.
+    // A translation comes a moment later; texts that are still on their way do as well, such as why there is no camera.
     let [before, now] = ['', await page.locator('body').innerText()]
-    while (before !== now || asked.size > 0) {
+    while (before !== now || asked.size > 0 || now.includes('Opening the camera')) {
       await page.evaluate('new Promise((done) => setTimeout(done, 50))')
       ;[before, now] = [now, await page.locator('body').innerText()]
     }
