@@ -102,10 +102,17 @@ function removeDraft(draft: string, lock: FileLock): void {
 
 /** Makes the names of new files in a directory durable, by an fsync of the directory. Windows has no such call. */
 export function syncDirectory(directory: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(directory, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
+  if (process.platform !== 'win32') withOpen(directory, 'r', fsyncSync)
+}
+
+/** Opens a file for some work, and closes it. */
+export function withOpen<T>(path: string, flags: string, work: (file: number) => T): T {
+  const file = openSync(path, flags, 0o600)
+  try {
+    return work(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** SQLite's result code when another connection holds the lock (https://sqlite.org/rescode.html#busy). */
@@ -172,15 +179,13 @@ function lockFile(file: string): DatabaseSync | undefined {
 export function isLocked(path: string): boolean {
   const file = resolve(path)
   if (!existsSync(file)) return false
-  const db = new DatabaseSync(file, { timeout: 0 })
+  using db = new DatabaseSync(file, { timeout: 0 })
   try {
     db.prepare('SELECT 1 FROM sqlite_schema').get()
     return false
   } catch (error) {
     if (isBusy(error)) return true
     throw error
-  } finally {
-    db.close()
   }
 }
 

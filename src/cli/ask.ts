@@ -8,7 +8,7 @@ export const canAsk = (): boolean => process.stdin.isTTY === true && process.std
 /** Asks a question of yes or no. Anything but `y` and `yes` is a no. */
 export async function ask(question: string): Promise<boolean> {
   const stop = abortOnSignal()
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  using lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {
     const [answer] = await Promise.race([
       lines.question(question, { signal: stop }).then((line) => [line]),
@@ -18,7 +18,5 @@ export async function ask(question: string): Promise<boolean> {
   } catch (error) {
     stop.throwIfAborted()
     throw error
-  } finally {
-    lines.close()
   }
 }

@@ -1,5 +1,4 @@
 import {
-  closeSync,
   createReadStream,
   createWriteStream,
   fstatSync,
@@ -13,7 +12,7 @@ import { dirname } from 'node:path'
 import { pipeline as withCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { type Draft, makeDraft, syncDirectory } from '../base/files.ts'
+import { type Draft, makeDraft, syncDirectory, withOpen } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
 import { type Format, formatOf } from '../import/format.ts'
@@ -191,13 +190,8 @@ function startOf(path: string): string {
   try {
     // Opening a pipe would wait for its writer.
     if (!statSync(path).isFile()) return ''
-    const file = openSync(path, 'r')
-    try {
-      const bytes = Buffer.alloc(16)
-      return bytes.toString('latin1', 0, readSync(file, bytes))
-    } finally {
-      closeSync(file)
-    }
+    const bytes = Buffer.alloc(16)
+    return withOpen(path, 'r', (file) => bytes.toString('latin1', 0, readSync(file, bytes)))
   } catch {
     return ''
   }

@@ -1,6 +1,6 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DRAFT_SUFFIX } from '../../base/files.ts'
+import { DRAFT_SUFFIX, withOpen } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { APPLICATION_ID } from '../connection.ts'
 import { judgeWal } from '../wal/wal-ownership.ts'
@@ -73,12 +73,7 @@ function mustHaveOneName(path: string): void {
 /** Refuses a file without the header of a store (https://sqlite.org/fileformat2.html section 1.3). */
 export function checkHeader(path: string, size: number): void {
   const header = Buffer.alloc(HEADER)
-  const file = openSync(path, 'r')
-  try {
-    readSync(file, header, 0, HEADER, 0)
-  } finally {
-    closeSync(file)
-  }
+  withOpen(path, 'r', (file) => readSync(file, header, 0, HEADER, 0))
   if (!header.toString('latin1', 0, MAGIC.length).startsWith(MAGIC.slice(0, size))) {
     throw refusal(path, 'it is not a SQLite database')
   }

@@ -31,7 +31,7 @@ const PAUSE = 20
 export function prepareFile(path: string, present: boolean, onNotice: (text: string) => void = () => {}): void {
   if (!present) createStoreFile(path)
   const exclusive = tryExclusive(path)
-  const db = exclusive ?? openWriter(path)
+  using db = exclusive ?? openWriter(path)
   try {
     const { applied, known } = schemaOf(db)
     if (applied < known) {
@@ -47,8 +47,6 @@ export function prepareFile(path: string, present: boolean, onNotice: (text: str
     throw error instanceof OperatorError
       ? new OperatorError(`store ${path}: ${error.message}`, { cause: error })
       : error
-  } finally {
-    db.close()
   }
 }
 
@@ -104,15 +102,13 @@ export function openingError(path: string, error: unknown): unknown {
 export function createStoreFile(path: string): void {
   const draft = makeDraft(path)
   try {
-    const db = openWriter(draft.path)
-    try {
+    {
+      using db = openWriter(draft.path)
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
       migrate(db)
       transaction(db, () => advanceEpoch(db))
       // The link takes the file without its WAL, and a close reports no checkpoint that failed.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } finally {
-      db.close()
     }
     nameUnlessThere(draft.path, path)
   } catch (error) {

@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { fsyncSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { syncDirectory } from '../../base/files.ts'
+import { syncDirectory, withOpen } from '../../base/files.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
 import { ChangeReader } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
@@ -87,12 +87,7 @@ export class Indexer {
    * only after it has copied the whole WAL into the file, and synced the file.
    */
   sync(): void {
-    const log = openSync(`${this.#path}-wal`, 'r+')
-    try {
-      fsyncSync(log)
-    } finally {
-      closeSync(log)
-    }
+    withOpen(`${this.#path}-wal`, 'r+', fsyncSync)
     syncDirectory(dirname(this.#path))
   }
 

@@ -57,28 +57,24 @@ async function copyStore(
   target: string,
   { onProgress, signal }: LongWork,
 ): Promise<Counts> {
-  const source = openReader(path)
-  try {
-    // One transaction for the whole copy: without it, SQLite begins again after each commit of another process, and
-    // never ends on a busy store. Meanwhile SQLite can't restart the store's WAL, which grows with each write.
-    source.exec('BEGIN')
-    const counts = countsIn(source)
-    mustHaveRoom(target, sizeOf(source))
-    onProgress?.({ doing: 'copying', done: 0 })
-    await backup(source, draft, {
-      rate: PAGES_OF_A_PART,
-      progress: ({ totalPages, remainingPages }) => {
-        signal?.throwIfAborted()
-        onProgress?.({ doing: 'copying', done: 1 - remainingPages / Math.max(1, totalPages) })
-      },
-    })
-    onProgress?.({ doing: 'verifying', done: undefined })
-    verify(draft, counts)
-    signal?.throwIfAborted()
-    return counts
-  } finally {
-    source.close()
-  }
+  using source = openReader(path)
+  // One transaction for the whole copy: without it, SQLite begins again after each commit of another process, and
+  // never ends on a busy store. Meanwhile SQLite can't restart the store's WAL, which grows with each write.
+  source.exec('BEGIN')
+  const counts = countsIn(source)
+  mustHaveRoom(target, sizeOf(source))
+  onProgress?.({ doing: 'copying', done: 0 })
+  await backup(source, draft, {
+    rate: PAGES_OF_A_PART,
+    progress: ({ totalPages, remainingPages }) => {
+      signal?.throwIfAborted()
+      onProgress?.({ doing: 'copying', done: 1 - remainingPages / Math.max(1, totalPages) })
+    },
+  })
+  onProgress?.({ doing: 'verifying', done: undefined })
+  verify(draft, counts)
+  signal?.throwIfAborted()
+  return counts
 }
 
 /** @throws OperatorError when the copy differs from the store */

@@ -55,16 +55,12 @@ export interface Counts {
  */
 export function inCopy<T>(path: string, work: (db: DatabaseSync) => T): T {
   // An absolute path keeps SQLite from giving names like `:memory:` a special meaning.
-  const db = new DatabaseSync(resolve(path), { readBigInts: true })
-  try {
-    db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
-    db.exec('PRAGMA synchronous = FULL')
-    const result = work(db)
-    transaction(db, () => renewEpoch(db))
-    return result
-  } finally {
-    db.close()
-  }
+  using db = new DatabaseSync(resolve(path), { readBigInts: true })
+  db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_mode = DELETE')
+  db.exec('PRAGMA synchronous = FULL')
+  const result = work(db)
+  transaction(db, () => renewEpoch(db))
+  return result
 }
 
 /** Checks every page, and compares every index of a file with its table. Returns up to `max` faults. */

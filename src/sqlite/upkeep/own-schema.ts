@@ -14,19 +14,15 @@ const MAX_SQL = 16_384
  */
 export function foreignParts(db: DatabaseSync, max: number): string[] {
   const { applied } = schemaOf(db)
-  const fresh = new DatabaseSync(':memory:')
-  try {
-    if (applied > 0) makeSchema(fresh, applied)
-    const [found, made] = [partsOf(db), partsOf(fresh)]
-    const faults = [...found].flatMap(([name, sql]) => {
-      if (!made.has(name)) return [`it has ${name}, which this program does not make`]
-      return sql === made.get(name) ? [] : [`${name} is not as this program makes it`]
-    })
-    const missing = [...made.keys()].filter((name) => !found.has(name)).map((name) => `${name} is missing`)
-    return [...missing, ...faults].slice(0, max)
-  } finally {
-    fresh.close()
-  }
+  using fresh = new DatabaseSync(':memory:')
+  if (applied > 0) makeSchema(fresh, applied)
+  const [found, made] = [partsOf(db), partsOf(fresh)]
+  const faults = [...found].flatMap(([name, sql]) => {
+    if (!made.has(name)) return [`it has ${name}, which this program does not make`]
+    return sql === made.get(name) ? [] : [`${name} is not as this program makes it`]
+  })
+  const missing = [...made.keys()].filter((name) => !found.has(name)).map((name) => `${name} is missing`)
+  return [...missing, ...faults].slice(0, max)
 }
 
 /** The tables, indexes, views and triggers of a database, with their SQL; an index that a table implies has none. */

@@ -31,12 +31,8 @@ export function identityOf(link: string): string | undefined {
     // Without locks and without a log, reading a backup leaves no file beside it (https://sqlite.org/uri.html).
     const alone = pathToFileURL(path)
     alone.searchParams.set('immutable', '1')
-    const db = existsSync(`${path}-wal`) ? openReader(path) : new DatabaseSync(alone, { readOnly: true })
-    try {
-      return identityIn(db)
-    } finally {
-      db.close()
-    }
+    using db = existsSync(`${path}-wal`) ? openReader(path) : new DatabaseSync(alone, { readOnly: true })
+    return identityIn(db)
   } catch (error) {
     if (sqliteFault(error) === undefined) throw error
     return undefined
@@ -53,25 +49,21 @@ export function statusOf(link: string): StoreStatus {
   const path = storePath(link)
   try {
     preflight(path)
-    const db = openReader(path)
-    try {
-      const { applied, known } = schemaOf(db)
-      const isActive = '(expires_at IS NULL OR expires_at > ?) AND revoked_at IS NULL'
-      const active = db.prepare(`SELECT count(*) AS count FROM tokens WHERE ${isActive}`).get(Date.now())
-      return {
-        store: path,
-        engine: 'sqlite',
-        bytes: bytesOf(path),
-        schema: applied,
-        nextSchema: applied < known ? known : undefined,
-        identity: identityIn(db),
-        plants: countsIn(db).plants,
-        tokens: Number(active?.['count']),
-        index: indexOf(path, new StatementCache(db)),
-        isServed: isServed(path),
-      }
-    } finally {
-      db.close()
+    using db = openReader(path)
+    const { applied, known } = schemaOf(db)
+    const isActive = '(expires_at IS NULL OR expires_at > ?) AND revoked_at IS NULL'
+    const active = db.prepare(`SELECT count(*) AS count FROM tokens WHERE ${isActive}`).get(Date.now())
+    return {
+      store: path,
+      engine: 'sqlite',
+      bytes: bytesOf(path),
+      schema: applied,
+      nextSchema: applied < known ? known : undefined,
+      identity: identityIn(db),
+      plants: countsIn(db).plants,
+      tokens: Number(active?.['count']),
+      index: indexOf(path, new StatementCache(db)),
+      isServed: isServed(path),
     }
   } catch (error) {
     throw openingError(path, error)

@@ -1,6 +1,7 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { rmSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { DatabaseSync } from 'node:sqlite'
+import { withOpen } from '../../base/files.ts'
 import { fullDisk, isWriteFault } from '../errors.ts'
 import { sizeOf } from './reserve.ts'
 
@@ -37,13 +38,10 @@ function hasNoSpace(path: string): boolean {
   const length = Math.max(sizeOf(path), sizeOf(`${path}-wal`))
   const probe = `${path}.probe`
   try {
-    const file = openSync(probe, 'w', 0o600)
-    try {
+    return withOpen(probe, 'w', (file) => {
       rmSync(probe)
       return writeSync(file, Buffer.alloc(PROBE), 0, PROBE, length) < PROBE
-    } finally {
-      closeSync(file)
-    }
+    })
   } catch (error) {
     return NO_SPACE.includes(-((error as NodeJS.ErrnoException).errno ?? 0))
   }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { readSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { withOpen } from '../../base/files.ts'
 
 /** Offsets in the header on the first page (https://sqlite.org/fileformat2.html section 1.3). */
 const SCHEMA_COOKIE = 40
@@ -46,18 +47,14 @@ function belongs(page: Buffer, { oldest, isAlone, hasPage }: Wal): boolean {
   return isAlone ? changes === 0 || changes === 1 : changes >= 0
 }
 
-function firstPageOf(path: string): Buffer {
-  const file = openSync(path, 'r')
-  try {
+const firstPageOf = (path: string): Buffer =>
+  withOpen(path, 'r', (file) => {
     const header = Buffer.alloc(100)
     readSync(file, header, 0, header.length, 0)
     const page = Buffer.alloc(pageSizeIn(header))
     readSync(file, page, 0, page.length, 0)
     return page
-  } finally {
-    closeSync(file)
-  }
-}
+  })
 
 /**
  * Advances the epoch: a number on the first page of the store (`PRAGMA user_version`), which shows whether a WAL belongs
@@ -120,15 +117,11 @@ interface Wal {
  * @returns undefined when there is no WAL, or none of which SQLite would recover a transaction
  */
 function readWal(path: string, page: Buffer): Wal | undefined {
-  let file: number | undefined
   try {
-    file = openSync(path, 'r')
-    return readFrames(file, page)
+    return withOpen(path, 'r', (file) => readFrames(file, page))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     return undefined
-  } finally {
-    if (file !== undefined) closeSync(file)
   }
 }
 
