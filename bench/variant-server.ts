@@ -63,7 +63,7 @@ const app = buildApp({
   log: openLog(config).log,
   state,
 })
-await app.listen({ host: config.host, port: config.port })
+await app.clients.listen({ host: config.host, port: config.port })
 console.log('Ready')
 process.on('SIGTERM', async () => {
   await app.close()

@@ -127,8 +127,8 @@ test('starting, using and stopping the service releases all resources', async (t
     const store = await open(path)
     cleanUp(t, () => store.close())
     const app = buildApp({ config, contract, store, log, state: { current: 'serving' } })
-    await app.listen({ host: config.host, port: 0 })
-    const { port } = app.server.address() as AddressInfo
+    await app.clients.listen({ host: config.host, port: 0 })
+    const { port } = app.clients.server.address() as AddressInfo
     const body = '{"id":1,"name":"a"}'
     assert.equal((await send('POST', `http://127.0.0.1:${port}/plants`, { body })).status, 200)
     await app.close()

@@ -73,15 +73,15 @@ export async function serve(config: Config, { notice, read, environment }: Serve
       facts: { version: version(), engine: config.store.engine, bytes: await bytesOf(config.store) },
     })
     shutdown.closeLater('the HTTP server', () => closeApp(app))
-    certificate?.follow((pair) => app.useCertificate(pair))
+    certificate?.follow((pair) => app.clients.useCertificate(pair))
     if (reloads) process.on('SIGHUP', () => certificate?.look())
-    const port = await listen(app, config, '--port')
+    const port = await listen(app.clients, config, '--port')
     const metricsPort =
       app.monitors && config.metricsPort && (await listen(app.monitors, config.metricsPort, '--metrics-port'))
     // As late as possible: a start that fails between the creation and the banner would lose the secret for good.
     const firstToken = await makeFirstToken(store, config, trail.audit)
     // Before the banner, whose reader may send a signal at once.
-    onStopSignal((signal) => void shutdown.run(signal, app.server, config.drainWindow))
+    onStopSignal((signal) => void shutdown.run(signal, app.clients.server, config.drainWindow))
     backups?.start()
     delivery?.start()
     process.stdout.write(banner({ config, port, metricsPort, isNew, firstToken }))
@@ -157,7 +157,7 @@ const isClearText = ({ host, tlsCert, trustedProxies }: Config): boolean =>
 
 async function closeApp(app: App): Promise<void> {
   const force = setTimeout(() => {
-    app.server.closeAllConnections()
+    app.clients.server.closeAllConnections()
     app.monitors?.server.closeAllConnections()
   }, ANSWERS_TIMEOUT)
   await app.close()

@@ -1,6 +1,4 @@
-import type { Server } from 'node:http'
-import type { Server as SecureServer } from 'node:https'
-import type { AddressInfo, ListenOptions } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { ClientAddresses } from '../base/network.ts'
 import { AppError } from '../domain/errors.ts'
@@ -47,12 +45,9 @@ export interface AppOptions extends ObservedParts {
 
 /** The HTTP side of the service. */
 export interface App {
-  readonly server: Server | SecureServer
+  readonly clients: Port
   /** The port for monitors; undefined where they use the one for clients. */
   readonly monitors: Port | undefined
-  listen(options: ListenOptions): Promise<void>
-  /** Serves new connections with another certificate. */
-  useCertificate(pair: CertificatePair): void
   /** Stops listening, ends imports, and waits for the answers under way. */
   close(): Promise<void>
 }
@@ -112,10 +107,8 @@ export function buildApp(options: AppOptions): App {
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, metricsPort, ports)
   return {
-    server: clients.server,
+    clients,
     monitors,
-    listen: (options) => clients.listen(options),
-    useCertificate: (next) => clients.useCertificate(next),
     async close() {
       stopping.abort(shuttingDown())
       await Promise.all([clients.close(), monitors?.close()])

@@ -74,13 +74,13 @@ export async function withService(scene: Scene, bounds: Bounds = {}, filled?: st
     delivery,
   })
   delivery?.start()
-  await app.listen({ host: '127.0.0.1', port: 0 })
+  await app.clients.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ under, app, state, log: lines, audited })
   const expectNoLonger = expectService(service.port)
   scene.after(async () => {
     expectNoLonger()
     service.agent.destroy()
-    app.server.closeAllConnections()
+    app.clients.server.closeAllConnections()
     await app.close()
     await delivery?.close()
     await under.remove()
@@ -175,8 +175,8 @@ export class Service {
   constructor({ under, app, state, log, audited }: ServiceParts) {
     this.under = under
     this.#app = app
-    this.server = app.server
-    this.port = (app.server.address() as AddressInfo).port
+    this.server = app.clients.server
+    this.port = (app.clients.server.address() as AddressInfo).port
     this.store = under.store
     this.state = state
     this.#log = log
@@ -184,7 +184,7 @@ export class Service {
   }
 
   useCertificate(pair: Pair): void {
-    this.#app.useCertificate(pair)
+    this.#app.clients.useCertificate(pair)
   }
 
   /** Empties the log and the audit log. */
