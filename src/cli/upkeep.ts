@@ -1,6 +1,6 @@
 import { count, counted, onOneLine } from '../base/printable.ts'
 import { commandActor } from '../domain/token.ts'
-import type { CheckReport, IndexStatus, LongWork, StoreStatus, Upkeep, WorkState } from '../domain/upkeep.ts'
+import type { CheckReport, Counts, IndexStatus, LongWork, StoreStatus, Upkeep, WorkState } from '../domain/upkeep.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 import { CommandAudit } from './log.ts'
@@ -57,8 +57,7 @@ const partLines = ({ part, found, faults }: CheckReport['parts'][number]): strin
   ...faults.map((fault) => `  ${fault}`),
 ]
 
-const content = ({ plants, tokens }: { plants: number; tokens: number }): string =>
-  `${counted(plants, 'plant')} and ${counted(tokens, 'token')}`
+const content = ({ plants, tokens }: Counts): string => `${counted(plants, 'plant')} and ${counted(tokens, 'token')}`
 
 function run<T>(
   flags: Flags,

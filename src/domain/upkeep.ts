@@ -73,17 +73,19 @@ export interface RestoreOptions extends LongWork {
   readonly replace: boolean
 }
 
-export interface BackupReport {
-  readonly file: string
-  readonly bytes: number
+/** The numbers of plants and tokens in a store. */
+export interface Counts {
   readonly plants: number
   readonly tokens: number
 }
 
-export interface RestoreReport {
+export interface BackupReport extends Counts {
+  readonly file: string
+  readonly bytes: number
+}
+
+export interface RestoreReport extends Counts {
   readonly store: string
-  readonly plants: number
-  readonly tokens: number
   /** The new path of the replaced store. */
   readonly kept: string | undefined
 }

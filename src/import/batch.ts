@@ -1,6 +1,7 @@
 import { Turns } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
-import type { ImportedPlant, ImportMode } from '../domain/plant.ts'
+import type { ImportedPlant } from '../domain/plant.ts'
+import type { RowOptions } from '../json/body.ts'
 import type { NamedColumns } from './csv-rows.ts'
 
 export interface RefusedRow {
@@ -23,17 +24,11 @@ export interface Batch {
 /** The id of each plant of a file without ids, until `withIds` assigns one. */
 export const UNNUMBERED = 0n
 
-export interface ReadOptions {
+export interface ReadOptions extends RowOptions {
   /** The charset that the sender names, in lower case. A file of `utf-16` must begin with a byte order mark. */
   readonly charset?: string | undefined
   /** The columns of a sheet. Without them, CSV has a header of `id`, `name` and `tag`. */
   readonly columns?: NamedColumns | undefined
-  /** Whether rows have no ids. */
-  readonly assignsIds?: boolean
-  /** Whether ids in NDJSON may be texts. */
-  readonly textIds?: boolean
-  /** What the rows are for: a row of mode `delete` may have an id alone. */
-  readonly mode?: ImportMode
 }
 
 /** The most rows of a batch. */

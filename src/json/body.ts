@@ -239,8 +239,10 @@ export const parsePlant = (json: JsonBody, id?: bigint): NewPlant => validatePla
  */
 export const parsePatch = (json: JsonBody, id: bigint): PlantPatch => validatePatch(candidateIn(json, id))
 
-interface RowOptions {
+export interface RowOptions {
+  /** What the rows are for: a row of mode `delete` may have an id alone. */
   readonly mode?: ImportMode
+  /** Whether ids may be texts. */
   readonly textIds?: boolean
   /** Whether rows have no id. The plant of a row then has the id 0. */
   readonly assignsIds?: boolean

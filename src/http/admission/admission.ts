@@ -71,7 +71,7 @@ export class Admission {
    *
    * @param run must reject with the signal's reason when the signal aborts
    * @throws AppError 42901 or 50302 when too much work is under way, 50302 after the timeout, 40102 or 40103 when the
-   *   token is no longer valid; ClientGone when the client leaves; any error of `run`
+   *   token is no longer valid; an Error when the client leaves; any error of `run`
    */
   async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { sender, signal } = exchange

@@ -6,11 +6,6 @@ import { closing, HttpError } from '../refusal.ts'
 import { hasTextIds, type MediaType, readMediaType, TEXT_IDS_FAULT } from './head.ts'
 import type { Method, Operation } from './operations.ts'
 
-/** The reason of an exchange that ended because its client closed the connection. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
-}
-
 /** The change that a request asks for, as far as its handler knows it yet. */
 export interface Change {
   /** The id of the plant. */
@@ -43,7 +38,7 @@ export class Exchange {
   change: Change | undefined = undefined
   /** Takes the answer in place of the client, where the service itself calls an operation. */
   take: ((status: number, headers: readonly string[], body: string) => void) | undefined = undefined
-  #endReason: ClientGone | AppError | undefined = undefined
+  #endReason: Error | undefined = undefined
   #abort: AbortController | undefined = undefined
   #failBody: ((refusal: AppError) => void) | undefined = undefined
   #bodyFault: AppError | undefined = undefined
@@ -54,9 +49,9 @@ export class Exchange {
   }
 
   /**
-   * Aborts when the connection closes before it has taken the whole answer. The reason is ClientGone, or an AppError
-   * when the service cut the connection off. Work for this exchange listens to the signal, or passes it to the store,
-   * and frees its resources. The first use creates the signal, because most requests need none.
+   * Aborts when the connection closes before it has taken the whole answer. The reason is an AppError when the service
+   * cut the connection off. Work for this exchange listens to the signal, or passes it to the store, and frees its
+   * resources. The first use creates the signal, because most requests need none.
    */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController()
@@ -80,7 +75,7 @@ export class Exchange {
   }
 
   /** Ends the exchange without an answer, or in the middle of it. */
-  giveUp(reason: ClientGone | AppError = new ClientGone()): void {
+  giveUp(reason: Error = new Error('the client closed the connection')): void {
     if (this.#endReason !== undefined) return
     this.#endReason = reason
     this.#abort?.abort(reason)

@@ -193,7 +193,6 @@ export class QueryClient {
       if (this.#isClosed) throw shuttingDown()
       waited = performance.now() - startedAt
       if (waited > (isServing ? INDEX_TIMEOUT : INDEX_TIMEOUT_OF_COMMANDS)) throw this.#beingBuilt()
-      index.ensureStarted()
       index.hurry()
       await abortable(index.changed(RETRY_INTERVAL), signal)
     }

@@ -82,11 +82,6 @@ export class SearchIndex {
     this.#wakeWithin(0)
   }
 
-  /** Starts the thread for a search that waits, if this process may update the index. */
-  ensureStarted(): void {
-    if (this.#follower === undefined && this.#options.mayStart()) this.start()
-  }
-
   /**
    * Begins a write, and charges its work to an actor (IndexThrottle). End it by `wrote`.
    *
@@ -119,8 +114,9 @@ export class SearchIndex {
     return this.#progress?.share ?? 0
   }
 
-  /** Call it when a search has to wait for the index. */
+  /** Call it when a search has to wait for the index. Starts the thread, if this process may update the index. */
   hurry(): void {
+    if (this.#follower === undefined && this.#options.mayStart()) this.start()
     this.#wakeWithin(0)
   }
 

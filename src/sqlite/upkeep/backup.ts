@@ -4,7 +4,7 @@ import { backup, type DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
 import { isThere, nameUnlessThere, storePath } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
-import type { BackupReport, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
+import type { BackupReport, Counts, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { isFull } from '../errors.ts'
 import { checkHeader, preflight } from '../open/preflight.ts'
@@ -12,7 +12,6 @@ import { isSameFile, openingError, schemaOf, takeServeLock } from '../open/prepa
 import { judgeWal } from '../wal/wal-ownership.ts'
 import {
   backupTarget,
-  type Counts,
   countsIn,
   existing,
   faultsIn,

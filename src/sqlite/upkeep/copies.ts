@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLock } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { faultOf, MAX_NAME, MAX_TAG } from '../../domain/plant.ts'
+import type { Counts } from '../../domain/upkeep.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { indexPath } from '../indexed.ts'
@@ -41,12 +42,6 @@ export async function throughDraft<T>(
   } finally {
     draft.remove()
   }
-}
-
-/** The numbers of plants and tokens in a store. */
-export interface Counts {
-  readonly plants: number
-  readonly tokens: number
 }
 
 /**
