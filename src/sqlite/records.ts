@@ -1,6 +1,13 @@
+import type { IdStore } from '../domain/id-store.ts'
+import { TOKEN_COLUMNS, type TokenStore, tokenIn } from '../domain/token.ts'
 import { attemptsIn, MAX_ATTEMPTS, type WebhookStore, webhooksIn } from '../domain/webhook-store.ts'
-import type { Statement } from './rows.ts'
-import type { Connections } from './tokens.ts'
+import { exportReservations, proposeId } from '../records/ids.ts'
+import { exportTokens, listTokens } from '../records/tokens.ts'
+import type { PointReader } from './read/point-reader.ts'
+import { runSteps, type Statement } from './rows.ts'
+import type { Remote } from './worker/protocol.ts'
+import type { Writer } from './write/write-queue.ts'
+import type { SqliteWriter } from './write/writer.ts'
 
 const INSERT = `INSERT INTO webhooks (id, creator, version, definition, progress) SELECT ?1, ?2, 1, ?3, ?4
   WHERE ?5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
@@ -12,6 +19,34 @@ const INSERT_ATTEMPTS = `INSERT INTO webhook_attempts (webhook, number, attempt)
   FROM webhooks, json_each(?2) WHERE webhooks.id = ?1`
 const TRIM_ATTEMPTS = `DELETE FROM webhook_attempts WHERE webhook = ?1
   AND number <= (SELECT max(number) - ${MAX_ATTEMPTS} FROM webhook_attempts WHERE webhook = ?1)`
+
+/** The connections of a store. All of these throw the AppError of a store that is closing or out of reach. */
+export interface Connections {
+  readonly reader: () => PointReader
+  readonly writer: () => Remote<SqliteWriter>
+  readonly run: Writer['run']
+}
+
+/** Keeps access tokens in the file of the store. */
+export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
+  createToken: async (token, hash) => writer().createToken(token, hash),
+  issueToken: async (token, hash, options) => writer().issueToken(token, hash, options),
+  findToken: async (hash) => reader().all(`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE hash = ?`, hash).map(tokenIn)[0],
+  listTokens: async (page = {}) => runSteps(reader(), listTokens(page)),
+  exportTokens: async () => runSteps(reader(), exportTokens('hex(hash)')),
+  async touchToken(id, usedAt) {
+    await writer().run([['UPDATE tokens SET last_used_at = ? WHERE id = ?', usedAt.getTime(), id]])
+  },
+  revokeToken: async (id, sparesLast = false) => writer().revokeToken(id, Date.now(), sparesLast),
+})
+
+/** Keeps reservations of ids in the file of the store. */
+export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({
+  proposeId: async () => runSteps(reader(), proposeId()),
+  reserveIds: async (count, key, { id: actor }, content) => writer().reserveIds(count, key, new Date(), actor, content),
+  exportReservations: async () => runSteps(reader(), exportReservations('hex(key)')),
+  addReservation: async (reservation) => writer().addReservation(reservation),
+})
 
 /** Keeps webhooks in the file of the store. */
 export const sqliteWebhooks = ({ reader, writer, run }: Connections): WebhookStore => ({
