@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { closing, HttpError } from '../refusal.ts'
-import { hasTextIds, type MediaType, readMediaType, TEXT_IDS_FAULT } from './head.ts'
+import { hasTextIds, readMediaType, TEXT_IDS_FAULT } from './head.ts'
 import type { Method, Operation } from './operations.ts'
 
 /** The change that a request asks for, as far as its handler knows it yet. */
@@ -207,13 +207,10 @@ export function checkBodyHeaders(exchange: Exchange, operation: Operation, limit
   const textIds = hasTextIds(mediaType)
   if (textIds === undefined) throw unsupported(operation, TEXT_IDS_FAULT)
   exchange.textIds = textIds
-  const charset = charsetOf(mediaType)
+  const charset = (mediaType.parameters.get('charset') ?? 'utf-8').toLowerCase()
   if (charset === 'utf-8' || (charset === 'utf-16' && operation.isStreamed)) return
   throw unsupported(operation, 'the charset is not supported')
 }
-
-/** The charset of a body, in lower case. */
-export const charsetOf = ({ parameters }: MediaType): string => (parameters.get('charset') ?? 'utf-8').toLowerCase()
 
 function unsupported({ method, mediaTypes }: Operation, what: string): AppError {
   return new HttpError(41501, `${what}; send ${mediaTypes.join(' or ')}, in UTF-8 and not compressed`, {
