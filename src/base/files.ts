@@ -24,11 +24,9 @@ const LOCK_OF_DRAFT = /\.new-\d+-[0-9a-f]{8}\.lock$/
 /** The suffixes of a draft and of the files that SQLite may make beside one. */
 const DRAFT_FILES = ['', '-wal', '-shm', '-journal']
 
-/** A new file, which gets its name once it is complete. */
-export interface Draft {
+/** A new file, which gets its name once it is complete. Its disposal removes what is left of it, and its lock. */
+interface Draft extends Disposable {
   readonly path: string
-  /** Removes what is left of the draft, and its lock. The end of the process does the same. */
-  remove(): void
 }
 
 /**
@@ -52,7 +50,7 @@ export function makeDraft(path: string): Draft {
     remove()
     throw error
   }
-  return { path: draft, remove }
+  return { path: draft, [Symbol.dispose]: remove }
 }
 
 /** Links a draft to its name. @throws Error with the code EEXIST when the name exists already */

@@ -36,16 +36,13 @@ export async function withProgress<T>(
   broken: (isStopped: boolean) => readonly string[],
 ): Promise<T> {
   const stop = abortOnSignal()
-  const progress = new Progress(state, quiet)
   try {
+    using progress = new Progress(state, quiet)
     return await work(progress, stop)
   } catch (error) {
-    progress.end()
     for (const line of broken(stop.aborted)) note(line)
     stop.throwIfAborted()
     throw error
-  } finally {
-    progress.end()
   }
 }
 
@@ -58,7 +55,7 @@ const BAR_WIDTH = 24
  * Shows progress as a bar on a terminal, and elsewhere as a line every few seconds. Packages for progress bars have
  * several dependencies, lack types, or read standard input, which may hold the rows.
  */
-export class Progress {
+export class Progress implements Disposable {
   readonly #stream = process.stderr
   readonly #state: () => ProgressState
   readonly #timer: NodeJS.Timeout | undefined
@@ -88,7 +85,7 @@ export class Progress {
   }
 
   /** Ends the progress and removes the bar. */
-  end(): void {
+  [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#erase()
   }

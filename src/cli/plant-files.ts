@@ -12,7 +12,7 @@ import { dirname } from 'node:path'
 import { pipeline as withCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { type Draft, makeDraft, syncDirectory, withOpen } from '../base/files.ts'
+import { makeDraft, syncDirectory, withOpen } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
 import { type Format, formatOf } from '../import/format.ts'
@@ -125,9 +125,8 @@ const CHUNK = 2 ** 18
 export function outputFile(path: string, force: boolean): Output {
   const target = targetOf(path, force)
   return async (source, signal) => {
-    let draft: Draft | undefined
     try {
-      draft = makeDraft(target)
+      using draft = makeDraft(target)
       // The stream would create a missing file even after an earlier failure, and leave the file behind.
       const writing = createWriteStream(draft.path, { flags: 'r+', flush: true, highWaterMark: CHUNK })
       await pipeline(source, writing, { signal })
@@ -138,8 +137,6 @@ export function outputFile(path: string, force: boolean): Output {
     } catch (error) {
       signal.throwIfAborted()
       throw fileFault(path, error)
-    } finally {
-      draft?.remove()
     }
   }
 }

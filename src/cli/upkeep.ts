@@ -202,14 +202,10 @@ export interface DistributeFlags extends Flags {
 /** Distributes a store over the workers of a Citus coordinator, and prints each step. */
 export async function distribute({ shards, quiet = false }: DistributeFlags, { store }: Config): Promise<void> {
   let state: ProgressState = { doing: 'preparing', rows: 0 }
-  const progress = new Progress(() => state, quiet)
+  using progress = new Progress(() => state, quiet)
   const onNotice = (text: string) => progress.note(text)
   const onMoved = (rows: number, total: number) => {
     state = { doing: 'moving', rows, done: total === 0 ? undefined : Math.min(1, rows / total) }
   }
-  try {
-    await distributeStore(store, { shards, onStep: quiet ? () => {} : onNotice, onNotice, onMoved })
-  } finally {
-    progress.end()
-  }
+  await distributeStore(store, { shards, onStep: quiet ? () => {} : onNotice, onNotice, onMoved })
 }

@@ -100,8 +100,8 @@ export function openingError(path: string, error: unknown): unknown {
  * of them links its draft to the final name. Only the owner may read the file (mode 0600).
  */
 export function createStoreFile(path: string): void {
-  const draft = makeDraft(path)
   try {
+    using draft = makeDraft(path)
     {
       using db = openWriter(draft.path)
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
@@ -113,8 +113,6 @@ export function createStoreFile(path: string): void {
     nameUnlessThere(draft.path, path)
   } catch (error) {
     if (!isThere(error)) throw error
-  } finally {
-    draft.remove()
   }
   syncDirectory(dirname(path))
 }

@@ -21,7 +21,6 @@ const MAX_NAMED = 20
 /** Checks the store in the file `link` (Upkeep.check in src/domain/upkeep.ts). */
 export async function checkStore(link: string, work: CheckOptions = {}): Promise<CheckReport> {
   const path = storePath(link)
-  let db: DatabaseSync | undefined
   const parts: CheckedPart[] = []
   const add = async (doing: string, part: CheckedPart | Promise<CheckedPart>) => {
     parts.push(await part)
@@ -32,7 +31,7 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
   }
   try {
     preflight(path)
-    db = openReader(path)
+    using db = openReader(path)
     const schema = checkSchema(db)
     const isReadable = schema.faults.length === 0 && hasTable(db, 'store_identity')
     const statements = new StatementCache(db)
@@ -48,8 +47,6 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
     return { store: path, parts }
   } catch (error) {
     throw openingError(path, error)
-  } finally {
-    if (db?.isOpen === true) db.close()
   }
 }
 

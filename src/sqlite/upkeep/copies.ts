@@ -32,16 +32,14 @@ export async function throughDraft<T>(
   make: (draft: string) => Promise<T>,
   name: (draft: string) => void,
 ): Promise<T> {
-  const draft = makeDraft(path)
-  try {
-    const made = await make(draft.path)
+  let made: T
+  {
+    using draft = makeDraft(path)
+    made = await make(draft.path)
     name(draft.path)
-    draft.remove()
-    syncDirectory(dirname(path))
-    return made
-  } finally {
-    draft.remove()
   }
+  syncDirectory(dirname(path))
+  return made
 }
 
 /**
