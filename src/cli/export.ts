@@ -4,14 +4,13 @@ import { isFileOfStore } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, type PlantOrder } from '../domain/plant-query.ts'
-import type { Store } from '../domain/store.ts'
 import { type Format, NO_PLANTS, writeFile } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 import { withStore } from './open-store.ts'
 import { formatTime, note, printJson, withProgress } from './output.ts'
-import { fileKind, type KindFlags, outputFile, standardOutput } from './plant-files.ts'
-import { type Service, targetOf } from './service-client.ts'
+import { encoded, fileKind, type KindFlags, outputFile, standardOutput } from './plant-files.ts'
+import { targetOf } from './service-client.ts'
 
 export interface ExportFlags extends Flags, KindFlags {
   readonly tag?: readonly string[]
@@ -50,8 +49,16 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
         const rows = counting(content, format, counter)
         return output(gzip ? pipeline(rows, createGzip({ chunkSize: 2 ** 16 }), () => {}) : rows, stop)
       }
-      if (target.kind === 'service') return write(bytesFrom(target.service, format, flags, stop))
-      return withStore(target.address, { create: false }, (store) => write(bytesIn(store, format, flags)))
+      const { tag, tagPrefix, untagged, q, sort } = flags
+      if (target.kind === 'service') {
+        const query = { format, sort, tag, tagPrefix, untagged, q }
+        return write(target.service.bytes((client) => client.exportFile(query, { signal: stop })))
+      }
+      return withStore(target.address, { create: false }, (store) => {
+        const filter = filterOf(flags)
+        const plants = filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort ?? 'id')
+        return write(encoded(writeFile(format, plants)))
+      })
     },
     (isStopped) => (isStopped ? ['stopped; no file was written'] : []),
   )
@@ -62,26 +69,6 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
 }
 
 const READER_LEFT = 'ended early: the reader closed standard output before all plants were written'
-
-async function* bytesIn(
-  store: Store,
-  format: Format,
-  { sort = 'id', ...request }: ExportFlags,
-): AsyncGenerator<Uint8Array> {
-  const filter = filterOf(request)
-  const plants = filter === undefined ? NO_PLANTS : store.exportPlants(filter, sort)
-  for await (const text of writeFile(format, plants)) yield Buffer.from(text)
-}
-
-function bytesFrom(
-  service: Service,
-  format: Format,
-  { tag, tagPrefix, untagged, q, sort }: ExportFlags,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const query = { format, sort, tag, tagPrefix, untagged, q }
-  return service.bytes((client) => client.exportFile(query, { signal }))
-}
 
 const QUOTE = 0x22
 const LF = 0x0a

@@ -6,6 +6,7 @@ import { BATCH_ROWS, type Batch, type RefusedRow } from '../import/batch.ts'
 import { ndjsonRow } from '../import/ndjson.ts'
 import { type ImportSummary, putBatches } from '../import/run-import.ts'
 import type { OpenedFile } from './import-sheet.ts'
+import { encoded } from './plant-files.ts'
 import { type Service, Unavailable } from './service-client.ts'
 
 interface RetryOptions {
@@ -83,10 +84,6 @@ export async function importWhole(
   const report = await (content === undefined ? retry(send, retrying) : send())
   const refusedRows = [...report.refusedRows, ...own].sort((a, b) => a.line - b.line)
   return { ...report, refused: report.refused + own.length, refusedRows }
-}
-
-async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array, void> {
-  for await (const text of texts) yield Buffer.from(text)
 }
 
 /** Joins the batches of one chunk of the file. All but its last one are full. */

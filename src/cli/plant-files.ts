@@ -110,6 +110,10 @@ async function* inPieces(chunks: AsyncIterable<Buffer>, ofGzip: string): AsyncGe
   if (length > 0) yield Buffer.concat(gathered)
 }
 
+export async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array, void> {
+  for await (const text of texts) yield Buffer.from(text)
+}
+
 /** Writes everything that `source` yields. Resolves with false when the reader of standard output closed it early. */
 type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
