@@ -103,7 +103,7 @@ export function buildApp(options: AppOptions): App {
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
   const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred, certificate: pair })
-  observeBounds(metrics, { clients, slowClients, responder, overload, admission })
+  observeBounds(metrics, clients, overload, handling)
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, metricsPort, ports)
   return {
@@ -133,16 +133,9 @@ const clientHandlers = (parts: HandlerParts): Omit<Handlers, (typeof MONITORING)
   ...pageHandlers(parts),
 })
 
-interface BoundedParts {
-  readonly clients: Port
-  readonly slowClients: SlowClients
-  readonly responder: Responder
-  readonly overload: Overload
-  readonly admission: Admission
-}
-
 /** Registers the metrics of what the HTTP side bounds and refuses. */
-function observeBounds(metrics: Metrics, { clients, slowClients, responder, overload, admission }: BoundedParts): void {
+function observeBounds(metrics: Metrics, clients: Port, overload: Overload, parts: HandlerParts): void {
+  const { slowClients, responder, admission } = parts
   metrics.series('plantstore_shed_total', () =>
     Object.entries(overload.refused).map(([reason, count]) => [{ reason }, count] as const),
   )
