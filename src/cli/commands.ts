@@ -36,11 +36,17 @@ const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
 const SHEETS = 'or a sheet: .tsv, .txt or .xlsx'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 
-export function addTransfers(to: ProgramCommand, surroundings: Surroundings): void {
+/** Adds the commands on the plants of a store, and on a store as a whole. */
+export function addStoreCommands(to: ProgramCommand, surroundings: Surroundings): void {
   addImport(to, surroundings)
   addExport(to, surroundings)
   addDelete(to, surroundings)
   addCopy(to, surroundings)
+  addBackup(to, surroundings)
+  addRestore(to, surroundings)
+  addCheck(to, surroundings)
+  addStatus(to, surroundings)
+  addDistribute(to, surroundings)
 }
 
 function addImport(to: ProgramCommand, { settings }: Surroundings): void {
@@ -152,14 +158,6 @@ Exit codes: 0 done and both are equal, 1 failed or they differ, 2 wrong usage, 1
       'plantstore copy --from postgres://plantstore@db.example/plants --to sqlite:/srv/plants.db --no-tokens',
     )
     .action(async (flags: CopyFlags) => (await copying()).copyStore(flags, settings(flags), environment(flags)))
-}
-
-export function addUpkeep(to: ProgramCommand, surroundings: Surroundings): void {
-  addBackup(to, surroundings)
-  addRestore(to, surroundings)
-  addCheck(to, surroundings)
-  addStatus(to, surroundings)
-  addDistribute(to, surroundings)
 }
 
 function addBackup(to: ProgramCommand, { settings }: Surroundings): void {

@@ -4,7 +4,7 @@ import { printable } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
 import { HELP, ProgramCommand, version } from './command.ts'
-import { addMcp, addToken, addTransfers, addUpkeep, addWebhook, type Surroundings } from './commands.ts'
+import { addMcp, addStoreCommands, addToken, addWebhook, type Surroundings } from './commands.ts'
 import {
   configLines,
   ignoredVariables,
@@ -72,8 +72,7 @@ function program(): ProgramCommand {
       if (!SILENT_COMMANDS.includes(action.name())) warnOfIgnored()
     })
   addServe(root)
-  addTransfers(root, SURROUNDINGS)
-  addUpkeep(root, SURROUNDINGS)
+  addStoreCommands(root, SURROUNDINGS)
   addToken(root, SURROUNDINGS)
   root
     .add('openapi', 'print the contract of the API as JSON (OpenAPI 3.1)')

@@ -73,7 +73,7 @@ export class ScheduledBackups implements BackupsMade {
 
   constructor(options: ScheduledOptions) {
     this.#options = options
-    options.folder.removeUnfinished()
+    removeAbandonedDrafts(options.folder.path)
     this.#newest = options.folder.newest(Date.now())
   }
 
@@ -96,7 +96,7 @@ export class ScheduledBackups implements BackupsMade {
     this.#child?.kill('SIGKILL')
     this.#options.hook?.close()
     await this.#running
-    this.#options.folder.removeUnfinished()
+    removeAbandonedDrafts(this.#options.folder.path)
   }
 
   async #run(): Promise<void> {
@@ -145,7 +145,7 @@ export class ScheduledBackups implements BackupsMade {
  * such as `plants-3f9a1c2e-20261122T021500Z.db`. It never touches another file.
  */
 export class BackupFolder {
-  readonly #path: string
+  readonly path: string
   /** The start of the name of a backup. */
   readonly #start: string
   /** Backups of this store with the names of earlier versions, such as `plants-20261122T021500Z.db`, and their times. */
@@ -165,7 +165,7 @@ export class BackupFolder {
   }
 
   private constructor(path: string, start: string, earlier: ReadonlyMap<string, number>) {
-    this.#path = path
+    this.path = path
     this.#start = start
     this.#earlier = earlier
   }
@@ -173,7 +173,7 @@ export class BackupFolder {
   /** Returns the path of a backup. @param time milliseconds since 1970 */
   fileAt(time: number): string {
     const stamp = new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-    return join(this.#path, `${this.#start}${stamp}.db`)
+    return join(this.path, `${this.#start}${stamp}.db`)
   }
 
   /** Returns the time of the newest backup in milliseconds since 1970; 0 when there is none up to `now`. */
@@ -185,13 +185,8 @@ export class BackupFolder {
   keepNewest(count: number, made: string, now: number): void {
     const others = this.#backups(now).filter(({ name }) => name !== basename(made))
     for (const { name } of others.slice(0, Math.max(0, others.length + 1 - count))) {
-      rmSync(join(this.#path, name), { force: true })
+      rmSync(join(this.path, name), { force: true })
     }
-  }
-
-  /** Removes the drafts that a backup has left, such as after a power cut. */
-  removeUnfinished(): void {
-    removeAbandonedDrafts(this.#path)
   }
 
   /**
@@ -199,7 +194,7 @@ export class BackupFolder {
    * age of the backup, so such backups come first.
    */
   #backups(now: number): { readonly name: string; readonly time: number }[] {
-    return readdirSync(this.#path)
+    return readdirSync(this.path)
       .flatMap((name) => {
         const time = timeIn(name, this.#start) ?? this.#earlier.get(name)
         return time === undefined ? [] : [{ name, time }]

@@ -115,20 +115,16 @@ export class ThreadClient<T extends Served> {
   #send(method: string, args: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
     const call = ++this.#lastCall
     const pending = Promise.withResolvers<unknown>()
-    this.#post({ call, method, args })
+    this.#worker.postMessage({ call, method, args } satisfies Request)
     this.#pending.set(call, pending)
     if (signal === undefined) return pending.promise
     const abort = () => {
-      this.#post({ abort: call })
+      this.#worker.postMessage({ abort: call } satisfies Request)
       this.#pending.delete(call)
       pending.reject(signal.reason)
     }
     signal.addEventListener('abort', abort, { once: true })
     return pending.promise.finally(() => signal.removeEventListener('abort', abort))
-  }
-
-  #post(request: Request): void {
-    this.#worker.postMessage(request)
   }
 
   #take(reply: Reply): void {
