@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
+import { untilKept } from '../support/kept.ts'
 import { NO_NETWORK, pageTests, until } from '../support/page.ts'
 import { PathProxy } from '../support/path-proxy.ts'
 import { SECRET, withService } from '../support/service.ts'
@@ -14,6 +15,7 @@ async function open(page: Page, address: string, plant: string): Promise<void> {
   await until(page, 'navigator.serviceWorker.controller !== null')
   await page.reload()
   await page.getByText(plant).waitFor()
+  await untilKept(page, plant)
 }
 
 suite('the pages of two services that a device keeps', () => {

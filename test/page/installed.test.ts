@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { suite, type TestContext } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
+import { untilKept } from '../support/kept.ts'
 import { assertAccessible, assertFits, NO_NETWORK, PHONE, pageTests, until as untilTrue } from '../support/page.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -86,6 +87,7 @@ suite('the page that a device keeps', () => {
       // What is read from now on, the device keeps.
       await page.reload()
       await page.getByText('Opuntia').waitFor()
+      await untilKept(page, 'Opuntia')
       const session = await context.newCDPSession(page)
       assert.deepEqual(await session.send('Page.getInstallabilityErrors'), { installabilityErrors: [] })
       await context.setOffline(true)

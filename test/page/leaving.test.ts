@@ -183,6 +183,7 @@ suite('a person who leaves the page', () => {
     await untilRefused(service, secret)
     goOn()
     await page.getByText('The token has expired or was revoked.').waitFor()
+    await untilFocused(page, page.getByLabel('Access token'))
     await page.keyboard.type(SECRET)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Imported so far' }).waitFor()

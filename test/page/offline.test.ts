@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { type FakeCamera, fakeCamera } from '../support/camera.ts'
+import { untilKept } from '../support/kept.ts'
 import {
   assertAccessible,
   assertFits,
@@ -14,6 +15,7 @@ import {
   pressOn,
   tabTo,
   until,
+  untilFocused,
 } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
 import { SECRET, type Service } from '../support/service.ts'
@@ -41,6 +43,7 @@ async function keepOnDevice(page: Page, name: string): Promise<void> {
   await until(page, 'navigator.serviceWorker.controller !== null')
   await page.reload()
   await page.getByText(name).waitFor()
+  await untilKept(page, name)
 }
 
 /** The changes that the page sends from now on, in their order. */
@@ -172,6 +175,7 @@ suite('where the network goes in the middle of', () => {
       await page.getByRole('gridcell', { name: 'Erica 8' }).waitFor()
       await line(page, SEEN)
       await pressOn(page, page.getByRole('button', { name: 'Edit 8' }))
+      await untilFocused(page, page.getByLabel('Name'))
       await page.keyboard.press('ControlOrMeta+A')
       await page.keyboard.type('Erica carnea')
       await page.keyboard.press('Enter')

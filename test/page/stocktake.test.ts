@@ -242,6 +242,7 @@ suite('the page, for a stocktake,', () => {
     await page.getByLabel('Id of a label').fill('999999')
     await page.keyboard.press('Enter')
     await page.getByText('The token has expired or was revoked.').waitFor()
+    await untilFocused(page, page.getByLabel('Access token'))
     await page.keyboard.type(SECRET)
     await page.keyboard.press('Enter')
     await page.getByText('2 of 6 plants there').waitFor()

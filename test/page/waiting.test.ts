@@ -65,6 +65,7 @@ suite('changes that wait for the service', () => {
       await assertAtBothSizes(page)
       await pressOn(page, page.getByRole('button', { name: `Drop what waits for ${first + 1} Typed in vain` }))
       await pressOn(page, page.getByRole('button', { name: `Edit what waits for ${first + 2} Typed twise` }))
+      await page.locator('textarea:focus').waitFor()
       await page.keyboard.press('ControlOrMeta+A')
       await page.keyboard.type('Picea abies')
       await pressOn(page, page.getByRole('button', { name: 'Save', exact: true }))
