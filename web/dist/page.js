@@ -1035,11 +1035,11 @@ var en = {
   "import.nothingPasted": "There are no rows to paste. Copy cells in your spreadsheet first.",
   "import.pastedTooLarge": "These are too many rows to paste. Save the sheet as .xlsx or CSV, and choose the file.",
   "import.sheet": "Sheet of the workbook",
-  "import.added": "{number} added",
-  "import.updated": "{number} updated",
-  "import.unchanged": "{number} unchanged",
-  "import.leftOut": "{number} left out",
-  "import.refused": "{number} refused",
+  "import.added": { one: "{count} added", other: "{count} added" },
+  "import.updated": { one: "{count} updated", other: "{count} updated" },
+  "import.unchanged": { one: "{count} unchanged", other: "{count} unchanged" },
+  "import.leftOut": { one: "{count} left out", other: "{count} left out" },
+  "import.refused": { one: "{count} refused", other: "{count} refused" },
   "import.refusedRows": "Refused rows",
   "import.reason": "Reason",
   "import.andMore": "And {more} more.",
@@ -6572,11 +6572,11 @@ function OutcomeTable({ title, outcome }) {
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h2", { children: title }),
     /* @__PURE__ */ a4("ul", { class: "figures", children: [
-      /* @__PURE__ */ a4("li", { children: say("import.added", { number: added }) }),
-      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { number: updated }) }),
-      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { number: unchanged }) }),
-      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { number: leftOut }) }),
-      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
+      /* @__PURE__ */ a4("li", { children: say("import.added", { count: added }) }),
+      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { count: updated }) }),
+      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { count: unchanged }) }),
+      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { count: leftOut }) }),
+      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { count: refused }) })
     ] }),
     refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a4("table", { children: [
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
