@@ -44,6 +44,8 @@ async function bundled(entry: string, kind: 'js' | 'css', head = HEAD): Promise<
     bundle: true,
     // A view of 150 kB that people can still read.
     minifySyntax: true,
+    // The tools of a browser set out styles by themselves.
+    minifyWhitespace: kind === 'css',
     // The page loads these only for a workbook, the camera, a label printer, and for another language than English.
     external: ['./workbook.js', './zxing.js', './label-printer.js', './de.js', './fr.js', './es.js', './nl.js'],
     write: false,

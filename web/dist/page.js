@@ -1035,11 +1035,11 @@ var en = {
   "import.nothingPasted": "There are no rows to paste. Copy cells in your spreadsheet first.",
   "import.pastedTooLarge": "These are too many rows to paste. Save the sheet as .xlsx or CSV, and choose the file.",
   "import.sheet": "Sheet of the workbook",
-  "import.added": { one: "{count} added", other: "{count} added" },
-  "import.updated": { one: "{count} updated", other: "{count} updated" },
-  "import.unchanged": { one: "{count} unchanged", other: "{count} unchanged" },
-  "import.leftOut": { one: "{count} left out", other: "{count} left out" },
-  "import.refused": { one: "{count} refused", other: "{count} refused" },
+  "import.added": "{number} added",
+  "import.updated": "{number} updated",
+  "import.unchanged": "{number} unchanged",
+  "import.leftOut": "{number} left out",
+  "import.refused": "{number} refused",
   "import.refusedRows": "Refused rows",
   "import.reason": "Reason",
   "import.andMore": "And {more} more.",
@@ -6033,7 +6033,7 @@ var PAGE2 = 100, MOST_REFRESHED = 1e3, GATHER = 500, shown3, PlantList = class {
 };
 
 // web/src/plants/bulk/own-deletions.ts
-var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, LONGEST6 = 3e3, OwnDeletions = class {
+var PAGE3 = 1e3, LAG = 100, LONGEST6 = 3e3, OwnDeletions = class {
   #client;
   /** The position in the log before the first deletion; undefined where the service keeps no log. */
   #since;
@@ -6047,32 +6047,24 @@ var PAGE3 = 1e3, READINGS = 10, PAUSE5 = 100, LONGEST6 = 3e3, OwnDeletions = cla
       this.#since = position, ending.abort();
     };
     try {
-      let ended3 = AbortSignal.any([signal2, ending.signal, AbortSignal.timeout(LONGEST6)]);
-      for await (let { position } of this.#client.changes({ after: "now", signal: ended3, onPosition })) {
-        this.#since = position;
-        return;
-      }
+      let ended3 = AbortSignal.any([signal2, ending.signal, AbortSignal.timeout(LONGEST6)]), { value } = await this.#client.changes({ after: "now", signal: ended3, onPosition }).next();
+      value && onPosition(value.position);
     } catch {
     }
   }
   /** @param gone how many of the plants were not there @returns all of them where the log does not tell */
   async among(done, gone) {
-    if (gone === 0 || this.#since === void 0) return done;
+    let { value: current } = session;
+    if (gone === 0 || this.#since === void 0 || current.kind !== "signed-in") return done;
+    let ids = /* @__PURE__ */ new Set();
+    await new Promise((resolve) => setTimeout(resolve, LAG));
     try {
-      for (let i5 = 0; i5 < READINGS; i5++) {
-        let ids = await this.#read(this.#since), own = done.filter(({ before }) => before !== void 0 && ids.has(before.id));
-        if (own.length >= done.length - gone) return own;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE5));
-      }
+      for await (let { type, token, before } of this.#client.listChanges({ after: this.#since, limit: PAGE3 }))
+        type === "plant.deleted" && token === current.own.id && ids.add(before?.id);
     } catch {
     }
-    return done;
-  }
-  async #read(after) {
-    let own = session.value.kind === "signed-in" ? session.value.own.id : void 0, ids = /* @__PURE__ */ new Set();
-    for await (let { type, token, before } of this.#client.listChanges({ after, limit: PAGE3 }))
-      type === "plant.deleted" && token === own && before !== void 0 && ids.add(before.id);
-    return ids;
+    let own = done.filter(({ before }) => ids.has(before?.id));
+    return own.length < done.length - gone ? done : own;
   }
 };
 
@@ -6572,11 +6564,11 @@ function OutcomeTable({ title, outcome }) {
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4("h2", { children: title }),
     /* @__PURE__ */ a4("ul", { class: "figures", children: [
-      /* @__PURE__ */ a4("li", { children: say("import.added", { count: added }) }),
-      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { count: updated }) }),
-      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { count: unchanged }) }),
-      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { count: leftOut }) }),
-      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { count: refused }) })
+      /* @__PURE__ */ a4("li", { children: say("import.added", { number: added }) }),
+      updated > 0 && /* @__PURE__ */ a4("li", { children: say("import.updated", { number: updated }) }),
+      /* @__PURE__ */ a4("li", { children: say("import.unchanged", { number: unchanged }) }),
+      leftOut > 0 && /* @__PURE__ */ a4("li", { children: say("import.leftOut", { number: leftOut }) }),
+      /* @__PURE__ */ a4("li", { class: refused > 0 ? "bad" : void 0, children: say("import.refused", { number: refused }) })
     ] }),
     refused > 0 && /* @__PURE__ */ a4("section", { class: "scroll", tabIndex: 0, "aria-label": say("import.refusedRows"), children: /* @__PURE__ */ a4("table", { children: [
       /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: [
@@ -7945,12 +7937,12 @@ function bitsOf(pixels, width, height) {
 }
 
 // web/src/labels/label-printers.tsx
-var MM_PER_INCH2 = 25.4, PAUSE6 = 20;
+var MM_PER_INCH2 = 25.4, PAUSE5 = 20;
 function LabelPrinters({ job: job3, type, make }) {
   let { dpi } = options2.value, dot = MM_PER_INCH2 / dpi, written = useSignal(void 0), fault = useSignal(""), thin = tooThin(job3, dot), { usb } = navigator, pages = pagesOf(job3), commands = async (zplOf) => {
     let parts = [];
     for (let page = 0; page < pages; page++)
-      parts.push(zplOf(pageRaster(labelsOfPage(job3, page, type, dot), job3.sheet, 1 / dot))), written.value = page + 1, page % PAUSE6 === 0 && await new Promise((resolve) => setTimeout(resolve));
+      parts.push(zplOf(pageRaster(labelsOfPage(job3, page, type, dot), job3.sheet, 1 / dot))), written.value = page + 1, page % PAUSE5 === 0 && await new Promise((resolve) => setTimeout(resolve));
     return parts.join("");
   }, run = async (deliver) => {
     if (written.value === void 0) {
@@ -9265,7 +9257,7 @@ var CameraError = class extends Error {
   constructor(fault, cause) {
     super(cause instanceof Error ? cause.message : fault, { cause }), this.fault = fault;
   }
-}, PAUSE7 = 100, AWAY = 2e3;
+}, PAUSE6 = 100, AWAY = 2e3;
 async function scan(video, scanning, signal2) {
   let stream = await openCamera(), stop = () => {
     for (let track of stream.getTracks()) track.stop();
@@ -9314,7 +9306,7 @@ var FAULTS3 = {
 }, pause2 = (signal2) => new Promise((resolve) => {
   let done = () => {
     clearTimeout(timer3), signal2.removeEventListener("abort", done), resolve();
-  }, timer3 = setTimeout(done, PAUSE7);
+  }, timer3 = setTimeout(done, PAUSE6);
   signal2.addEventListener("abort", done);
 });
 
@@ -9754,7 +9746,7 @@ function StocktakeView({ session: session2 }) {
 }
 
 // web/src/offline/send.ts
-var PAUSE8 = 3e4, inFlight = /* @__PURE__ */ new Map(), submitted = /* @__PURE__ */ new Set();
+var PAUSE7 = 3e4, inFlight = /* @__PURE__ */ new Map(), submitted = /* @__PURE__ */ new Set();
 async function submit(sender, change2, sending = {}) {
   let owner2 = ownerOf(sender), { key = keyOf(change2.id, owner2), isDecided } = sending;
   submitted.add(key);
@@ -9778,7 +9770,7 @@ async function sendWatched(sender, key, before, sending) {
   return isWatched = !1, outcome;
 }
 function followWaiting() {
-  x2(() => look2(!1)), setInterval(() => look2(!0), PAUSE8), x2(() => {
+  x2(() => look2(!1)), setInterval(() => look2(!0), PAUSE7), x2(() => {
     let { value: there } = keys;
     for (let [key, ending] of inFlight) there.has(key) || ending.abort();
   }), refresh();
@@ -10366,7 +10358,7 @@ async function bringBack(client, { id, name, tag }) {
 }
 
 // web/src/table/live.ts
-var MOST12 = 200, PAUSE9 = 1e4;
+var MOST12 = 200, PAUSE8 = 1e4;
 function follow(client, list2, name) {
   let channel2 = new BroadcastChannel(nameHere(`plantstore-changes-${name}`)), ending;
   channel2.onmessage = ({ data }) => {
@@ -10407,7 +10399,7 @@ async function readStream(client, list2, channel2, signal2) {
   }
 }
 var pause3 = (signal2) => new Promise((resolve) => {
-  let timer3 = setTimeout(resolve, PAUSE9);
+  let timer3 = setTimeout(resolve, PAUSE8);
   signal2.addEventListener("abort", () => {
     clearTimeout(timer3), resolve();
   });
@@ -10816,7 +10808,7 @@ function TagOffer({ client, q: q2, onChoose }) {
 }
 
 // web/src/table/matches.tsx
-var PAUSE10 = 400, LF4 = 10;
+var PAUSE9 = 400, LF4 = 10;
 function useCount(client, list2, filter) {
   let found2 = useSignal(void 0), counting = useSignal(void 0), fault = useSignal(""), ending = T2(new AbortController()), isWhole = list2.state.value === "whole";
   A2(() => {
@@ -10831,7 +10823,7 @@ function useCount(client, list2, filter) {
       }
     }, timer3 = setTimeout(() => {
       count();
-    }, PAUSE10);
+    }, PAUSE9);
     return () => {
       clearTimeout(timer3), ending.current.abort();
     };
@@ -12160,7 +12152,7 @@ function putBack(text) {
 }
 
 // web/src/page/version.ts
-var WORKER = `${SERVICE}/page/worker.js`, PAUSE11 = 2e3;
+var WORKER = `${SERVICE}/page/worker.js`, PAUSE10 = 2e3;
 function followVersion() {
   let workers = navigator.serviceWorker;
   workers !== void 0 && register(workers).catch(() => {
@@ -12186,7 +12178,7 @@ function whenUndisturbed(isDue, run) {
   setInterval(() => {
     let { activeElement: activeElement2, hidden: hidden2 } = document, isTyping = !hidden2 && activeElement2 instanceof HTMLInputElement && activeElement2.value !== "";
     !isDue() || isLossy.value || isTyping || document.querySelector("dialog[open]") !== null || run();
-  }, PAUSE11);
+  }, PAUSE10);
 }
 
 // web/src/main.tsx

@@ -14,11 +14,11 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
     <>
       <h2>{title}</h2>
       <ul class="figures">
-        <li>{say('import.added', { count: added })}</li>
-        {updated > 0 && <li>{say('import.updated', { count: updated })}</li>}
-        <li>{say('import.unchanged', { count: unchanged })}</li>
-        {leftOut > 0 && <li>{say('import.leftOut', { count: leftOut })}</li>}
-        <li class={refused > 0 ? 'bad' : undefined}>{say('import.refused', { count: refused })}</li>
+        <li>{say('import.added', { number: added })}</li>
+        {updated > 0 && <li>{say('import.updated', { number: updated })}</li>}
+        <li>{say('import.unchanged', { number: unchanged })}</li>
+        {leftOut > 0 && <li>{say('import.leftOut', { number: leftOut })}</li>}
+        <li class={refused > 0 ? 'bad' : undefined}>{say('import.refused', { number: refused })}</li>
       </ul>
       {refused > 0 && (
         <section class="scroll" tabIndex={0} aria-label={say('import.refusedRows')}>

@@ -4,10 +4,8 @@ import type { Change } from './change.ts'
 
 /** Entries of one request, the most that the service gives. */
 const PAGE = 1000
-/** Readings of the log. On PostgreSQL it shows a commit up to 50 ms later. */
-const READINGS = 10
-/** ms between two of them. */
-const PAUSE = 100
+/** ms after which the log certainly has a commit: on PostgreSQL it shows one up to 50 ms later. */
+const LAG = 100
 /** ms for which a deletion waits for the position: a proxy may hold a stream back, and the service has few. */
 const LONGEST = 3000
 
@@ -34,10 +32,8 @@ export class OwnDeletions {
     }
     try {
       const ended = AbortSignal.any([signal, ending.signal, AbortSignal.timeout(LONGEST)])
-      for await (const { position } of this.#client.changes({ after: 'now', signal: ended, onPosition })) {
-        this.#since = position
-        return
-      }
+      const { value } = await this.#client.changes({ after: 'now', signal: ended, onPosition }).next()
+      if (value) onPosition(value.position)
     } catch {
       // The position came, or none will.
     }
@@ -45,26 +41,18 @@ export class OwnDeletions {
 
   /** @param gone how many of the plants were not there @returns all of them where the log does not tell */
   async among(done: readonly Change[], gone: number): Promise<readonly Change[]> {
-    if (gone === 0 || this.#since === undefined) return done
+    const { value: current } = session
+    if (gone === 0 || this.#since === undefined || current.kind !== 'signed-in') return done
+    const ids = new Set<bigint | undefined>()
+    await new Promise((resolve) => setTimeout(resolve, LAG))
     try {
-      for (let i = 0; i < READINGS; i++) {
-        const ids = await this.#read(this.#since)
-        const own = done.filter(({ before }) => before !== undefined && ids.has(before.id))
-        if (own.length >= done.length - gone) return own
-        await new Promise((resolve) => setTimeout(resolve, PAUSE))
+      for await (const { type, token, before } of this.#client.listChanges({ after: this.#since, limit: PAGE })) {
+        if (type === 'plant.deleted' && token === current.own.id) ids.add(before?.id)
       }
     } catch {
-      // The undo brings back what is gone, too.
+      // Where too few are known, the undo brings back what is gone, too.
     }
-    return done
-  }
-
-  async #read(after: string): Promise<ReadonlySet<bigint>> {
-    const own = session.value.kind === 'signed-in' ? session.value.own.id : undefined
-    const ids = new Set<bigint>()
-    for await (const { type, token, before } of this.#client.listChanges({ after, limit: PAGE })) {
-      if (type === 'plant.deleted' && token === own && before !== undefined) ids.add(before.id)
-    }
-    return ids
+    const own = done.filter(({ before }) => ids.has(before?.id))
+    return own.length < done.length - gone ? done : own
   }
 }
