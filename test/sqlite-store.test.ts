@@ -11,11 +11,11 @@ import { replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { createPlant } from './support/create-plant.ts'
 import { plantsIn, tempFolder } from './support/files.ts'
-import { openEmptySqlite, openSqlite } from './support/open-sqlite.ts'
+import { openSqlite } from './support/open-sqlite.ts'
 import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
-storeSuite('SQLite', openSqlite, { openEmpty: openEmptySqlite })
+storeSuite('SQLite', openSqlite)
 changeLogSuite('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))
 
 test('SQLite: changes beyond the queue are refused and not stored', async (t) => {

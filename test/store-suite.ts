@@ -21,18 +21,22 @@ import { taggingTests } from './tagging-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
 import { webhookTests } from './webhook-suite.ts'
 
-/**
- * The specification of Store (src/domain/store.ts) as tests. In a sharded store, each shard commits its part of an import.
- *
- * @param openEmpty opens a store for tests of plants alone, which may have had plants before
- */
-export function storeSuite(name: string, open: OpenStore, { isSharded = false, openEmpty = open } = {}): void {
+/** The specification of Store (src/domain/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
+export function storeSuite(name: string, open: OpenStore, { isSharded = false } = {}): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
-  for (const tests of [createTests, lookupTests, concurrencyTests, changeTests, listTests]) tests(suite, openEmpty)
-  for (const tests of [freshnessTests, propertyTests, tagTests, taggingTests]) tests(suite, openEmpty)
+  createTests(suite, open)
+  lookupTests(suite, open)
+  concurrencyTests(suite, open)
+  changeTests(suite, open)
+  listTests(suite, open)
+  freshnessTests(suite, open)
+  propertyTests(suite, open)
+  tagTests(suite, open)
+  taggingTests(suite, open)
   importTests(suite, open)
   if (!isSharded) wholeImportTests(suite, open)
-  for (const tests of [exportTests, abortTests]) tests(suite, openEmpty)
+  exportTests(suite, open)
+  abortTests(suite, open)
   for (const tests of [tokenTests, idTests, webhookTests, closeTests]) tests(suite, open)
 }
 

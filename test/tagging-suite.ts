@@ -43,7 +43,7 @@ const PREFIXES = [
 export function taggingTests(suite: Suite, open: OpenStore): void {
   suite('lists and exports have the plants without a tag, or whose tag begins in a way, and no others', async (t) => {
     const { store } = await open(t)
-    const many = Array.from({ length: 300 }, (_, i) => `many/${i}`)
+    const many = Array.from({ length: 600 }, (_, i) => `many/${i}`)
     const all = [...TAGS, ...TAGS, ...many].map((tag, i) =>
       plant(BigInt(i - 20), `${i % 3 === 0 ? 'fern' : 'moss'} n${i}`, tag),
     )
