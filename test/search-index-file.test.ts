@@ -93,7 +93,7 @@ async function indexedStore(t: TestContext) {
   const path = join(folder, 'plants.db')
   const opened = await openSqlite(t, { path })
   // Returns once the store has opened the index.
-  assert.deepEqual(await opened.store.listTags(undefined, 100), expectedTags(MANY))
+  assert.deepEqual(await patiently(() => opened.store.listTags(undefined, 100)), expectedTags(MANY))
   return { path, ...opened }
 }
 
