@@ -130,9 +130,10 @@ class OtherClient {
     const operator = new OtherClient(port, token)
     const lines = Array.from({ length: PLANTS }, (_, i) => `${fullPlant(1 + i)}\n`)
     await operator.#send('POST', '/plants/import', { type: 'application/x-ndjson', body: lines.join('') })
-    const again = lines.map((_, i) => fullPlant(1).replace('begonia', `begonia ${i}`).replace('xxxxx', ''))
-    for (const body of again)
-      await operator.#send('PUT', '/plants/1', { type: 'application/json', body: body.replace('"id":1,', '') })
+    for (let i = 0; i < PLANTS; i++) {
+      const body = fullPlant(PLANTS + i).replace(/"id":\d+,/, '')
+      await operator.#send('PUT', '/plants/1', { type: 'application/json', body })
+    }
     const asked = JSON.stringify({ name: 'another', scopes: ['plants:read', 'plants:write'] })
     const { secret } = JSON.parse(await operator.#send('POST', '/tokens', { type: 'application/json', body: asked }))
     return new OtherClient(port, secret)
