@@ -42,8 +42,11 @@ export class BoundedMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    const [oldest] = this.#entries.keys()
-    if (this.#entries.size > this.#max) this.#entries.delete(oldest as K)
+    if (this.#entries.size <= this.#max) return
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest)
+      return
+    }
   }
 
   delete(key: K): void {

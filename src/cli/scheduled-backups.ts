@@ -148,26 +148,17 @@ export class BackupFolder {
   readonly path: string
   /** The start of the name of a backup. */
   readonly #start: string
-  /** Backups of this store with the names of earlier versions, such as `plants-20261122T021500Z.db`, and their times. */
-  readonly #earlier: ReadonlyMap<string, number>
 
   /** Opens the folder for the store in the file `storePath`. */
   static async open(path: string, storePath: string): Promise<BackupFolder> {
     const identity = await identityOf(storePath)
     if (identity === undefined) throw new OperatorError(`store ${storePath}: it has no identity`)
-    const base = `${basename(storePath).replace(/\.[^.]+$/, '')}-`
-    const earlier = new Map<string, number>()
-    for (const name of readdirSync(path)) {
-      const time = timeIn(name, base)
-      if (time !== undefined && (await identityOf(join(path, name))) === identity) earlier.set(name, time)
-    }
-    return new BackupFolder(path, `${base}${identity}-`, earlier)
+    return new BackupFolder(path, `${basename(storePath).replace(/\.[^.]+$/, '')}-${identity}-`)
   }
 
-  private constructor(path: string, start: string, earlier: ReadonlyMap<string, number>) {
+  private constructor(path: string, start: string) {
     this.path = path
     this.#start = start
-    this.#earlier = earlier
   }
 
   /** Returns the path of a backup. @param time milliseconds since 1970 */
@@ -196,7 +187,7 @@ export class BackupFolder {
   #backups(now: number): { readonly name: string; readonly time: number }[] {
     return readdirSync(this.path)
       .flatMap((name) => {
-        const time = timeIn(name, this.#start) ?? this.#earlier.get(name)
+        const time = timeIn(name, this.#start)
         return time === undefined ? [] : [{ name, time }]
       })
       .sort((one, other) => Number(one.time <= now) - Number(other.time <= now) || one.time - other.time)
