@@ -24,9 +24,6 @@ export interface Token {
  */
 export const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Returns a stored time, at most LAST_TIME: earlier versions accepted 9999-12-31T23:59:59-05:00. */
-export const storedTime = (milliseconds: number): Date => new Date(Math.min(milliseconds, LAST_TIME))
-
 /** The columns of a table of tokens, apart from the hash. */
 export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
 
@@ -38,12 +35,12 @@ export function tokenValues({ id, name, scopes, ...times }: Token): [string, str
 
 /** Makes a token of a row that begins with TOKEN_COLUMNS, in the values of any engine. */
 export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: { readonly [column: number]: unknown }): Token {
-  const timeIn = (column: number) => (times[column] == null ? undefined : storedTime(Number(times[column])))
+  const timeIn = (column: number) => (times[column] == null ? undefined : new Date(Number(times[column])))
   return {
     id: String(id),
     name: String(name),
     scopes: String(scopes).split(' ') as Scope[],
-    createdAt: storedTime(Number(times[3])),
+    createdAt: new Date(Number(times[3])),
     expiresAt: timeIn(4),
     lastUsedAt: timeIn(5),
     revokedAt: timeIn(6),

@@ -1,4 +1,4 @@
-import { type Scope, storedTime, type Token } from './token.ts'
+import type { Scope, Token } from './token.ts'
 import type { Webhook, WebhookAttempt, WebhookProgress } from './webhook.ts'
 
 export interface StoredWebhook {
@@ -72,7 +72,7 @@ export const LEASE_TIME = 10_000
  * and revocation of the token, which are null without one.
  */
 export function webhooksIn(rows: readonly { readonly [column: number]: unknown }[]): StoredWebhook[] {
-  const dateIn = (time: unknown) => (time === null ? undefined : storedTime(Number(time)))
+  const dateIn = (time: unknown) => (time === null ? undefined : new Date(Number(time)))
   const all = rows.map(({ 0: definition, 1: progress, 2: version, 3: scopes, 4: expiresAt, 5: revokedAt }) => ({
     webhook: JSON.parse(String(definition)) as Webhook,
     progress: JSON.parse(String(progress)) as WebhookProgress,
