@@ -109,7 +109,7 @@ suite('the page reads a workbook', () => {
       content: String(part.content).replace('name="Secret"', 'name="Secret" state="hidden"'),
     }))
     assert.deepEqual(
-      (await sheets(zip(parts))).map(({ name, wideRows }) => [name, wideRows]),
+      (await sheets(zip(parts))).map(({ name, tableRows }) => [name, tableRows]),
       [
         ['Read me', 0],
         ['Plants', 3],

@@ -3919,14 +3919,14 @@ function lookOf(cell) {
 }
 var MAX_NAME2 = 40, MOST_COMPARED = 500;
 function headerIn(rows) {
-  let readable = rows.filter(({ fault }) => fault === void 0).map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) })), width = Math.max(0, ...readable.map(filled)), wide = readable.filter((row) => width === 1 || filled(row) > 1), scores = wide.map((row, i5) => {
-    if (wide.slice(0, i5).some((above) => filled(above) >= filled(row))) return 0;
-    let score = meaningsIn(row, wide).size;
-    return score === 1 && (looksLikePlant(row, wide) || width === 1 && wide.length === 1) ? 0 : score;
+  let readable = rows.filter(({ fault }) => fault === void 0).map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) })), width = Math.max(0, ...readable.map(filled)), table = readable.filter((row) => width === 1 || filled(row) > 1), scores = table.map((row, i5) => {
+    if (table.slice(0, i5).some((above) => filled(above) >= filled(row))) return 0;
+    let score = meaningsIn(row, table).size;
+    return score === 1 && (looksLikePlant(row, table) || width === 1 && table.length === 1) ? 0 : score;
   }), best = Math.max(0, ...scores);
-  if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0;
-  let [first] = wide;
-  return first !== void 0 && width > 1 && differs(first, wide) && !looksLikePlant(first, wide) ? first.number : 0;
+  if (best > 0) return table[scores.indexOf(best)]?.number ?? 0;
+  let [first] = table;
+  return first !== void 0 && width > 1 && differs(first, table) && !looksLikePlant(first, table) ? first.number : 0;
 }
 var filled = ({ cells }) => cells.filter((cell) => !isNothing(cell)).length;
 function meaningsIn(row, rows) {
@@ -4351,7 +4351,7 @@ async function* textsOf2(file, encoding) {
 }
 
 // src/import/sheet/sheet.ts
-var LOOK = 65536, HEAD_ROWS = 20, LARGEST = 2 ** 21 + 64, AS_WRITTEN = { encoding: "utf-8", separator: ",", isQuoted: !0 }, fullestOf = (sheets) => sheets.toSorted((a6, b4) => b4.wideRows - a6.wideRows)[0], ARCHIVE = "PK", CONTAINER = "ÐÏà";
+var LOOK = 65536, HEAD_ROWS = 20, MOST_CHARACTERS = 2 ** 21 + 64, AS_WRITTEN = { encoding: "utf-8", separator: ",", isQuoted: !0 }, fullestOf = (sheets) => sheets.toSorted((a6, b4) => b4.tableRows - a6.tableRows)[0], ARCHIVE = "PK", CONTAINER = "ÐÏà";
 async function isWorkbook(file, name) {
   let start2 = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()));
   return start2 === ARCHIVE || start2 === CONTAINER && /\.xls[xm]$/i.test(name);
@@ -4377,7 +4377,7 @@ async function beginning(file, encoding) {
   return text.replace(/\ufffd$/, "");
 }
 function rowsBy(separator, isQuoted) {
-  let rows = new CsvRows(LARGEST, "number");
+  let rows = new CsvRows(MOST_CHARACTERS, "number");
   return rows.separator = separator, rows.isQuoted = isQuoted, rows;
 }
 function firstRows(text, separator, isQuoted = !0) {
@@ -6794,7 +6794,7 @@ function pastedSheet(text) {
   if (text.trim() === "") throw new PageError(say("import.nothingPasted"));
   if (text.length > MOST8) throw new PageError(say("import.pastedTooLarge"));
   let lines = Array.from(rowsIn(text), (cells) => csvLine(cells)).join("");
-  return { name: "", csv: new File([lines], say("import.pasted")), wideRows: 0, filled: 0 };
+  return { name: "", csv: new File([lines], say("import.pasted")), tableRows: 0, filled: 0 };
 }
 function* rowsIn(copied) {
   let text = copied.includes(`
@@ -7333,9 +7333,9 @@ function directionOf(text) {
 }
 
 // web/src/labels/layout.ts
-var CODES = ["qr", "bars", "both"], POINT = 25.4 / 72, LEADING = 1.18, LEAST2 = 7 * POINT, LARGEST2 = 8, STEP = 0.92, GAP = 1.5, BARS = { share: 0.3, most: 15 };
+var CODES = ["qr", "bars", "both"], POINT = 25.4 / 72, LEADING = 1.18, LEAST2 = 7 * POINT, LARGEST = 8, STEP = 0.92, GAP = 1.5, BARS = { share: 0.3, most: 15 };
 function sizeFor(labels, format, measure) {
-  let { text } = boxesOf(format), size = Math.min(LARGEST2, Math.max(LEAST2, format.sheet.labelHeight * 0.15));
+  let { text } = boxesOf(format), size = Math.min(LARGEST, Math.max(LEAST2, format.sheet.labelHeight * 0.15));
   for (let lines of labels) {
     if (fitOf(lines, text, size, measure) === "whole") continue;
     let wanted3 = fitOf(lines, text, LEAST2, measure);
@@ -7625,7 +7625,7 @@ var codePaths = ({ x: x4, y: y6, codes }) => codes.flatMap((code) => {
 });
 
 // web/src/labels/options.ts
-var KINDS2 = ["l7160", "5160", "roll", "own"], PRINT_HEADS = [203, 300], MOST_CHARACTERS = 200, ROLL_WIDTH = 62, SHORTEST = 15, LONGEST8 = 300, options2 = y3(remembered()), skip = y3(0);
+var KINDS2 = ["l7160", "5160", "roll", "own"], PRINT_HEADS = [203, 300], MOST_CHARACTERS2 = 200, ROLL_WIDTH = 62, SHORTEST = 15, LONGEST8 = 300, options2 = y3(remembered()), skip = y3(0);
 function change(part) {
   options2.value = { ...options2.value, ...part }, keep3(part);
 }
@@ -7761,7 +7761,7 @@ var FIELD_TITLES = {
   both: "labels.qrAndBars"
 }, inputId = (line) => `label-line-${line}`;
 function ChooseText() {
-  let { lines, isItalic, codes } = options2.value, current = useSignal(0), setLine = (at2, text) => change({ lines: lines.map((line, i5) => i5 === at2 ? text.slice(0, MOST_CHARACTERS) : line) }), insert = (field) => {
+  let { lines, isItalic, codes } = options2.value, current = useSignal(0), setLine = (at2, text) => change({ lines: lines.map((line, i5) => i5 === at2 ? text.slice(0, MOST_CHARACTERS2) : line) }), insert = (field) => {
     let input = document.getElementById(inputId(current.value));
     if (!(input instanceof HTMLInputElement)) return;
     let { selectionStart, selectionEnd, value } = input;
@@ -7778,7 +7778,7 @@ function ChooseText() {
           dir: "auto",
           autocomplete: "off",
           spellcheck: !1,
-          maxLength: MOST_CHARACTERS,
+          maxLength: MOST_CHARACTERS2,
           "aria-invalid": faults.value.has(`line-${i5}`),
           "aria-describedby": `${inputId(i5)}-note`,
           value: line,

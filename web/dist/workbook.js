@@ -240,7 +240,7 @@ var MOST_TEXT = 2 ** 27, MOST_ROWS = 2 ** 20, MOST_COLUMNS = 2 ** 14, ROW = 2, P
     this.#room = room;
   }
   /** Rows that have a text in two columns or more. */
-  get wideRows() {
+  get tableRows() {
     let count = 0;
     for (let cells of this.#rows.values())
       cells.filter((text) => text !== void 0 && text.trim() !== "").length > 1 && (count += 1);
@@ -369,8 +369,8 @@ async function read(file, archive) {
   for (let { name, path } of named) {
     let cells = await readSheet(archive.textOf(path), values, room);
     if (cells.isEmpty) continue;
-    let { wideRows, filled } = cells;
-    sheets.push({ name, csv: new File(cells.lines(), file.name), wideRows, filled });
+    let { tableRows, filled } = cells;
+    sheets.push({ name, csv: new File(cells.lines(), file.name), tableRows, filled });
   }
   return sheets;
 }

@@ -39,17 +39,17 @@ export function headerIn(rows: readonly CsvRow[]): number {
     .filter(({ fault }) => fault === undefined)
     .map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) }))
   const width = Math.max(0, ...readable.map(filled))
-  const wide = readable.filter((row) => width === 1 || filled(row) > 1)
-  const scores = wide.map((row, i) => {
-    // Rows as wide as this one above it are plants.
-    if (wide.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
-    const score = meaningsIn(row, wide).size
-    return score === 1 && (looksLikePlant(row, wide) || (width === 1 && wide.length === 1)) ? 0 : score
+  const table = readable.filter((row) => width === 1 || filled(row) > 1)
+  const scores = table.map((row, i) => {
+    // A row above it with as many cells would be a plant.
+    if (table.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
+    const score = meaningsIn(row, table).size
+    return score === 1 && (looksLikePlant(row, table) || (width === 1 && table.length === 1)) ? 0 : score
   })
   const best = Math.max(0, ...scores)
-  if (best > 0) return wide[scores.indexOf(best)]?.number ?? 0
-  const [first] = wide
-  return first !== undefined && width > 1 && differs(first, wide) && !looksLikePlant(first, wide) ? first.number : 0
+  if (best > 0) return table[scores.indexOf(best)]?.number ?? 0
+  const [first] = table
+  return first !== undefined && width > 1 && differs(first, table) && !looksLikePlant(first, table) ? first.number : 0
 }
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length

@@ -19,7 +19,7 @@ export const LOOK = 65_536
 /** Rows in which the names of the columns are looked for. */
 const HEAD_ROWS = 20
 /** The most characters of a row. */
-const LARGEST = 2 ** 21 + 64
+const MOST_CHARACTERS = 2 ** 21 + 64
 
 /** A spreadsheet saved as CSV. */
 export interface Sheet {
@@ -46,7 +46,7 @@ export const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } 
 
 /** The sheet of a workbook that has most rows of several columns: the first one may say who made the workbook. */
 export const fullestOf = (sheets: readonly WorkbookSheet[]): WorkbookSheet | undefined =>
-  sheets.toSorted((a, b) => b.wideRows - a.wideRows)[0]
+  sheets.toSorted((a, b) => b.tableRows - a.tableRows)[0]
 
 /** The first bytes of a ZIP archive, and of the container in which Excel puts a workbook with a password. */
 const ARCHIVE = 'PK\x03\x04'
@@ -118,7 +118,7 @@ async function beginning(file: Blob, encoding: Encoding): Promise<string> {
 }
 
 function rowsBy(separator: Separator, isQuoted: boolean): CsvRows {
-  const rows = new CsvRows(LARGEST, 'number')
+  const rows = new CsvRows(MOST_CHARACTERS, 'number')
   rows.separator = separator
   rows.isQuoted = isQuoted
   return rows

@@ -47,7 +47,7 @@ export class SheetCells {
   }
 
   /** Rows that have a text in two columns or more. */
-  get wideRows(): number {
+  get tableRows(): number {
     let count = 0
     for (const cells of this.#rows.values()) {
       if (cells.filter((text) => text !== undefined && text.trim() !== '').length > 1) count += 1

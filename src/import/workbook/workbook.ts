@@ -10,7 +10,7 @@ export interface WorkbookSheet {
   readonly name: string
   readonly csv: File
   /** Rows that have a text in two columns or more. */
-  readonly wideRows: number
+  readonly tableRows: number
   /** Cells that have got the text of the merged cell they belong to. */
   readonly filled: number
 }
@@ -78,8 +78,8 @@ async function read(file: File, archive: Archive): Promise<readonly WorkbookShee
   for (const { name, path } of named) {
     const cells = await readSheet(archive.textOf(path), values, room)
     if (cells.isEmpty) continue
-    const { wideRows, filled } = cells
-    sheets.push({ name, csv: new File(cells.lines(), file.name), wideRows, filled })
+    const { tableRows, filled } = cells
+    sheets.push({ name, csv: new File(cells.lines(), file.name), tableRows, filled })
   }
   return sheets
 }

@@ -16,7 +16,7 @@ export function pastedSheet(text: string): WorkbookSheet {
   if (text.trim() === '') throw new PageError(say('import.nothingPasted'))
   if (text.length > MOST) throw new PageError(say('import.pastedTooLarge'))
   const lines = Array.from(rowsIn(text), (cells) => csvLine(cells)).join('')
-  return { name: '', csv: new File([lines], say('import.pasted')), wideRows: 0, filled: 0 }
+  return { name: '', csv: new File([lines], say('import.pasted')), tableRows: 0, filled: 0 }
 }
 
 /**
