@@ -8,6 +8,8 @@ import fr from '../../web/src/language/fr.ts'
 import nl from '../../web/src/language/nl.ts'
 
 const CATALOGS: Readonly<Record<string, Readonly<Record<string, Text>>>> = { en, de, fr, es, nl }
+/** Blanks that a language does not have before its marks. In French, a line may not end before a mark either. */
+const BLANKS: Readonly<Record<string, RegExp>> = { de: /\S…/, fr: /\s…| [:;?!»]|« / }
 const SOURCES = new URL('../../web/src/', import.meta.url)
 
 const formsOf = (text: Text | undefined): readonly string[] =>
@@ -23,7 +25,10 @@ suite('the texts of the page', () => {
         const forms = formsOf(texts[key])
         assert.equal(forms.length, formsOf(english).length, key)
         assert.deepEqual(new Set(forms.flatMap(namesIn)), names, key)
-        for (const form of forms) assert.ok(form.trim() !== '' && !/ {2}|\s$/.test(form), `${key}: ${form}`)
+        for (const form of forms) {
+          assert.ok(form.trim() !== '' && !/ {2}|\s$/.test(form), `${key}: ${form}`)
+          assert.doesNotMatch(form, BLANKS[language] ?? /\s…/, key)
+        }
       }
     })
   }

@@ -102,6 +102,19 @@ suite('the page speaks', () => {
     { token: null, locale: 'de-DE', viewport: PHONE, hasTouch: true },
   )
 
+  for (const locale of ['fr', 'es']) {
+    inBrowser(
+      `${locale} in the question of a link, with both answers in one line at ${PHONE.width} pixels`,
+      async ({ page }) => {
+        const answers = page.locator('.remember button')
+        await answers.nth(1).waitFor()
+        const tops = await answers.evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top))
+        assert.equal(new Set(tops).size, 1)
+      },
+      { viewport: PHONE, locale },
+    )
+  }
+
   inBrowser(
     'English where it has no language of the browser, and the one that the person chooses from then on',
     async ({ page, context, address }) => {

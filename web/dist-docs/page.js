@@ -757,7 +757,7 @@ function Docs() {
         contract === void 0 ? /* @__PURE__ */ a3("p", { children: [
           "Reading ",
           /* @__PURE__ */ a3("a", { href: `${SERVICE}/openapi.json`, children: "/openapi.json" }),
-          " …"
+          "…"
         ] }) : /* @__PURE__ */ a3($, { children: [
           /* @__PURE__ */ a3(FirstRequest, { token: token.trim() }),
           /* @__PURE__ */ a3(Prose, { text: contract.info.description }),

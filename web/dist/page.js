@@ -1144,7 +1144,7 @@ var en = {
   "plant.absent": "There is no plant with this id.",
   "plant.wasDeleted": "This plant was deleted.",
   "actions.note": "Imports and changes of many plants in the last 30 days, also those of others. Undoing one changes no plant that was changed since.",
-  "actions.reading": "Reading the changes … {count} so far",
+  "actions.reading": "Reading the changes… {count} so far",
   "actions.unread": "The changes could not be read. {why}",
   "actions.off": "This service keeps no log of changes (--changes-keep).",
   "actions.none": "There were no imports and no changes of many plants.",
@@ -1776,7 +1776,7 @@ function writeAddress() {
 var SERVICE = new URL("..", import.meta.url).href.replace(/\/$/, ""), BASE = new URL(SERVICE).pathname.replace(/\/$/, ""), nameHere = (name) => name + BASE;
 
 // web/src/session/actor.ts
-var CONFIGURED = "configured", nameOf = ({ id, name }) => id === CONFIGURED ? say("actor.operator") : name, actorOf = (token) => token === CONFIGURED || token.startsWith("command:") ? say("actor.operator") : token;
+var CONFIGURED = "configured", nameOf = ({ id, name }) => id === CONFIGURED ? say("actor.operator") : name, actorOf = (token, names3) => token === CONFIGURED || token.startsWith("command:") ? say("actor.operator") : names3.get(token) ?? token;
 
 // web/src/language/say-with.ts
 function sayWith(key, ...[values]) {
@@ -3900,9 +3900,9 @@ var NAMES = {
     |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
     |場所|位置|区画|分类|위치|장소`
 }, MEANINGS = Object.entries(NAMES).map(
-  ([meaning, names2]) => [meaning, names2.split("|").map(folded)]
+  ([meaning, names3]) => [meaning, names3.split("|").map(folded)]
 ), NAMES_OF = new Map(MEANINGS), MEANING_OF = new Map(
-  MEANINGS.flatMap(([meaning, names2]) => names2.map((name) => [name, meaning]))
+  MEANINGS.flatMap(([meaning, names3]) => names3.map((name) => [name, meaning]))
 ), LONGEST = 200, meaningOf = (cell) => cell === void 0 || cell.length > LONGEST ? void 0 : MEANING_OF.get(folded(cell)), FLAGS = new Set(
   `yes|no|y|n|x|true|false|ja|nein|j|wahr|falsch|oui|non|o|vrai|faux|si|s|verdadero|falso|nee|waar|onwaar|tak|nie|evet
     |hayır|ναι|όχι|да|нет|はい|いいえ|有|無|无|是|否|예|아니오`.split("|").map(folded)
@@ -4179,8 +4179,8 @@ var MOST2 = 1e3, MOST_HEADINGS = 0.2, USUAL = 3, DoubtfulRows = class {
   look(row) {
     let filled2 = row.cells.flatMap((cell, at2) => isNothing(cell) ? [] : [at2]), count = Math.min(filled2.length, USUAL);
     this.#counts[count] = (this.#counts[count] ?? 0) + 1;
-    let names2 = this.#name.flatMap((at2) => row.cells[at2] ?? []);
-    isSum(names2.join(" ")) ? take(this.#sums, row) : filled2.length === 1 && take(this.#headings, row);
+    let names3 = this.#name.flatMap((at2) => row.cells[at2] ?? []);
+    isSum(names3.join(" ")) ? take(this.#sums, row) : filled2.length === 1 && take(this.#headings, row);
   }
   /** The rows found so far with their texts, by their numbers. */
   get found() {
@@ -4357,7 +4357,7 @@ async function isWorkbook(file, name) {
   return start2 === ARCHIVE || start2 === CONTAINER && /\.xls[xm]$/i.test(name);
 }
 async function openSheet(file, chosen2 = {}, opening = {}) {
-  let { unnamed: named2 = unnamed, findHeader = headerIn, isBeginning = !1 } = opening, encoding = chosen2.encoding ?? await encodingOf(file, isBeginning ? MOST_GUESSED : void 0), text = await beginning(file, encoding), separator = chosen2.separator ?? separatorOf(text), isQuoted = chosen2.isQuoted ?? (separator !== "	" || !await hasStrayMark(file, encoding, isBeginning)), first = firstRows(text, separator, isQuoted), header = first.length === 0 ? 0 : chosen2.header ?? findHeader(first), names2 = first.find(({ number: number3 }) => number3 === header)?.cells ?? [], below = first.filter(({ number: number3 }) => number3 > header), width = Math.max(lastFilled(names2) + 1, widthOf(below, header === 0 ? 1 : below.length / 2)), columns = Array.from({ length: width }, (_4, i5) => names2[i5]?.trim() || named2(letters(i5)));
+  let { unnamed: named2 = unnamed, findHeader = headerIn, isBeginning = !1 } = opening, encoding = chosen2.encoding ?? await encodingOf(file, isBeginning ? MOST_GUESSED : void 0), text = await beginning(file, encoding), separator = chosen2.separator ?? separatorOf(text), isQuoted = chosen2.isQuoted ?? (separator !== "	" || !await hasStrayMark(file, encoding, isBeginning)), first = firstRows(text, separator, isQuoted), header = first.length === 0 ? 0 : chosen2.header ?? findHeader(first), names3 = first.find(({ number: number3 }) => number3 === header)?.cells ?? [], below = first.filter(({ number: number3 }) => number3 > header), width = Math.max(lastFilled(names3) + 1, widthOf(below, header === 0 ? 1 : below.length / 2)), columns = Array.from({ length: width }, (_4, i5) => names3[i5]?.trim() || named2(letters(i5)));
   return { file, encoding, separator, isQuoted, header, columns, first, below };
 }
 var MOST_GUESSED = 4096;
@@ -5592,6 +5592,28 @@ function Preview({ changes }) {
   ] });
 }
 
+// web/src/session/actor-names.ts
+var MOST_NAMED = 1e3, names2 = y3(/* @__PURE__ */ new Map());
+onSignOut(() => {
+  names2.value = /* @__PURE__ */ new Map();
+});
+function useActors() {
+  return A2(() => {
+    readNames();
+  }, []), (token) => actorOf(token, names2.value);
+}
+async function readNames() {
+  let { value: current } = session;
+  if (current.kind !== "signed-in" || names2.value.has(current.own.id)) return;
+  let { client, own, may } = current;
+  if (names2.value = /* @__PURE__ */ new Map([[own.id, own.name]]), !!may("tokens"))
+    try {
+      let { items } = await client.listTokens({ limit: MOST_NAMED }).page();
+      session.value === current && (names2.value = new Map([...items, own].map(({ id, name }) => [id, name])));
+    } catch {
+    }
+}
+
 // web/src/actions/last-actions.ts
 var PAUSE4 = 3e3, PAUSE_OF_BURSTS = 15e3, BURST = 250, PAGE = 1e3, LONGEST5 = 720 * 60 * 60 * 1e3, MOST_LISTED2 = 200, MOST_UNDONE2 = 2e5, LastActions = class {
   /** The newest first. */
@@ -5676,7 +5698,7 @@ onSignOut(() => {
   lastActions.value = new LastActions();
 });
 function ActionsView({ session: { client, may } }) {
-  let fault = useSignal(""), undoing = useSignal(void 0), ending = T2(new AbortController()), update2 = async () => {
+  let fault = useSignal(""), undoing = useSignal(void 0), ending = T2(new AbortController()), actorOf2 = useActors(), update2 = async () => {
     fault.value = "";
     try {
       await lastActions.value.update(client, ending.current.signal);
@@ -5701,6 +5723,7 @@ function ActionsView({ session: { client, may } }) {
       Row,
       {
         action,
+        actor: actorOf2(action.token),
         onUndo: may("plants:write") ? () => undoing.value = action : void 0
       },
       action.first
@@ -5721,19 +5744,19 @@ function ActionsView({ session: { client, may } }) {
     )
   ] });
 }
-function Row({ action, onUndo }) {
-  let { ended: ended3, token, name } = action;
+function Row({ action, actor, onUndo }) {
+  let { ended: ended3, name } = action;
   return /* @__PURE__ */ a4("li", { children: [
     /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("p", { children: /* @__PURE__ */ a4("strong", { children: titleOf(action) }) }),
       /* @__PURE__ */ a4("p", { class: "note", children: [
         /* @__PURE__ */ a4("time", { dateTime: new Date(ended3).toISOString(), children: timeIn(action) }),
         " ",
-        sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actorOf(token) }) })
+        sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actor }) })
       ] }),
       /* @__PURE__ */ a4("p", { children: [
         /* @__PURE__ */ a4("bdi", { translate: !1, children: name }),
-        " …"
+        "…"
       ] })
     ] }),
     onUndo !== void 0 && /* @__PURE__ */ a4("button", { type: "button", "aria-label": undoOf(action), onClick: onUndo, children: say("plants.undo") })
@@ -5802,7 +5825,7 @@ onSignOut(() => {
 });
 
 // web/src/plants/drafts.ts
-var KEY6 = nameHere("plantstore-drafts"), MOST_NAMED = 10, drafts = y3(stored());
+var KEY6 = nameHere("plantstore-drafts"), MOST_NAMED2 = 10, drafts = y3(stored());
 function putDraft(draft) {
   keep4(new Map(drafts.value).set(String(draft.base.id), draft));
 }
@@ -5832,7 +5855,7 @@ onSignOut(() => keep4(/* @__PURE__ */ new Map()));
 askBeforeLosing(
   () => {
     let ids = [...drafts.value.values()].filter(isChanged).map(({ base: base2 }) => base2.id);
-    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED).join(", ")}${ids.length > MOST_NAMED ? " …" : ""}` });
+    return ids.length === 0 ? void 0 : say("plants.lossTyped", { ids: `${ids.slice(0, MOST_NAMED2).join(", ")}${ids.length > MOST_NAMED2 ? "…" : ""}` });
   },
   { isKept: !0 }
 );
@@ -9433,7 +9456,7 @@ function Foreign({ code, onAccept }) {
     /* @__PURE__ */ a4("p", { children: say("scan.foreign") }),
     /* @__PURE__ */ a4("p", { class: "foreign", children: [
       /* @__PURE__ */ a4("bdi", { translate: !1, children: code.text.slice(0, SHOWN4) }),
-      code.text.length > SHOWN4 && " …"
+      code.text.length > SHOWN4 && "…"
     ] })
   ] });
 }
@@ -10281,7 +10304,7 @@ var PAGE7 = 20, DONE = {
   "plant.deleted": "history.deleted"
 };
 function History({ client, id, state, mayWrite, onRestored }) {
-  let entries = useSignal([]), next = useSignal(void 0), fault = useSignal(""), isKept3 = useSignal(!0), ending = T2(new AbortController()), listing = w2(() => client.history(id, { limit: PAGE7 }, { signal: ending.current.signal }), [client, id]), read3 = async (at2) => {
+  let entries = useSignal([]), next = useSignal(void 0), fault = useSignal(""), isKept3 = useSignal(!0), ending = T2(new AbortController()), actorOf2 = useActors(), listing = w2(() => client.history(id, { limit: PAGE7 }, { signal: ending.current.signal }), [client, id]), read3 = async (at2) => {
     fault.value = "";
     try {
       let page = await listing.page(at2);
@@ -10310,7 +10333,7 @@ function History({ client, id, state, mayWrite, onRestored }) {
         " ",
         /* @__PURE__ */ a4("time", { dateTime: at2, children: timeOf(at2, "medium") }),
         " ",
-        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actorOf(token) }) }) })
+        /* @__PURE__ */ a4("span", { class: "note", children: sayWith("history.by", { token: /* @__PURE__ */ a4("bdi", { translate: !1, children: actorOf2(token) }) }) })
       ] }),
       before !== void 0 && /* @__PURE__ */ a4(State, { plant: before, isOld: plant !== void 0 }),
       plant !== void 0 && /* @__PURE__ */ a4(State, { plant, isOld: !1 }),

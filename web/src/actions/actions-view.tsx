@@ -6,7 +6,7 @@ import { sayWith } from '../language/say-with.ts'
 import { isAbort, isRefusal, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { UndoDialog } from '../plants/bulk/undo-dialog.tsx'
-import { actorOf } from '../session/actor.ts'
+import { useActors } from '../session/actor-names.ts'
 import { onSignOut, type ViewProps } from '../session/session.ts'
 import { type Action, changesOf, LastActions, LONGEST } from './last-actions.ts'
 
@@ -22,6 +22,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
   const fault = useSignal('')
   const undoing = useSignal<Action | undefined>(undefined)
   const ending = useRef(new AbortController())
+  const actorOf = useActors()
   const update = async (): Promise<void> => {
     fault.value = ''
     try {
@@ -56,6 +57,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
           <Row
             key={action.first}
             action={action}
+            actor={actorOf(action.token)}
             onUndo={may('plants:write') ? () => (undoing.value = action) : undefined}
           />
         ))}
@@ -80,11 +82,12 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
 
 interface RowProps {
   readonly action: Action
+  readonly actor: string
   readonly onUndo: (() => void) | undefined
 }
 
-function Row({ action, onUndo }: RowProps): JSX.Element {
-  const { ended, token, name } = action
+function Row({ action, actor, onUndo }: RowProps): JSX.Element {
+  const { ended, name } = action
   return (
     <li>
       <div>
@@ -93,10 +96,10 @@ function Row({ action, onUndo }: RowProps): JSX.Element {
         </p>
         <p class="note">
           <time dateTime={new Date(ended).toISOString()}>{timeIn(action)}</time>{' '}
-          {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+          {sayWith('history.by', { token: <bdi translate={false}>{actor}</bdi> })}
         </p>
         <p>
-          <bdi translate={false}>{name}</bdi> …
+          <bdi translate={false}>{name}</bdi>…
         </p>
       </div>
       {onUndo !== undefined && (

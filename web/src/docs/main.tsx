@@ -66,7 +66,7 @@ function Docs(): JSX.Element {
           {fault !== undefined && <p role="alert">The page could not read the contract: {fault}</p>}
           {contract === undefined ? (
             <p>
-              Reading <a href={`${SERVICE}/openapi.json`}>/openapi.json</a> …
+              Reading <a href={`${SERVICE}/openapi.json`}>/openapi.json</a>…
             </p>
           ) : (
             <>

@@ -397,7 +397,7 @@ export default catalog({
   'import.remembered': 'Dieser Browser merkt sich außerdem, welche Zeile dieser Datei welche Pflanze ist.',
   'import.tagsFilled': 'Zeilen ohne Schlagwort haben das der Zeile darüber übernommen',
   'import.noRows': 'Die Datei hat keine Zeilen.',
-  'import.unfinished': 'Der Import von {file} ist nicht vollständig. Lassen Sie ihn erst enden.',
+  'import.unfinished': 'Der Import von {file} ist nicht vollständig. Schließen Sie ihn zuerst ab.',
   'import.source': 'Quelle',
   'import.drop': 'Legen Sie hier eine Tabelle ab, als .xlsx oder CSV, oder wählen Sie sie aus',
   'import.next': 'Der nächste Import kann beginnen, wenn dieser beendet ist.',
@@ -856,5 +856,5 @@ export default catalog({
   'seen.since':
     'Das hat dieses Gerät früher gesehen, das Älteste davon: {time}. Andere können es seitdem geändert haben.',
   'seen.unseen':
-    'Dieses Gerät hat die Pflanze noch nicht gesehen. Erfassen Sie sie hier, falls das noch niemand getan hat; sonst entscheiden Sie später.',
+    'Dieses Gerät hat die Pflanze noch nicht gesehen. Tragen Sie sie hier ein, falls das noch niemand getan hat; sonst entscheiden Sie später.',
 })

@@ -525,7 +525,7 @@ export const en = {
   'plant.wasDeleted': 'This plant was deleted.',
   'actions.note':
     'Imports and changes of many plants in the last 30 days, also those of others. Undoing one changes no plant that was changed since.',
-  'actions.reading': 'Reading the changes … {count} so far',
+  'actions.reading': 'Reading the changes… {count} so far',
   'actions.unread': 'The changes could not be read. {why}',
   'actions.off': 'This service keeps no log of changes (--changes-keep).',
   'actions.none': 'There were no imports and no changes of many plants.',

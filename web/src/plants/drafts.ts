@@ -74,7 +74,7 @@ askBeforeLosing(
     const ids = [...drafts.value.values()].filter(isChanged).map(({ base }) => base.id)
     return ids.length === 0
       ? undefined
-      : say('plants.lossTyped', { ids: `${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? ' …' : ''}` })
+      : say('plants.lossTyped', { ids: `${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? '…' : ''}` })
   },
   { isKept: true },
 )

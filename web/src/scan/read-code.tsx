@@ -123,7 +123,7 @@ function Foreign({ code, onAccept }: ForeignProps): JSX.Element {
       <p>{say('scan.foreign')}</p>
       <p class="foreign">
         <bdi translate={false}>{code.text.slice(0, SHOWN)}</bdi>
-        {code.text.length > SHOWN && ' …'}
+        {code.text.length > SHOWN && '…'}
       </p>
     </div>
   )

@@ -7,6 +7,6 @@ const CONFIGURED = 'configured'
 export const nameOf = ({ id, name }: { readonly id: string; readonly name: string }): string =>
   id === CONFIGURED ? say('actor.operator') : name
 
-/** Who has made a change: the id of a token, or the operator by the configured token or by a command. */
-export const actorOf = (token: string): string =>
-  token === CONFIGURED || token.startsWith('command:') ? say('actor.operator') : token
+/** Who has made a change: a token by its name where that is known, or the operator by the configured token or a command. */
+export const actorOf = (token: string, names: ReadonlyMap<string, string>): string =>
+  token === CONFIGURED || token.startsWith('command:') ? say('actor.operator') : (names.get(token) ?? token)

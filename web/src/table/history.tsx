@@ -8,7 +8,7 @@ import type { PlainKey } from '../language/texts.ts'
 import { tell } from '../page/notices.tsx'
 import { isAbort, isRefusal, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
-import { actorOf } from '../session/actor.ts'
+import { useActors } from '../session/actor-names.ts'
 
 interface HistoryProps {
   readonly client: PlantstoreClient
@@ -33,6 +33,7 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
   const fault = useSignal('')
   const isKept = useSignal(true)
   const ending = useRef(new AbortController())
+  const actorOf = useActors()
   const listing = useMemo(() => client.history(id, { limit: PAGE }, { signal: ending.current.signal }), [client, id])
   const read = async (at?: string) => {
     fault.value = ''

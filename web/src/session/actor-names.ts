@@ -1,0 +1,34 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { actorOf } from './actor.ts'
+import { onSignOut, session } from './session.ts'
+
+/** Tokens of one request, the most that the service gives. Beyond them, ids do. */
+const MOST_NAMED = 1000
+
+/** The names of tokens by their ids; empty before they are read. */
+const names = signal<ReadonlyMap<string, string>>(new Map())
+
+onSignOut(() => {
+  names.value = new Map()
+})
+
+/** Says who has made a change: by name where the token is the person's own, or where they may list tokens. */
+export function useActors(): (token: string) => string {
+  useEffect(() => void readNames(), [])
+  return (token) => actorOf(token, names.value)
+}
+
+async function readNames(): Promise<void> {
+  const { value: current } = session
+  if (current.kind !== 'signed-in' || names.value.has(current.own.id)) return
+  const { client, own, may } = current
+  names.value = new Map([[own.id, own.name]])
+  if (!may('tokens')) return
+  try {
+    const { items } = await client.listTokens({ limit: MOST_NAMED }).page()
+    if (session.value === current) names.value = new Map([...items, own].map(({ id, name }) => [id, name]))
+  } catch {
+    // The ids stand for the names.
+  }
+}
