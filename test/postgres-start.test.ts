@@ -11,7 +11,7 @@ import { PostgresStore } from '../src/postgres/store.ts'
 import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { DEVELOPMENT_STORE } from './support/development-store.ts'
-import { tempFolder } from './support/files.ts'
+import { snapshot, tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
@@ -28,13 +28,14 @@ function addressWith(url: string, change: (parts: URL) => void): string {
   return parts.href
 }
 
-/** Checks that the start fails and prints only one line, with the reason and without the password. */
+/** Checks that the start fails, makes no file, and prints only one line, with the reason and without the password. */
 async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
+  const cwd = tempFolder(t)
   const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: wait, PLANTSTORE_LOG_LEVEL: 'warn' }
-  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0'], { env, cwd: tempFolder(t) })
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--audit-log', 'audit.log'], { env, cwd })
   assert.match(stderr, /^plantstore: store postgres:\/\/[^@\n]+\n$/)
   assert.match(stderr, why)
-  assert.deepEqual([code, stdout], [1, ''])
+  assert.deepEqual([code, stdout, snapshot(cwd)], [1, '', {}])
 }
 
 suite('a start on a PostgreSQL store', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { OperatorError } from '../src/base/operator-error.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
+import { command } from './support/commands.ts'
 import { snapshot, tempFolder } from './support/files.ts'
 import { freePort } from './support/free-port.ts'
 import { send } from './support/load.ts'
@@ -104,6 +105,53 @@ test('the start refuses a store of a newer program or with another schema', asyn
   await assertRefused(folder, path, /a development version made it; export its plants with that version/)
 })
 
+test('neither a service nor a command makes a file before the store is accepted', async (t) => {
+  const { folder, path } = await madeStore(t)
+  const development = new DatabaseSync(path)
+  development.exec("UPDATE migrations SET checksum = 'x'")
+  development.close()
+  for (const [name, bytes] of [
+    ['foreign.db', 'my thesis '.repeat(1000)],
+    ['empty.db', ''],
+    ['truncated.db', readFileSync(path).subarray(0, 8192)],
+    ['plants.csv', 'id,name\n1,a\n'],
+  ] as const) {
+    writeFileSync(join(folder, name), bytes)
+  }
+  const before = snapshot(folder)
+  const commands = [
+    ['serve', '--port', '0'],
+    ['token', 'create', '--name', 'Kew'],
+    ['token', 'list'],
+    ['token', 'rotate', 'tok_4bXm09TzQ1r'],
+    ['token', 'revoke', 'tok_4bXm09TzQ1r'],
+    ['import', 'plants.csv'],
+    ['import', 'plants.csv', '--dry-run'],
+    ['export', 'new.csv'],
+    ['delete', '--q', 'a', '--yes'],
+    ['restore', 'foreign.db'],
+    ['check'],
+    ['status'],
+  ]
+  const env = { PLANTSTORE_AUDIT_LOG: 'audit.log' }
+  const assertNothingMade = async (args: readonly string[]) => {
+    const program = args[0] === 'serve' ? run(t, args, { cwd: folder, env }) : command(args, { cwd: folder, env })
+    const { code, stderr } = await program
+    // A check of a damaged store reports it on standard output.
+    assert.equal(code, 1, `${args.join(' ')}: ${stderr}`)
+    assert.deepEqual(snapshot(folder), before, args.join(' '))
+  }
+  const stores = ['plants.db', 'foreign.db', 'empty.db', 'truncated.db', 'missing/plants.db']
+  for (const name of stores) {
+    const store = `sqlite:${name}`
+    for (const args of commands) await assertNothingMade([...args, '--store', store])
+    // A backup takes a store of any version.
+    if (name !== 'plants.db') await assertNothingMade(['backup', 'new.db', '--store', store])
+    await assertNothingMade(['copy', '--from', store, '--to', 'sqlite:new.db'])
+    await assertNothingMade(['copy', '--from', 'sqlite:absent.db', '--to', store])
+  }
+})
+
 test('the start refuses a store on a read-only file system', async (t) => {
   const { folder, path } = await madeStore(t)
   const mountPoint = join(tempFolder(t), 'read-only')
@@ -129,9 +177,11 @@ test('the start refuses a store on a read-only file system', async (t) => {
 test('a second server on the same store fails to start, and the first one continues', async (t) => {
   const folder = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
-  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${storePath}`])
+  const audit = join(folder, 'audit.log')
+  const args = ['serve', '--port', '0', '--store', `sqlite:${storePath}`, '--audit-log', audit]
+  const { code, stdout, stderr } = await run(t, args)
   assert.match(stderr, /^plantstore: store \S+: another service already serves it; stop that service first\n$/)
-  assert.deepEqual([code, stdout], [1, ''])
+  assert.deepEqual([code, stdout, existsSync(audit)], [1, '', false])
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })
 

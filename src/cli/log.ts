@@ -1,11 +1,12 @@
-import { appendFileSync, closeSync, constants, fstatSync, openSync, write } from 'node:fs'
+import { accessSync, appendFileSync, closeSync, constants, existsSync, fstatSync, openSync, write } from 'node:fs'
 import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 import pino, { type Logger } from 'pino'
 import { Bound } from '../base/counts.ts'
-import { isFileOfStore } from '../base/files.ts'
+import { isFileOfStore, storePath } from '../base/files.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { onOneLine, printable } from '../base/printable.ts'
 import type { Actor } from '../domain/token.ts'
@@ -235,27 +236,29 @@ const INFO = 30
 /** Milliseconds. At the load of a benchmark, thousands of lines share a write. */
 const GATHER_TIME = 100
 
-/** Opens the audit log of a service: a file, or standard error at the log's level info and in the log's format. */
-export function serviceAudit(config: Config, log: Logger) {
-  const { auditLog, auditBuffer, store } = config
-  const path = auditLog === '-' ? undefined : auditLog
-  const open = path === undefined ? standardError : () => fileTarget(openAppending(path, [store]))
+/**
+ * Opens the audit log of a service: a file, or standard error at the log's level info and in the log's format.
+ *
+ * @param openFile what `auditFile` has returned
+ */
+export function serviceAudit(config: Config, log: Logger, openFile: ReturnType<typeof auditFile>) {
+  const open = openFile === undefined ? standardError : () => fileTarget(openFile())
   const lines = new LineWriter(open, {
-    maxWaiting: auditBuffer,
+    maxWaiting: config.auditBuffer,
     gatherTime: GATHER_TIME,
-    format: path === undefined ? formatOf(config) : (line) => line,
+    format: openFile === undefined ? formatOf(config) : (line) => line,
     dropped: 'audit lines were dropped',
     onFault: (error) => log.error({ err: error }, 'the audit log cannot be written; its lines wait'),
     onMended: () => log.warn('the audit log is written again'),
   })
-  const isOn = auditLog === '-' ? () => log.levelVal <= INFO : () => path !== undefined
+  const isOn = config.auditLog === '-' ? () => log.levelVal <= INFO : () => openFile !== undefined
   return {
     audit: new AuditLog(lines, isOn),
     lines,
     /** Opens the file again after a program for log rotation has moved it. Does nothing for standard error. */
     reopen() {
       try {
-        if (path !== undefined) lines.reopen()
+        if (openFile !== undefined) lines.reopen()
       } catch (error) {
         log.error({ err: error }, 'the audit log could not be opened again, so the present file goes on')
       }
@@ -265,20 +268,21 @@ export function serviceAudit(config: Config, log: Logger) {
 
 /** Writes the actions of a command to the audit log. */
 export class CommandAudit {
-  readonly #file: number | undefined
+  readonly #openFile: ReturnType<typeof auditFile>
+  #file: number | undefined
   readonly #actor: Actor
   readonly #log: AuditLog
 
   /**
-   * Opens the file, so that the command does nothing if it can't. Without a file, the lines of a command whose output
-   * does not say the same go to standard error. On a terminal, a person reads the command's own output.
+   * Prepares the file, so that the command does nothing if it can't write there. Without a file, the lines of a command
+   * whose output does not say the same go to standard error. On a terminal, a person reads the command's own output.
    *
    * @param stores the stores of the command, whose files can't be the audit log
    */
   constructor(auditLog: Config['auditLog'], stores: readonly StoreAddress[], actor: Actor, toStandardError = false) {
     this.#actor = actor
-    this.#file = auditLog === undefined || auditLog === '-' ? undefined : openAppending(auditLog, stores)
-    const isOn = this.#file !== undefined || (auditLog === '-' && toStandardError && !process.stderr.isTTY)
+    this.#openFile = auditFile(auditLog, stores)
+    const isOn = this.#openFile !== undefined || (auditLog === '-' && toStandardError && !process.stderr.isTTY)
     this.#log = new AuditLog({ write: (line) => this.#writeLine(line) }, () => isOn)
   }
 
@@ -304,11 +308,12 @@ export class CommandAudit {
 
   /** Writes a line, and on a failure prints it on standard error: the work is already done. */
   #writeLine(line: string): void {
-    if (this.#file === undefined) {
+    if (this.#openFile === undefined) {
       process.stderr.write(line)
       return
     }
     try {
+      this.#file ??= this.#openFile()
       appendFileSync(this.#file, line)
     } catch (error) {
       process.stderr.write(`plantstore: the audit log cannot be written (${(error as Error).message}): ${line}`)
@@ -319,12 +324,40 @@ export class CommandAudit {
 /** O_NONBLOCK makes an open fail at once for a pipe without a reader, and a write for a slow reader. */
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
-function openAppending(path: string, stores: readonly StoreAddress[]): number {
-  // Lines at its end would damage a file of something else.
-  if (isNoJsonLog(path) || stores.some((store) => store.engine === 'sqlite' && isFileOfStore(path, store.path))) {
-    throw new OperatorError(`${path}: has other content than an audit log; choose another file`)
+/**
+ * Prepares the file of an audit log. Opens a present one: the reader of a pipe may end with its first writer. An absent
+ * one is made only for the first line, once a store is accepted, so that a refused start leaves none.
+ *
+ * @param stores the stores whose files can't be the audit log
+ * @returns a function that opens the file, the next time by its name again; undefined where no file is wanted
+ * @throws OperatorError for a path that takes no lines
+ */
+export function auditFile(path: Config['auditLog'], stores: readonly StoreAddress[]): (() => number) | undefined {
+  if (path === undefined || path === '-') return undefined
+  const isOfStore = stores.some((store) => store.engine === 'sqlite' && isFileOfStore(path, store.path))
+  const open = () => {
+    // Lines at its end would damage a file of something else.
+    if (isOfStore || isNoJsonLog(path)) {
+      throw new OperatorError(`${path}: has other content than an audit log; choose another file`)
+    }
+    return onFile(path, () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600))
   }
-  return onFile(path, () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600))
+  let present = !isOfStore && canBeMade(path) ? undefined : open()
+  return () => {
+    const file = present ?? open()
+    present = undefined
+    return file
+  }
+}
+
+/** Whether there is no file, and its folder takes one. The attempt to open any other path tells its fault. */
+function canBeMade(path: string): boolean {
+  try {
+    accessSync(dirname(storePath(path)), constants.W_OK | constants.X_OK)
+    return !existsSync(path)
+  } catch {
+    return false
+  }
 }
 
 /** Returns the name of the account, or its number if it has no name. */

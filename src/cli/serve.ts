@@ -8,7 +8,7 @@ import { banner } from './banner.ts'
 import { Certificate, certificateFiles } from './certificate.ts'
 import { version } from './command.ts'
 import { listen, mustHaveFreePorts } from './listen.ts'
-import { openLog, serviceAudit } from './log.ts'
+import { auditFile, openLog, serviceAudit } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
 import { scheduledBackups, wantedBackupFolder } from './scheduled-backups.ts'
 import { CLOSE_TIME, Shutdown } from './shutdown.ts'
@@ -46,10 +46,11 @@ export async function serve(config: Config, { notice, read, environment }: Serve
     const certificate = files && new Certificate(files, log)
     await mustHaveFreePorts(config)
     const backupFolder = wantedBackupFolder(config)
-    const trail = serviceAudit(config, log)
+    const openAudit = auditFile(config.auditLog, [config.store])
+    const { store, isNew, contract, buildApp, Deliverer } = await openWithModules(config, log, shutdown)
+    const trail = serviceAudit(config, log, openAudit)
     lines.unshift(trail.lines)
     if (reloads) process.on('SIGHUP', () => trail.reopen())
-    const { store, isNew, contract, buildApp, Deliverer } = await openWithModules(config, log, shutdown)
     const backups = await scheduledBackups(config, backupFolder, { log, environment })
     if (backups !== undefined) shutdown.closeLater('the backups', () => backups.close())
     const { changes, webhooks } = store

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './errors.ts'
@@ -15,9 +16,15 @@ export interface WriterOptions {
   readonly forEventLoop?: boolean
 }
 
-/** Opens a connection that reads. It sees every commit, and never waits for a writer (https://sqlite.org/wal.html). */
+/**
+ * Opens a connection that reads. It sees every commit, and never waits for a writer (https://sqlite.org/wal.html). Where
+ * no process has the file open, the connection makes a WAL, which a read-only one could not remove at its end.
+ */
 export function openReader(path: string): DatabaseSync {
-  return open(path, { readOnly: true }, () => {})
+  const readOnly = existsSync(`${path}-wal`)
+  return open(path, { readOnly }, (db) => {
+    if (!readOnly) db.exec('PRAGMA query_only = ON')
+  })
 }
 
 /**
