@@ -28,6 +28,7 @@ test('a filter by words matches if each is a prefix of a word of the name or the
 })
 
 test('a text selects by its words, a blank one selects all plants, and one without a word none', () => {
+  assert.throws(() => filterOf({ tagPrefix: '' }), /tagPrefix must not be empty/)
   assert.deepEqual(filterOf({ tag: ['x'], q: 'B a b' }), { tags: ['x'], words: ['b', 'a'] })
   for (const text of ['', ' ', '\t\u3000\u00a0', '\u200b', ' \u00ad\ufeff ']) {
     assert.deepEqual(filterOf({ tag: [], q: text }), { tags: [], words: [] }, JSON.stringify(text))

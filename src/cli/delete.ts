@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
+import { filterOf, hasFilter } from '../domain/plant-query.ts'
 import type { Config } from '../settings/config.ts'
 import { ask, canAsk } from './ask.ts'
 import { type ExportFlags, exportFile } from './export.ts'
@@ -25,7 +26,9 @@ export async function deletePlants(flags: DeleteFlags, config: Config): Promise<
   const filter = Object.fromEntries(
     Object.entries({ tag, tagPrefix, untagged, q }).filter(([, value]) => value !== undefined),
   )
-  if (Object.keys(filter).length === 0) {
+  const wanted = filterOf(filter)
+  // A blank text, as of a variable that is not set, matches all plants.
+  if (wanted !== undefined && !hasFilter(wanted)) {
     const flags = '--tag, --tag-prefix, --untagged, --q'
     throw new OperatorError(`${flags}: say which plants to delete, by at least one of them`, { exitCode: 2 })
   }

@@ -39,11 +39,12 @@ export function filterOf({ q: text = '', ...request }: FilterRequest): PlantFilt
   return { ...tagging, words: wanted }
 }
 
-/** The filter of what clients ask about tags. @throws AppError 40003 as `filterOf` does */
+/** The filter of what clients ask about tags. @throws AppError 40003 as `filterOf` does, and for an empty `tagPrefix` */
 export function taggingOf({ tag = [], tagPrefix, untagged = false }: Omit<FilterRequest, 'q'>): TagFilter {
   if (Number(tag.length > 0) + Number(tagPrefix !== undefined) + Number(untagged) > 1) {
     throw new AppError(40003, 'tag, tagPrefix and untagged exclude each other; give only one of them')
   }
+  if (tagPrefix === '') throw new AppError(40003, 'tagPrefix must not be empty')
   const tags = tag.length < 2 ? tag : [...new Set(tag)]
   return { tags, ...(tagPrefix === undefined ? {} : { tagPrefix }), ...(untagged ? { untagged } : {}) }
 }

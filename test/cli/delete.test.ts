@@ -67,6 +67,7 @@ suite('plantstore delete', () => {
 
   for (const [flags, fault] of [
     [['--yes'], '--q: say which plants to delete'],
+    [['--q', ' ', '--yes'], '--q: say which plants to delete'],
     [['--tag', 'tree'], '--yes: needed to delete plants where no terminal can ask'],
   ] as const) {
     test(`is refused with ${flags.join(' ')} alone`, async (t) => {

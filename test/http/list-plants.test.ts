@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, plantsIn } from '../support/exchanges.ts'
-import { emptyService, errorOf, type Service } from '../support/service.ts'
+import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { plant } from '../support/store-under-test.ts'
 
 const GARDEN = [
@@ -150,6 +150,7 @@ suite('the list of plants', () => {
     for (const query of ['tagPrefix=', `tagPrefix=${'x'.repeat(201)}`, 'untagged=yes', 'tagPrefix=a&tagPrefix=b']) {
       assert.equal(errorOf(await service.send('GET', `/plants?${query}`)), 40003, query)
     }
+    assert.equal(messageOf(await service.send('GET', '/plants?tagPrefix=')), 'tagPrefix must not be empty')
   })
 
   test('has the plants with words that begin with each searched word, ignoring case and accents', async () => {
