@@ -41,13 +41,17 @@ export function filterOf({ q: text = '', ...request }: FilterRequest): PlantFilt
 
 /** The filter of what clients ask about tags. @throws AppError 40003 as `filterOf` does, and for an empty `tagPrefix` */
 export function taggingOf({ tag = [], tagPrefix, untagged = false }: Omit<FilterRequest, 'q'>): TagFilter {
-  if (Number(tag.length > 0) + Number(tagPrefix !== undefined) + Number(untagged) > 1) {
+  if (hasSeveralTaggings({ tags: tag, tagPrefix, untagged })) {
     throw new AppError(40003, 'tag, tagPrefix and untagged exclude each other; give only one of them')
   }
   if (tagPrefix === '') throw new AppError(40003, 'tagPrefix must not be empty')
   const tags = tag.length < 2 ? tag : [...new Set(tag)]
   return { tags, ...(tagPrefix === undefined ? {} : { tagPrefix }), ...(untagged ? { untagged } : {}) }
 }
+
+/** Whether a filter has several parts about tags, which no plant would match together. */
+export const hasSeveralTaggings = ({ tags = [], tagPrefix, untagged = false }: Partial<TagFilter>): boolean =>
+  Number(tags.length > 0) + Number(tagPrefix !== undefined) + Number(untagged) > 1
 
 const NO_WORDS: readonly string[] = []
 /** The sign of hybrids, as in `Magnolia × soulangeana` and `×Cuprocyparis`. Folding keeps it. */

@@ -88,12 +88,12 @@ for (const [what, headers, fault] of [
   ['a text', 'A: b', /headers must be an object/],
   ['eleven', many, /headers must be at most 10/],
   ['a name twice', { A: '1', a: '2' }, /headers must not have a name twice/],
-  ...[...OWN, ...MORE].map((name) => [name, { [name]: 'x' }, /names of headers must be tokens/] as const),
+  ...[...OWN, ...MORE].map((name) => [name, { [name]: 'x' }, /headers must have names that are tokens/] as const),
   ...['', 'a b', 'a:', 'a\r\nB', 'ä', '('].map(
-    (name) => [JSON.stringify(name), { [name]: 'x' }, /names of headers/] as const,
+    (name) => [JSON.stringify(name), { [name]: 'x' }, /headers must have names/] as const,
   ),
   ...['', ' a', 'a ', 'a\r\nB: c', 'a\nb', 'a\0', 'ä', '\x7f', 'x'.repeat(2049), 7, null, {}].map(
-    (value) => [`the value ${JSON.stringify(value).slice(0, 20)}`, { A: value }, /values of headers must be/] as const,
+    (value) => [`the value ${JSON.stringify(value).slice(0, 20)}`, { A: value }, /headers must have values/] as const,
   ),
 ] as const) {
   test(`a webhook is refused with headers of ${what}`, async () => {

@@ -230,40 +230,63 @@ export function acceptedBodies(method: Method, mediaTypes: readonly string[]): R
 /** Closes the connection, because to reuse it the service would have to read the rest of the body. */
 const tooLarge = (limit: number): AppError => closing(41301, `the body is larger than ${limit} bytes`)
 
+/** Reads the value of a member of a small body. @throws AppError 40002 whose message continues the name of the member */
+type Reader<Value> = (value: unknown) => Value
+
+/** A reader for each member of a body of the contract. */
+export type Readers<Body> = { readonly [Member in keyof Body]-?: Reader<unknown> }
+
+type Read<Table extends Readers<Table>, Required extends keyof Table> = {
+  readonly [Member in keyof Table]?: ReturnType<Table[Member]>
+} & { readonly [Member in Required]: ReturnType<Table[Member]> }
+
 /**
- * Reads the body of an operation that takes a short object. An unknown member is a fault: to ignore a mistyped name
- * would change the meaning of the request.
+ * Reads the body of an operation that takes a short object: the members that it has. An unknown member is a fault: to
+ * ignore a mistyped name would change the meaning of the request.
  *
- * @param read reads the members, and adds their faults
  * @throws AppError 40001 for invalid JSON, 40002 that names every fault
  */
-export function readSmallBody<Member extends string, Result>(
+export function readSmallBody<Table extends Readers<Table>, Required extends keyof Table = never>(
   body: Buffer,
-  known: readonly Member[],
-  read: (members: Readonly<Partial<Record<Member, unknown>>>, faults: string[]) => Result,
-): Result {
+  readers: Table,
+  required: readonly Required[] = [],
+): Read<Table, Required> {
   if (!readJsonBody(body).isObject) throw new AppError(40002, 'the body must be an object')
-  const members = JSON.parse(body.toString()) as Readonly<Partial<Record<Member, unknown>>>
-  const unknown = Object.keys(members).filter((member) => !known.some((name) => name === member))
+  const members = new Map<string, unknown>(Object.entries(JSON.parse(body.toString())))
+  const known = Object.entries<Reader<unknown>>(readers)
+  const unknown = [...members.keys()].filter((member) => !Object.hasOwn(readers, member))
   // A long or strange name may be a misplaced secret, so the message leaves it out.
   const shown = unknown.filter((member) => /^\w{1,30}$/.test(member)).slice(0, 5)
   const names = shown.length === 0 ? '' : ` ${shown.join(', ')}`
-  const faults = unknown.length === 0 ? [] : [`unknown member${names}; this operation has ${known.join(', ')}`]
-  const result = read(members, faults)
+  const has = `this operation has ${known.map(([member]) => member).join(', ')}`
+  const faults = unknown.length === 0 ? [] : [`unknown member${names}; ${has}`]
+  const read = known.flatMap(([member, reader]) => {
+    try {
+      if (members.has(member)) return [[member, reader(members.get(member))]]
+      if (required.some((each) => each === member)) faults.push(`${member} is required`)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      faults.push(`${member} ${error.message}`)
+    }
+    return []
+  })
   if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return result
+  return Object.fromEntries(read) as Read<Table, Required>
 }
 
-/** Reads a member of a small body. Adds a fault unless it is an integer within the bounds. */
-export function integerIn(name: string, value: unknown, min: number, max: number, faults: string[]): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-  faults.push(`${name} ${value === undefined ? 'is required' : `must be an integer from ${min} to ${max}`}`)
-  return min
-}
+export const wrong = (what: string): AppError => new AppError(40002, what)
 
-/** Reads a member of a small body that follows the rules for the name of a token. */
-export function nameIn(name: string, value: unknown, faults: string[]): string {
-  const fault = typeof value === 'string' ? faultOfTokenName(value) : 'must be a string'
-  if (fault !== undefined) faults.push(`${name} ${value === undefined ? 'is required' : fault}`)
-  return String(value)
+export const integerFrom =
+  (min: number, max: number): Reader<number> =>
+  (value) => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+    throw wrong(`must be an integer from ${min} to ${max}`)
+  }
+
+/** Reads a text that follows the rules for the name of a token. */
+export function readName(value: unknown): string {
+  if (typeof value !== 'string') throw wrong('must be a string')
+  const fault = faultOfTokenName(value)
+  if (fault !== undefined) throw wrong(fault)
+  return value
 }

@@ -13,7 +13,7 @@ import {
 } from '../../domain/plant.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
-import { type Change, type Exchange, integerIn, readSmallBody } from '../request/exchange.ts'
+import { type Change, type Exchange, integerFrom, type Readers, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
@@ -99,8 +99,8 @@ const headersOf = (plant: NewPlant, path: string): string[] => [
   path,
 ]
 
-const MEMBERS = ['count'] as const satisfies readonly (keyof OperationBodies['reserveIds'])[]
 const MAX_COUNT = 10_000
+const RESERVATION = { count: integerFrom(1, MAX_COUNT) } satisfies Readers<OperationBodies['reserveIds']>
 const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
 export function idHandlers({
@@ -117,7 +117,7 @@ export function idHandlers({
     },
 
     async reserveIds(exchange, parameters, body) {
-      const count = readSmallBody(body, MEMBERS, ({ count }, faults) => integerIn('count', count, 1, MAX_COUNT, faults))
+      const { count } = readSmallBody(body, RESERVATION, ['count'])
       const { actor } = exchange
       const key = keyIn(parameters)
       const hash = key === undefined ? undefined : createHash('sha256').update(`${actor.id}\n${key}`).digest()

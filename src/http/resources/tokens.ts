@@ -21,7 +21,15 @@ import {
 } from '../../domain/token.ts'
 import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
-import { type Change, type Exchange, integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
+import {
+  type Change,
+  type Exchange,
+  integerFrom,
+  type Readers,
+  readName,
+  readSmallBody,
+  wrong,
+} from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
@@ -180,38 +188,36 @@ function readPosition(cursor: string): TokenPosition {
   return { createdAt: new Date(Number(bytes.readBigInt64BE())), id: bytes.toString('utf8', 8) }
 }
 
-const MEMBERS = ['name', 'scopes', 'expiresAt'] as const satisfies readonly (keyof OperationBodies['createToken'])[]
-
 /** Reads the body of createToken. @throws AppError as readSmallBody does */
-export const parseTokenRequest = (body: Buffer): TokenRequest =>
-  readSmallBody(body, MEMBERS, ({ name, scopes, expiresAt }, faults) => ({
-    name: nameIn('name', name, faults),
-    scopes: scopesOf(scopes, faults),
-    expiresAt: expiryIn(expiresAt, faults),
-  }))
+export const parseTokenRequest = (body: Buffer): TokenRequest => ({
+  expiresAt: undefined,
+  ...readSmallBody(body, TOKEN, ['name', 'scopes']),
+})
 
-function scopesOf(value: unknown, faults: string[]): readonly Scope[] {
+function readScopes(value: unknown): readonly Scope[] {
   const texts = Array.isArray(value) ? value.map((each: unknown) => (typeof each === 'string' ? each : '')) : []
   const scopes = scopesIn(texts)
-  if (scopes === undefined) {
-    faults.push(`scopes ${value === undefined ? 'is required' : `must be an array with some of ${SCOPES.join(', ')}`}`)
-  }
-  return scopes ?? []
+  if (scopes === undefined) throw wrong(`must be an array with some of ${SCOPES.join(', ')}`)
+  return scopes
 }
 
-const NO_TIME = `expiresAt must be a date and time with a zone, such as 2030-12-31T12:00:00Z, and no later than ${new Date(LAST_TIME).toISOString()}`
+const NO_TIME = `must be a date and time with a zone, such as 2030-12-31T12:00:00Z, and no later than ${new Date(LAST_TIME).toISOString()}`
 
-function expiryIn(value: unknown, faults: string[]): Date | undefined {
-  if (value === undefined) return undefined
+function readExpiry(value: unknown): Date {
   const time = typeof value === 'string' ? timeIn(value) : undefined
-  if (time === undefined) faults.push(NO_TIME)
-  else if (time.getTime() <= Date.now()) faults.push('expiresAt must be in the future')
+  if (time === undefined) throw wrong(NO_TIME)
+  if (time.getTime() <= Date.now()) throw wrong('must be in the future')
   return time
 }
 
+const TOKEN = { name: readName, scopes: readScopes, expiresAt: readExpiry } satisfies Readers<
+  OperationBodies['createToken']
+>
+
+const OVERLAP = { overlapSeconds: integerFrom(0, MAX_OVERLAP / 1000) } satisfies Readers<OperationBodies['rotateToken']>
+
 /** Reads the body of a rotation, in milliseconds. @throws AppError as readSmallBody does */
-export const parseOverlap = (body: Buffer): number =>
-  readSmallBody(body, ['overlapSeconds'], (members, faults) => {
-    const { overlapSeconds = DEFAULT_OVERLAP / 1000 } = members
-    return 1000 * integerIn('overlapSeconds', overlapSeconds, 0, MAX_OVERLAP / 1000, faults)
-  })
+export function parseOverlap(body: Buffer): number {
+  const { overlapSeconds = DEFAULT_OVERLAP / 1000 } = readSmallBody(body, OVERLAP)
+  return 1000 * overlapSeconds
+}

@@ -1,148 +1,168 @@
 import { CHANGE_TYPES, type ChangeType } from '../../domain/changes.ts'
+import { AppError } from '../../domain/errors.ts'
 import { isTag, MAX_TAG } from '../../domain/plant.ts'
-import { MAX_CONCURRENCY, WEBHOOK_BODIES, type WebhookRequest } from '../../domain/webhook.ts'
-import { integerIn, nameIn, readSmallBody } from '../request/exchange.ts'
+import { hasSeveralTaggings, type TagFilter } from '../../domain/plant-query.ts'
+import {
+  MAX_CONCURRENCY,
+  WEBHOOK_BODIES,
+  type WebhookHeader,
+  type WebhookKeys,
+  type WebhookRequest,
+} from '../../domain/webhook.ts'
+import { integerFrom, type Readers, readName, readSmallBody, wrong } from '../request/exchange.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
-import { type HeaderPatch, headersIn } from './webhook-headers.ts'
-
-const MEMBERS = [
-  'url',
-  'types',
-  'tags',
-  'tagPrefix',
-  'untagged',
-  'description',
-  'body',
-  'concurrency',
-] as const satisfies readonly (keyof OperationBodies['createWebhook'])[]
-const PATCH_MEMBERS = [
-  ...MEMBERS,
-  'headers',
-  'state',
-] as const satisfies readonly (keyof OperationBodies['updateWebhook'])[]
 
 const MAX_URL = 2048
 const MAX_TAGS = 100
+const MAX_HEADERS = 10
+/** Ten of them fit into the 16 KiB of headers that most servers read, unless all are so long. */
+const MAX_HEADER_VALUE = 2048
+const MAX_HEADER_NAME = 100
+/** A token of RFC 9110 section 5.6.2. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Visible ASCII with blanks inside: no control character, so that no value adds a header or ends the head. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
+/** Headers that the service sets, and those of the connection and of the framing of a request. */
+const OWN_HEADER =
+  /^(?:(?:content|webhook|plantstore|proxy)-.*|connection|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/
 
-/** The members of a webhook that a request gives. */
-export type WebhookPatch = Partial<WebhookRequest> & {
-  readonly state?: 'active' | 'paused'
-  readonly headers?: HeaderPatch
-}
+/** A header to set, or with null to remove. */
+type HeaderChange = readonly [name: string, value: string | null]
+/** Null: removes all. */
+type HeaderPatch = readonly HeaderChange[] | null
 
 /** Says why the operator does not allow a URL. */
 type FaultOfUrl = (url: URL) => string | undefined
 
+const readersOf = (faultOf: FaultOfUrl) =>
+  ({
+    url: (value: unknown) => readUrl(value, faultOf),
+    types: readTypes,
+    tags: readTags,
+    tagPrefix: readPrefix,
+    untagged: readFlag,
+    description: readName,
+    body: oneOf(WEBHOOK_BODIES),
+    concurrency: integerFrom(1, MAX_CONCURRENCY),
+    headers: (value: unknown): HeaderPatch => readHeaders(value, false),
+  }) satisfies Readers<OperationBodies['createWebhook']>
+
+/** Null removes what a webhook may lack: the description, the tagPrefix, a header or all headers. */
+const patchReadersOf = (faultOf: FaultOfUrl) =>
+  ({
+    ...readersOf(faultOf),
+    tagPrefix: (value: unknown) => (value === null ? undefined : readPrefix(value)),
+    description: (value: unknown) => (value === null ? undefined : readName(value)),
+    headers: (value: unknown): HeaderPatch => (value === null ? null : readHeaders(value, true)),
+    state: oneOf(['active', 'paused'] as const),
+  }) satisfies Readers<OperationBodies['updateWebhook']>
+
 /** Reads the body of createWebhook. @throws AppError as readSmallBody does */
-export const parseWebhook = (body: Buffer, faultOf: FaultOfUrl): WebhookRequest & { readonly headers: HeaderPatch } =>
-  readSmallBody(body, [...MEMBERS, 'headers'] as const, ({ headers, ...members }, faults) => {
-    if (members.url === undefined) faults.push('url is required')
-    const patch = patchIn(members, faults, faultOf)
-    if (isTaggedTwice(patch)) faults.push(TAGGED_TWICE)
-    const read = headersIn(headers, faults, false)
-    return {
-      url: '',
-      types: [],
-      tags: [],
-      description: undefined,
-      body: 'event',
-      concurrency: 8,
-      ...patch,
-      headers: read,
-    }
-  })
+export function parseWebhook(body: Buffer, faultOf: FaultOfUrl): WebhookRequest & { readonly headers: HeaderPatch } {
+  const given = readSmallBody(body, readersOf(faultOf), ['url'])
+  mustHaveOneTagging(given)
+  return { types: [], tags: [], description: undefined, body: 'event', concurrency: 8, headers: [], ...given }
+}
 
-/**
- * Reads the body of updateWebhook. Null removes the description, the tagPrefix, a header or all headers,
- * which a webhook may lack.
- *
- * @throws AppError as readSmallBody does
- */
-export const parseWebhookPatch = (body: Buffer, faultOf: FaultOfUrl): WebhookPatch =>
-  readSmallBody(body, PATCH_MEMBERS, ({ state: wanted, headers, ...members }, faults) => {
-    const state = oneOf(['active', 'paused'], 'state', wanted, faults)
-    const removable = ['description', 'tagPrefix'] as const
-    const nulls = removable.filter((member) => members[member] === null)
-    const removed = Object.fromEntries(nulls.map((member) => [member, undefined]))
-    const given = headers === undefined ? {} : { headers: headersIn(headers, faults, true) }
-    const patch = { ...patchIn({ ...members, ...removed }, faults, faultOf), ...removed, ...given }
-    return state === undefined ? patch : { ...patch, state }
-  })
+/** Reads the body of updateWebhook. @throws AppError as readSmallBody does */
+export const parseWebhookPatch = (body: Buffer, faultOf: FaultOfUrl) => readSmallBody(body, patchReadersOf(faultOf))
 
-export const TAGGED_TWICE = 'tags, tagPrefix and untagged exclude each other; give only one of them'
-/** Whether a webhook has several filters on tags, which no plant would pass together. */
-export const isTaggedTwice = ({ tags = [], tagPrefix, untagged = false }: Partial<WebhookRequest>): boolean =>
-  Number(tags.length > 0) + Number(tagPrefix !== undefined) + Number(untagged) > 1
+/** The members of a webhook that a request gives. */
+export type WebhookPatch = ReturnType<typeof parseWebhookPatch>
 
 /** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */
-export const parseRange = (body: Buffer): { after: string; until: string | undefined } =>
-  readSmallBody(body, ['after', 'until'], ({ after, until }, faults) => {
-    if (after === undefined) faults.push('after is required')
-    else if (typeof after !== 'string') faults.push('after must be a position, or now')
-    if (until !== undefined && typeof until !== 'string') faults.push('until must be a position')
-    return { after: String(after), until: until === undefined ? undefined : String(until) }
-  })
+export const parseRange = (body: Buffer) => readSmallBody(body, RANGE, ['after'])
 
-type Members = Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>>
-
-function patchIn(members: Members, faults: string[], faultOf: FaultOfUrl): Partial<WebhookRequest> {
-  const readers: {
-    readonly [Member in (typeof MEMBERS)[number]]: (value: unknown) => WebhookRequest[Member] | undefined
-  } = {
-    url: (value) => urlIn(value, faults, faultOf),
-    types: (value) => typesIn(value, faults),
-    tags: (value) => tagsIn(value, faults),
-    tagPrefix: (value) => prefixIn(value, faults),
-    untagged: (value) => flagIn('untagged', value, faults),
-    description: (value) => nameIn('description', value, faults),
-    body: (value) => oneOf(WEBHOOK_BODIES, 'body', value, faults),
-    concurrency: (value) => integerIn('concurrency', value, 1, MAX_CONCURRENCY, faults),
-  }
-  const given = MEMBERS.filter((member) => members[member] !== undefined)
-  return Object.fromEntries(given.map((member) => [member, readers[member](members[member])]))
+/** @throws AppError 40002 for several filters on tags */
+export function mustHaveOneTagging(filter: Partial<TagFilter>): void {
+  if (hasSeveralTaggings(filter)) throw wrong('tags, tagPrefix and untagged exclude each other; give only one of them')
 }
 
 /** Returns the URL in the spelling of the URL standard, which a browser would use. */
-function urlIn(value: unknown, faults: string[], faultOf: FaultOfUrl): string {
-  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) {
-    faults.push(`url must be a URL of at most ${MAX_URL} characters, such as https://hooks.garden.example/plants`)
-    return ''
+function readUrl(value: unknown, faultOf: FaultOfUrl): string {
+  const url = typeof value === 'string' && value.length <= MAX_URL ? URL.parse(value) : null
+  if (url === null) {
+    throw wrong(`must be a URL of at most ${MAX_URL} characters, such as https://hooks.garden.example/plants`)
   }
-  const url = new URL(value)
   url.hash = ''
   const fault = faultOf(url)
-  if (fault !== undefined) faults.push(`url ${fault}`)
+  if (fault !== undefined) throw wrong(fault)
   return url.href
 }
 
-function typesIn(value: unknown, faults: string[]): readonly ChangeType[] {
-  const types = CHANGE_TYPES.filter((type) => Array.isArray(value) && value.includes(type))
-  if (!Array.isArray(value) || !value.every((each) => CHANGE_TYPES.some((type) => type === each))) {
-    faults.push(`types must be an array with some of ${CHANGE_TYPES.join(', ')}`)
-  }
-  return types
+function readTypes(value: unknown): readonly ChangeType[] {
+  const given = new Set(Array.isArray(value) ? value : [undefined])
+  if (!given.isSubsetOf(new Set(CHANGE_TYPES))) throw wrong(`must be an array with some of ${CHANGE_TYPES.join(', ')}`)
+  return CHANGE_TYPES.filter((type) => given.has(type))
 }
 
-function tagsIn(value: unknown, faults: string[]): readonly string[] {
+const TAG_RULE = 'without U+0000 or a lone surrogate'
+
+function readTags(value: unknown): readonly string[] {
   if (Array.isArray(value) && value.length <= MAX_TAGS && value.every(isTag)) return [...new Set<string>(value)]
-  const text = `strings of at most ${MAX_TAG} characters without U+0000 or a lone surrogate`
-  faults.push(`tags must be an array of at most ${MAX_TAGS} ${text}`)
-  return []
+  throw wrong(`must be an array of at most ${MAX_TAGS} strings of at most ${MAX_TAG} characters ${TAG_RULE}`)
 }
 
-function prefixIn(value: unknown, faults: string[]): string | undefined {
+function readPrefix(value: unknown): string {
   if (isTag(value) && value !== '') return value
-  faults.push(`tagPrefix must be a string of 1 to ${MAX_TAG} characters without U+0000 or a lone surrogate`)
-  return undefined
+  throw wrong(`must be a string of 1 to ${MAX_TAG} characters ${TAG_RULE}`)
 }
 
-function flagIn(name: string, value: unknown, faults: string[]): boolean {
-  if (typeof value !== 'boolean') faults.push(`${name} must be true or false`)
-  return value === true
+function readFlag(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw wrong('must be true or false')
 }
 
-function oneOf<T extends string>(values: readonly T[], name: string, value: unknown, faults: string[]): T | undefined {
-  const found = values.find((each) => each === value)
-  if (value !== undefined && found === undefined) faults.push(`${name} must be one of ${values.join(', ')}`)
-  return found
+const oneOf =
+  <Value extends string>(values: readonly Value[]) =>
+  (value: unknown): Value => {
+    const found = values.find((each) => each === value)
+    if (found === undefined) throw wrong(`must be one of ${values.join(', ')}`)
+    return found
+  }
+
+const readPosition = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  throw wrong('must be a position')
+}
+
+const RANGE = { after: readPosition, until: readPosition } satisfies Readers<OperationBodies['redeliverWebhook']>
+
+/**
+ * Reads the member `headers` of a webhook. No message names a value: it is a secret.
+ *
+ * @param takesNull whether null removes a header
+ */
+function readHeaders(value: unknown, takesNull: boolean): readonly HeaderChange[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrong('must be an object of names and values')
+  }
+  const entries: [string, unknown][] = Object.entries(value)
+  const names = new Set(entries.map(([name]) => name.toLowerCase()))
+  if (entries.length > MAX_HEADERS) throw wrong(`must be at most ${MAX_HEADERS}`)
+  if (names.size < entries.length) throw wrong('must not have a name twice; case does not count')
+  if (![...names].every((name) => name.length <= MAX_HEADER_NAME && HEADER_NAME.test(name) && !OWN_HEADER.test(name))) {
+    const own = 'those of the connection or that the service sets, such as Host, Content-Type and webhook-id'
+    throw wrong(`must have names that are tokens of at most ${MAX_HEADER_NAME} characters (RFC 9110), and not ${own}`)
+  }
+  return entries.map(([name, each]) => {
+    if (each === null && takesNull) return [name, each]
+    if (typeof each === 'string' && each.length <= MAX_HEADER_VALUE && HEADER_VALUE.test(each)) return [name, each]
+    throw wrong(`must have values of 1 to ${MAX_HEADER_VALUE} visible ASCII characters, with blanks only between them`)
+  })
+}
+
+/**
+ * The keys after a change of headers. At another origin the webhook has only the headers of the change: whoever may
+ * change its URL must not get the secrets of the receiver before.
+ *
+ * @throws AppError 40002 for too many headers
+ */
+export function withHeaders(keys: WebhookKeys, patch: HeaderPatch = [], isOtherOrigin = false): WebhookKeys {
+  const changed = new Set(patch?.map(([name]) => name.toLowerCase()))
+  const isKept = ([name]: WebhookHeader) => !isOtherOrigin && patch !== null && !changed.has(name.toLowerCase())
+  const given = (patch ?? []).flatMap(([name, value]): WebhookHeader[] => (value === null ? [] : [[name, value]]))
+  const headers = [...(keys.headers ?? []).filter(isKept), ...given]
+  if (headers.length > MAX_HEADERS) throw new AppError(40002, `a webhook has at most ${MAX_HEADERS} headers`)
+  return { ...keys, headers }
 }
