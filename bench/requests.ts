@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { writeCursor } from '../src/http/resources/lists.ts'
+import { writePlace } from '../src/http/resources/lists.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
 /** The kinds of requests. */
@@ -72,11 +72,7 @@ function reads(tokens: readonly string[], anyPlant: () => number): () => string 
 }
 
 /** Writes a cursor like those in the links of the service (src/http/resources/lists.ts). */
-function cursorBehind(id: number): string {
-  const place = Buffer.alloc(8)
-  place.writeBigInt64BE(BigInt(id))
-  return writeCursor('["plants","id",[],null]', place)
-}
+const cursorBehind = (id: number): string => writePlace('["plants","id",[],null]', BigInt(id), '')
 
 function creates(head: string, firstId: number, ids: (() => bigint) | undefined): () => string {
   let count = firstId

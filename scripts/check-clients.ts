@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { readContract } from '../src/http/request/operations.ts'
-import { contractWithTextIds } from '../src/http/request/text-ids-contract.ts'
+import { contractWithTextIds } from '../src/http/request/text-ids.ts'
 import { CALLS, type ClientGenerator, type Command, GENERATORS } from './client-generators.ts'
 import { ROOT } from './repository.ts'
 

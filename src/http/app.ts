@@ -22,10 +22,9 @@ import { type Agents, addAgents } from './resources/agents.ts'
 import { changeHandlers } from './resources/changes.ts'
 import { exportHandlers, importHandlers } from './resources/files.ts'
 import { plantListHandlers, tagHandlers } from './resources/lists.ts'
-import { docsHandlers, pageHandlers, resourceMetadataHandlers } from './resources/pages.ts'
+import { addWebFiles, docsHandlers, pageHandlers, resourceMetadataHandlers } from './resources/pages.ts'
 import { idHandlers, plantHandlers } from './resources/plants.ts'
 import { tokenHandlers } from './resources/tokens.ts'
-import { addWebFiles } from './resources/web-files.ts'
 import { webhookHandlers } from './resources/webhooks.ts'
 import { addRoutes, answerNotFound, type HandlerParts, type Handlers, type MONITORING, Router } from './router.ts'
 
@@ -102,7 +101,7 @@ export function buildApp(options: AppOptions): App {
   if (options.agents !== undefined) addAgents(router, options.agents, handling, routing)
   const ports = { config, addresses, responder, state }
   const maxConnections = Math.min(config.maxConnections, descriptorsForConnections(config.descriptorReserve))
-  const clients = new Port({ ...ports, limits: { ...config, maxConnections }, router, deferred, certificate: pair })
+  const clients = new Port({ ...ports, config: { ...config, maxConnections }, router, deferred, certificate: pair })
   observeBounds(metrics, clients, overload, handling)
   const { metricsPort } = config
   const monitors = metricsPort && monitoringPort(contract, monitoring, metricsPort, ports)

@@ -22,9 +22,10 @@ export function monitoringPort(
   contract: Contract,
   handlers: MonitoringHandlers,
   { host }: ListenAddress,
-  options: Omit<PortOptions, 'limits' | 'router' | 'deferred' | 'certificate'>,
+  options: Omit<PortOptions, 'router' | 'deferred' | 'certificate'>,
 ): Port {
-  const { config, responder } = options
+  const { responder } = options
+  const config = { ...options.config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
   const isLocal = isLoopback(host)
   const operations = contract.operations
     .filter(({ id }) => Object.hasOwn(handlers, id))
@@ -38,8 +39,7 @@ export function monitoringPort(
     cors: undefined,
     overload: undefined,
   })
-  const limits = { ...config, maxConnections: MAX_CONNECTIONS, maxAddressConnections: MAX_CONNECTIONS }
-  return new Port({ ...options, router, limits, deferred: new DeferredTasks(), certificate: undefined })
+  return new Port({ ...options, config, router, deferred: new DeferredTasks(), certificate: undefined })
 }
 
 const fromThisMachine =

@@ -13,9 +13,10 @@ import type { Authorize } from './auth/bearer.ts'
 import type { ChangeStreams } from './changes/change-streams.ts'
 import { type Cors, HttpError } from './refusal.ts'
 import { acceptedBodies, checkBodyHeaders, type Exchange, type Route, readBody } from './request/exchange.ts'
-import { hasUnknownIds, PRECONDITIONS, preferredType, TEXT_IDS_FAULT } from './request/head.ts'
+import { PRECONDITIONS, preferredType } from './request/head.ts'
 import type { OperationParameters } from './request/operations.generated.ts'
 import type { Contract, Method, Operation } from './request/operations.ts'
+import { hasUnknownIds, TEXT_IDS_FAULT } from './request/text-ids.ts'
 
 interface RouterOptions {
   /** Characters that one parameter of a path may have. */

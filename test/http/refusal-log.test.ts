@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { AppError } from '../../src/domain/errors.ts'
-import { RefusalLog } from '../../src/http/answer/refusal-log.ts'
+import { RefusalLog } from '../../src/http/answer/request-log.ts'
 import { withService } from '../support/service.ts'
 
 interface Line {

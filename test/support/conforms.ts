@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ERRORS } from '../../src/domain/errors.ts'
-import { WITH_TEXT_IDS } from '../../src/http/request/head.ts'
 import {
   absolute,
   type OperationObject,
@@ -11,7 +10,7 @@ import {
   resolve,
   schemaCompiler,
 } from '../../src/http/request/operations.ts'
-import { contractWithTextIds } from '../../src/http/request/text-ids-contract.ts'
+import { contractWithTextIds, WITH_TEXT_IDS } from '../../src/http/request/text-ids.ts'
 
 export interface Seen {
   readonly status: number

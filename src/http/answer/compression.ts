@@ -11,18 +11,11 @@ import {
   zstdCompress,
 } from 'node:zlib'
 import { Bound } from '../../base/counts.ts'
-import { type Coding, tagOfForm } from '../request/head.ts'
+import { type Coding, withTagOf } from '../request/head.ts'
 
 export function withCoding(headers: string[], coding: Coding): string[] {
   headers.push('Content-Encoding', coding)
   return withTagOf(headers, coding)
-}
-
-/** Adds the form to the entity tag, because a strong one differs where the bytes do (RFC 9110 section 8.8.3). */
-export function withTagOf(headers: string[], form: Parameters<typeof tagOfForm>[1]): string[] {
-  const at = headers.indexOf('ETag') + 1
-  if (at > 0) headers[at] = tagOfForm(headers[at] ?? '', form)
-  return headers
 }
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }

@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
-import { Histogram } from '../../base/counts.ts'
-import type { ClientAddresses } from '../../base/network.ts'
+import { Histogram, Windows } from '../../base/counts.ts'
+import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Labels, Metrics } from '../metrics/metrics.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { cutShort, DEBUG, RefusalLog } from './refusal-log.ts'
+
+/** Pino's number of the level debug. The level may change while the service runs. */
+const DEBUG = 20
+/** Lines per WINDOW about one error number, and of those about one address. */
+const MAX_LINES = 20
+const MAX_LINES_PER_ADDRESS = 5
+/** Milliseconds. */
+const WINDOW = 1000
+/** Characters of a message in the log. */
+const MAX_MESSAGE = 400
 
 /** The ids of clients that the service adopts: short, and safe without quotes in a log, a shell or a path. */
 const ADOPTED = /^[A-Za-z0-9._~:@=+-]{1,64}$/
@@ -149,3 +158,52 @@ const MAX_PATH = 200
 
 /** The path of a URL, cut short, without the query, which may hold data of the client. */
 const loggedPath = (url = ''): string => cutShort(url.split('?', 1)[0] ?? '', MAX_PATH)
+
+interface RefusalFields {
+  readonly address: string
+  readonly [field: string]: unknown
+}
+
+/**
+ * Writes refusals to the log: all of them at level debug, else a few per second of each error number, and fewer of each
+ * address. The next line about the same number has the number of suppressed lines.
+ */
+export class RefusalLog {
+  /** All refusals by their numbers, also those that no client gets. */
+  readonly counts = new Map<number, number>()
+  readonly #log: Logger
+  readonly #lines = new Windows(WINDOW)
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** @param about makes the fields of the line; not called once a second has all its lines of the number */
+  write(refusal: AppError, about: () => RefusalFields): void {
+    const { status, number, cause } = refusal
+    this.counts.set(number, (this.counts.get(number) ?? 0) + 1)
+    const fields = this.#log.levelVal <= DEBUG ? about() : this.#admitted(number, about)
+    if (fields === undefined) return
+    const all = { ...fields, status, error: number }
+    const message = cutShort(refusal.message, MAX_MESSAGE)
+    if (status < 500) this.#log.info(all, `refused: ${message}`)
+    else this.#log.error({ ...all, err: cause ?? refusal }, `failed: ${message}`)
+  }
+
+  #admitted(error: number, about: () => RefusalFields): object | undefined {
+    const lines = this.#lines.of(String(error))
+    const fields = lines.count < MAX_LINES ? about() : undefined
+    const ofAddress = fields && this.#lines.of(`${error} ${addressGroup(fields.address)}`)
+    if (ofAddress === undefined || ofAddress.count >= MAX_LINES_PER_ADDRESS) {
+      lines.omitted++
+      return undefined
+    }
+    lines.count++
+    ofAddress.count++
+    const suppressed = lines.omitted
+    lines.omitted = 0
+    return suppressed > 0 ? { ...fields, suppressed } : fields
+  }
+}
+
+const cutShort = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max)}…`)

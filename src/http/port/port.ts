@@ -22,7 +22,6 @@ import { originIn, type ParserError, refusalOfError } from './refusals.ts'
 
 export interface PortOptions {
   readonly config: Config
-  readonly limits: ConnectionBounds
   readonly addresses: ClientAddresses
   readonly responder: Responder
   readonly state: ServiceState
@@ -67,8 +66,8 @@ export class Port {
   readonly connections: Connections
   readonly #responder: Responder
 
-  constructor({ config, limits, addresses, responder, state, router, deferred, certificate }: PortOptions) {
-    this.connections = new Connections(limits, addresses, deferred, responder, (exchange) => {
+  constructor({ config, addresses, responder, state, router, deferred, certificate }: PortOptions) {
+    this.connections = new Connections(config, addresses, deferred, responder, (exchange) => {
       try {
         if (state.current === 'closing') throw shuttingDown()
         const fault = faultOfHead(exchange.request)

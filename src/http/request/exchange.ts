@@ -3,8 +3,9 @@ import { AppError } from '../../domain/errors.ts'
 import { type Actor, faultOfTokenName, type Identity } from '../../domain/token.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { closing, HttpError } from '../refusal.ts'
-import { hasTextIds, readMediaType, TEXT_IDS_FAULT } from './head.ts'
+import { readMediaType } from './head.ts'
 import type { Method, Operation } from './operations.ts'
+import { hasTextIds, TEXT_IDS_FAULT } from './text-ids.ts'
 
 /** The change that a request asks for, as far as its handler knows it yet. */
 export interface Change {

@@ -12,7 +12,7 @@ import {
 
 /**
  * The media type that a client prefers (RFC 9110 section 12.5.1). Parameters other than `q` do not count here, and
- * IEEE754Compatible counts in asksForTextIds.
+ * IEEE754Compatible counts in text-ids.ts.
  *
  * @param accept the header; an absent or malformed one accepts everything, because some clients send `*; q=.2`
  * @param offered the service's types, the preferred one first
@@ -39,42 +39,6 @@ function readRanges(accept: string): Map<string, number> | undefined {
     ranges.set(type, Math.max(quality, ranges.get(type) ?? 0))
   }
   return ranges.size === 0 ? undefined : ranges
-}
-
-/**
- * The parameter of a media type that says of 64-bit numbers that they are texts (OData JSON Format 4.01 section 3.2). At
- * Accept it asks for the ids of an answer as texts; at Content-Type it allows them in a body.
- */
-const TEXT_IDS = 'IEEE754Compatible'
-/** What a media type of an answer with such ids ends with. */
-export const WITH_TEXT_IDS = `;${TEXT_IDS}=true`
-export const TEXT_IDS_FAULT = `${TEXT_IDS} must be true or false`
-const HAS_TEXT_IDS = new RegExp(TEXT_IDS, 'i')
-
-/** @returns undefined for another value than true or false */
-export function hasTextIds({ parameters }: MediaType): boolean | undefined {
-  const value = parameters.get(TEXT_IDS.toLowerCase())?.toLowerCase() ?? 'false'
-  return value === 'true' ? true : value === 'false' ? false : undefined
-}
-
-/** Whether a type in Accept has the parameter with a value that it does not have. */
-export const hasUnknownIds = (accept: string): boolean =>
-  HAS_TEXT_IDS.test(accept) && readMediaTypes(accept).some((range) => hasTextIds(range) === undefined)
-
-/**
- * Whether Accept asks for the ids in an answer as texts.
- *
- * @param type the media type of the answer; where Accept does not name it, what it says of JSON decides
- */
-export function asksForTextIds(accept: string | undefined, type: string): boolean {
-  if (accept === undefined || !HAS_TEXT_IDS.test(accept)) return false
-  const ranges = readMediaTypes(accept)
-  const named = [type, 'application/json'].find((name) => ranges.some((range) => range.type === name))
-  const qualityWith = (hasTexts: boolean): number => {
-    const wanted = ranges.filter((range) => range.type === named && hasTextIds(range) === hasTexts)
-    return Math.max(0, ...wanted.map(({ parameters }) => readQuality(parameters.get('q')) ?? 0))
-  }
-  return qualityWith(true) > 0 && qualityWith(true) >= qualityWith(false)
 }
 
 /** Content codings of answers, the preferred one first: zstd takes the least processor time for its compression. */
@@ -114,7 +78,7 @@ export function codingOf({ headers }: IncomingMessage, body: string | Buffer): C
 }
 
 /** A weight (RFC 9110 section 12.4.2); undefined where it is malformed. */
-function readQuality(text = '1'): number | undefined {
+export function readQuality(text = '1'): number | undefined {
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : undefined
 }
 
@@ -145,7 +109,7 @@ export function readMediaType(text: string): MediaType | undefined {
 }
 
 /** Reads a list of media types, as in Accept. Empty where it is malformed, or gives a parameter of one type twice. */
-function readMediaTypes(text: string): MediaType[] {
+export function readMediaTypes(text: string): MediaType[] {
   const list = elementsIn(text, MEDIA_TYPE).map(([, type = '', rest = '']) => {
     const pairs = [...rest.matchAll(new RegExp(PARAMETER, 'g'))]
     const parameters = new Map(pairs.map(([, name = '', value = '']) => [name.toLowerCase(), unquoted(value)]))
@@ -189,8 +153,17 @@ export function readEntityTags(text: string): EntityTags | undefined {
 /** The strong entity tag (RFC 9110 section 8.8.3) of a plant. */
 export const plantETag = (plant: NewPlant): string => `"${versionOf(plant)}"`
 
-/** The entity tag of the representation in a form: with ids as texts, or in a content coding. */
-export const tagOfForm = (tag: string, form: Coding | 'text'): string => `${tag.slice(0, -1)}-${form}"`
+/**
+ * Names the form of an answer in its entity tag: with ids as texts, or in a content coding. A strong tag differs where
+ * the bytes do (RFC 9110 section 8.8.3).
+ *
+ * @param headers of the answer, names and values in turn
+ */
+export function withTagOf(headers: string[], form: Coding | 'text'): string[] {
+  const at = headers.indexOf('ETag') + 1
+  if (at > 0) headers[at] = `${headers[at]?.slice(0, -1)}-${form}"`
+  return headers
+}
 
 /**
  * The expectation of a request's preconditions. If-Match compares strongly, so weak tags never match; If-None-Match

@@ -3,8 +3,9 @@ import { AppError } from '../../domain/errors.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE } from '../answer/responder.ts'
 import { Exchange } from '../request/exchange.ts'
-import { WITH_TEXT_IDS, writeQueryString } from '../request/head.ts'
+import { writeQueryString } from '../request/head.ts'
 import { foreignOperation, type Operation } from '../request/operations.ts'
+import { WITH_TEXT_IDS } from '../request/text-ids.ts'
 import { addForeign, type HandlerParts, type RouteOptions, type Router } from '../router.ts'
 
 /** A request of an operation of the contract, by an agent. */

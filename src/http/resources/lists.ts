@@ -86,17 +86,12 @@ function listOf({ sort, tag = [], tagPrefix, untagged, q }: ListParameters): str
   return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null, ...others])
 }
 
-/** Writes the id in eight bytes, then the key in UTF-8: at most 520 bytes, as a key has at most 128 characters. */
-function writePosition(query: ListParameters, { key, id }: Position): string {
-  const bytes = Buffer.alloc(8 + Buffer.byteLength(key))
-  bytes.writeBigInt64BE(id)
-  bytes.write(key, 8)
-  return writeCursor(listOf(query), bytes)
-}
+/** It has at most 520 bytes, as a key has at most 128 characters. */
+const writePosition = (query: ListParameters, { key, id }: Position): string => writePlace(listOf(query), id, key)
 
 function readPosition(query: ListParameters, cursor: string): Position {
-  const bytes = readCursor(listOf(query), cursor, 8)
-  return { id: bytes.readBigInt64BE(), key: bytes.toString('utf8', 8) }
+  const [id, key] = readPlace(listOf(query), cursor)
+  return { id, key }
 }
 
 /** The name of the list of tags. */
@@ -134,19 +129,14 @@ interface Query extends FilterRequest {
 /** Writes the address of a page. @param place the parameter that says where it begins */
 export function linkTo(
   path: string,
-  { limit, sort, tag = [], tagPrefix, untagged = false, q }: Query,
+  { limit, sort, tag, tagPrefix, untagged, q }: Query,
   place: Readonly<Record<string, string>>,
 ): string {
-  const parameters = Object.entries({
-    limit,
-    sort,
-    tag,
-    tagPrefix,
-    untagged: untagged || undefined,
-    q,
-    ...place,
-  }).flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, String(value)] as const))
-  return `${path}?${writeQueryString(parameters)}`
+  const parameters = { limit, sort, tag, tagPrefix, untagged: untagged || undefined, q, ...place }
+  const pairs = Object.entries(parameters).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value) => [name, String(value)] as const),
+  )
+  return `${path}?${writeQueryString(pairs)}`
 }
 
 /**
@@ -182,6 +172,20 @@ export function answerPage(
   responder.reply(exchange, 200, headers, json)
 }
 
+/** Writes a position that is a number and a text: the number in eight bytes, then the text in UTF-8. */
+export function writePlace(list: string, number: bigint, text: string): string {
+  const bytes = Buffer.alloc(8 + Buffer.byteLength(text))
+  bytes.writeBigInt64BE(number)
+  bytes.write(text, 8)
+  return writeCursor(list, bytes)
+}
+
+/** @throws AppError 40003 when the cursor belongs to another list */
+export function readPlace(list: string, cursor: string): [number: bigint, text: string] {
+  const bytes = readCursor(list, cursor, 8)
+  return [bytes.readBigInt64BE(), bytes.toString('utf8', 8)]
+}
+
 /**
  * Writes a position in a list as an opaque text: a checksum of both, then the bytes of the position. The checksum
  * detects mistakes, such as a cursor with other filters. It protects nothing, so it needs no secret, and every instance
@@ -189,7 +193,7 @@ export function answerPage(
  *
  * @param list the kind of list, its order and its filters
  */
-export function writeCursor(list: string, position: Buffer): string {
+function writeCursor(list: string, position: Buffer): string {
   return Buffer.concat([checksum(list, position), position]).toString('base64url')
 }
 
@@ -199,7 +203,7 @@ export function writeCursor(list: string, position: Buffer): string {
  * @param minLength the least number of bytes of a position in such a list
  * @throws AppError 40003 when the cursor belongs to another list
  */
-export function readCursor(list: string, cursor: string, minLength: number): Buffer {
+function readCursor(list: string, cursor: string, minLength: number): Buffer {
   const bytes = Buffer.from(cursor, 'base64url')
   const position = bytes.subarray(CHECKSUM_LENGTH)
   // The decoder skips characters that are not base64url. A cursor is only valid as the service wrote it.

@@ -33,7 +33,7 @@ import {
 import { keyIn } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
-import { answerPage, readCursor, writeCursor, writePage } from './lists.ts'
+import { answerPage, readPlace, writePage, writePlace } from './lists.ts'
 
 type TokenHandlers = Pick<Handlers, 'createToken' | 'listTokens' | 'getOwnToken' | 'rotateToken' | 'revokeToken'>
 
@@ -176,16 +176,11 @@ const tokenJson = ({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revoked
 const createdJson = ({ id, name, scopes, createdAt, expiresAt }: Token, secret: string): string =>
   JSON.stringify({ id, name, scopes, createdAt, expiresAt, secret })
 
-function writePosition({ createdAt, id }: TokenPosition): string {
-  const bytes = Buffer.alloc(8 + Buffer.byteLength(id))
-  bytes.writeBigInt64BE(BigInt(createdAt.getTime()))
-  bytes.write(id, 8)
-  return writeCursor(LIST, bytes)
-}
+const writePosition = ({ createdAt, id }: TokenPosition): string => writePlace(LIST, BigInt(createdAt.getTime()), id)
 
 function readPosition(cursor: string): TokenPosition {
-  const bytes = readCursor(LIST, cursor, 8)
-  return { createdAt: new Date(Number(bytes.readBigInt64BE())), id: bytes.toString('utf8', 8) }
+  const [time, id] = readPlace(LIST, cursor)
+  return { createdAt: new Date(Number(time)), id }
 }
 
 /** Reads the body of createToken. @throws AppError as readSmallBody does */
