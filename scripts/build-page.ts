@@ -42,10 +42,9 @@ async function bundled(entry: string, kind: 'js' | 'css', head = HEAD): Promise<
     jsx: 'automatic',
     jsxImportSource: 'preact',
     bundle: true,
-    // A view of 150 kB that people can still read.
+    // The tools of a browser set out scripts and styles by themselves. The names stay, for those who read a stack.
     minifySyntax: true,
-    // The tools of a browser set out styles by themselves.
-    minifyWhitespace: kind === 'css',
+    minifyWhitespace: true,
     // The page loads these only for a workbook, the camera, a label printer, and for another language than English.
     external: ['./workbook.js', './zxing.js', './label-printer.js', './de.js', './fr.js', './es.js', './nl.js'],
     write: false,

@@ -189,4 +189,21 @@ suite('the page speaks', () => {
     },
     { locale: 'de-DE' },
   )
+
+  inBrowser(
+    'its own words for the faults that rows of people have',
+    async ({ page, address }) => {
+      await page.goto(`${address}#/import`)
+      const rows = ['1,2E+15;Rosa;x', '7001;Rosa "Peace" b;x', '7002;Rosa;x;y', '7003;Ro\u0000sa;x', '7004;"Rosa;x']
+      const buffer = Buffer.from(['id;name;tag', ...rows].join('\n'))
+      await page.locator('input[type=file]').setInputFiles({ name: 'rosen.csv', mimeType: 'text/csv', buffer })
+      await page.getByRole('button', { name: 'Datei prüfen' }).click()
+      const result = page.getByRole('region', { name: 'Abgelehnte Zeilen' })
+      for (const text of ['gerundet', 'Anführungszeichen', 'zu viele oder zu wenige Zellen', 'ein Zeichen, das']) {
+        await result.getByText(text).first().waitFor()
+      }
+      assert.equal(await result.locator('[lang=en]').count(), 0)
+    },
+    { locale: 'de-DE' },
+  )
 })

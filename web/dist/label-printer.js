@@ -21,43 +21,5 @@
  * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
  * SOFTWARE.
  */
-
-// web/src/labels/zpl.ts
-function zplOf({ width, height, bits }) {
-  let rowBytes = Math.ceil(width / 8), texts = Array.from({ length: height }, (_, y) => bits.subarray(y * rowBytes, (y + 1) * rowBytes)).map(
-    (row) => Array.from(row, (byte) => byte.toString(16).padStart(2, "0")).join("").toUpperCase()
-  ), data = texts.map((text, y) => y > 0 && text === texts[y - 1] ? ":" : compressed(text)).join(""), total = rowBytes * height;
-  return `^XA^PW${width}^LL${height}^LH0,0^FO0,0^GFA,${total},${total},${rowBytes},${data}^FS^XZ
-`;
-}
-var compressed = (row) => row.replace(/(?<!0)0+$/, ",").replaceAll(/([0-9A-F])\1{3,}/g, (run, digit) => `${countOf(run.length)}${digit}`);
-function countOf(count) {
-  let letter = (first, steps) => steps === 0 ? "" : String.fromCharCode(first.charCodeAt(0) + steps - 1), rest = count % 400;
-  return "z".repeat(Math.floor(count / 400)) + letter("g", Math.floor(rest / 20)) + letter("G", rest % 20);
-}
-
-// web/src/labels/label-printer.ts
-var PRINTER = 7, CHUNK = 64 * 1024;
-async function choosePrinter(usb) {
-  let device = await usb.requestDevice({ filters: [{ classCode: PRINTER }] });
-  return async (commands) => {
-    await device.open();
-    try {
-      device.configuration === null && await device.selectConfiguration(1);
-      let used = device.configuration?.interfaces.find(({ alternate }) => alternate.interfaceClass === PRINTER), out = used?.alternate.endpoints.find(({ direction, type }) => direction === "out" && type === "bulk");
-      if (used === void 0 || out === void 0) throw new DOMException("", "NotSupportedError");
-      await device.claimInterface(used.interfaceNumber);
-      let bytes = new TextEncoder().encode(commands);
-      for (let at = 0; at < bytes.length; at += CHUNK) {
-        let { status } = await device.transferOut(out.endpointNumber, bytes.slice(at, at + CHUNK));
-        if (status !== "ok") throw new DOMException(status, "NetworkError");
-      }
-    } finally {
-      await device.close();
-    }
-  };
-}
-export {
-  choosePrinter,
-  zplOf
-};
+function zplOf({width,height,bits}){let rowBytes=Math.ceil(width/8),texts=Array.from({length:height},(_,y)=>bits.subarray(y*rowBytes,(y+1)*rowBytes)).map(row=>Array.from(row,byte=>byte.toString(16).padStart(2,"0")).join("").toUpperCase()),data=texts.map((text,y)=>y>0&&text===texts[y-1]?":":compressed(text)).join(""),total=rowBytes*height;return`^XA^PW${width}^LL${height}^LH0,0^FO0,0^GFA,${total},${total},${rowBytes},${data}^FS^XZ
+`}var compressed=row=>row.replace(/(?<!0)0+$/,",").replaceAll(/([0-9A-F])\1{3,}/g,(run,digit)=>`${countOf(run.length)}${digit}`);function countOf(count){let letter=(first,steps)=>steps===0?"":String.fromCharCode(first.charCodeAt(0)+steps-1),rest=count%400;return"z".repeat(Math.floor(count/400))+letter("g",Math.floor(rest/20))+letter("G",rest%20)}var PRINTER=7,CHUNK=64*1024;async function choosePrinter(usb){let device=await usb.requestDevice({filters:[{classCode:PRINTER}]});return async commands=>{await device.open();try{device.configuration===null&&await device.selectConfiguration(1);let used=device.configuration?.interfaces.find(({alternate})=>alternate.interfaceClass===PRINTER),out=used?.alternate.endpoints.find(({direction,type})=>direction==="out"&&type==="bulk");if(used===void 0||out===void 0)throw new DOMException("","NotSupportedError");await device.claimInterface(used.interfaceNumber);let bytes=new TextEncoder().encode(commands);for(let at=0;at<bytes.length;at+=CHUNK){let{status}=await device.transferOut(out.endpointNumber,bytes.slice(at,at+CHUNK));if(status!=="ok")throw new DOMException(status,"NetworkError")}}finally{await device.close()}}}export{choosePrinter,zplOf};

@@ -18,15 +18,19 @@ export function withCoding(headers: string[], coding: Coding): string[] {
   return withTagOf(headers, coding)
 }
 
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
-const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
-const GZIP = { level: 5 }
+type Levels = Readonly<Record<Coding, number>>
+const QUICK: Levels = { zstd: 3, br: 4, gzip: 5 }
+/** For files, each of which is compressed once, in at most a quarter of a second. */
+const SMALL: Levels = { zstd: 19, br: 9, gzip: 9 }
+
+const zstdOf = ({ zstd }: Levels) => ({ params: { [constants.ZSTD_c_compressionLevel]: zstd } })
+const brotliOf = ({ br }: Levels) => ({ params: { [constants.BROTLI_PARAM_QUALITY]: br } })
 
 /** Compress a whole body in the thread pool of libuv. */
-const COMPRESSORS: Readonly<Record<Coding, (body: Buffer) => Promise<Buffer>>> = {
-  zstd: (body) => promisify(zstdCompress)(body, ZSTD),
-  br: (body) => promisify(brotliCompress)(body, BROTLI),
-  gzip: (body) => promisify(gzip)(body, GZIP),
+const COMPRESSORS: Readonly<Record<Coding, (body: Buffer, levels: Levels) => Promise<Buffer>>> = {
+  zstd: (body, levels) => promisify(zstdCompress)(body, zstdOf(levels)),
+  br: (body, levels) => promisify(brotliCompress)(body, brotliOf(levels)),
+  gzip: (body, { gzip: level }) => promisify(gzip)(body, { level }),
 }
 
 /** Compresses files that the service sends often, each file once for each coding. */
@@ -35,7 +39,7 @@ export class CompressedFiles {
 
   compress(body: Buffer, coding: Coding): Promise<Buffer> {
     const codings = this.#compressed.get(body) ?? {}
-    const compressed = codings[coding] ?? COMPRESSORS[coding](body)
+    const compressed = codings[coding] ?? COMPRESSORS[coding](body, SMALL)
     this.#compressed.set(body, { ...codings, [coding]: compressed })
     return compressed
   }
@@ -60,7 +64,7 @@ export class Compressor {
       return undefined
     }
     this.bound.used += body.length
-    return COMPRESSORS[coding](body).finally(() => {
+    return COMPRESSORS[coding](body, QUICK).finally(() => {
       this.bound.used -= body.length
     })
   }
@@ -68,9 +72,9 @@ export class Compressor {
 
 /** Streams that flush after each piece. */
 const STREAMS: Readonly<Record<Coding, () => Transform>> = {
-  zstd: () => createZstdCompress({ ...ZSTD, flush: constants.ZSTD_e_flush }),
-  br: () => createBrotliCompress({ ...BROTLI, flush: constants.BROTLI_OPERATION_FLUSH }),
-  gzip: () => createGzip({ ...GZIP, flush: constants.Z_SYNC_FLUSH }),
+  zstd: () => createZstdCompress({ ...zstdOf(QUICK), flush: constants.ZSTD_e_flush }),
+  br: () => createBrotliCompress({ ...brotliOf(QUICK), flush: constants.BROTLI_OPERATION_FLUSH }),
+  gzip: () => createGzip({ level: QUICK.gzip, flush: constants.Z_SYNC_FLUSH }),
 }
 
 /**

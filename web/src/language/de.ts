@@ -89,6 +89,12 @@ export default catalog({
   'fault.full': 'Der Bestand hat keinen Platz mehr. Es wurde nichts gespeichert.',
   'fault.longName': 'Ein Name darf höchstens {most} Zeichen haben.',
   'fault.longTag': 'Ein Schlagwort darf höchstens {most} Zeichen haben.',
+  'fault.rounded':
+    'Ein Tabellenprogramm hat diese ID gerundet. Formatieren Sie die Spalte als Text und geben Sie die ID neu ein.',
+  'fault.quote':
+    'Ein Anführungszeichen steht an falscher Stelle oder ist nicht geschlossen. Setzen Sie einen Text, der eines enthält, in Anführungszeichen und verdoppeln Sie die inneren.',
+  'fault.cells': 'Die Zeile hat zu viele oder zu wenige Zellen.',
+  'fault.character': 'Die Zeile enthält ein Zeichen, das sich nicht speichern lässt.',
 
   // Access tokens
   'tokens.new': 'Neues Token',

@@ -108,6 +108,11 @@ export const en = {
   'fault.full': 'The store has no space left. Nothing was stored.',
   'fault.longName': 'A name may have at most {most} characters.',
   'fault.longTag': 'A tag may have at most {most} characters.',
+  'fault.rounded': 'A spreadsheet program has rounded this id. Format its column as text, and enter the id again.',
+  'fault.quote':
+    'A quotation mark is misplaced or not closed. Put a text that contains one between quotation marks, and double those inside.',
+  'fault.cells': 'The row has too many or too few cells.',
+  'fault.character': 'The row has a character that cannot be stored.',
 
   // Access tokens
   'tokens.new': 'New token',

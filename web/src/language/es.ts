@@ -87,6 +87,11 @@ export default catalog({
   'fault.full': 'La colección no tiene más espacio. No se guardó nada.',
   'fault.longName': 'Un nombre puede tener como máximo {most} caracteres.',
   'fault.longTag': 'Una palabra clave puede tener como máximo {most} caracteres.',
+  'fault.rounded': 'Una hoja de cálculo ha redondeado este ID. Dé formato de texto a su columna y vuelva a escribirlo.',
+  'fault.quote':
+    'Una comilla está mal puesta o no se cierra. Ponga entre comillas el texto que contenga una y duplique las de dentro.',
+  'fault.cells': 'La fila tiene celdas de más o de menos.',
+  'fault.character': 'La fila contiene un carácter que no se puede guardar.',
 
   // Access tokens
   'tokens.new': 'Token nuevo',

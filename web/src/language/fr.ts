@@ -88,6 +88,11 @@ export default catalog({
   'fault.full': 'La collection n’a plus de place. Rien n’a été enregistré.',
   'fault.longName': 'Un nom peut avoir au plus {most} caractères.',
   'fault.longTag': 'Un mot-clé peut avoir au plus {most} caractères.',
+  'fault.rounded': 'Un tableur a arrondi cet ID. Mettez sa colonne au format texte et saisissez-le de nouveau.',
+  'fault.quote':
+    'Un guillemet est mal placé ou n’est pas fermé. Mettez entre guillemets le texte qui en contient un, et doublez ceux de l’intérieur.',
+  'fault.cells': 'La ligne a trop de cellules, ou trop peu.',
+  'fault.character': 'La ligne contient un caractère qui ne peut pas être enregistré.',
 
   // Access tokens
   'tokens.new': 'Nouveau jeton',

@@ -86,6 +86,12 @@ export default catalog({
   'fault.full': 'De verzameling heeft geen ruimte meer. Er is niets opgeslagen.',
   'fault.longName': 'Een naam mag hoogstens {most} tekens hebben.',
   'fault.longTag': 'Een trefwoord mag hoogstens {most} tekens hebben.',
+  'fault.rounded':
+    'Een spreadsheetprogramma heeft deze ID afgerond. Maak de kolom op als tekst en voer de ID opnieuw in.',
+  'fault.quote':
+    'Een aanhalingsteken staat verkeerd of is niet gesloten. Zet een tekst met een aanhalingsteken tussen aanhalingstekens en verdubbel die erbinnen.',
+  'fault.cells': 'De rij heeft te veel of te weinig cellen.',
+  'fault.character': 'De rij bevat een teken dat niet kan worden opgeslagen.',
 
   // Access tokens
   'tokens.new': 'Nieuw token',

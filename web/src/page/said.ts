@@ -26,14 +26,24 @@ export function saidOf(number: number, message: string): string {
   if (long.length > 0 && long.every((member) => member === 'name' || member === 'tag')) {
     return long.map(saidTooLong).join(' ')
   }
-  if (number === 40002 && language.value !== 'en' && WRONG_ID.test(message)) return saidBadId()
-  return foreign(sentence(message))
+  if (language.value === 'en') return sentence(message)
+  if (number === 40002 && WRONG_ID.test(message)) return saidBadId()
+  const [, ofRow] = ROW_FAULTS.find(([pattern]) => pattern.test(message)) ?? []
+  return ofRow === undefined ? inEnglish(sentence(message)) : say(ofRow)
 }
 
 const LONG = /^(name|tag) must have at most \d+ characters$/
 
-/** One that a spreadsheet program has rounded is another matter, which only the service's message explains. */
+/** One that a spreadsheet program has rounded is another matter. */
 const WRONG_ID = /^id (?!.*rounded)[^;]*$/
+
+/** Faults of a row that is imported, each as its only one. */
+const ROW_FAULTS: readonly (readonly [RegExp, PlainKey])[] = [
+  [/^id [^;]*rounded it$/, 'fault.rounded'],
+  [/^a quotation mark is /, 'fault.quote'],
+  [/^the row must have \d+ cells/, 'fault.cells'],
+  [/^(?:name|tag) must not contain U\+0000[^;]*$/, 'fault.character'],
+]
 
 export const saidBadId = (): string =>
   say('plants.badId', { least: '−9223372036854775808', most: '9223372036854775807' })
