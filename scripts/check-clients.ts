@@ -9,13 +9,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { readContract } from '../src/http/request/operations.ts'
 import { contractWithTextIds } from '../src/http/request/text-ids.ts'
 import { CALLS, type ClientGenerator, type Command, GENERATORS } from './client-generators.ts'
+import { compiledOperations, readSource } from './contract-source.ts'
 import { ROOT } from './repository.ts'
 
 const TOKEN = 'the-configured-secret-of-the-check'
-const { document, operations } = readContract()
+const document = readSource()
+const operations = compiledOperations(document)
 const folder = mkdtempSync(join(tmpdir(), 'plantstore-clients-'))
 const specs = { number: join(folder, 'number.json'), text: join(folder, 'text.json') }
 const wanted = process.argv[2] ?? ''

@@ -1,6 +1,5 @@
 import { ERRORS } from '../src/domain/errors.ts'
-import { METHODS, type OperationObject, resolve } from '../src/http/request/operations.ts'
-import { readSource } from './contract-source.ts'
+import { METHODS, type OperationObject, readSource, resolve } from './contract-source.ts'
 import { arrayOf, mapOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'
 
 const HEAD =

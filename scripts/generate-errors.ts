@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorNumber, statusOf } from '../src/domain/errors.ts'
-import { type Document, type OperationObject, readContract } from '../src/http/request/operations.ts'
+import { compiledOperations, type Document, readSource } from './contract-source.ts'
 import { table } from './markdown.ts'
 
 const INTRODUCTION = `# Errors
@@ -22,12 +22,13 @@ operations refuses a path or method that no operation has.
 
 /** The page of all numbers of src/domain/errors.ts, with the operations whose contract names them. */
 export function errorsPage(): string {
-  const { document, operations } = readContract()
+  const document = readSource()
+  const { length } = compiledOperations(document)
   const users = operationsByError(document)
   const rows = Object.entries(ERRORS).map(([key, meaning]) => {
     const number = Number(key) as ErrorNumber
     const ids = users.get(number) ?? new Set()
-    const words = ids.size === operations.length ? 'all' : [...ids].map((id) => `\`${id}\``).join(', ')
+    const words = ids.size === length ? 'all' : [...ids].map((id) => `\`${id}\``).join(', ')
     return [key, String(statusOf(number)), meaning, words]
   })
   return `${INTRODUCTION}${EXPLANATION}\n${table([['error', 'status', 'meaning', 'operations'], ...rows])}`
@@ -36,7 +37,7 @@ export function errorsPage(): string {
 function operationsByError(document: Document): Map<number, Set<string>> {
   const users = new Map<number, Set<string>>()
   for (const item of Object.values(document.paths)) {
-    for (const { operationId, 'x-errors': numbers } of Object.values(item) as OperationObject[]) {
+    for (const { operationId, 'x-errors': numbers } of Object.values(item)) {
       for (const number of numbers) {
         if (!(number in ERRORS)) throw new Error(`openapi.yaml: ${operationId} names the unknown error ${number}`)
         users.set(number, (users.get(number) ?? new Set()).add(operationId ?? ''))

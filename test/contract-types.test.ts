@@ -6,7 +6,7 @@ import { suite, type TestContext, test } from 'node:test'
 import { readSource } from '../scripts/contract-source.ts'
 import { operationTypes } from '../scripts/generate-operations.ts'
 import { ROOT } from '../scripts/repository.ts'
-import { readDocument } from '../src/http/request/operations.ts'
+import { readContract } from '../src/http/request/operations.ts'
 import { tempFolder } from './support/files.ts'
 
 const SOURCE = readFileSync(join(ROOT, 'openapi.yaml'), 'utf8')
@@ -59,7 +59,7 @@ suite('the type check of the program against the contract', () => {
 })
 
 test('the program reads the contract as JSON that npm run generate has written of openapi.yaml', () => {
-  assert.deepEqual(readDocument(), readSource())
+  assert.deepEqual(readContract().document, readSource())
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
   assert.ok(!Object.hasOwn(dependencies, 'yaml'))
 })

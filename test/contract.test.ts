@@ -5,7 +5,15 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import pino from 'pino'
 import { parse } from 'yaml'
-import { readSource } from '../scripts/contract-source.ts'
+import {
+  absolute,
+  compiledOperations,
+  type OperationObject,
+  type ResponseObject,
+  readSource,
+  resolve,
+  schemaCompiler,
+} from '../scripts/contract-source.ts'
 import { ClientAddresses } from '../src/base/network.ts'
 import { ERRORS, type ErrorNumber } from '../src/domain/errors.ts'
 import { MAX_NAME, MAX_TAG } from '../src/domain/plant.ts'
@@ -14,14 +22,7 @@ import { Responder } from '../src/http/answer/responder.ts'
 import { SlowClients } from '../src/http/answer/slow-clients.ts'
 import { Metrics } from '../src/http/metrics/metrics.ts'
 import { BODY_LIMIT, type Route } from '../src/http/request/exchange.ts'
-import {
-  absolute,
-  type OperationObject,
-  type ResponseObject,
-  readContract,
-  resolve,
-  schemaCompiler,
-} from '../src/http/request/operations.ts'
+import { readContract } from '../src/http/request/operations.ts'
 import { addRoutes, type Handlers, type RouteOptions, Router } from '../src/http/router.ts'
 import { ROW_LIMIT } from '../src/import/batch.ts'
 import { MAX_DEPTH } from '../src/json/scanner.ts'
@@ -29,7 +30,8 @@ import { readConfig } from '../src/settings/config.ts'
 import { checkPlantSchemas } from './support/plant-schemas.ts'
 
 const TEXT = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
-const { document, operations } = readContract(readSource(TEXT))
+const document = readSource(TEXT)
+const { operations } = readContract()
 
 const refusals = Object.values(document.paths).flatMap((item) =>
   Object.values(item).map(({ operationId = '', responses, 'x-errors': numbers }) => ({
@@ -226,10 +228,10 @@ test('the contract states the bounds of a plant, of a body and of a row', () => 
   assert.deepEqual(['Name', 'Tag', 'PlantPatch/properties/tag'].map(mostOf), [MAX_NAME, MAX_TAG, MAX_TAG])
 })
 
-suite('the service does not start', () => {
+suite('the contract is refused', () => {
   const broken = (from: string, to: string): (() => unknown) => {
     assert.ok(TEXT.includes(from), `${from} is not in the contract`)
-    return () => readContract(readSource(TEXT.replace(from, to)))
+    return () => compiledOperations(readSource(TEXT.replace(from, to)))
   }
 
   test('with an operation without an id', () => {
@@ -268,33 +270,33 @@ suite('the service does not start', () => {
     const old = readSource(TEXT.replace('$ref: "#/components/schemas/NewPlant"', '$ref: "#/components/schemas/Old"'))
     assert.throws(() => checkPlantSchemas(old), /schemas\/Old leads nowhere/)
   })
+})
 
-  test('with an operation without a handler, or a handler without an operation', () => {
-    const handler = () => {}
-    const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
-    const { createPlant: _, ...missing } = all
-    const responder = new Responder({
-      log: pino({ level: 'silent' }),
-      audit: NO_AUDIT,
-      metrics: new Metrics(),
-      state: { current: 'serving' },
-      addresses: new ClientAddresses([]),
-      cors: undefined,
-      slowClients: new SlowClients(readConfig({}, {})),
-      limits: readConfig({}, {}),
-    })
-    const notFound: Route = () => {}
-    const options: RouteOptions = {
-      authorize: (_operation, next) => next,
-      confirm: async () => {},
-      responder,
-      cors: undefined,
-      overload: undefined,
-    }
-    const start = (handlers: object) => () =>
-      addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)
-    assert.doesNotThrow(start(all))
-    assert.throws(start(missing), /operation createPlant has no handler/)
-    assert.throws(start({ ...all, paintPlant: handler }), /no operation paintPlant/)
+test('the service does not start with an operation without a handler, or a handler without an operation', () => {
+  const handler = () => {}
+  const all = Object.fromEntries(operations.map(({ id }) => [id, handler]))
+  const { createPlant: _, ...missing } = all
+  const responder = new Responder({
+    log: pino({ level: 'silent' }),
+    audit: NO_AUDIT,
+    metrics: new Metrics(),
+    state: { current: 'serving' },
+    addresses: new ClientAddresses([]),
+    cors: undefined,
+    slowClients: new SlowClients(readConfig({}, {})),
+    limits: readConfig({}, {}),
   })
+  const notFound: Route = () => {}
+  const options: RouteOptions = {
+    authorize: (_operation, next) => next,
+    confirm: async () => {},
+    responder,
+    cors: undefined,
+    overload: undefined,
+  }
+  const start = (handlers: object) => () =>
+    addRoutes(new Router({ maxParamLength: 100, notFound }), { document, operations }, handlers as Handlers, options)
+  assert.doesNotThrow(start(all))
+  assert.throws(start(missing), /operation createPlant has no handler/)
+  assert.throws(start({ ...all, paintPlant: handler }), /no operation paintPlant/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resolve } from '../../src/http/request/operations.ts'
+import { resolve } from '../../scripts/contract-source.ts'
 import { contract } from '../support/conforms.ts'
 import { withService } from '../support/service.ts'
 

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { ERRORS } from '../../src/domain/errors.ts'
 import {
   absolute,
   type OperationObject,
   type ResponseObject,
-  readContract,
+  readSource,
   resolve,
   schemaCompiler,
-} from '../../src/http/request/operations.ts'
+} from '../../scripts/contract-source.ts'
+import { ERRORS } from '../../src/domain/errors.ts'
+import { readContract } from '../../src/http/request/operations.ts'
 import { contractWithTextIds, WITH_TEXT_IDS } from '../../src/http/request/text-ids.ts'
 
 export interface Seen {
@@ -23,7 +24,7 @@ interface HeaderObject {
   readonly schema: object
 }
 
-export const contract = readContract()
+export const contract = { ...readContract(), document: readSource() }
 const literalFirst = contract.operations
   .toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
   .map(({ id, method, path }) => ({ id, method, path, pattern: patternOf(path) }))

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Document, resolve } from '../../scripts/contract-source.ts'
 import { MAX_NAME, MAX_TAG } from '../../src/domain/plant.ts'
-import { type Document, resolve } from '../../src/http/request/operations.ts'
 
 const ID = { type: 'integer', format: 'int64' }
 /** No portable pattern excludes lone surrogates; the description of Name does. */

@@ -203,7 +203,6 @@ export interface Fault {
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
-  readonly required?: boolean
   readonly schema: ParameterSchema
   readonly faultsOf: (value: unknown) => Fault[]
 }
@@ -232,12 +231,8 @@ export class ParameterReader {
   readonly #unsupported: readonly (readonly [string, string])[]
   readonly #defaults: Values
 
-  /** @throws Error where the contract has a rule that this class does not enforce */
   constructor(parameters: readonly Parameter[], { isWrite }: { isWrite: boolean }) {
     const of = (location: Parameter['in']) => parameters.filter((parameter) => parameter.in === location)
-    const faulty = parameters.find(({ in: location, required = false }) => required !== (location === 'path'))
-    if (faulty !== undefined)
-      throw new Error(`the parameter ${faulty.name} must be required in the path, and only there`)
     this.#path = of('path')
     this.#query = new Map(of('query').map((parameter) => [parameter.name, parameter]))
     this.#headers = of('header').map((parameter) => [parameter.name.toLowerCase(), parameter])

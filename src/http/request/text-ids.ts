@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { type MediaType, readMediaTypes, readQuality, withTagOf } from './head.ts'
-import type { Document } from './operations.ts'
 
 /**
  * The parameter of a media type that says of 64-bit numbers that they are texts (OData JSON Format 4.01 section 3.2). At
@@ -89,7 +88,7 @@ const TEXT_ID = { type: 'string', pattern: '^(0|-?[1-9][0-9]{0,18})$' }
  * The contract of the form with ids as texts: every int64 is a string, and bodies have media types with the parameter
  * for it. Refusals have no ids, and no such form.
  */
-export function contractWithTextIds(document: Document): Document {
+export function contractWithTextIds<Document extends object>(document: Document): Document {
   return JSON.parse(JSON.stringify(document, inTextForm)) as Document
 }
 

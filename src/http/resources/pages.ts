@@ -276,10 +276,10 @@ const tagsOf = ({ request }: Exchange) => readEntityTags(request.headers['if-non
 function llmsText({ contract, config, origin }: HandlerParts): string {
   const operations = contract.operations
     .filter(({ scopes }) => scopes !== undefined)
-    .map(({ method, path, scopes = [] }) => {
-      const summary = contract.document.paths[path]?.[method.toLowerCase()]?.summary
-      return `- \`${method} ${path}\` (${scopes.join(', ') || 'any token'}): ${summary}`
-    })
+    .map(
+      ({ method, path, scopes = [], summary }) =>
+        `- \`${method} ${path}\` (${scopes.join(', ') || 'any token'}): ${summary}`,
+    )
   return `# Plantstore
 
 > The record of every plant: an id (any int64), a name, an optional tag. A small, exact HTTP API at ${origin()}.
