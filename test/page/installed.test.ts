@@ -18,6 +18,8 @@ const BUILD = 'document.documentElement.dataset.build'
 async function withUpgrades(t: TestContext, first: Service) {
   let { port } = first
   let build = ''
+  /** Whether the file with the code comes from an instance of another version. */
+  let isMixed = false
   const proxy = createServer((asked, answer) => {
     const { 'if-none-match': _tags, ...rest } = asked.headers
     const headers = { ...rest, 'accept-encoding': 'identity' }
@@ -28,9 +30,10 @@ async function withUpgrades(t: TestContext, first: Service) {
       let body = bytes
       if (build !== '' && asked.url === '/page/page.js') body = Buffer.from(`${body}\n${BUILD} = '${build}'`)
       if (build !== '' && asked.url === '/page/worker.js') {
-        body = Buffer.from(body.toString().replace(/VERSION = "\w+"/, `VERSION = "${build}"`))
+        body = Buffer.from(body.toString().replace(/VERSION ?= ?"\w+"/, `VERSION="${build}"`))
       }
       const { 'content-length': _length, 'transfer-encoding': _coding, ...others } = given.headers
+      if (isMixed && asked.url === '/page/page.js') others.etag = '"0000000000000000"'
       answer.writeHead(given.statusCode ?? 500, others).end(body)
     })
     asked.pipe(sent.on('error', () => answer.destroy()))
@@ -43,8 +46,9 @@ async function withUpgrades(t: TestContext, first: Service) {
   const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`
   return {
     address,
-    serve(next: string) {
+    serve(next: string, { mixed = false } = {}) {
       build = next
+      isMixed = mixed
     },
     use(other: Service) {
       port = other.port
@@ -162,6 +166,45 @@ suite('the page that a device keeps', () => {
       await untilBuild(page, '3')
     },
     { serviceWorkers: 'allow', token: null },
+  )
+
+  inBrowser(
+    'is of one version, also while instances of two versions answer',
+    async ({ page, service, t }) => {
+      const { address, serve } = await withUpgrades(t, service)
+      await open(page, address)
+      serve('2', { mixed: true })
+      // Resolves once the browser has given the mixed set up.
+      await page.evaluate(`navigator.serviceWorker.ready.then(async (kept) => {
+        await kept.update()
+        const { installing } = kept
+        if (installing) await new Promise((done) => installing.addEventListener('statechange', done))
+        if (installing?.state !== 'redundant') throw new Error(installing?.state)
+      })`)
+      serve('2')
+      await loadAgain(page)
+      await untilBuild(page, '2')
+    },
+    { serviceWorkers: 'allow', token: null },
+  )
+
+  inBrowser(
+    'follows the version of the service, where a browser keeps none',
+    async ({ page, service, t }) => {
+      const { address, serve } = await withUpgrades(t, service)
+      await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined })`)
+      const first = page.waitForResponse(/worker\.js$/)
+      await page.goto(`${address}#token=${SECRET}`)
+      await first
+      serve('2')
+      const loads = loadsOf(page)
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+      await until(
+        () => loads.count === 1,
+        () => `the page has loaded ${loads.count} times`,
+      )
+    },
+    { token: null },
   )
 
   inBrowser(

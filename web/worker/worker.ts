@@ -4,7 +4,7 @@ declare const self: ServiceWorkerGlobalScope
 
 /** Names the files as the service serves them, page and headers included; the service replaces it. */
 const VERSION = 'PLANTSTORE_VERSION'
-/** All files of the page, by their names; the service replaces it. */
+/** All files of the page, as `name:tag:` with their entity tags; the service replaces it. */
 const FILES = 'PLANTSTORE_FILES'.split(' ')
 
 const { scope } = self.registration
@@ -26,13 +26,16 @@ self.addEventListener('fetch', (event) => {
 
 async function install(): Promise<void> {
   const cache = await caches.open(PREFIX + VERSION)
-  const fetchFresh = async (address: string, type: string) => {
+  const keep = async (file: string) => {
+    const [name = '', tag = ''] = file.split(':')
+    const [address, type] = name === 'index.html' ? [START, 'text/html'] : [FOLDER + name, '*/*']
     const response = await fetch(address, { cache: 'no-cache', headers: { Accept: type } })
-    if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
+    // During an upgrade, an instance of another version may answer. The browser installs this one later then.
+    const isOther = response.headers.get('ETag')?.includes(tag) === false
+    if (!response.ok || response.redirected || isOther) throw new Error(`${address}: ${response.status}`)
     await cache.put(address, response)
   }
-  await fetchFresh(START, 'text/html')
-  await Promise.all(FILES.map((name) => fetchFresh(FOLDER + name, '*/*')))
+  await Promise.all(FILES.map(keep))
 }
 
 async function activate(): Promise<void> {

@@ -157,13 +157,13 @@ const leavingWorker = (): StaticFile =>
 function withWorker(files: ReadonlyMap<string, StaticFile>): ReadonlyMap<string, StaticFile> {
   const worker = files.get(WORKER)
   if (worker === undefined) return files
-  const names = [...files.keys()].filter((name) => ![WORKER, LEAVING_WORKER, 'index.html'].includes(name))
+  const kept = [...files].filter(([name]) => ![WORKER, LEAVING_WORKER].includes(name))
   const version = createHash('sha256')
   for (const { headers } of files.values()) version.update(headers.join('\n'))
   const script = worker.bytes
     .toString('utf8')
     .replace('PLANTSTORE_VERSION', version.digest('hex').slice(0, 16))
-    .replace('PLANTSTORE_FILES', names.join(' '))
+    .replace('PLANTSTORE_FILES', kept.map(([name, { etag }]) => name + etag.replaceAll('"', ':')).join(' '))
   return new Map([...files, [WORKER, staticFile(Buffer.from(script), worker.type, SCOPE)]])
 }
 

@@ -17,15 +17,35 @@ declare global {
 const WORKER = `${SERVICE}/page/worker.js`
 /** ms between two looks for a moment in which a reload disturbs nobody. */
 const PAUSE = 2000
+/** ms between two looks for a later version, of a page that nobody hides or loads again. */
+const LOOK = 600_000
 
 /**
- * Lets the browser keep the page, so that it opens without a network, and loads a later version as soon as the service
- * has one. Browsers do that on HTTPS and on the machine itself only.
+ * Lets the browser keep the page, so that it opens without a network, and loads a later version soon after the service
+ * has one. Browsers keep a page on HTTPS and on the machine itself only.
  */
 export function followVersion(): void {
   const workers: ServiceWorkerContainer | undefined = navigator.serviceWorker
-  // Where the browser keeps no page, this one works as before.
-  if (workers !== undefined) void register(workers).catch(() => {})
+  void (workers === undefined ? compare() : register(workers).catch(compare))
+}
+
+/** Follows the version where the browser keeps no page. */
+async function compare(): Promise<void> {
+  const read = async () => {
+    const response = await fetch(WORKER, { cache: 'no-cache' }).catch(() => undefined)
+    return response?.ok === true ? response.text() : undefined
+  }
+  let first = await read()
+  let latest = first
+  whenUndisturbed(
+    () => latest !== first,
+    () => location.reload(),
+  )
+  lookRepeatedly(async () => {
+    latest = await read()
+    first ??= latest
+    latest ??= first
+  })
 }
 
 async function register(workers: ServiceWorkerContainer): Promise<void> {
@@ -47,9 +67,15 @@ async function register(workers: ServiceWorkerContainer): Promise<void> {
     () => isOld,
     () => location.reload(),
   )
-  document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) void registration.update().catch(() => {})
-  })
+  lookRepeatedly(() => registration.update())
+}
+
+function lookRepeatedly(look: () => Promise<unknown>): void {
+  const lookIfSeen = () => {
+    if (!document.hidden) void look().catch(() => {})
+  }
+  document.addEventListener('visibilitychange', lookIfSeen)
+  setInterval(lookIfSeen, LOOK)
 }
 
 /** Does something that a person would notice, once it is due and takes nothing from them. */
