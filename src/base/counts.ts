@@ -16,7 +16,6 @@ export class Bound implements BoundUse {
     this.max = max
   }
 
-  /** Whether so much more fits. */
   hasRoom(amount = 1): boolean {
     return this.used + amount <= this.max
   }
@@ -95,7 +94,6 @@ export class Windows {
     this.#length = length
   }
 
-  /** Returns the present window of a key. */
   of(key: string): Count {
     const now = performance.now()
     const known = this.#counts.get(key)

@@ -103,7 +103,6 @@ export function syncDirectory(directory: string): void {
   if (process.platform !== 'win32') withOpen(directory, 'r', fsyncSync)
 }
 
-/** Opens a file for some work, and closes it. */
 export function withOpen<T>(path: string, flags: string, work: (file: number) => T): T {
   const file = openSync(path, flags, 0o600)
   try {
@@ -207,7 +206,6 @@ export function storePath(path: string): string {
   return target
 }
 
-/** The suffixes of the files beside a store. */
 const STORE_FILES = [
   '-wal',
   '-shm',

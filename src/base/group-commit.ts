@@ -9,7 +9,6 @@ export interface GroupCommitOptions<Row> {
    * than this. By default it takes rows whatever their wait.
    */
   readonly maxDelay?: number
-  /** Rows in one commit. */
   readonly maxGroup: number
   /** Of them, rows of one actor. By default as many as fit. */
   readonly maxOfActor?: number
@@ -44,7 +43,6 @@ const MAX_TURNS = 8
 export class GroupCommit<Row, Result> {
   readonly #commit: (rows: readonly Row[]) => Promise<readonly (Result | Error)[]>
   readonly #options: GroupCommitOptions<Row>
-  /** Rows that wait or are in flight now. */
   readonly rows: Bound
   #queue: PendingRow<Row, Result>[] = []
   #inFlight = 0
@@ -193,7 +191,6 @@ export const queueFull = (): AppError =>
 /** `change`: a replace, update or delete of one plant. `import`: a batch of an import. */
 type CommitWork = 'create' | 'change' | 'import'
 
-/** Counts the groups of one kind of write since the start. */
 export interface CommitStats {
   /** Rows of each group that was committed. */
   readonly rows: Histogram
@@ -225,7 +222,6 @@ export async function countCommit<T>(stats: CommitStats, rows: number, commit: (
   }
 }
 
-/** Queues of writes of single plants. */
 interface Queue {
   readonly rows: BoundUse
 }

@@ -109,7 +109,6 @@ export function unionOf(filters: readonly ChangeFilter[]): ChangeFilter {
   return { types: union(filters.map(({ types = [] }) => types)), tags: union(filters.map(({ tags }) => tags)) }
 }
 
-/** Whether a filter selects entries of a type. */
 export const hasType = ({ types = [] }: ChangeFilter, type: ChangeType): boolean =>
   types.length === 0 || types.includes(type)
 
@@ -120,7 +119,6 @@ export interface Selectable {
   readonly before?: { readonly tag?: string | undefined } | undefined
 }
 
-/** Whether a filter selects an entry. */
 export function isSelected(filter: ChangeFilter, { type, plant, before }: Selectable): boolean {
   return hasType(filter, type) && [plant, before].some((each) => each !== undefined && isTagged(filter, each.tag))
 }

@@ -173,7 +173,6 @@ export interface PoolUse {
   readonly refused: number
 }
 
-/** The connections of a store that has a bounded number of them. */
 export interface StorePool {
   /** `all`: all kinds of work together. */
   readonly uses: Readonly<Record<'all' | 'search' | 'import' | 'long', PoolUse>>

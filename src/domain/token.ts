@@ -189,7 +189,6 @@ export function excessOf(
   return (wanted.expiresAt?.getTime() ?? 0) > creator.expiresAt ? 'expiry' : undefined
 }
 
-/** Who asks for a write. */
 export interface Actor {
   /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
   readonly id: string
@@ -205,7 +204,6 @@ export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 
   name: `plantstore ${command}`,
 })
 
-/** A valid access token. */
 export interface IssuedToken {
   /** Its id is `oidc:` and the subject of a token that an identity provider made. */
   readonly actor: Actor

@@ -73,7 +73,6 @@ export interface RestoreOptions extends LongWork {
   readonly replace: boolean
 }
 
-/** The numbers of plants and tokens in a store. */
 export interface Counts {
   readonly plants: number
   readonly tokens: number
@@ -103,7 +102,6 @@ export interface CheckedPart {
   readonly faults: readonly string[]
 }
 
-/** The state of the scheduled backups of a service. */
 export interface BackupsMade {
   /** Seconds since 1970 of the newest backup, also of an earlier run; 0 when there is none. */
   readonly newest: number

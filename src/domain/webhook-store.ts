@@ -10,7 +10,6 @@ export interface StoredWebhook {
   readonly token: Pick<Token, 'scopes' | 'expiresAt' | 'revokedAt'> | undefined
 }
 
-/** What a deliverer stores about one webhook. */
 export interface WebhookSave {
   readonly id: string
   /** The version of the webhook that the deliverer has. */

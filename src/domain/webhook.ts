@@ -17,7 +17,6 @@ export type WebhookState = 'active' | 'paused' | 'failed'
  */
 export type WebhookReason = 'person' | 'creator' | 'gone' | 'gave-up' | 'behind'
 
-/** What a client says about a webhook. */
 export interface WebhookRequest extends ChangeFilter {
   readonly url: string
   /** Empty: all. */
@@ -66,10 +65,8 @@ export const WEBHOOK_SCOPES = ['plants:read', 'webhooks'] as const satisfies rea
 export interface HeldEvent {
   /** The position after which a read of the log by the filter of the webhook finds it. */
   readonly after: string
-  /** The id of its plant. */
   readonly plant: string
   readonly time: number
-  /** Attempts so far. */
   readonly attempts: number
   /** The earliest time of the next attempt, in milliseconds since 1970. */
   readonly due: number
@@ -104,10 +101,8 @@ export interface WebhookResult {
 
 /** One attempt to deliver an event. Its times are those of ISO 8601. */
 export interface WebhookAttempt extends WebhookResult {
-  /** The id of the event. */
   readonly event: string
   readonly type: ChangeType
-  /** When it began. */
   readonly time: string
   /** When the next attempt is due; undefined where there will be none. */
   readonly nextAttempt: string | undefined

@@ -42,7 +42,6 @@ export interface AppOptions extends ObservedParts {
   readonly pair?: CertificatePair | undefined
 }
 
-/** The HTTP side of the service. */
 export interface App {
   readonly clients: Port
   /** The port for monitors; undefined where they use the one for clients. */
@@ -116,7 +115,6 @@ export function buildApp(options: AppOptions): App {
   }
 }
 
-/** The handlers of all operations but those for monitors. */
 const clientHandlers = (parts: HandlerParts): Omit<Handlers, (typeof MONITORING)[number]> => ({
   ...plantHandlers(parts),
   ...plantListHandlers(parts),

@@ -86,7 +86,6 @@ const NO_QUERY = {}
 /** The library demands a handler for each route. Ours take an exchange, so they are in the `store` of the route. */
 const unused = (): void => {}
 
-/** An operation of the contract. */
 type OperationId = keyof OperationParameters
 
 /**
@@ -97,7 +96,6 @@ export type Handlers = {
   readonly [Id in OperationId]: Handler<OperationParameters[Id]>
 }
 
-/** What the handlers of the operations work with. */
 export interface HandlerParts {
   readonly config: Config
   readonly contract: Contract
@@ -246,7 +244,6 @@ function refuseUnacceptable({ request }: Exchange, { produces }: Operation): voi
 
 const NO_BODY = Buffer.alloc(0)
 
-/** The order in which Allow names methods. */
 const ORDER: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
@@ -268,7 +265,6 @@ function answerOptions(
     responder.reply(exchange, 204, [...headers, ...(cors?.preflightHeadersOf(exchange.request, Allow) ?? [])])
 }
 
-/** Refuses a method that none of a path's operations has. */
 function refuseMethod(operations: readonly Operation[]): Route {
   const Allow = allowOf(operations)
   return ({ request }) => {

@@ -52,7 +52,6 @@ export function readJsonBody(bytes: Buffer, { subject = 'body', textIds = false 
 
 /** A JSON text. Its methods read single members, exactly. */
 export class JsonBody {
-  /** The name of the text in messages. */
   readonly subject: JsonSubject
   readonly textIds: boolean
   readonly isObject: boolean

@@ -48,7 +48,6 @@ export interface DerivedLimits {
 
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
-/** How much of one kind of work runs at once. */
 const AT_ONCE = count(1, 1e5)
 
 /**

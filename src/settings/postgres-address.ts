@@ -56,7 +56,6 @@ const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*
 
 export const isSocketFolder = (host: string): boolean => host.startsWith('/')
 
-/** Whether traffic to a host stays on this machine. */
 export const isThisMachine = (host: string): boolean =>
   isSocketFolder(host) || /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host)
 

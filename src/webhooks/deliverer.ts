@@ -50,9 +50,7 @@ export interface DelivererOptions {
   /** Milliseconds. */
   readonly giveUp: number
   readonly hasConfiguredToken: boolean
-  /** The version of the program. */
   readonly version: string
-  /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
 }
 

@@ -292,7 +292,6 @@ export class Delivery implements Taker {
     }
   }
 
-  /** Further events that it may hold. */
   get #room(): number {
     return MAX_HELD - (this.#held.length - this.#underWay.size)
   }
@@ -356,10 +355,8 @@ export class Delivery implements Taker {
 
 const UNREAD = { isUnderWay: false, message: undefined } as const
 
-/** The filter of a webhook, alone. */
 const filterIn = ({ types, tags, tagPrefix, untagged }: Webhook): ChangeFilter => ({ types, tags, tagPrefix, untagged })
 
-/** The id of the plant that an entry is about. */
 const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)
 
 const messageOf = (entry: ChangeEntry, form: WebhookBody): Message & Pick<ChangeEntry, 'type'> => ({

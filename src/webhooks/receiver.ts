@@ -24,7 +24,6 @@ const LOOK_UP_TIMEOUT = 2000
 const MIN_RETRY_AFTER = 1000
 const MAX_RETRY_AFTER = 24 * 3_600_000
 
-/** A message to a receiver. */
 export interface Message {
   /** The same in each attempt. */
   readonly id: string
@@ -187,7 +186,6 @@ interface Answer {
   readonly body: Buffer
 }
 
-/** Reads the answer to one request. */
 class Reading implements Dispatcher.DispatchHandler {
   isOver = false
   readonly #answer = Promise.withResolvers<Answer>()

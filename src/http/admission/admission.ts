@@ -110,7 +110,6 @@ export class Admission {
 }
 
 export interface QueueOptions {
-  /** Work that runs at once. */
   readonly running: number
   /** Half of it by default. */
   readonly runningPerToken?: number
@@ -120,7 +119,6 @@ export interface QueueOptions {
   readonly waitingPerToken?: number
 }
 
-/** The work of one token that runs or waits. */
 interface Line {
   running: number
   readonly waiting: Set<() => void>

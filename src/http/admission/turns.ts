@@ -24,7 +24,6 @@ export class DeferredTasks {
     if (this.#tasks.push(task) === 1) setImmediate(this.#run)
   }
 
-  /** Takes note of a new connection. */
   accept(): void {
     if (this.#acceptingTurns === 0) setImmediate(this.#endTurn)
     this.#acceptingTurns = 2
@@ -78,7 +77,6 @@ export class Overload {
   readonly #maxMemory: number
   readonly #readMemory: () => MemoryUse
   readonly #timer: NodeJS.Timeout
-  /** Refused requests, by their reasons. */
   readonly refused = { delay: 0, memory: 0 }
   #memory: MemoryUse
   #isFull = false
@@ -102,7 +100,6 @@ export class Overload {
     return { max: this.#maxMemory, used: this.#memory.used_heap_size + this.#memory.external_memory }
   }
 
-  /** The bytes of the heap. */
   get heap(): BoundUse {
     return { max: HEAP_SHARE * this.#memory.heap_size_limit, used: this.#memory.used_heap_size }
   }

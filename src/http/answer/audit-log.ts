@@ -104,17 +104,13 @@ interface AuditEntry {
   /** The result, such as `created`, `refused`, or `unknown` where the action may or may not have been done. */
   readonly outcome: string
   readonly actor: Actor
-  /** The id of the plant. */
   readonly plant?: string | undefined
-  /** The number of a refusal. */
   readonly error?: number | undefined
-  /** Further members. */
   readonly details?: object | undefined
   /** The address of the client; absent for a command. */
   readonly address?: string
   /** The id of the request, which is safe in JSON. */
   readonly request?: string
-  /** The user who runs a command. */
   readonly user?: string
 }
 

@@ -26,7 +26,6 @@ const CLIENT_GONE = 499
 /** Upper bounds of the buckets of answers, in milliseconds. */
 const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
 
-/** The answers to one operation so far. */
 interface Answers {
   readonly byStatus: Float64Array
   readonly milliseconds: Histogram

@@ -69,7 +69,6 @@ export class Responder {
     this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
   }
 
-  /** The id of a request in its answer, the log and the audit log. */
   idOf(exchange: Exchange): string {
     return this.#requests.idOf(exchange)
   }

@@ -203,7 +203,6 @@ export class Auth {
 /** Any number of blanks may follow the scheme (RFC 9110 section 11.4). */
 const secretIn = (header: string): string => header.slice('bearer'.length).replace(/^ +/, '')
 
-/** The secret of a request with a valid token. */
 export const secretOf = ({ headers }: Request): string => secretIn(headers.authorization ?? '')
 
 const CONFIGURED: Identity = {
@@ -222,10 +221,8 @@ const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppE
     revoked,
   })
 
-/** The refusal of a request whose token was revoked in the meantime. */
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 
-/** The refusal of a request whose token has expired. */
 export const expiredToken = (): AppError => badToken(40103, EXPIRED)
 
 /** The refusal of a request for a token with more rights than the token of the request. */

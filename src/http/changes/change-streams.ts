@@ -73,7 +73,6 @@ export interface StreamRequest {
   readonly tagging: TagFilter
 }
 
-/** Reads a page for one stream. */
 export type ReadPage = (request: ChangeRequest) => Promise<ChangePage>
 
 /** The streams of changes: at the end of the log they share one read, and before it each reads the store by itself. */
@@ -94,7 +93,6 @@ export class ChangeStreams {
     this.#state = state
   }
 
-  /** Registers the metrics of the log and of its streams. */
   describe(metrics: Metrics): void {
     const none: ChangeLogUse = { entries: 0, bytes: 0, oldest: undefined }
     const use = inBackground(() => this.#log.usage(), none)

@@ -22,7 +22,6 @@ interface ServiceFacts {
 
 export interface ServedCertificate {
   readonly expiresAt: Date
-  /** Reads of changed files that found a fault. */
   readonly failures: number
 }
 
@@ -31,11 +30,9 @@ export interface ObservedParts {
   readonly store: ServedStore
   readonly logLines?: { readonly bound: BoundUse }
   readonly auditLines?: { readonly bound: BoundUse }
-  /** The results of scheduled backups; undefined without a schedule. */
   readonly backups?: BackupsMade | undefined
   /** Undefined: the service has no TLS. */
   readonly certificate?: ServedCertificate | undefined
-  /** The program and its store. */
   readonly facts?: ServiceFacts | undefined
   /** Delivers to webhooks; undefined without a log of changes. */
   readonly delivery?: WebhookDelivery | undefined

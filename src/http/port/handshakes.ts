@@ -40,7 +40,6 @@ interface Handshake {
   readonly connection: Connection
   readonly group: string
   readonly ends: string
-  /** Bytes that the client has sent. */
   received: Buffer
   /** `performance.now()` at its beginning. */
   begunAt: number
@@ -178,7 +177,6 @@ export class Handshakes {
     this.#connections.secure(handshake.connection, secure)
   }
 
-  /** Forgets a handshake that is over. */
   #end(handshake: Handshake): void {
     const { group, ends, deadline } = handshake
     clearTimeout(deadline)

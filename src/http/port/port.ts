@@ -26,7 +26,6 @@ export interface PortOptions {
   readonly responder: Responder
   readonly state: ServiceState
   readonly router: Router
-  /** Begins requests that have to wait. */
   readonly deferred: DeferredTasks
   /** Undefined: the port speaks HTTP without TLS. */
   readonly certificate: CertificatePair | undefined
@@ -176,7 +175,6 @@ export class Connections {
   readonly #all = new Map<Socket, Connection>()
   /** By group of addresses. Connections of trusted proxies are in no group, as many clients share a proxy. */
   readonly #groups = new Map<string, Set<Connection>>()
-  /** Refused connections that are still open. */
   readonly #refused = new Set<Connection>()
   readonly #sweeping: NodeJS.Timeout
 
@@ -333,7 +331,6 @@ export function descriptorsForConnections(reserve: number): number {
   return limit - Math.min(reserve, Math.ceil(limit / 2))
 }
 
-/** The limit of open files of this process; Infinity where it is unknown. */
 function openFileLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

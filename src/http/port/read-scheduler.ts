@@ -9,9 +9,7 @@ const MAX_READERS = 64
 /** A connection as the scheduler sees it. */
 interface Reader {
   readonly isPaused: boolean
-  /** Whether no byte of it is parsed any more, or none is parsed yet. */
   readonly isGone: boolean
-  /** Whether the service has read a byte of it. */
   readonly wasRead: boolean
   pause(): void
   read(): void
@@ -46,7 +44,6 @@ export class ReadScheduler {
   #takesTurns = false
   #skipped = 0
 
-  /** @param all returns all open connections */
   constructor(all: () => Iterable<Reader>, deferred: DeferredTasks) {
     this.#all = all
     this.#deferred = deferred
@@ -61,7 +58,6 @@ export class ReadScheduler {
     this.#takesTurns = true
   }
 
-  /** Adds a new connection. */
   add(connection: Reader): void {
     // Node starts reading the connection after this event.
     if (this.#arePaused) process.nextTick(() => this.#pause(connection))

@@ -9,7 +9,6 @@ import { hasTextIds, TEXT_IDS_FAULT } from './text-ids.ts'
 
 /** The change that a request asks for, as far as its handler knows it yet. */
 export interface Change {
-  /** The id of the plant. */
   readonly plant?: string
   outcome?: string
   /** Returns further members of the audit line, at the time when the line is written. */

@@ -19,10 +19,8 @@ const STREAM_TYPE = 'text/event-stream'
 const STREAM_HEADERS = [
   ...['Content-Type', STREAM_TYPE, 'Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'],
 ]
-/** The position of the end of the log. */
 const NOW = 'now'
 
-/** The handlers of the log of changes. */
 export function changeHandlers({
   store,
   responder,

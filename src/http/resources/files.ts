@@ -88,7 +88,6 @@ function requireAssignment(
   }
 }
 
-/** The body of the answer to an import. */
 interface ImportReport extends ImportSummary, Partial<Duplicates> {
   readonly dryRun: boolean
 }

@@ -94,7 +94,6 @@ function readPosition(query: ListParameters, cursor: string): Position {
   return { id, key }
 }
 
-/** The name of the list of tags. */
 const LIST = '["tags"]'
 
 export function tagHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listTags'> {
@@ -120,7 +119,6 @@ interface WrittenPage {
   readonly link: string | undefined
 }
 
-/** The parameters of a list. */
 interface Query extends FilterRequest {
   readonly limit: number
   readonly sort?: string

@@ -38,7 +38,6 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     responder.reply(exchange, 200, headers, json)
   }
 
-  /** Makes a change, and answers with the plant after it. */
   function makeChange(exchange: Exchange, change: PlantChange): Promise<void> {
     const id = String(idOf(change))
     const recorded: Change = { plant: id }
