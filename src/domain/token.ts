@@ -118,11 +118,7 @@ function base62(value: bigint, digits: number): string {
 export const MAX_OVERLAP = 7 * 86_400_000
 export const DEFAULT_OVERLAP = 86_400_000
 
-export interface TokenRequest {
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly expiresAt: Date | undefined
-}
+export type TokenRequest = Pick<Token, 'name' | 'scopes' | 'expiresAt'>
 
 const MAX_NAME = 100
 /** Control and direction characters, which could disguise a name in a list. */

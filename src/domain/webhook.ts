@@ -198,8 +198,8 @@ export interface WebhookDelivery {
   /** Attempts of this instance since its start. */
   readonly outcomes: Readonly<Record<WebhookOutcome, number>>
 
-  /** The bounds that all webhooks share: requests at once. */
-  readonly bounds: Readonly<Record<'requests', { readonly max: number; readonly used: number }>>
+  /** Requests at once, of all webhooks. */
+  readonly requests: { readonly max: number; readonly used: number }
 }
 
 /** `refused`: by a status that is not 2xx. `unanswered`: no status came. */

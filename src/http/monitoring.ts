@@ -5,8 +5,8 @@ import { JSON_TYPE, type Responder, type ServiceState } from './answer/responder
 import type { Metrics } from './metrics/metrics.ts'
 import type { ServedStore } from './metrics/service-metrics.ts'
 import { Port, type PortOptions, shuttingDown } from './port/port.ts'
+import { checkLocalHead } from './port/refusals.ts'
 import type { Exchange, Route } from './request/exchange.ts'
-import { faultOfLocalHead } from './request/head-faults.ts'
 import type { Contract } from './request/operations.ts'
 import { addRoutes, answerNotFound, type Handlers, type MONITORING, Router } from './router.ts'
 
@@ -45,8 +45,7 @@ export function monitoringPort(
 const fromThisMachine =
   (next: Route): Route =>
   (exchange) => {
-    const fault = faultOfLocalHead(exchange.request)
-    if (fault !== undefined) throw fault
+    checkLocalHead(exchange.request)
     next(exchange)
   }
 

@@ -27,16 +27,9 @@ export interface JwtIssuerOptions extends IdentityProvider {
 export class JwtIssuer implements TokenIssuer {
   readonly #options: JwtIssuerOptions
   readonly #keys: IssuerKeys
-  readonly #audiences: string[]
-  readonly #clients: readonly string[]
 
   constructor(options: JwtIssuerOptions) {
     this.#options = options
-    const names = options.oidcAudience ?? []
-    this.#audiences = names.filter((name) => !name.startsWith(CLIENT_PREFIX))
-    this.#clients = names
-      .filter((name) => name.startsWith(CLIENT_PREFIX))
-      .map((name) => name.slice(CLIENT_PREFIX.length))
     this.#keys = new IssuerKeys(options.oidcIssuer, options.onOutage)
   }
 
@@ -47,7 +40,6 @@ export class JwtIssuer implements TokenIssuer {
     const [header, claims] = partsOf(jwt)
     this.#checkHeader(header, claims)
     const keys = await this.#keys.find(header, claims['iat'])
-    if (keys.length === 0) throw bad('is signed by no key of the identity provider')
     const leave = await enter()
     try {
       return this.#read(await this.#verified(jwt, keys, claims))
@@ -61,12 +53,13 @@ export class JwtIssuer implements TokenIssuer {
   /** Tries each key. @throws the error of `jose` for the last one, or for another fault than the signature */
   async #verified(jwt: string, [key, ...others]: readonly CryptoKey[], claims: Members): Promise<JWTPayload> {
     if (key === undefined) throw bad('is signed by no key of the identity provider')
-    const isOfClient = this.#isOfClient(claims)
+    const { oidcIssuer: issuer, oidcAudience: names = [] } = this.#options
+    const audience = names.filter((name) => !name.startsWith(CLIENT_PREFIX))
     try {
       const { payload } = await jwtVerify(jwt, key, {
         algorithms: ALGORITHMS,
-        issuer: this.#options.oidcIssuer,
-        ...(isOfClient ? {} : { audience: this.#audiences }),
+        issuer,
+        ...(this.#isOfClient(claims) ? {} : { audience }),
         requiredClaims: ['sub', 'exp', 'iat'],
         clockTolerance: LEEWAY,
       })
@@ -84,7 +77,8 @@ export class JwtIssuer implements TokenIssuer {
    * `aud` in them, and `token_use` tells them from ID tokens.
    */
   #isOfClient({ aud, client_id: client, token_use: use }: Members): boolean {
-    return aud === undefined && (use === undefined || use === 'access') && this.#clients.some((name) => name === client)
+    if (aud !== undefined || (use !== undefined && use !== 'access') || typeof client !== 'string') return false
+    return this.#options.oidcAudience?.includes(`${CLIENT_PREFIX}${client}`) === true
   }
 
   #checkHeader({ alg, typ, kid, crit }: Members, claims: Members): void {

@@ -39,13 +39,6 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** Bounds that follow from settings. */
-export interface DerivedLimits {
-  /** Milliseconds; 0: no deadline. */
-  readonly headersTimeout: number
-  readonly maxDryRuns: number
-}
-
 const DEFAULT_STORE = 'sqlite:data/plants.db'
 
 const AT_ONCE = count(1, 1e5)
@@ -204,6 +197,7 @@ export const SETTINGS = named({
 })
 
 export type SettingValues = ValuesOf<typeof SETTINGS>
+export type DerivedLimits = Readonly<ReturnType<typeof derivedFrom>>
 export type Config = SettingValues & DerivedLimits & Limits
 
 /** The environment variable of a flag: `PLANTSTORE_LOG_LEVEL` for `log-level`. */
@@ -278,7 +272,9 @@ function conflictsIn(given: Readonly<Record<string, string | undefined>>, values
   return faults
 }
 
-const derivedFrom = ({ requestTimeout, maxImports }: SettingValues): DerivedLimits => ({
+/** Bounds that follow from settings. */
+const derivedFrom = ({ requestTimeout, maxImports }: SettingValues) => ({
+  /** Milliseconds; 0: no deadline. */
   headersTimeout: Math.ceil(requestTimeout / 3),
   maxDryRuns: Math.ceil(maxImports / 2),
 })

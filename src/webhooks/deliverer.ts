@@ -133,8 +133,8 @@ export class Deliverer implements WebhookDelivery {
     return this.#backlogs
   }
 
-  get bounds(): WebhookDelivery['bounds'] {
-    return this.#parts
+  get requests(): Share {
+    return this.#parts.requests
   }
 
   get webhooks(): readonly Webhook[] {

@@ -74,23 +74,19 @@ const PAUSE_FACTOR = 100
  *
  * @param minPause milliseconds
  */
-export function inBackground<T>(
-  find: () => Promise<T>,
-  first: T,
-  minPause = 0,
-  now: () => number = () => performance.now(),
-): () => T {
+export function inBackground<T>(find: () => Promise<T>, first: T, minPause = 0): () => T {
   let latest = first
   let nextAt = Number.NEGATIVE_INFINITY
   const renew = async () => {
-    const startedAt = now()
+    const startedAt = performance.now()
     nextAt = Number.POSITIVE_INFINITY
     // Other metrics and the log show that the store is out of reach or closed.
     latest = await find().catch(() => latest)
-    nextAt = now() + Math.max(minPause, PAUSE_FACTOR * (now() - startedAt))
+    const now = performance.now()
+    nextAt = now + Math.max(minPause, PAUSE_FACTOR * (now - startedAt))
   }
   return () => {
-    if (now() >= nextAt) void renew()
+    if (performance.now() >= nextAt) void renew()
     return latest
   }
 }

@@ -117,12 +117,11 @@ function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
   metrics.series('plantstore_webhook_attempts_total', () =>
     each('outcome', Object.entries(delivery.outcomes), (attempts) => attempts),
   )
-  const { requests } = delivery.bounds
-  metrics.bounds({ webhookRequests: () => requests })
+  metrics.bounds({ webhookRequests: () => delivery.requests })
 }
 
 /** Milliseconds between a count of all plants and the next one, at the least: a count reads the whole table. */
 const COUNT_PAUSE = 60_000
 
-export const plantCount = (store: Pick<Store, 'countPlants'>, now?: () => number): (() => number) =>
-  inBackground(() => store.countPlants(), Number.NaN, COUNT_PAUSE, now)
+export const plantCount = (store: Pick<Store, 'countPlants'>): (() => number) =>
+  inBackground(() => store.countPlants(), Number.NaN, COUNT_PAUSE)

@@ -13,12 +13,11 @@ import type { DeferredTasks } from '../admission/turns.ts'
 import type { Responder, ServiceState } from '../answer/responder.ts'
 import { closing } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { faultOfHead } from '../request/head-faults.ts'
 import type { Router } from '../router.ts'
 import { Connection, type Shared } from './connection.ts'
 import { Handshakes } from './handshakes.ts'
 import { ReadScheduler } from './read-scheduler.ts'
-import { originIn, type ParserError, refusalOfError } from './refusals.ts'
+import { checkHead, originIn, type ParserError, refusalOfError } from './refusals.ts'
 
 export interface PortOptions {
   readonly config: Config
@@ -69,8 +68,7 @@ export class Port {
     this.connections = new Connections(config, addresses, deferred, responder, (exchange) => {
       try {
         if (state.current === 'closing') throw shuttingDown()
-        const fault = faultOfHead(exchange.request)
-        if (fault !== undefined) throw fault
+        checkHead(exchange.request)
         router.route(exchange)
       } catch (error) {
         responder.refuse(exchange, error)

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { http } from '../../base/http.ts'
 import { type AppError, errorJson } from '../../domain/errors.ts'
@@ -5,6 +6,45 @@ import { closing, refusalHeaders } from '../refusal.ts'
 
 /** Milliseconds for which the service still reads a connection that it has refused. */
 const LINGER = 1000
+
+/** Refuses what Node's parser lets pass of a head (RFC 9112 sections 2.3, 3.2 and 6.1). @throws AppError 40004 */
+export function checkHead({ headers, httpVersion }: IncomingMessage): void {
+  const { host } = headers
+  const transfer = headers['transfer-encoding']
+  if (host === undefined) {
+    if (httpVersion !== '1.0') throw badHead('the Host header is missing')
+  } else if (!HOST.test(host)) {
+    // Node joins the values of a repeated header by a comma and a blank.
+    const isTwice = host.includes(', ')
+    throw badHead(
+      isTwice ? 'the Host header is given more than once' : 'the Host header is not a host name with an optional port',
+    )
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') throw badHead('the version of HTTP is not 1.0 or 1.1')
+  if (transfer !== undefined && httpVersion === '1.0') throw badHead('HTTP/1.0 has no Transfer-Encoding')
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    throw badHead('the only supported transfer coding is chunked')
+  }
+}
+
+/**
+ * Checks the head of a request to a port for this machine alone. A page that a browser of this machine shows can lead any
+ * name of its own to this port (DNS rebinding), but no address, and not localhost.
+ *
+ * @throws AppError 40004
+ */
+export function checkLocalHead({ headers: { host = '' } }: IncomingMessage): void {
+  if (LOCAL.test(host)) return
+  throw badHead('the Host header of this port is localhost or an address; behind a proxy, let the proxy set it')
+}
+
+const LOCAL = /^(?:(?:[^:]*\.)?localhost|[\d.]*|\[.*\])(?::\d*)?$/i
+
+/** An optional host (a name, an IPv4 address, or an IPv6 address in brackets) and port (RFC 3986 section 3.2.2). */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i
+
+/** Closes the connection, because client and service may disagree about where such a request ends. */
+const badHead = (message: string): AppError => closing(40004, message)
 
 /** The error of Node's `clientError` event. */
 export interface ParserError extends NodeJS.ErrnoException {

@@ -12,7 +12,7 @@ import type { SlowClients } from '../answer/slow-clients.ts'
 import { requireScopes } from '../auth/bearer.ts'
 import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { keyIn, type MediaType, preferredType, readMediaType } from '../request/head.ts'
+import { keyIn, preferredType, readMediaType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
 export function importHandlers({
@@ -25,13 +25,17 @@ export function importHandlers({
   return {
     importPlants(exchange, options) {
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
-      const format = formatOfType(type)
-      if (options.duplicates) requireDuplicates(exchange, options.dryRun)
+      // The contract admits no types without a format.
+      const format = FORMATS.find((each) => MEDIA_TYPES[each] === type?.type) ?? 'ndjson'
       const charset = type?.parameters.get('charset')?.toLowerCase()
       const columns = options.columns && readColumns(options.columns)
       const assignsIds = options.ids === 'assign' || (columns !== undefined && columns.id === undefined)
+      if (options.duplicates || assignsIds) requireScopes(exchange.sender, ['plants:read'])
+      if (options.duplicates && !options.dryRun) {
+        throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
+      }
       if (columns !== undefined && format !== 'csv') throw new AppError(40003, 'columns works only with text/csv')
-      if (assignsIds) requireAssignment(exchange, options.mode, format, columns)
+      if (assignsIds) checkAssignment(options.mode, format, columns)
       return admission
         .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
@@ -62,24 +66,8 @@ export function importHandlers({
   }
 }
 
-/** The format of a media type. The contract admits no types without a format. */
-const formatOfType = (mediaType: MediaType | undefined): Format =>
-  FORMATS.find((format) => MEDIA_TYPES[format] === mediaType?.type) ?? 'ndjson'
-
-/** @throws AppError 40003 without a dry run, 40301 when the token may not read plants */
-function requireDuplicates({ identity }: Exchange, dryRun: boolean): void {
-  if (identity !== undefined) requireScopes(identity, ['plants:read'])
-  if (!dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
-}
-
-/** @throws AppError 40003 for what ids=assign does not go with, 40301 when the token may not read plants */
-function requireAssignment(
-  { identity }: Exchange,
-  mode: ImportMode,
-  format: Format,
-  columns: NamedColumns | undefined,
-): void {
-  if (identity !== undefined) requireScopes(identity, ['plants:read'])
+/** @throws AppError 40003 for what ids=assign does not go with */
+function checkAssignment(mode: ImportMode, format: Format, columns: NamedColumns | undefined): void {
   if (mode !== 'add')
     throw new AppError(40003, `mode=${mode} needs rows with ids; columns must name the column of the ids`)
   if (columns?.id !== undefined) throw new AppError(40003, 'ids must be left out where columns names a column for id')
