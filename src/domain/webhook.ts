@@ -79,11 +79,11 @@ export interface WebhookProgress {
   /** In the order of the log; at most MAX_HELD and those under way. */
   readonly held: readonly HeldEvent[]
   /** Where a redelivery ends, and the position after it; undefined while there is none. */
-  readonly redelivery: { readonly until: string; readonly resume: string } | undefined
+  readonly redelivery?: { readonly until: string; readonly resume: string } | undefined
   /** When the first attempt failed since the last delivery, in milliseconds since 1970; undefined: none failed. */
-  readonly failingSince: number | undefined
+  readonly failingSince?: number | undefined
   /** Before this time, a receiver that is busy gets nothing, in milliseconds since 1970; undefined: it never was. */
-  readonly waitUntil: number | undefined
+  readonly waitUntil?: number | undefined
   /** When a deliverer stored the times before it last, by the clock that they are of; undefined while there are none. */
   readonly storedAt?: number | undefined
 }

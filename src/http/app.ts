@@ -66,9 +66,8 @@ export function buildApp(options: AppOptions): App {
   const responder = new Responder(parts)
   const auth = new Auth({
     tokens: store.tokens,
-    configuredToken: config.token,
+    config,
     issuer: options.issuer,
-    failureLimit: config.authFailureLimit,
     addresses,
     onTouchFailure: (error) => log.warn({ err: error }, 'the last use of a token could not be recorded'),
   })
@@ -136,15 +135,15 @@ function observeBounds(metrics: Metrics, clients: Port, overload: Overload, part
   metrics.series('plantstore_shed_total', () =>
     Object.entries(overload.refused).map(([reason, count]) => [{ reason }, count] as const),
   )
-  metrics.bounds({
-    maxConnections: () => clients.connections.open,
-    pipelineLimit: () => clients.connections.pipelined,
-    unreadLimit: () => slowClients.unread,
-    compressionLimit: () => responder.compressor.bound,
-    maxMemory: () => overload.memory,
-    heap: () => overload.heap,
-  })
-  for (const [name, bound] of Object.entries(admission.bounds)) metrics.bounds({ [name]: () => bound })
+  metrics.bounds(() => ({
+    maxConnections: clients.connections.open,
+    pipelineLimit: clients.connections.pipelined,
+    unreadLimit: slowClients.unread,
+    compressionLimit: responder.compressor.bound,
+    maxMemory: overload.memory,
+    heap: overload.heap,
+    ...admission.bounds,
+  }))
 }
 
 const refuseMetrics = (): never => {

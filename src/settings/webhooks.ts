@@ -1,17 +1,5 @@
-import { type Network, readNetworks } from '../base/network.ts'
+import { readNetworks } from '../base/network.ts'
 import { kind, LONG_TIME, setting } from './setting.ts'
-
-/** Where webhooks may connect. */
-export interface WebhookAllow {
-  /** Global unicast addresses. */
-  readonly external: boolean
-  /** Private networks: RFC 1918 and fc00::/7. */
-  readonly private: boolean
-  readonly loopback: boolean
-  readonly networks: readonly Network[]
-  /** Host names in lower case. `*.garden.example` stands for every name below garden.example. */
-  readonly names: readonly string[]
-}
 
 const WORDS = ['external', 'private', 'loopback'] as const
 
@@ -19,17 +7,20 @@ const WORDS = ['external', 'private', 'loopback'] as const
 const NAME = /^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9-]*[a-z][a-z0-9-]*$/
 
 /** Reads a list such as `external,10.1.0.0/16,*.garden.example`. @throws Error that names the first wrong text */
-export function readWebhookAllow(given: string): WebhookAllow {
+export function readWebhookAllow(given: string) {
   const parts = given.split(',').map((part) => part.trim().toLowerCase())
   const rest = parts.filter((part) => !WORDS.some((word) => word === part))
   const names = rest.filter((part) => NAME.test(part))
   const networks = rest.filter((part) => !NAME.test(part))
   try {
     return {
+      /** Global unicast addresses. */
       external: parts.includes('external'),
+      /** Private networks: RFC 1918 and fc00::/7. */
       private: parts.includes('private'),
       loopback: parts.includes('loopback'),
       networks: networks.length === 0 ? [] : readNetworks(networks.join(',')),
+      /** Host names in lower case. `*.garden.example` stands for every name below garden.example. */
       names,
     }
   } catch {
@@ -38,6 +29,9 @@ export function readWebhookAllow(given: string): WebhookAllow {
     )
   }
 }
+
+/** Where webhooks may connect. */
+export type WebhookAllow = Readonly<ReturnType<typeof readWebhookAllow>>
 
 export const WEBHOOKS = {
   webhookAllow: setting(

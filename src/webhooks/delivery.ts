@@ -50,6 +50,9 @@ export interface DeliveryParts extends ReceiverParts {
   readonly outcomes: Record<WebhookOutcome, number>
 }
 
+/** How far the deliveries are, apart from the events that are held. */
+type Place = { -readonly [Part in keyof Omit<WebhookProgress, 'held'>]: WebhookProgress[Part] }
+
 /** An event in memory. */
 interface Held extends Omit<HeldEvent, 'attempts' | 'due'> {
   attempts: number
@@ -68,11 +71,7 @@ export class Delivery implements Taker {
   #version: number
   readonly #receiver: Receiver
   readonly #held: Held[]
-  #position: string
-  #redelivery: WebhookProgress['redelivery']
-  #failingSince: number | undefined
-  #waitUntil: number
-  #storedAt: number | undefined
+  readonly #place: Place
   /** What its clock is ahead of that of the process. */
   readonly #ahead: number
   readonly #underWay = new Set<Promise<void>>()
@@ -96,14 +95,11 @@ export class Delivery implements Taker {
     this.#webhook = webhook
     this.#version = version
     this.#receiver = new Receiver(webhook.url, parts)
-    this.#position = progress.position
-    this.#redelivery = progress.redelivery
-    this.#failingSince = progress.failingSince
-    this.#waitUntil = progress.waitUntil ?? 0
-    this.#storedAt = progress.storedAt
+    const { held, ...place } = progress
+    this.#place = place
     // Where the wall clock was set back since, a wait is as long as it was then.
     this.#ahead = Math.max(Date.now(), progress.storedAt ?? 0) - performance.now()
-    this.#held = progress.held.map((event) => ({ ...event, ...UNREAD }))
+    this.#held = held.map((event) => ({ ...event, ...UNREAD }))
     this.#saved = JSON.stringify(progress)
     this.retry()
   }
@@ -150,7 +146,7 @@ export class Delivery implements Taker {
     this.#attempts.splice(0, attempts.length)
     if (!isWhole) return
     this.#saved = JSON.stringify(progress)
-    this.#storedAt = progress.storedAt
+    this.#place.storedAt = progress.storedAt
     this.retry()
   }
 
@@ -161,14 +157,8 @@ export class Delivery implements Taker {
 
   get #progress(): WebhookProgress {
     const held = this.#held.map(({ after, plant, time, attempts, due }) => ({ after, plant, time, attempts, due }))
-    return {
-      position: this.#position,
-      held,
-      redelivery: this.#redelivery,
-      failingSince: this.#failingSince,
-      waitUntil: this.#waitUntil === 0 ? undefined : this.#waitUntil,
-      storedAt: this.#storedAt,
-    }
+    const { position, ...rest } = this.#place
+    return { position, held, ...rest }
   }
 
   /** Milliseconds since 1970, by a clock that began with the wall clock and takes no step of it. */
@@ -182,8 +172,9 @@ export class Delivery implements Taker {
     const now = this.#now
     const window = Math.min(this.#window, this.#webhook.concurrency)
     const plants = new Set<string>()
-    let next = this.#waitUntil > now ? this.#waitUntil : Number.POSITIVE_INFINITY
-    for (const event of this.#waitUntil > now ? [] : this.#held) {
+    const { waitUntil = 0 } = this.#place
+    let next = waitUntil > now ? waitUntil : Number.POSITIVE_INFINITY
+    for (const event of waitUntil > now ? [] : this.#held) {
       if (this.#underWay.size >= window || this.#attempts.length >= MAX_UNSAVED) break
       // Of each plant, only the first event may be under way.
       if (plants.has(event.plant)) continue
@@ -192,13 +183,13 @@ export class Delivery implements Taker {
       if (event.due > now) next = Math.min(next, event.due)
       else if (!this.#start(event)) break
     }
-    clearTimeout(this.#timer)
-    if (next < Number.POSITIVE_INFINITY) this.#retryAfter(next - now)
+    this.#retryAfter(next - now)
     this.#readOn()
   }
 
   #retryAfter(milliseconds: number): void {
     clearTimeout(this.#timer)
+    if (milliseconds === Number.POSITIVE_INFINITY) return
     this.#timer = setTimeout(() => this.retry(), Math.min(milliseconds, MAX_TIMER))
   }
 
@@ -245,7 +236,7 @@ export class Delivery implements Taker {
     this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
     if (failure === undefined) {
       this.#remove(event)
-      this.#failingSince = undefined
+      this.#place.failingSince = undefined
       // The receiver is back: what it refused before need not wait for hours.
       if (event.attempts > 0) for (const each of this.#held) each.due = 0
       return undefined
@@ -253,12 +244,14 @@ export class Delivery implements Taker {
     event.attempts++
     const now = this.#now
     const { giveUp } = this.#parts
-    this.#failingSince ??= now - durationMs
-    const left = this.#failingSince + giveUp - now
+    this.#place.failingSince ??= now - durationMs
+    const left = this.#place.failingSince + giveUp - now
     const delay = retryAfter ?? retryDelay(event.attempts)
     // The last attempt comes when the time to give up is over.
     event.due = now + (left > 0 ? Math.min(delay, left) : delay)
-    if (retryAfter !== undefined || BUSY.includes(status)) this.#waitUntil = Math.max(this.#waitUntil, event.due)
+    if (retryAfter !== undefined || BUSY.includes(status)) {
+      this.#place.waitUntil = Math.max(this.#place.waitUntil ?? 0, event.due)
+    }
     if (status === 410) this.#fail('gone')
     else if (left <= 0 && event.attempts >= attemptsWithin(giveUp)) this.#fail('gave-up')
     return status === 410 ? undefined : event.due
@@ -317,26 +310,27 @@ export class Delivery implements Taker {
 
   async #readPage(): Promise<void> {
     const { tail, read } = this.#parts
-    const page = await tail.pageAfter(this.#position, this.#isFollowing, (after) =>
+    const place = this.#place
+    const page = await tail.pageAfter(place.position, this.#isFollowing, (after) =>
       read({ ...filterIn(this.#webhook), after, limit: Math.max(1, this.#room) }, this.#ending.signal),
     )
     if (this.#isEnding) return
     // The page may begin before the position, and have events for other webhooks.
-    const wanted = page.content.filter((entry) => entry.position > this.#position && isSelected(this.#webhook, entry))
+    const wanted = page.content.filter((entry) => entry.position > place.position && isSelected(this.#webhook, entry))
     const fitting = wanted.slice(0, Math.max(0, this.#room))
-    const until = this.#redelivery?.until
+    const until = place.redelivery?.until
     this.#hold(until === undefined ? fitting : fitting.filter(({ position }) => position <= until))
     const reached = fitting.length < wanted.length ? fitting.at(-1)?.position : page.next
-    if (reached !== undefined && reached > this.#position) this.#position = reached
+    if (reached !== undefined && reached > place.position) place.position = reached
     this.#isFollowing = page.isShared
-    if (this.#redelivery === undefined || this.#position < this.#redelivery.until) return
-    this.#position = this.#redelivery.resume
-    this.#redelivery = undefined
+    if (place.redelivery === undefined || place.position < place.redelivery.until) return
+    place.position = place.redelivery.resume
+    place.redelivery = undefined
     this.#isFollowing = false
   }
 
   #hold(entries: readonly ChangeEntry[]): void {
-    let after = this.#position
+    let after = this.#place.position
     for (const entry of entries) {
       const message = messageOf(entry, this.#webhook.body)
       this.#held.push({

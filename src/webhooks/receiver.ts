@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Dispatcher, Pool } from 'undici'
+import { abortable } from '../domain/store.ts'
 import { signaturesOf, type WebhookKeys, type WebhookResult } from '../domain/webhook.ts'
 import { type AddressPolicy, hostOf, knownAddresses } from './address-policy.ts'
 
@@ -69,9 +70,6 @@ export class Receiver {
     const [time, startedAt] = [Date.now(), performance.now()]
     const { timeout = ATTEMPT_TIMEOUT } = this.#parts
     const reading = new Reading()
-    const end = () => reading.fail(signal.reason)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
     const timer = setTimeout(() => reading.fail(new Error(`no whole answer within ${timeout / 1000} s`)), timeout)
     this.#look()
       .then((pool) => {
@@ -84,17 +82,17 @@ export class Receiver {
       durationMs: Math.round(performance.now() - startedAt),
     })
     try {
-      const { status, headers, body } = await reading.answer
+      const { status, headers, body } = await abortable(reading.answer, signal)
       // The next attempt can use the connection only after this turn.
       await turn()
       const answer = withoutSecrets(body.toString('utf8', 0, SHOWN_ANSWER), keys)
       if (status >= 200 && status < 300) return done({ status, failure: undefined, answer, retryAfter: undefined })
       return done({ status, failure: `the status ${status}`, answer, retryAfter: retryAfterIn(headers, time) })
     } catch (error) {
+      reading.fail(error)
       return done({ status: undefined, failure: failureOf(error), answer: '', retryAfter: undefined })
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', end)
     }
   }
 

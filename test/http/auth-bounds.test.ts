@@ -118,7 +118,7 @@ suite('the memory of tokens and addresses', () => {
     const { tokens } = service.store
     const onTouchFailure = (error: unknown) => assert.fail(String(error))
     const options = { tokens, issuer: undefined, addresses: new ClientAddresses([]), onTouchFailure }
-    const auth = new Auth({ ...options, configuredToken: undefined, failureLimit: undefined }, 3)
+    const auth = new Auth({ ...options, config: { token: undefined, authFailureLimit: undefined } }, 3)
     const issued = await Promise.all([1, 2, 3, 4].map(() => service.issueToken(['plants:read'])))
     const [first = '', second = '', third = '', fourth = ''] = issued.map(({ secret }) => secret)
     const lookUps = countLookUps(t, service)

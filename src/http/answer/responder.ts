@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { ClientAddresses } from '../../base/network.ts'
 import { AppError, errorJson } from '../../domain/errors.ts'
+import { abortable } from '../../domain/store.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { asRefusal, type Cors, refusalHeaders } from '../refusal.ts'
@@ -355,16 +356,13 @@ async function writeParts(
     signal.throwIfAborted()
     const startedAt = performance.now()
     const part = bytes.subarray(from, from + size)
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () => reject(signal.reason)
-      signal.addEventListener('abort', onAbort, { once: true })
+    const taken = new Promise<void>((resolve) => {
+      // After a fault the connection closes, which aborts the signal.
       response.write(part, (error) => {
-        // After a fault the connection closes, which aborts the signal.
-        if (error != null) return
-        signal.removeEventListener('abort', onAbort)
-        resolve()
+        if (error == null) resolve()
       })
     })
+    await abortable(taken, signal)
     from += part.length
     size = performance.now() - startedAt < AT_ONCE ? mostAtOnce : PART_SIZE
   }

@@ -28,10 +28,9 @@ import { FailureLimit, RateLimiter } from './limits.ts'
 
 interface AuthOptions {
   readonly tokens: TokenStore
-  readonly configuredToken: string | undefined
+  readonly config: Pick<Config, 'token' | 'authFailureLimit'>
   /** Verifies every token that is a JWT; undefined: the service takes none. */
   readonly issuer: TokenIssuer | undefined
-  readonly failureLimit: number | undefined
   readonly addresses: ClientAddresses
   /** Called when the store could not record the last use of a token. */
   readonly onTouchFailure: (error: unknown) => void
@@ -81,8 +80,9 @@ export class Auth {
     this.#options = options
     this.#verified = new BoundedMap(max)
     this.#touched = new BoundedMap(max)
-    this.#configuredHash = options.configuredToken === undefined ? undefined : hashSecret(options.configuredToken)
-    this.#failures = options.failureLimit === undefined ? undefined : new FailureLimit(options.failureLimit)
+    const { token, authFailureLimit } = options.config
+    this.#configuredHash = token === undefined ? undefined : hashSecret(token)
+    this.#failures = authFailureLimit === undefined ? undefined : new FailureLimit(authFailureLimit)
   }
 
   /**

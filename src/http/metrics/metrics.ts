@@ -6,11 +6,13 @@ export type Labels = Readonly<Record<string, string | number>>
 /** A value of each set of labels. The values of labels need no escapes. */
 export type Series<Value> = Iterable<readonly [Labels, Value]>
 
+type BoundUses = Readonly<Partial<Record<BoundName, BoundUse>>>
+
 /** Registers and writes the metrics of the service. The library has those of Node.js alone, because it counts by itself. */
 export class Metrics {
   readonly #ofNode = nodeMetrics()
   readonly #writers: (() => string)[] = []
-  readonly #bounds = new Map<BoundName, () => BoundUse>()
+  readonly #bounds: (() => BoundUses)[] = []
   #collecting: Promise<string> | undefined
 
   constructor() {
@@ -34,9 +36,9 @@ export class Metrics {
     this.#writers.push(() => textOf(name, read(), ([labels, one]) => samplesOf(name, labels, one, unit)))
   }
 
-  /** Registers bounds. @param read called for each scrape */
-  bounds(read: Readonly<Partial<Record<BoundName, () => BoundUse>>>): void {
-    for (const [name, use] of Object.entries(read)) this.#bounds.set(name as BoundName, use)
+  /** @param read called for each scrape */
+  bounds(read: () => BoundUses): void {
+    this.#bounds.push(read)
   }
 
   get contentType(): string {
@@ -58,8 +60,8 @@ export class Metrics {
   }
 
   *#uses(read: (use: BoundUse) => number | undefined): Generator<readonly [Labels, number]> {
-    for (const [name, use] of this.#bounds) {
-      const value = read(use())
+    for (const [name, use] of this.#bounds.flatMap((uses) => Object.entries(uses()))) {
+      const value = read(use)
       if (value !== undefined) yield [{ bound: flagOf(name) }, value]
     }
   }

@@ -65,8 +65,8 @@ export function serviceMetrics(parts: ObservedParts): Metrics {
     if (bytes !== undefined) metrics.value('plantstore_store_bytes', () => bytes().store)
     if (bytes !== undefined) metrics.value('plantstore_store_log_bytes', () => bytes().log)
   }
-  if (logLines !== undefined) metrics.bounds({ logBuffer: () => logLines.bound })
-  if (auditLines !== undefined) metrics.bounds({ auditBuffer: () => auditLines.bound })
+  if (logLines !== undefined) metrics.bounds(() => ({ logBuffer: logLines.bound }))
+  if (auditLines !== undefined) metrics.bounds(() => ({ auditBuffer: auditLines.bound }))
   return metrics
 }
 
@@ -84,9 +84,7 @@ function observeWrites(metrics: Metrics, { commits, queues: [creates, changes] }
   metrics.histogram('plantstore_commit_seconds', 1000, () => each('work', works, (stats) => stats.milliseconds))
   metrics.series('plantstore_commit_failures_total', () => each('work', works, ({ failures }) => failures))
   metrics.value('plantstore_creates_waiting', () => creates.rows.used + changes.rows.used)
-  metrics.bounds({
-    maxWaiting: () => fuller(creates.rows, changes.rows),
-  })
+  metrics.bounds(() => ({ maxWaiting: fuller(creates.rows, changes.rows) }))
 }
 
 const fuller = (one: BoundUse, two: BoundUse): BoundUse => ({
@@ -100,7 +98,7 @@ function observePool(metrics: Metrics, { uses }: StorePool): void {
   metrics.series('plantstore_store_connections', () => each('work', works(), ({ used }) => used))
   metrics.series('plantstore_store_connections_limit', () => each('work', works(), ({ max }) => max))
   metrics.series('plantstore_store_connections_waiting', () => each('work', works(), ({ waiting }) => waiting))
-  metrics.bounds({ storeConnections: () => uses.all })
+  metrics.bounds(() => ({ storeConnections: uses.all }))
 }
 
 /** Registers the metrics of webhooks. Alert when one has failed, or when its oldest event is old. */
@@ -117,7 +115,7 @@ function observeWebhooks(metrics: Metrics, delivery: WebhookDelivery): void {
   metrics.series('plantstore_webhook_attempts_total', () =>
     each('outcome', Object.entries(delivery.outcomes), (attempts) => attempts),
   )
-  metrics.bounds({ webhookRequests: () => delivery.requests })
+  metrics.bounds(() => ({ webhookRequests: delivery.requests }))
 }
 
 /** Milliseconds between a count of all plants and the next one, at the least: a count reads the whole table. */

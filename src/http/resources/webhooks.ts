@@ -215,13 +215,7 @@ function creatorOf({ sender }: Exchange): Pick<Webhook, 'creator' | 'creatorExpi
 }
 
 /** The progress of a webhook that has delivered nothing after a position. */
-const startingAt = (position: string): WebhookProgress => ({
-  position,
-  held: [],
-  redelivery: undefined,
-  failingSince: undefined,
-  waitUntil: undefined,
-})
+const startingAt = (position: string): WebhookProgress => ({ position, held: [] })
 
 const contentOf = (webhook: Webhook): string => {
   const { url, types, tags, tagPrefix, untagged = false, description, body, concurrency, keys } = webhook
