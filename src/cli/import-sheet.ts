@@ -66,10 +66,11 @@ export async function openTable(
     const why = 'needs rows with ids; name their column as --columns id=…'
     throw new OperatorError(`--mode ${mode}: ${why}`, { exitCode: 2 })
   }
-  const how = `${file}: ${name}${described(plan)}`
+  const isCsv = name === ''
+  const form = isCsv ? `${plan.encoding}, ${SEPARATORS[plan.separator]}; ` : name
+  const how = `${file}: ${form}${described(plan)}`
   if (columns === undefined && !isCertain(plan)) await confirm(file, how, plan)
   else if (!quiet) note(how)
-  const isCsv = name === ''
   const batches = () => readSheet(bytesOf(blob), plan, mode, isCsv ? 'line' : 'number')
   return { format: 'csv', content: undefined, batches, assignsIds, place: isCsv ? 'line' : 'row' }
 }
@@ -125,13 +126,13 @@ async function guessed(blob: Blob, reading: Reading): Promise<Sheet & SheetPlan>
   return { ...sheet, mapping: guess(sheet.columns, sheet.below, sheet.header !== 0) }
 }
 
-/** Says how a sheet is read. */
-function described({ encoding, separator, header, columns, mapping }: SheetPlan): string {
+/** Says what the columns of a sheet hold. */
+function described({ header, columns, mapping }: SheetPlan): string {
   const heading = header === 0 ? 'no row names the columns' : `row ${header} names the columns`
   const named = (at: number): string => shown(columns[at] ?? '')
   const id = mapping.id === undefined ? 'ids are assigned' : `ids in ${named(mapping.id)}`
   const tag = mapping.tag === undefined ? 'no tags' : `tags in ${named(mapping.tag)}`
-  return `${encoding}, ${SEPARATORS[separator]}; ${heading}; ${id}, names in ${mapping.name.map(named).join(' and ')}, ${tag}`
+  return `${heading}; ${id}, names in ${mapping.name.map(named).join(' and ')}, ${tag}`
 }
 
 /** Whether the columns say themselves what they hold, as those of a file of plants do. */

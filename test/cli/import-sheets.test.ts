@@ -98,7 +98,7 @@ suite('plantstore import of a sheet', () => {
     ]
     const file = workbook({ Notes: rowsOf([['made by A. Moss']]), Plants: rowsOf(rows), Empty: '' })
     const { stderr, code, folder } = await importing(t, 'a.xlsx', file, '--columns', 'name=botanical NAME, tag=Bed')
-    assert.match(stderr, /sheet "Plants", which has most rows of 2 sheets; /)
+    assert.match(stderr, /sheet "Plants", which has most rows of 2 sheets; row 1 names the columns;/)
     assert.match(stderr, /^row 3: error 40002: name is required$/m)
     assert.match(stderr, /^row 5: error 40002: the row looks like a sum and not like a plant/m)
     assert.match(stderr, COUNTS(2, 0, 2))
