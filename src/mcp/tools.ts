@@ -109,7 +109,9 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   create_plant: {
     operation: 'createPlant',
     title: 'Create a plant',
-    description: 'Stores a new plant. The same plant again is no fault; an id of another plant is refused (40901).',
+    description:
+      'Stores a new plant. The same plant again is no fault; an id of another plant is refused (40901). ' +
+      'A free id is one above the first of search_plants with the sort -id.',
     hints: ADDS,
     properties: { id: ID, name: NAME, tag: { type: 'string', description: 'At most 200 characters.' } },
     required: ['id', 'name'],

@@ -115,6 +115,8 @@ function wordsOf({ keyword, params, parentSchema, message = keyword }: ErrorObje
       return `must be one of ${params['allowedValues'].join(', ')}`
     case 'minimum':
       return `must be at least ${params['limit']}`
+    case 'maximum':
+      return `must be at most ${params['limit']}`
     case 'minLength':
       return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} characters`
     case 'maxLength':
