@@ -95,15 +95,10 @@ export class IssuerKeys {
   #fetch(keysUrl: string | undefined): Promise<void> {
     this.#triedAt = Date.now()
     this.#fetching = this.#load(keysUrl)
-      .then(
-        () => {
-          this.#isAway = false
-        },
-        (error: unknown) => {
-          if (!this.#isAway) this.#onOutage(error)
-          this.#isAway = true
-        },
-      )
+      .catch((error: unknown) => {
+        if (!this.#isAway) this.#onOutage(error)
+        this.#isAway = true
+      })
       .finally(() => {
         this.#fetching = undefined
       })
@@ -117,6 +112,7 @@ export class IssuerKeys {
     const find = createLocalJWKSet({ keys })
     this.#keysUrl = url
     this.#keys = { find, ids: new Set(keys.map(({ kid }) => kid)), fetchedAt: Date.now() }
+    this.#isAway = false
   }
 
   async #discover(): Promise<string> {

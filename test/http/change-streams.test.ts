@@ -215,11 +215,7 @@ suite('streams of changes', () => {
     const joined = Promise.withResolvers<void>()
     const follow = async (count: number, onPiece: (ids: readonly string[]) => unknown) => {
       const ids: string[] = []
-      for await (const piece of streams.events(
-        { after, tagging: { tags: [] } },
-        (request) => log.read(request),
-        ending.signal,
-      )) {
+      for await (const piece of streams.events(after, { tags: [] }, (request) => log.read(request), ending.signal)) {
         ids.push(
           ...String(piece)
             .matchAll(/^data: .*"id":(\d+)/gm)
@@ -296,7 +292,7 @@ suite('streams of changes', () => {
     const read = log.read.bind(log)
     let events = 0
     let isAtEnd = false
-    for await (const piece of streams.events({ after: undefined, tagging: { tags: [] } }, read, ending.signal)) {
+    for await (const piece of streams.events(undefined, { tags: [] }, read, ending.signal)) {
       const count = String(piece).split('\ndata: ').length - 1
       assert.ok(count <= 100, `${count} events`)
       events += count

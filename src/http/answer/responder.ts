@@ -22,6 +22,12 @@ export const JSON_TYPE = 'application/json'
 /** Cache-Control of reads: only the client may cache the answer, and must revalidate it each time. */
 export const READ_CACHING = 'private, no-cache'
 
+/** The headers of an answer in JSON, names and values in turn. */
+export const jsonHeaders = (caching: string, ...others: readonly string[]): string[] => [
+  ...['Content-Type', JSON_TYPE, 'Cache-Control', caching],
+  ...others,
+]
+
 interface ResponderOptions {
   readonly log: Logger
   readonly audit: AuditLog
@@ -126,13 +132,7 @@ export class Responder {
     }
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
-    const headers = [
-      'Content-Type',
-      JSON_TYPE,
-      'Cache-Control',
-      'no-store',
-      ...Object.entries(this.#refusalHeaders(refusal)).flat(),
-    ]
+    const headers = jsonHeaders('no-store', ...Object.entries(this.#refusalHeaders(refusal)).flat())
     const body = errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
     this.#requests.refused(exchange, refusal)

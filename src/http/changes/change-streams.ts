@@ -68,11 +68,6 @@ interface OpenStream {
   behindSince: number | undefined
 }
 
-export interface StreamRequest {
-  readonly after: string | undefined
-  readonly tagging: TagFilter
-}
-
 export type ReadPage = (request: ChangeRequest) => Promise<ChangePage>
 
 /** The streams of changes: at the end of the log they share one read, and before it each reads the store by itself. */
@@ -112,7 +107,8 @@ export class ChangeStreams {
    * error of the first read comes before the first piece.
    */
   async *events(
-    { after, tagging }: StreamRequest,
+    after: string | undefined,
+    tagging: TagFilter,
     read: ReadPage,
     signal: AbortSignal,
   ): AsyncGenerator<string | Buffer, void> {

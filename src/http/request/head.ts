@@ -132,10 +132,7 @@ const unquoted = (value: string): string =>
 export type EntityTags = '*' | readonly string[]
 
 /** The preconditions that operations take (RFC 9110 section 13.1). */
-interface Preconditions {
-  readonly 'If-Match'?: EntityTags | undefined
-  readonly 'If-None-Match'?: EntityTags | undefined
-}
+type Preconditions = { readonly [Name in (typeof PRECONDITIONS)[number]]?: EntityTags | undefined }
 
 /** Headers that a write must not ignore, because its client relies on them. */
 export const PRECONDITIONS = ['If-Match', 'If-None-Match'] as const

@@ -2,7 +2,7 @@ import { type ChangeLog, entryJson } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
 import { taggingOf } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
-import { JSON_TYPE } from '../answer/responder.ts'
+import { JSON_TYPE, jsonHeaders } from '../answer/responder.ts'
 import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
 import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -16,17 +16,11 @@ type ChangesParameters = OperationParameters['listChanges']
 const PATH = '/changes'
 const STREAM_TYPE = 'text/event-stream'
 /** A proxy must neither keep nor compress the stream, and nginx must not gather it. */
-const STREAM_HEADERS = [
-  ...['Content-Type', STREAM_TYPE, 'Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'],
-]
+const STREAM_HEADERS = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no']
 const NOW = 'now'
 
-export function changeHandlers({
-  store,
-  responder,
-  admission,
-  streams,
-}: HandlerParts): Pick<Handlers, 'listChanges' | 'getHistory'> {
+export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges' | 'getHistory'> {
+  const { store, responder, admission, streams } = parts
   const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
@@ -38,7 +32,7 @@ export function changeHandlers({
     }
     return admission.during('search', exchange, write).then(({ json, next }) => {
       const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
-      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store', 'Link', link], json)
+      responder.reply(exchange, 200, jsonHeaders('no-store', 'Link', link), json)
     })
   }
 
@@ -51,8 +45,8 @@ export function changeHandlers({
         admission
           .during('search', exchange, (ending) => log.read(request, ending))
           .catch((error: unknown) => Promise.reject(withLink(error, query)))
-      const events = open.events({ after: await startOf(log, last), tagging }, read, signal)
-      await responder.stream(exchange, [...STREAM_HEADERS], events, signal, true)
+      const events = open.events(await startOf(log, last), tagging, read, signal)
+      await responder.stream(exchange, ['Content-Type', STREAM_TYPE, ...STREAM_HEADERS], events, signal, true)
     })
   }
 

@@ -15,13 +15,8 @@ import type { Exchange } from '../request/exchange.ts'
 import { keyIn, preferredType, readMediaType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 
-export function importHandlers({
-  store,
-  responder,
-  admission,
-  slowClients,
-  stopping,
-}: HandlerParts): Pick<Handlers, 'importPlants'> {
+export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlants'> {
+  const { store, responder, admission, slowClients, stopping } = parts
   return {
     importPlants(exchange, options) {
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')

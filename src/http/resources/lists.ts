@@ -9,7 +9,7 @@ import {
   positionOf,
 } from '../../domain/plant-query.ts'
 import { lazySignalOf, type TagCount } from '../../domain/store.ts'
-import { JSON_TYPE, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { jsonHeaders, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
 import type { OperationParameters } from '../request/operations.generated.ts'
@@ -164,7 +164,7 @@ export function answerPage(
   { json, link }: WrittenPage,
   total?: string,
 ): void {
-  const headers = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
+  const headers = jsonHeaders(READ_CACHING)
   if (link !== undefined) headers.push('Link', link)
   if (total !== undefined) headers.push('Plantstore-Total', total)
   responder.reply(exchange, 200, headers, json)

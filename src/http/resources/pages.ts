@@ -4,7 +4,7 @@ import { AppError } from '../../domain/errors.ts'
 import { SCOPES } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
 import type { BasePath } from '../answer/base-path.ts'
-import { JSON_TYPE, type Responder } from '../answer/responder.ts'
+import { JSON_TYPE, jsonHeaders, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { type EntityTags, isFresh, preferredType, readEntityTags } from '../request/head.ts'
 import { foreignOperation } from '../request/operations.ts'
@@ -41,17 +41,10 @@ function signInFacts(config: Config): Readonly<Record<string, string | undefined
   return { 'oidc-issuer': oidcIssuer, 'oidc-client-id': oidcClientId, 'oidc-scope': scope }
 }
 
-/**
- * The handlers of the contract as JSON, and of the page that shows it.
- *
- * @param config without `page`, the service answers 404 for the page and its files
- */
-export function docsHandlers({
-  contract,
-  responder,
-  config: { page, publicUrl },
-  base,
-}: HandlerParts): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
+/** The handlers of the contract as JSON, and of the page that shows it, unless the page is switched off. */
+export function docsHandlers(parts: HandlerParts): Pick<Handlers, 'getContract' | 'getDocs' | 'getDocsFile'> {
+  const { contract, responder, base } = parts
+  const { page, publicUrl } = parts.config
   const files = page ? readPage('docs', base) : NO_FILES
   const servers = publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }
   const fileOfContract = (document: object) =>
@@ -206,11 +199,9 @@ function answerFile(
 }
 
 /** The handler of the metadata by which clients of OAuth find the identity provider (RFC 9728). */
-export function resourceMetadataHandlers({
-  responder,
-  config: { oidcIssuer },
-  origin,
-}: HandlerParts): Pick<Handlers, 'getResourceMetadata'> {
+export function resourceMetadataHandlers(parts: HandlerParts): Pick<Handlers, 'getResourceMetadata'> {
+  const { responder, origin } = parts
+  const { oidcIssuer } = parts.config
   return {
     getResourceMetadata(exchange) {
       if (oidcIssuer === undefined) throw new AppError(40401, 'this service takes no tokens of an identity provider')
@@ -222,12 +213,7 @@ export function resourceMetadataHandlers({
         resource_name: 'Plantstore',
         resource_documentation: `${origin()}/openapi.json`,
       }
-      responder.reply(
-        exchange,
-        200,
-        ['Content-Type', JSON_TYPE, 'Cache-Control', 'max-age=60'],
-        JSON.stringify(metadata),
-      )
+      responder.reply(exchange, 200, jsonHeaders('max-age=60'), JSON.stringify(metadata))
     },
   }
 }

@@ -12,7 +12,7 @@ import {
   plantJson,
 } from '../../domain/plant.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
-import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
+import { JSON_TYPE, jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import { type Change, type Exchange, integerFrom, type Readers, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
@@ -89,30 +89,22 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
 
 const pathOf = (id: string): string => `/plants/${id}`
 
-const headersOf = (plant: NewPlant, path: string): string[] => [
-  'Content-Type',
-  JSON_TYPE,
-  'ETag',
-  plantETag(plant),
-  'Content-Location',
-  path,
-]
+function headersOf(plant: NewPlant, path: string): string[] {
+  return ['Content-Type', JSON_TYPE, 'ETag', plantETag(plant), 'Content-Location', path]
+}
 
 const MAX_COUNT = 10_000
 const RESERVATION = { count: integerFrom(1, MAX_COUNT) } satisfies Readers<OperationBodies['reserveIds']>
-const HEADERS = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
 
-export function idHandlers({
-  store: { ids },
-  responder,
-  admission,
-}: HandlerParts): Pick<Handlers, 'proposeId' | 'reserveIds'> {
+export function idHandlers(parts: HandlerParts): Pick<Handlers, 'proposeId' | 'reserveIds'> {
+  const { responder, admission } = parts
+  const { ids } = parts.store
   return {
     async proposeId(exchange) {
       const next = await admission.during('search', exchange, () => ids.proposeId())
       if (next === undefined) throw noFreeRange()
       // JSON.stringify takes no bigint.
-      responder.reply(exchange, 200, [...HEADERS], `{"next":${next}}`)
+      responder.reply(exchange, 200, jsonHeaders('no-store'), `{"next":${next}}`)
     },
 
     async reserveIds(exchange, parameters, body) {
@@ -133,7 +125,7 @@ export function idHandlers({
         throw new AppError(40902, `the Idempotency-Key belongs to a range of ${last - first + 1n} ids`)
       }
       reserved = range
-      responder.reply(exchange, 200, [...HEADERS], `{"first":${first},"last":${last}}`)
+      responder.reply(exchange, 200, jsonHeaders('no-store'), `{"first":${first},"last":${last}}`)
     },
   }
 }

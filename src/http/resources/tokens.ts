@@ -19,7 +19,7 @@ import {
   type TokenRequest,
   timeIn,
 } from '../../domain/token.ts'
-import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
+import { jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
 import {
   type Change,
@@ -76,7 +76,7 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
       // No store gets another history while a service has it open.
       history ??= changes && historyOf(await changes.end())
       const own = { ...actor, scopes, expiresAt: timeOrNever(expiresAt), store: history }
-      responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING], JSON.stringify(own))
+      responder.reply(exchange, 200, jsonHeaders(READ_CACHING), JSON.stringify(own))
     },
 
     async revokeToken(exchange, { id }) {
@@ -130,7 +130,7 @@ async function issue(
   }
   made = token
   change.outcome = token.createdAt.getTime() === wanted.createdAt.getTime() ? 'created' : 'unchanged'
-  const headers = ['Content-Type', JSON_TYPE, 'Location', `/tokens/${token.id}`, 'Cache-Control', 'no-store']
+  const headers = jsonHeaders('no-store', 'Location', `/tokens/${token.id}`)
   responder.reply(exchange, 201, headers, createdJson(token, secret))
 }
 

@@ -11,7 +11,7 @@ import {
   type WebhookProgress,
 } from '../../domain/webhook.ts'
 import type { StoredWebhook } from '../../domain/webhook-store.ts'
-import { JSON_TYPE, READ_CACHING } from '../answer/responder.ts'
+import { jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import { secretOf } from '../auth/bearer.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
@@ -26,9 +26,8 @@ import {
   withHeaders,
 } from './webhook-body.ts'
 
-/** The headers of an answer that shows a webhook, and of one that may show its secret. */
-const READ = ['Content-Type', JSON_TYPE, 'Cache-Control', READ_CACHING]
-const NO_STORE = ['Content-Type', JSON_TYPE, 'Cache-Control', 'no-store']
+/** The caching of an answer that may show a secret. */
+const NO_STORE = 'no-store'
 /** Changes of one webhook that may come between a look at it and the change itself. */
 const MAX_TRIES = 5
 
@@ -71,17 +70,17 @@ function recordHandlers(parts: Parts): Omit<WebhookHandlers, keyof DeliveryHandl
         delivery.changed()
         return find(parts, id)
       })
-      const head = [...NO_STORE, 'Location', `/webhooks/${id}`]
+      const head = jsonHeaders(NO_STORE, 'Location', `/webhooks/${id}`)
       responder.reply(exchange, 201, head, JSON.stringify(shown(parts, created, secret)))
     },
 
     async listWebhooks(exchange) {
       const all = (await webhooks.list()).map((stored) => shown(parts, stored))
-      reply(parts, exchange, READ, all)
+      reply(parts, exchange, READ_CACHING, all)
     },
 
     async getWebhook(exchange, { id }) {
-      reply(parts, exchange, READ, shown(parts, await find(parts, id)))
+      reply(parts, exchange, READ_CACHING, shown(parts, await find(parts, id)))
     },
 
     async updateWebhook(exchange, { id }, body) {
@@ -142,7 +141,7 @@ function deliveryHandlers(parts: Parts): DeliveryHandlers {
 
     async listWebhookDeliveries(exchange, { id, limit }) {
       const read = () => find(parts, id).then(() => parts.store.webhooks.attempts(id, limit))
-      reply(parts, exchange, READ, await admission.during('search', exchange, read))
+      reply(parts, exchange, READ_CACHING, await admission.during('search', exchange, read))
     },
   }
 }
@@ -198,8 +197,8 @@ async function answerChanged(
   reply(parts, exchange, NO_STORE, shown(parts, changed, secret))
 }
 
-function reply({ responder }: Parts, exchange: Exchange, headers: readonly string[], content: unknown): void {
-  responder.reply(exchange, 200, [...headers], JSON.stringify(content))
+function reply({ responder }: Parts, exchange: Exchange, caching: string, content: unknown): void {
+  responder.reply(exchange, 200, jsonHeaders(caching), JSON.stringify(content))
 }
 
 /** The bits of an id or of a secret that are the same each time under the key of the client; undefined without a key. */
