@@ -92,7 +92,7 @@ suite('the tools', () => {
       tags: [{ tag: 'tag 0', plants: 8 }],
       next: (await agent.call('list_tags', { limit: 1 }))['next'],
     })
-    assert.match((await agent.refusal('search_plants', { limit: 51 })).message, /limit must be <= 50/)
+    assert.match((await agent.refusal('search_plants', { limit: 51 })).message, /limit must be at most 50/)
   })
 
   test('check a file with ids as numbers or texts, and store nothing', async (t) => {
