@@ -33,24 +33,13 @@ const COMPRESSORS: Readonly<Record<Coding, (body: Buffer, levels: Levels) => Pro
   gzip: (body, { gzip: level }) => promisify(gzip)(body, { level }),
 }
 
-/** Compresses files that the service sends often, each file once for each coding. */
-export class CompressedFiles {
-  readonly #compressed = new WeakMap<Buffer, Partial<Record<Coding, Promise<Buffer>>>>()
-
-  compress(body: Buffer, coding: Coding): Promise<Buffer> {
-    const codings = this.#compressed.get(body) ?? {}
-    const compressed = codings[coding] ?? COMPRESSORS[coding](body, SMALL)
-    this.#compressed.set(body, { ...codings, [coding]: compressed })
-    return compressed
-  }
-}
-
 /**
  * Compresses whole bodies, up to a bound on their bytes. The thread pool compresses four at a time, and the others wait
  * in memory. The caller sends a body without room uncompressed, which every client can read.
  */
 export class Compressor {
   readonly bound: Bound
+  readonly #files = new WeakMap<Buffer, Partial<Record<Coding, Promise<Buffer>>>>()
 
   /** @param limit bytes of bodies that are compressed, or wait for it, at once. A single body always has room */
   constructor(limit: number) {
@@ -67,6 +56,13 @@ export class Compressor {
     return COMPRESSORS[coding](body, QUICK).finally(() => {
       this.bound.used -= body.length
     })
+  }
+  /** Compresses a file that the service sends often, once for each coding. */
+  compressFile(file: Buffer, coding: Coding): Promise<Buffer> {
+    const codings = this.#files.get(file) ?? {}
+    const compressed = codings[coding] ?? COMPRESSORS[coding](file, SMALL)
+    this.#files.set(file, { ...codings, [coding]: compressed })
+    return compressed
   }
 }
 

@@ -12,7 +12,7 @@ import { codingOf, preferredCoding, withTagOf } from '../request/head.ts'
 import { TextPieces, takeTextIds, withTextIds } from '../request/text-ids.ts'
 import { type AuditLog, AuditTrail } from './audit-log.ts'
 import type { BasePath } from './base-path.ts'
-import { CompressedFiles, Compressor, compressPieces, withCoding } from './compression.ts'
+import { Compressor, compressPieces, withCoding } from './compression.ts'
 import { endAfterBody } from './end-after-body.ts'
 import { RequestLog } from './request-log.ts'
 import { RowWriter } from './row-writer.ts'
@@ -60,7 +60,6 @@ export class Responder {
   /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */
   readonly #keepAlive: string | undefined
   readonly #isHttps: boolean
-  readonly #files = new CompressedFiles()
   readonly #textPieces = new TextPieces()
   /** Answers of this turn that the system has not taken so far. Over TLS, it takes every answer after the turn. */
   readonly #unsent: Exchange[] = []
@@ -99,7 +98,7 @@ export class Responder {
   replyFile(exchange: Exchange, headers: string[], file: Buffer): void {
     const coding = codingOf(exchange.request, file)
     if (coding === undefined) this.#reply(exchange, 200, headers, file)
-    else this.#replyCompressed(exchange, 200, withCoding(headers, coding), this.#files.compress(file, coding))
+    else this.#replyCompressed(exchange, 200, withCoding(headers, coding), this.compressor.compressFile(file, coding))
   }
 
   /**

@@ -75,19 +75,19 @@ const NO_FILES: ReadonlyMap<string, StaticFile> = new Map()
 
 /** Allows no inline script and no other origin, so that no answer of the service becomes a part of a page. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-/** Lets the page compile the WebAssembly that reads codes of labels, and still no text as a script (CSP level 3). */
-const WITH_WASM = ["script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"] as const
-/** Lets the page keep itself on the device: one script, whose address is a constant, and the file that names the page. */
-const WITH_WORKER = [
-  "trusted-types 'none'",
-  "trusted-types plantstore-worker; worker-src 'self'; manifest-src 'self'",
-] as const
+  "style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+/**
+ * The scripts of each page. The one at / compiles the WebAssembly that reads codes of labels, and no text (CSP level 3). It
+ * keeps itself on the device by one script, whose address is a constant, and the file that names the page.
+ */
+const SCRIPTS = {
+  start:
+    "script-src 'self' 'wasm-unsafe-eval'; trusted-types plantstore-worker; worker-src 'self'; manifest-src 'self'",
+  docs: "script-src 'self'; trusted-types 'none'",
+}
 /** The service worker of the page, and what takes it away from browsers where the page is switched off. */
 const WORKER = 'worker.js'
 const LEAVING_WORKER = 'leave.js'
-/** The picture of the service, for the tabs and bookmarks of browsers. */
-const iconFile = (): StaticFile => staticFile(readAsset(new URL('icon.svg', FOLDERS.start)), 'image/svg+xml', [])
 
 const FOLDERS = {
   start: new URL('../../../web/dist/', import.meta.url),
@@ -125,12 +125,8 @@ function readPage(
   peer?: string,
 ): Map<string, StaticFile> {
   const folder = FOLDERS[page]
-  const connect = "connect-src 'self'"
-  const allowed = peer === undefined ? POLICY : POLICY.replace(connect, `${connect} ${peer}`)
-  const policy = [
-    'Content-Security-Policy',
-    page === 'start' ? allowed.replace(...WITH_WASM).replace(...WITH_WORKER) : allowed,
-  ]
+  const connect = peer === undefined ? "connect-src 'self'" : `connect-src 'self' ${peer}`
+  const policy = ['Content-Security-Policy', `default-src 'none'; ${connect}; ${SCRIPTS[page]}; ${POLICY}`]
   return new Map(
     assetsIn(folder).map((name) => {
       const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
@@ -174,12 +170,7 @@ const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceA
 function staticFile(bytes: Buffer, type: string, headers: readonly string[]): StaticFile {
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`
   // One minute: a reload within it sends no requests, and an update shows soon after.
-  return {
-    bytes,
-    type,
-    etag,
-    headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60'],
-  }
+  return { bytes, type, etag, headers: [...headers, 'ETag', etag, 'Cache-Control', 'max-age=60'] }
 }
 
 /** @throws AppError 40601 when Accept excludes the type of the file */
@@ -233,7 +224,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
  */
 export function addWebFiles(router: Router, parts: HandlerParts, options: RouteOptions): void {
   const { responder, config } = parts
-  const icon = iconFile()
+  const icon = staticFile(readAsset(new URL('icon.svg', FOLDERS.start)), TYPES['svg'] ?? '', [])
   const add = (id: string, path: string, handler: (exchange: Exchange) => void) =>
     addForeign(router, foreignOperation({ id, method: 'GET', path }), handler, options)
 
