@@ -6,8 +6,7 @@ import { PostgresStore } from '../src/postgres/store.ts'
 import { readConfig, type SqliteAddress } from '../src/settings/config.ts'
 import type { PostgresAddress } from '../src/settings/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { type Writer, writerThread } from '../src/sqlite/write/write-queue.ts'
-import { eventLoopWriter } from './event-loop-writer.ts'
+import { AdaptiveWriter } from '../src/sqlite/write/write-queue.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
@@ -16,6 +15,8 @@ import { singleInserts } from './single-inserts.ts'
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
+const place = { 'writer-on-event-loop': 'event loop', 'writer-in-thread': 'thread' }[variant ?? '']
+if (place !== undefined) Object.defineProperty(AdaptiveWriter.prototype, 'commitsOn', { get: () => place })
 const store = config.store.engine === 'sqlite' ? await openSqlite(config.store) : await openPostgres(config.store)
 
 function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {
@@ -24,22 +25,10 @@ function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {
     create: true,
     maxWaiting: config.maxWaiting,
     ...(variant === 'one-commit-per-create' ? { maxGroup: 1 } : {}),
-    ...(variant === 'writer-on-event-loop' ? { startWriter: eventLoopWriter } : {}),
-    ...(variant === 'writer-in-thread' ? { startWriter: threadWriter } : {}),
     onFatal: (error) => {
       throw error
     },
   })
-}
-
-function threadWriter(path: string, onFatal: (error: Error) => void): Writer {
-  const client = writerThread(path, onFatal)
-  return {
-    thread: client.remote,
-    createPlants: (rows) => client.remote.createPlants(rows),
-    run: (statements) => client.remote.run(statements),
-    close: () => client.close(),
-  }
 }
 
 async function openPostgres(address: PostgresAddress): Promise<PostgresStore> {

@@ -26,13 +26,13 @@ function make() {
   const groups: bigint[][] = []
   const ends: PromiseWithResolvers<readonly CreateResult[]>[] = []
   const writer = {
-    create: (rows: readonly { readonly plant: { readonly id: bigint } }[]) => {
+    createPlants: (rows: readonly { readonly plant: { readonly id: bigint } }[]) => {
       groups.push(rows.map(({ plant }) => plant.id))
       const end = Promise.withResolvers<readonly CreateResult[]>()
       ends.push(end)
       return end.promise
     },
-    change: () => assert.fail(),
+    changePlants: () => assert.fail(),
   }
   const shards = new Shards(new PoolShare(pool, 1), MAP, () => {})
   const lanes = new Lanes(shards, writer, () => assert.fail(), { maxWaiting: 6, timeout: 10_000 })

@@ -169,8 +169,6 @@ test('a search by name that orders some plants of a word first finds the page, a
   names.push(...Array.from({ length: 2200 }, (_, i) => `${i % 2 === 0 ? '!' : '龍'} ${i}`))
   const plants = names.map((name, i) => plant(BigInt((i * 7919) % names.length), name, `tag ${i % 2}`))
   await importAll(store, plants)
-  // An earlier version marked no first words.
-  await query(url, "UPDATE plants SET words = replace(words::text, '<', '')::tsvector WHERE id % 5 = 0")
   const statistics = new SearchStatistics([['40000', 'words', '["pumila","serotina"]', '[0.9,0.9]']])
   const pool = poolOf(t, url)
   // Statements that read a part of the names, and statements after these.
@@ -210,20 +208,6 @@ test('a search by name that orders some plants of a word first finds the page, a
   }
   // Only a page that has lost plants is read again.
   assert.deepEqual(counts, { narrow: 4, further: 2 })
-})
-
-test('a search finds plants whose words an earlier version has indexed', async (t) => {
-  const url = await newDatabase((work) => cleanUp(t, work))
-  const store = await openStore(t, url)
-  const plants = Array.from({ length: 40 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? `aloe ${i}` : `vera aloe ${i}`))
-  await importAll(store, plants)
-  await query(url, "UPDATE plants SET words = replace(words::text, '<', '')::tsvector WHERE id < 20")
-  for (const text of ['aloe', 'vera aloe', 'al 3']) {
-    for (const order of PLANT_ORDERS) {
-      const wanted = { tags: [], words: words(text), order, after: undefined }
-      assert.deepEqual(await store.listPlants(wanted, 100), expectedPlants(plants, wanted, 100))
-    }
-  }
 })
 
 test('the index takes in new words in the background, not in the writes', async (t) => {

@@ -34,8 +34,16 @@ export class Lanes {
   constructor(shards: Shards, writer: GroupWriter, find: GroupWork<Wish, NewPlant | undefined>, options: GroupOptions) {
     this.#shards = shards
     this.#writer = {
-      create: byShard(shards, ({ plant }) => plant.id, writer.create),
-      change: byShard(shards, (row) => idOf(row.change), writer.change),
+      createPlants: byShard(
+        shards,
+        ({ plant }) => plant.id,
+        (rows, budget) => writer.createPlants(rows, budget),
+      ),
+      changePlants: byShard(
+        shards,
+        ({ change }) => idOf(change),
+        (rows, budget) => writer.changePlants(rows, budget),
+      ),
     }
     this.#find = byShard(shards, ({ id }) => id, find)
     this.#options = { ...options, maxInFlight: 1 }

@@ -27,7 +27,6 @@ import { counted, countMatches, listPlants } from '../postgres/read/search.ts'
 import { storable } from '../postgres/read/search-conditions.ts'
 import { StatisticsCache } from '../postgres/read/search-statistics.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from '../postgres/records.ts'
-import { alone, rowsAlone } from '../postgres/write/write-queue.ts'
 import { PostgresWriter, startDryRun } from '../postgres/write/writer.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { Lanes } from './lanes.ts'
@@ -106,7 +105,7 @@ export class CitusStore implements Store {
     this.webhooks = postgresWebhooks(main)
     const [isLogging, onWritten] = [() => false, () => {}]
     this.#writer = new PostgresWriter(groups, imports, isLogging, onWritten, new ShardedPlants())
-    this.#lanes = new Lanes(shards, rowsAlone(this.#writer), findPlants(groups), options)
+    this.#lanes = new Lanes(shards, this.#writer, findPlants(groups), options)
   }
 
   /** Commits and queues of writes, for the metrics. */
@@ -164,12 +163,11 @@ export class CitusStore implements Store {
     const { map } = this.#shards
     const parts = [...Map.groupBy(plants.keys(), (i) => map.shardOf((plants[i] as ImportedPlant).id))]
     for (const [shard] of parts) this.#shards.mustReach(shard)
-    const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
     const results: ImportResult[] = []
     const commit = async () => {
       const all = parts.map(async ([shard, indexes]) => {
         const part = indexes.map((i) => plants[i] as ImportedPlant)
-        const done = await this.#shards.on(shard, () => alone(part, write))
+        const done = await this.#shards.on(shard, () => this.#writer.importPlants(part, mode, token))
         for (const [at, i] of indexes.entries()) results[i] = done[at] as ImportResult
       })
       // The caller continues only after the last statement has ended, also when one has failed.

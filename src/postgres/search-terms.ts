@@ -14,7 +14,7 @@ export function indexedWord(word: string): string {
 /**
  * The prefix of a name's first word in the index, where the sort key begins with the word. A search by name leaves
  * those plants to the index plants_by_name. No word contains the prefix. A word that occurs again in the plant is also
- * indexed without it. Plants of older versions have words without it only.
+ * indexed without it.
  */
 export const FIRST = '<'
 

@@ -30,7 +30,7 @@ import { countMatches, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from './records.ts'
 import { listTags, TableUpkeep } from './table-upkeep.ts'
-import { alone, rowsAlone, WriteQueue } from './write/write-queue.ts'
+import { WriteQueue } from './write/write-queue.ts'
 import { PostgresWriter, startDryRun } from './write/writer.ts'
 
 export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
@@ -93,7 +93,7 @@ export class PostgresStore implements Store {
     this.webhooks = postgresWebhooks(main)
     this.#upkeep = new TableUpkeep(counts, long)
     this.#points = new TimedGroups(findPlants(groups), options)
-    this.#queue = new WriteQueue(rowsAlone(this.#writer), options)
+    this.#queue = new WriteQueue(this.#writer, options)
   }
 
   get changes(): PostgresChangeLog | undefined {
@@ -132,8 +132,8 @@ export class PostgresStore implements Store {
     mode: ImportMode,
     { id: token }: Actor,
   ): Promise<ImportResult[]> {
-    const write = (some: readonly ImportedPlant[]) => this.#writer.importPlants(some, mode, token)
-    const results = await countCommit(this.#queue.commits.import, plants.length, () => alone(plants, write))
+    const write = () => this.#writer.importPlants(plants, mode, token)
+    const results = await countCommit(this.#queue.commits.import, plants.length, write)
     this.#upkeep.imported(plants.length)
     return results
   }

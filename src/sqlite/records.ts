@@ -6,7 +6,7 @@ import { exportTokens, listTokens } from '../records/tokens.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { runSteps, type Statement } from './rows.ts'
 import type { Remote } from './worker/protocol.ts'
-import type { Writer } from './write/write-queue.ts'
+import type { AdaptiveWriter } from './write/write-queue.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
 const INSERT = `INSERT INTO webhooks (id, creator, version, definition, progress) SELECT ?1, ?2, 1, ?3, ?4
@@ -24,7 +24,7 @@ const TRIM_ATTEMPTS = `DELETE FROM webhook_attempts WHERE webhook = ?1
 export interface Connections {
   readonly reader: () => PointReader
   readonly writer: () => Remote<SqliteWriter>
-  readonly run: Writer['run']
+  readonly run: AdaptiveWriter['run']
 }
 
 /** Keeps access tokens in the file of the store. */

@@ -21,17 +21,16 @@ import type { WebhookStore } from '../domain/webhook-store.ts'
 import { errorOfFault, isFatal } from './errors.ts'
 import { preflight } from './open/preflight.ts'
 import { FileWatch, isServed, openingError, prepareFile, takeServeLock } from './open/prepare-file.ts'
-import { sqliteChanges } from './read/change-log.ts'
 import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
-import { QueryClient } from './read/query-client.ts'
+import { QueryClient, sqliteChanges } from './read/query-client.ts'
 import { type Connections, sqliteIds, sqliteTokens, sqliteWebhooks } from './records.ts'
 import { SearchIndex, type StartFollower } from './search-index/search-index.ts'
 import { mendReplacement } from './upkeep/copies.ts'
 import { keepReserve, openWithReserve } from './wal/reserve.ts'
 import { WalReaders } from './wal/wal-readers.ts'
 import { Housekeeping } from './write/housekeeping.ts'
-import { AdaptiveWriter, WriteQueue, type Writer } from './write/write-queue.ts'
+import { AdaptiveWriter, WriteQueue } from './write/write-queue.ts'
 
 /** Reads of one turn of the event loop: 10 ms of plants, or of pages of 50 plants of the largest size. */
 const LOOKUPS_TOGETHER = 512
@@ -49,7 +48,7 @@ export class SqliteStore implements Store {
   readonly #reader: PointReader
   readonly #lookups: GroupRead<bigint, NewPlant | undefined>
   readonly #pages: GroupRead<PlantPage, readonly NewPlant[]>
-  readonly #writer: Writer
+  readonly #writer: AdaptiveWriter
   readonly #index: SearchIndex
   readonly #housekeeping: Housekeeping
   readonly #walReaders: WalReaders
@@ -105,9 +104,7 @@ export class SqliteStore implements Store {
     this.#reader = new PointReader(path, fail)
     this.#lookups = new GroupRead((ids) => this.#opened(this.#reader).plants(ids), maxDelay, LOOKUPS_TOGETHER)
     this.#pages = new GroupRead((pages) => this.#opened(this.#reader).pages(pages), maxDelay, PAGES_TOGETHER)
-    this.#writer =
-      options.startWriter?.(path, fail) ??
-      new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
+    this.#writer = new AdaptiveWriter(path, { onFatal: fail, onFull: () => this.#index.giveSpace() })
     const open: Connections = {
       reader: () => this.#opened(this.#reader),
       writer: () => this.#opened(this.#writer.thread),
@@ -298,8 +295,6 @@ export interface SqliteStoreOptions {
   readonly serving: boolean
   /** Whether to create the store if it does not exist. */
   readonly create: boolean
-  /** Starts the writer; an AdaptiveWriter by default. */
-  readonly startWriter?: (path: string, onFatal: (error: Error) => void) => Writer
   /** Starts the follower, which updates the search index; a thread by default. */
   readonly startFollower?: StartFollower
   /** Milliseconds for which the log of changes is kept; 0 by default: only what the search index needs. */

@@ -1,10 +1,8 @@
 import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
-import type { AppError } from '../../domain/errors.ts'
 import type { ChangeOutcome, CreateResult, NewPlant, PlantChange } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
-import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import { type GroupOptions, type GroupWork, TimedGroups } from '../groups.ts'
-import type { ActorChange, CreateRow, PostgresWriter } from './writer.ts'
+import type { ActorChange, CreateRow } from './writer.ts'
 
 /**
  * Rows of one token in one statement. Beside 400 connections of one token that create plants of the largest size, the
@@ -21,15 +19,9 @@ export const newWriteCommits = (): WriteStats['commits'] => ({
 
 /** Writes the groups of a queue. */
 export interface GroupWriter {
-  readonly create: GroupWork<CreateRow, CreateResult>
-  readonly change: GroupWork<ActorChange, ChangeOutcome>
+  readonly createPlants: GroupWork<CreateRow, CreateResult>
+  readonly changePlants: GroupWork<ActorChange, ChangeOutcome>
 }
-
-/** Refuses of each group only the rows that PostgreSQL refuses. */
-export const rowsAlone = (writer: PostgresWriter): GroupWriter => ({
-  create: (rows, budget) => alone(rows, (some) => writer.createPlants(some, budget)),
-  change: (rows, budget) => alone(rows, (some) => writer.changePlants(some, budget)),
-})
 
 /** Groups concurrent writes of single plants into one statement. */
 export class WriteQueue implements WriteStats {
@@ -39,18 +31,25 @@ export class WriteQueue implements WriteStats {
 
   constructor(writer: GroupWriter, options: GroupOptions, commits = newWriteCommits()) {
     this.commits = commits
-    this.#creates = new TimedGroups(writer.create, options, {
-      maxOfActor: MAX_OF_TOKEN,
-      stats: commits.create,
-      actorOf: ({ token }) => token,
-    })
-    this.#changes = new TimedGroups(writer.change, options, {
-      maxOfActor: MAX_OF_TOKEN,
-      stats: commits.change,
-      // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
-      maxInFlight: 1,
-      actorOf: ({ token }) => token,
-    })
+    const bounds = { maxOfActor: MAX_OF_TOKEN, actorOf: ({ token }: { readonly token: string }) => token }
+    this.#creates = new TimedGroups(
+      (rows: readonly CreateRow[], budget) => writer.createPlants(rows, budget),
+      options,
+      {
+        ...bounds,
+        stats: commits.create,
+      },
+    )
+    this.#changes = new TimedGroups(
+      (rows: readonly ActorChange[], budget) => writer.changePlants(rows, budget),
+      options,
+      {
+        ...bounds,
+        stats: commits.change,
+        // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
+        maxInFlight: 1,
+      },
+    )
   }
 
   create(plant: NewPlant, mustBeNew: boolean, { id: token }: Actor): Promise<CreateResult> {
@@ -67,24 +66,5 @@ export class WriteQueue implements WriteStats {
 
   async close(): Promise<void> {
     await Promise.all([this.#creates.close(), this.#changes.close()])
-  }
-}
-
-/**
- * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
- * tried again. Rows of the service are valid, so this takes a rule that an operator has added to the table.
- */
-export async function alone<Row, Result>(
-  rows: readonly Row[],
-  write: (rows: readonly Row[]) => Promise<Result[]>,
-): Promise<(Result | AppError)[]> {
-  try {
-    return await write(rows)
-  } catch (error) {
-    const refusal = appErrorOf(error)
-    if (!isRefusedRecord(refusal)) throw error
-    if (rows.length === 1) return [refusal]
-    const middle = rows.length >> 1
-    return [...(await alone(rows.slice(0, middle), write)), ...(await alone(rows.slice(middle), write))]
   }
 }

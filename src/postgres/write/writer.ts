@@ -18,6 +18,7 @@ import {
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
 import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
+import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import type { Budget, Run, Statement } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { exported } from '../read/long-reads.ts'
@@ -36,7 +37,10 @@ export interface ActorChange {
   readonly token: string
 }
 
-/** Writes plants. Each method resolves after the commit, with one result for each write, in their order. */
+/**
+ * Writes plants. Each method resolves after the commit, with one result for each write, in their order. It refuses only
+ * the rows that PostgreSQL refuses.
+ */
 export class PostgresWriter {
   readonly #share: PoolShare
   readonly #longWrites: PoolShare
@@ -68,20 +72,22 @@ export class PostgresWriter {
    * Inserts all rows with one statement, and reads the plants of existing ids with a second one. Decides the rows in
    * their order: the second row of an id finds the plant of the first.
    */
-  async createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    const isLogging = this.#isLogging()
-    const swaps = new Map<bigint, Swap>()
-    for (const { plant, token } of rows) {
-      if (swaps.has(plant.id)) continue
-      const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
-      swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
-    }
-    const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
-    this.#wrote(swaps.values())
-    return rows.map(({ plant, mustBeNew }) => {
-      const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
-      if (outcome === 'created') present.set(plant.id, plant)
-      return createResult(outcome, plant.id)
+  createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
+    return alone(rows, async (some) => {
+      const isLogging = this.#isLogging()
+      const swaps = new Map<bigint, Swap>()
+      for (const { plant, token } of some) {
+        if (swaps.has(plant.id)) continue
+        const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
+        swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
+      }
+      const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
+      this.#wrote(swaps.values())
+      return some.map(({ plant, mustBeNew }) => {
+        const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
+        if (outcome === 'created') present.set(plant.id, plant)
+        return createResult(outcome, plant.id)
+      })
     })
   }
 
@@ -90,22 +96,16 @@ export class PostgresWriter {
    * two round trips, with no lock between them. Locks the other plants, and changes them in one transaction. Writes only
    * the last state of several changes of one plant, and each change to the log.
    */
-  async changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | Error)[]> {
-    const results: (ChangeOutcome | Error)[] = []
-    const writes = changes.map(({ change, token }): Write<ChangeOutcome | Error> => {
-      const id = idOf(change)
-      const decide = (before: Plant) => {
-        const result = orRefusal(() => decideChange(change, before))
-        if (result instanceof AppError) return { result, after: before }
-        return { result, after: result.result === 'deleted' ? undefined : result.plant }
+  changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
+    return alone(changes, async (some) => {
+      const results: (ChangeOutcome | AppError)[] = []
+      const writes = some.map(changeWrite)
+      const rest = await this.#round(this.#share.within(budget), writes, [...writes.keys()], results)
+      if (rest.length > 0) {
+        await this.#share.transaction('BEGIN', (run) => this.#finish(run, writes, rest, results), budget)
       }
-      return { id, token, decide }
+      return results
     })
-    const rest = await this.#round(this.#share.within(budget), writes, [...writes.keys()], results)
-    if (rest.length > 0) {
-      await this.#share.transaction('BEGIN', (run) => this.#finish(run, writes, rest, results), budget)
-    }
-    return results
   }
 
   /**
@@ -113,11 +113,13 @@ export class PostgresWriter {
    * because the lock of a plant that stays unchanged would be a write.
    */
   importPlants(plants: readonly ImportedPlant[], mode: ImportMode, token: string): Promise<ImportResult[]> {
-    const writes = plants.map((plant) => importWrite(plant, mode, token))
-    return this.#longWrites.transaction('BEGIN', async (run) => {
-      const results: ImportResult[] = []
-      await this.#finish(run, writes, await this.#round(run, writes, [...writes.keys()], results), results)
-      return results
+    return alone(plants, (some) => {
+      const writes = some.map((plant) => importWrite(plant, mode, token))
+      return this.#longWrites.transaction('BEGIN', async (run) => {
+        const results: ImportResult[] = []
+        await this.#finish(run, writes, await this.#round(run, writes, [...writes.keys()], results), results)
+        return results
+      })
     })
   }
 
@@ -158,6 +160,25 @@ export class PostgresWriter {
   }
 }
 
+/**
+ * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
+ * tried again. Rows of the service are valid, so this takes a rule that an operator has added to the table.
+ */
+async function alone<Row, Result>(
+  rows: readonly Row[],
+  write: (rows: readonly Row[]) => Promise<Result[]>,
+): Promise<(Result | AppError)[]> {
+  try {
+    return await write(rows)
+  } catch (error) {
+    const refusal = appErrorOf(error)
+    if (!isRefusedRecord(refusal)) throw error
+    if (rows.length === 1) return [refusal]
+    const middle = rows.length >> 1
+    return [...(await alone(rows.slice(0, middle), write)), ...(await alone(rows.slice(middle), write))]
+  }
+}
+
 type Plant = NewPlant | undefined
 
 /** A write of one plant, which depends on the present plant. */
@@ -167,6 +188,19 @@ interface Write<Result> {
   decide(before: Plant): { readonly result: Result; readonly after: Plant }
 }
 
+function changeWrite({ change, token }: ActorChange): Write<ChangeOutcome | AppError> {
+  const decide = (before: Plant) => {
+    try {
+      const result = decideChange(change, before)
+      return { result, after: result.result === 'deleted' ? undefined : result.plant }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { result: error, after: before }
+    }
+  }
+  return { id: idOf(change), token, decide }
+}
+
 function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Write<ImportResult> {
   const decide = (before: Plant) => {
     const outcome = decidePut(mode, plant, before)
@@ -174,15 +208,6 @@ function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Wri
     return { result: importResult(outcome, plant.id), after: outcome === 'deleted' ? undefined : after }
   }
   return { id: plant.id, token, decide }
-}
-
-function orRefusal<T>(decide: () => T): T | AppError {
-  try {
-    return decide()
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
 }
 
 const plantsOf = <Result>(writes: readonly Write<Result>[], indexes: readonly number[]): { readonly id: bigint }[] =>

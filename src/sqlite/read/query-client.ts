@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChangeLog } from '../../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../../domain/errors.ts'
 import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
 import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../domain/plant-query.ts'
@@ -206,3 +207,11 @@ export class QueryClient {
     })
   }
 }
+
+/** The log of changes for clients. The thread for queries reads it. */
+export const sqliteChanges = (reads: () => QueryClient): ChangeLog => ({
+  end: async () => reads().read((reader) => reader.endOfChanges()),
+  read: async (request, signal) => reads().read((reader) => reader.readChanges(request), signal),
+  history: async (id, before, limit, signal) => reads().read((reader) => reader.history(id, before, limit), signal),
+  usage: async () => reads().read((reader) => reader.usageOfChanges()),
+})

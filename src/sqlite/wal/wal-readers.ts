@@ -20,7 +20,7 @@ interface WalReader {
   /** Aborts with the signal of the caller, and with AppError 50302 when the read is cut off. */
   readonly signal: AbortSignal
   /** Call it at the end of the read. */
-  end(): void
+  end(): unknown
 }
 
 /**
@@ -71,13 +71,8 @@ export class WalReaders {
     signal?.throwIfAborted()
     const reader = new AbortController()
     this.#readers.add(reader)
-    const abort = () => reader.abort(signal?.reason)
-    signal?.addEventListener('abort', abort)
-    const end = () => {
-      signal?.removeEventListener('abort', abort)
-      this.#readers.delete(reader)
-    }
-    return { signal: reader.signal, end }
+    const signals = signal === undefined ? [] : [signal]
+    return { signal: AbortSignal.any([reader.signal, ...signals]), end: () => this.#readers.delete(reader) }
   }
 
   async #look(): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { NotEnded, outOfReach } from '../../domain/errors.ts'
+import { abortable } from '../../domain/store.ts'
 import { isFatal, isFull } from '../errors.ts'
 import type { IndexReport } from '../indexed.ts'
 import {
@@ -18,9 +19,9 @@ interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
   /** Called when a call fails because the store has no space left. */
-  onFull?(): void
+  readonly onFull?: (() => void) | undefined
   /** Called once when the thread has ended, also after `close`, with the number of unanswered calls. */
-  onEnd?(cause: Error, unanswered: number): void
+  onEnd?(cause: Error, unanswered: number): unknown
   onProgress?(progress: IndexReport): void
 }
 
@@ -87,16 +88,16 @@ export class ThreadClient<T extends Served> {
     if (abandon !== undefined) this.#abandon(abandon)
     this.#worker.ref()
     const exit = once(this.#worker, 'exit')
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const end = () => reject(new NotEnded(`a thread has not ended within ${within} ms`))
-    const timer = within === undefined ? undefined : setTimeout(end, within)
+    const late = within === undefined ? undefined : AbortSignal.timeout(within)
     try {
-      await Promise.race([this.#send('close', []).finally(() => exit), late])
+      await abortable(
+        this.#send('close', []).finally(() => exit),
+        late,
+      )
     } catch (error) {
+      if (late?.aborted === true) throw new NotEnded(`a thread has not ended within ${within} ms`)
       // A thread that has ended without an answer is closed too.
       if (!this.#hasEnded) throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -40,31 +40,27 @@ const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
  */
 export class WriteQueue implements WriteStats {
   readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
-  readonly #writer: Writer
+  readonly #writer: AdaptiveWriter
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<Put & Charged, CreateResult>
   readonly #changes: GroupCommit<ChangeRequest & Charged, ChangeOutcome>
 
   constructor(
-    writer: Writer,
+    writer: AdaptiveWriter,
     index: SearchIndex,
     bounds: Pick<GroupCommitOptions<never>, 'maxWaiting' | 'maxGroup' | 'maxDelay'>,
   ) {
     this.#writer = writer
     this.#index = index
-    const options = {
-      ...bounds,
-      maxInFlight: GROUPS_IN_FLIGHT,
-    }
-    this.#creates = new GroupCommit((rows) => this.#commitCreates(rows), {
+    const options = { ...bounds, maxInFlight: GROUPS_IN_FLIGHT, actorOf: ({ actor }: Charged) => actor }
+    const { create, change } = this.commits
+    this.#creates = new GroupCommit((rows: readonly (Put & Charged)[]) => this.#commitCreates(rows), {
       ...options,
-      stats: this.commits.create,
-      actorOf: ({ actor }) => actor,
+      stats: create,
     })
-    this.#changes = new GroupCommit((changes) => this.#commitChanges(changes), {
+    this.#changes = new GroupCommit((rows: readonly (ChangeRequest & Charged)[]) => this.#commitChanges(rows), {
       ...options,
-      stats: this.commits.change,
-      actorOf: ({ actor }) => actor,
+      stats: change,
     })
   }
 
@@ -208,25 +204,13 @@ interface WriterEvents {
   readonly onFull?: () => void
 }
 
-/** Writes to the store. */
-export interface Writer {
-  /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
-  createPlants(puts: readonly Put[]): Promise<PutResponse[]>
-  /** Runs a few short statements in one transaction. Returns the numbers of changed rows. */
-  run(statements: readonly Statement[]): Promise<number[]>
-  /** Makes all other writes, with the same errors. */
-  readonly thread: Remote<SqliteWriter>
-  /** Closes the database after all earlier calls. */
-  close(): Promise<void>
-}
-
 /**
  * Commits small groups of creates on the event loop while the disk is quick, and does everything else in a thread.
  *
  * A message to a thread and back costs more than a commit on a quick disk, and a commit on a slow disk delays every
  * read. docs/decisions/0015-writer-placement.md has the measurements.
  */
-export class AdaptiveWriter implements Writer {
+export class AdaptiveWriter {
   readonly #path: string
   readonly #client: ThreadClient<SqliteWriter>
   readonly #onFatal: (error: Error) => void
@@ -242,22 +226,31 @@ export class AdaptiveWriter implements Writer {
     this.#path = path
     this.#onFatal = onFatal
     this.#now = now
-    this.#client = writerThread(path, (error) => this.#fail(error), onFull)
+    this.#client = new ThreadClient('writer', path, {
+      onFatal: (error) => this.#fail(error),
+      onFull,
+      // The outcome of unanswered calls is unknown.
+      onEnd: (cause, unanswered) => unanswered > 0 && this.#fail(cause),
+    })
   }
 
+  /** Makes all other writes, with the errors of `createPlants`. */
   get thread(): Remote<SqliteWriter> {
     return this.#client.remote
   }
 
+  /** Resolves after the commit. @throws AppError 50301 when the outcome can't be known, 50304 when there is no space */
   async createPlants(puts: readonly Put[]): Promise<PutResponse[]> {
     const onLoop = puts.length > MAX_LOOP_ROWS ? undefined : this.#onLoop((writer) => writer.createPlants(puts))
     return onLoop ?? this.thread.createPlants(puts)
   }
 
+  /** Runs a few short statements in one transaction. Returns the numbers of changed rows. */
   async run(statements: readonly Statement[]): Promise<number[]> {
     return this.#onLoop((writer) => writer.run(statements)) ?? this.thread.run(statements)
   }
 
+  /** Closes the database after all earlier calls. */
   async close(): Promise<void> {
     this.#loopWriter?.close()
     await this.#client.close()
@@ -313,19 +306,4 @@ export class AdaptiveWriter implements Writer {
     this.#threadUntil = Number.POSITIVE_INFINITY
     this.#onFatal(error)
   }
-}
-
-/** Starts a writer in a thread. A thread that ends with unanswered calls is fatal, as their outcome is unknown. */
-export function writerThread(
-  path: string,
-  onFatal: (error: Error) => void,
-  onFull: () => void = () => {},
-): ThreadClient<SqliteWriter> {
-  return new ThreadClient<SqliteWriter>('writer', path, {
-    onFatal,
-    onFull,
-    onEnd: (cause, unanswered) => {
-      if (unanswered > 0) onFatal(cause)
-    },
-  })
 }
