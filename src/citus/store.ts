@@ -108,7 +108,6 @@ export class CitusStore implements Store {
     this.#lanes = new Lanes(shards, this.#writer, findPlants(groups), options)
   }
 
-  /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#lanes
   }

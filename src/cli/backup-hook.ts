@@ -27,7 +27,6 @@ export function mustBeExecutable(file: string): void {
 
 interface HookOptions {
   readonly file: string
-  /** The environment of the service. */
   readonly environment: NodeJS.ProcessEnv
   readonly log: Logger
   /** Milliseconds after which a hook is killed, with what it has started. */
@@ -84,7 +83,6 @@ export class BackupHook {
     }
   }
 
-  /** Kills a hook under way. */
   close(): void {
     this.#isClosed = true
     this.#kill()

@@ -6,13 +6,10 @@ interface BannerFacts {
   readonly port: number
   /** The separate port for monitors; undefined when they use the port of the service. */
   readonly metricsPort: number | undefined
-  /** Whether this start created the store. */
   readonly isNew: boolean
-  /** The first token; undefined when this start made none. */
   readonly firstToken: FirstToken | undefined
 }
 
-/** Returns the lines that a person sees when the service is ready. */
 export function banner({ config, port, metricsPort, isNew, firstToken }: BannerFacts): string {
   const address = publicUrlOf(config, port)
   const { host: monitors = config.host } = config.metricsPort ?? {}
@@ -57,7 +54,6 @@ function tokenLines({ token }: Config, first: FirstToken | undefined): string[] 
   }
 }
 
-/** Returns a command line for a shell. */
 function curl(address: string, first: FirstToken | undefined): string {
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"houseplant"}'
   return `curl -X POST ${address}/plants -H "Authorization: Bearer ${tokenInShell(first)}" -H "Content-Type: application/json" -d '${plant}'`

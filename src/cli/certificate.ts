@@ -30,7 +30,6 @@ export class Certificate implements ServedCertificate {
   #use: (pair: CertificatePair) => void = () => {}
   #timer: NodeJS.Timeout | undefined
 
-  /** @throws OperatorError (exit code 2) that names the fault of the files */
   constructor(files: CertificateFiles, log: Logger) {
     this.#files = files
     this.#log = log

@@ -2,12 +2,10 @@ import { Command, InvalidArgumentError } from 'commander'
 import { readAsset } from '../base/assets.ts'
 import { environmentName, SETTINGS, type SettingValues } from '../settings/config.ts'
 
-/** The flags that several commands share. */
 export interface Flags {
   readonly url?: string
   readonly store?: string
   readonly auditLog?: string
-  /** The file of settings. */
   readonly config?: string
   readonly json?: boolean
   readonly quiet?: boolean
@@ -56,7 +54,6 @@ export class ProgramCommand extends Command {
       })
   }
 
-  /** Adds the flags of settings, and the one of the file of settings. */
   settings(...keys: readonly (keyof SettingValues)[]): this {
     for (const key of keys) this.#addSetting(key)
     return this.option(
@@ -65,7 +62,6 @@ export class ProgramCommand extends Command {
     )
   }
 
-  /** Adds the flags of all settings below headings. */
   allSettings(): this {
     for (const key of Object.keys(SETTINGS) as (keyof SettingValues)[]) {
       const heading = HEADINGS[key]
@@ -91,12 +87,10 @@ export class ProgramCommand extends Command {
     return this.option('--json', help)
   }
 
-  /** Adds the flags for the output of long work. */
   output(): this {
     return this.json().option('--quiet', 'show errors only: no progress, no summary')
   }
 
-  /** Adds an option whose value is one of several texts. */
   choice(flags: string, help: string, values: readonly string[]): this {
     return this.option(flags, help, (value: string) => {
       if (values.includes(value)) return value

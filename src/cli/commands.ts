@@ -14,9 +14,7 @@ import type { CheckFlags, DistributeFlags, RestoreFlags } from './upkeep.ts'
 
 /** Where a command finds its settings besides its flags. */
 export interface Surroundings {
-  /** Reads the settings from the flags, the environment and the file of settings. */
   settings(flags: Flags): Config
-  /** Returns the environment with the variables of the file of settings. */
   environment(flags: Flags): NodeJS.ProcessEnv
 }
 
@@ -36,7 +34,6 @@ const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
 const SHEETS = 'or a sheet: .tsv, .txt or .xlsx'
 const FORMAT = 'ndjson or csv, regardless of the name; required with -'
 
-/** Adds the commands on the plants of a store, and on a store as a whole. */
 export function addStoreCommands(to: ProgramCommand, surroundings: Surroundings): void {
   addImport(to, surroundings)
   addExport(to, surroundings)

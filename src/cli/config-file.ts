@@ -5,7 +5,6 @@ import { OperatorError } from '../base/operator-error.ts'
 import { type Config, environmentName, SETTINGS, shownStore } from '../settings/config.ts'
 import { onFile } from './plant-files.ts'
 
-/** The default file, in the working directory. */
 const DEFAULT_FILE = '.env'
 const MAX_SIZE = 2 ** 20
 const MAX_SECRET = 2 ** 16

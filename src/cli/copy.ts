@@ -14,7 +14,6 @@ import { note, type Progress, type ProgressState, printJson, withProgress } from
 export interface CopyFlags extends Flags {
   readonly from?: string
   readonly to?: string
-  /** Whether tokens are copied too. */
   readonly tokens: boolean
 }
 
@@ -84,7 +83,6 @@ class Copy {
   readonly #source: Store
   readonly #target: Store
   #isComparing = false
-  /** The number of plants to copy; undefined until it is known. */
   #total: number | undefined
 
   constructor(source: Store, target: Store) {
@@ -179,7 +177,6 @@ class Copy {
   }
 }
 
-/** Yields all plants of a store, in chunks. */
 async function* allPlants(store: Store, stop: AbortSignal): AsyncGenerator<readonly NewPlant[], void> {
   for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) {
     stop.throwIfAborted()

@@ -5,9 +5,9 @@ import { OperatorError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, hasFilter } from '../domain/plant-query.ts'
 import type { Config } from '../settings/config.ts'
-import { ask, canAsk } from './ask.ts'
 import { type ExportFlags, exportFile } from './export.ts'
 import { type ImportFlags, importFile } from './import.ts'
+import { ask, canAsk } from './output.ts'
 
 export interface DeleteFlags
   extends Pick<ExportFlags, 'tag' | 'tagPrefix' | 'untagged' | 'q'>,

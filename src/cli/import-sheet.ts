@@ -10,8 +10,7 @@ import { guess } from '../import/sheet/guess.ts'
 import { continued, openByNames, readSheet, requireRows, type SheetPlan, startOf } from '../import/sheet/read-sheet.ts'
 import { AS_WRITTEN, fullestOf, isWorkbook, openSheet, type Reading, type Sheet } from '../import/sheet/sheet.ts'
 import { sheetsIn, type WorkbookFault } from '../import/workbook/workbook.ts'
-import { ask, canAsk } from './ask.ts'
-import { note } from './output.ts'
+import { ask, canAsk, note } from './output.ts'
 import { abortOnSignal } from './signals.ts'
 
 /** A file of plants, or one of which a spreadsheet program knows how to read it. */
@@ -22,7 +21,6 @@ export interface OpenedFile {
   /** Reads the plants. Those of a file that a service reads can be read once. */
   batches(): AsyncIterable<Batch>
   readonly assignsIds: boolean
-  /** What the rows of batches count. */
   readonly place: 'line' | 'row'
 }
 
@@ -126,7 +124,6 @@ async function guessed(blob: Blob, reading: Reading): Promise<Sheet & SheetPlan>
   return { ...sheet, mapping: guess(sheet.columns, sheet.below, sheet.header !== 0) }
 }
 
-/** Says what the columns of a sheet hold. */
 function described({ header, columns, mapping }: SheetPlan): string {
   const heading = header === 0 ? 'no row names the columns' : `row ${header} names the columns`
   const named = (at: number): string => shown(columns[at] ?? '')
@@ -139,7 +136,6 @@ function described({ header, columns, mapping }: SheetPlan): string {
 const isCertain = ({ columns, mapping }: SheetPlan): boolean =>
   mapping.id !== undefined && columns.every((column) => ['id', 'name', 'tag'].includes(column.toLowerCase()))
 
-/** Plants that the question shows. */
 const SHOWN = 5
 
 /** @throws OperatorError where the columns of the names are unknown, or nobody agrees */

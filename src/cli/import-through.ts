@@ -14,7 +14,6 @@ interface RetryOptions {
   readonly retryFor: number
   /** Ends a pause between two attempts, which then throws the signal's reason. */
   readonly stop: AbortSignal
-  /** Called before the first pause. */
   readonly onWait: (error: Unavailable) => void
 }
 
@@ -36,13 +35,13 @@ export function importThrough(
 ): Promise<void> {
   return putBatches(
     pieces(batches),
-    async ({ plants }) => {
+    async ({ plants, lines }) => {
       const body = plants.map((plant) => ndjsonRow(plant, mode)).join('')
       const send = () =>
         service.call((client) => client.importPlants(body, { mode, signal: AbortSignal.timeout(TIMEOUT) }))
       const { refusedRows, ...counts } = await retry(send, retrying)
       // A piece has one row in each line.
-      return { ...counts, refusals: refusedRows.map(({ line, ...refusal }) => ({ ...refusal, index: line - 1 })) }
+      return { ...counts, refusedRows: refusedRows.map((row) => ({ ...row, line: lines[row.line - 1] ?? 0 })) }
     },
     take,
   )

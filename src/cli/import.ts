@@ -108,7 +108,6 @@ async function open(
   return opened
 }
 
-/** The JSON of a report, with its bigints as numbers. */
 const jsonOf = (report: object): string =>
   JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2).replaceAll(
     /"id": "(-?[0-9]+)"/g,
@@ -131,7 +130,6 @@ function retryTimeOf(time: string): number {
 
 /** Counts the results of the rows of a file, and prints the first refused rows at once. */
 class ImportReporter extends ImportTotals {
-  /** Undefined unless the command asks for them. */
   duplicates: Duplicates | undefined
   readonly #place: OpenedFile['place']
   readonly #startedAt = performance.now()

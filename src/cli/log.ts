@@ -96,7 +96,6 @@ export class LineWriter {
   #target: Target
   /** The target of the write under way. */
   #inUse: Target | undefined
-  /** The lines that wait. */
   #text = ''
   #isFaulty = false
   #timer: NodeJS.Timeout | undefined
@@ -266,7 +265,6 @@ export function serviceAudit(config: Config, log: Logger, openFile: ReturnType<t
   }
 }
 
-/** Writes the actions of a command to the audit log. */
 export class CommandAudit {
   readonly #openFile: ReturnType<typeof auditFile>
   #file: number | undefined

@@ -48,10 +48,18 @@ const historyOf = (
 
 const sqliteFiles = () => import('../sqlite/upkeep/status.ts')
 
-/** Returns the long operations on the store as a whole. It opens and creates nothing yet. */
+/** Returns the long operations on the store as a whole. Those of a PostgreSQL store refuse, and name its own tool. */
 export async function upkeepOf(address: StoreAddress): Promise<Upkeep> {
   if (address.engine === 'sqlite') return (await sqliteFiles()).sqliteUpkeep(address.path)
-  return (await import('../postgres/upkeep.ts')).postgresUpkeep
+  const refuse = (what: string, instead: string): Promise<never> => {
+    const why = `${what} is for stores in a SQLite file; ${instead} (docs/guides/backup-and-restore.md says how)`
+    return Promise.reject(new OperatorError(why, { exitCode: 2 }))
+  }
+  return {
+    backup: () => refuse('plantstore backup', 'back up a PostgreSQL store by pg_dump'),
+    restore: () => refuse('plantstore restore', 'restore a PostgreSQL store by pg_restore'),
+    check: () => refuse('plantstore check', 'check a PostgreSQL store by pg_amcheck'),
+  }
 }
 
 /** Returns the identity of the SQLite store in a file, also of a backup; undefined for a file without one. */
@@ -64,7 +72,6 @@ export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes)
   return () => files.bytesOf(address.path)
 }
 
-/** Reports the content of a store, even while a service serves it. */
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   if (address.engine === 'sqlite') return (await sqliteFiles()).statusOf(address.path)
   return withStore(address, { create: false }, async (store) => {
@@ -75,7 +82,6 @@ export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   })
 }
 
-/** Distributes a PostgreSQL store over several servers. */
 export async function distributeStore(address: StoreAddress, options: DistributeOptions): Promise<void> {
   if (address.engine !== 'postgres') {
     const message = `the store ${shownStore(address)} is a file; only a store in PostgreSQL can be distributed`

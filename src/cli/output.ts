@@ -1,11 +1,31 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
 import { count, counted, onOneLine } from '../base/printable.ts'
 import type { Flags } from './command.ts'
 import { abortOnSignal } from './signals.ts'
 
 export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 
-/** Prints a line on standard error. */
 export const note = (text: string): void => void process.stderr.write(`${onOneLine(text)}\n`)
+
+/** Whether somebody at a terminal can read a question and answer it. */
+export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+/** Asks a question of yes or no. Anything but `y` and `yes` is a no. */
+export async function ask(question: string): Promise<boolean> {
+  const stop = abortOnSignal()
+  using lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  try {
+    const [answer] = await Promise.race([
+      lines.question(question, { signal: stop }).then((line) => [line]),
+      once(lines, 'close').then(() => ['']),
+    ])
+    return /^y(es)?$/i.test(answer?.trim() ?? '')
+  } catch (error) {
+    stop.throwIfAborted()
+    throw error
+  }
+}
 
 /** Aligns the columns of rows, the first of which is the head. */
 export function table(rows: readonly (readonly string[])[]): string {
@@ -63,7 +83,6 @@ export class Progress implements Disposable {
   #first: ProgressState & { readonly time: number }
   #hasBar = false
 
-  /** @param quiet whether to show notes only, without progress */
   constructor(state: () => ProgressState, quiet: boolean) {
     this.#state = state
     this.#first = { ...state(), time: performance.now() }
@@ -84,7 +103,6 @@ export class Progress implements Disposable {
     if (hadBar) this.#draw()
   }
 
-  /** Ends the progress and removes the bar. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#erase()

@@ -56,7 +56,6 @@ interface Input extends Disposable {
 /** Bytes in one piece. The rows of a piece share a commit or a request. */
 const PIECE = 2 ** 18
 
-/** Opens a file, or standard input for `-`. */
 export function openInput(file: string, gzip: boolean): Input {
   const isStandard = file === '-'
   const name = isStandard ? 'standard input' : file
@@ -117,7 +116,6 @@ export async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uin
 /** Writes everything that `source` yields. Resolves with false when the reader of standard output closed it early. */
 type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
-/** Bytes in one write. */
 const CHUNK = 2 ** 18
 
 /**

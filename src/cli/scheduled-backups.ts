@@ -146,10 +146,8 @@ export class ScheduledBackups implements BackupsMade {
  */
 export class BackupFolder {
   readonly path: string
-  /** The start of the name of a backup. */
   readonly #start: string
 
-  /** Opens the folder for the store in the file `storePath`. */
   static async open(path: string, storePath: string): Promise<BackupFolder> {
     const identity = await identityOf(storePath)
     if (identity === undefined) throw new OperatorError(`store ${storePath}: it has no identity`)

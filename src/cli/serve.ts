@@ -1,13 +1,15 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/network.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { TokenIssuer } from '../domain/token.ts'
 import type { App } from '../http/app.ts'
 import type { Agents } from '../http/resources/agents.ts'
-import { type Config, shownStore } from '../settings/config.ts'
+import { type Config, type ListenAddress, shownStore } from '../settings/config.ts'
 import { banner } from './banner.ts'
 import { Certificate, certificateFiles } from './certificate.ts'
 import { version } from './command.ts'
-import { listen, mustHaveFreePorts } from './listen.ts'
 import { auditFile, openLog, serviceAudit } from './log.ts'
 import { bytesOf, openStore } from './open-store.ts'
 import { scheduledBackups, wantedBackupFolder } from './scheduled-backups.ts'
@@ -22,9 +24,7 @@ const CLEAR_TEXT =
   'tokens cross the network in clear text: give a certificate by --tls-cert and --tls-key, or name a proxy by --trusted-proxies'
 
 interface ServeOptions {
-  /** A warning about the configuration for the operator. */
   readonly notice: string | undefined
-  /** Reads the configuration again. */
   readonly read: () => Config
   /** The environment of the process, for what it starts. */
   readonly environment: NodeJS.ProcessEnv
@@ -93,6 +93,42 @@ export async function serve(config: Config, { notice, read, environment }: Serve
     shutdown.exitWithoutReader()
     throw error
   }
+}
+
+/**
+ * Checks the ports of the service, at the same time: a start that cannot listen on both must not create or change a
+ * store.
+ */
+async function mustHaveFreePorts({ host, port, metricsPort }: Config): Promise<void> {
+  await using probes = new AsyncDisposableStack()
+  const probe = (address: ListenAddress, flag: string) => {
+    const server = probes.use(createServer())
+    return listen({ server, listen: (at) => once(server.listen(at), 'listening') }, address, flag)
+  }
+  await probe({ host, port }, '--port')
+  if (metricsPort !== undefined) await probe(metricsPort, '--metrics-port')
+}
+
+/** Returns the port, which the system may have chosen. */
+async function listen(
+  at: { readonly server: Server; listen(address: ListenAddress): Promise<unknown> },
+  { host, port }: ListenAddress,
+  flag: string,
+): Promise<number> {
+  try {
+    await at.listen({ host, port })
+  } catch (error) {
+    throw listenError(error, { host, port }, flag)
+  }
+  return (at.server.address() as AddressInfo).port
+}
+
+function listenError(error: unknown, { host, port }: ListenAddress, flag: string): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) return error
+  const inUse = `the port is in use; ${flag} chooses another one`
+  const why = { EADDRINUSE: inUse, EACCES: 'this user may not use the port' }[code] ?? code
+  return new OperatorError(`can't listen on ${host} port ${port}: ${why}`, { cause: error })
 }
 
 /** Opens the store in its thread while this thread loads the modules of HTTP, which takes as long. */

@@ -4,7 +4,6 @@ import type { Logger } from 'pino'
 import { OperatorError } from '../base/operator-error.ts'
 import { type Config, environmentName, SETTINGS, type SettingValues } from '../settings/config.ts'
 
-/** The reason of the AbortSignal of a stopped command. */
 export class Stopped extends Error {
   /** The exit code of a shell: 128 plus the number of the signal. */
   readonly exitCode: number

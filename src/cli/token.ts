@@ -39,7 +39,6 @@ export interface RotateFlags extends Flags {
 }
 
 export interface RevokeFlags extends Flags {
-  /** Whether to revoke even the last active token with the scope `tokens`. */
   readonly evenLast?: true
 }
 
@@ -60,7 +59,6 @@ function printSecret({ id, name, scopes, expiresAt }: Token, secret: string, { j
   else process.stdout.write(`${secret}\n`)
 }
 
-/** Prints all tokens without their secrets, as a table or as JSON. */
 export async function listTokens({ json }: Flags, { store }: Config): Promise<void> {
   const all = await withStore(store, { create: false }, ({ tokens }) => tokens.listTokens())
   if (json) return printJson(all)
@@ -242,7 +240,6 @@ async function issueToken(
   return { token, secret }
 }
 
-/** Returns the members of an audit line about a new token. */
 const auditedToken = ({ id, name, scopes, expiresAt }: Token): object => ({
   created: id,
   createdName: name,

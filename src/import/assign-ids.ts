@@ -18,7 +18,6 @@ const GROUP_TEXT = 2 ** 23
 
 interface Row {
   readonly line: number
-  /** Undefined for a refused row. */
   readonly plant: ImportedPlant | undefined
   readonly refused: RefusedRow | undefined
 }
@@ -59,7 +58,6 @@ export async function* withIds(
   yield* assigner.batches(group)
 }
 
-/** The rows of a batch, in the order of their lines. */
 function rowsOf({ plants, lines, refused }: Batch): Row[] {
   const readable = plants.map((plant, i) => ({ line: lines[i] ?? 0, plant, refused: undefined }))
   if (refused.length === 0) return readable

@@ -31,7 +31,6 @@ export interface ReadOptions extends RowOptions {
   readonly columns?: NamedColumns | undefined
 }
 
-/** The most rows of a batch. */
 export const BATCH_ROWS = 1000
 
 /** Divides a file into rows. Its methods throw if the file is not readable. */

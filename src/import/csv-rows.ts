@@ -72,7 +72,6 @@ export class CsvRows {
     this.#place = place
   }
 
-  /** Yields the rows that a chunk completes. */
   *divide(chunk: string): Generator<CsvRow, void> {
     let cell = 0
     let row = -this.#length
@@ -122,7 +121,6 @@ export class CsvRows {
     if (this.#rest.length > MAX_PIECES) this.#rest = [this.#rest.join('')]
   }
 
-  /** Yields the last row, if no line end follows it. */
   *end(): Generator<CsvRow, void> {
     const state = this.#state
     if (state === 'start' && this.#cells.length === 0 && !this.#isTooLarge) return
@@ -196,14 +194,12 @@ export class CsvRows {
       : [40001, `a quotation mark is misplaced: ${QUOTE_RULE}`, 'one of them is misplaced']
   }
 
-  /** The text of a row with a fault. */
   get #text(): string {
     const textOf = (cell: string, at: number): string => (at < this.#unquoted ? cellOf(cell, this.separator) : cell)
     const raw = this.#cells.map((cell, at) => (cell === undefined ? '' : textOf(cell, at)))
     return raw.join(this.separator ?? ',')
   }
 
-  /** Forgets the text of a row that is too large. */
   #drop(): void {
     this.#isTooLarge = true
     this.#cells = []
@@ -261,7 +257,6 @@ export interface Mapping {
   readonly id: number | undefined
   /** The texts of several columns form one name, with a blank between two of them. */
   readonly name: readonly number[]
-  /** Undefined: no plant gets a tag. */
   readonly tag: number | undefined
 }
 

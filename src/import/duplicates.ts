@@ -11,7 +11,6 @@ export interface DuplicateRow {
 
 export interface Duplicates {
   readonly duplicates: number
-  /** The first of them, by line. */
   readonly duplicateRows: readonly DuplicateRow[]
 }
 

@@ -28,11 +28,9 @@ const isBlank = (row: Buffer): boolean => (row[0] ?? 0) <= 0x20 && BLANK.test(ro
 
 interface Line {
   readonly line: number
-  /** Undefined for a line beyond the limit. */
   readonly bytes: Buffer | undefined
 }
 
-/** Divides a text into lines. */
 class Lines {
   #line = 1
   /** The beginning of an unfinished line, up to one byte beyond ROW_LIMIT. */

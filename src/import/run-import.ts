@@ -14,12 +14,8 @@ interface ImportOptions {
   readonly actor: Actor
 }
 
-export interface BatchOutcome extends ImportCounts {
-  /** The first refused plants, by their index in the batch. */
-  readonly refusals: readonly (Omit<RefusedRow, 'line'> & { readonly index: number })[]
-}
-
-type PutBatch = (batch: Batch) => Promise<BatchOutcome>
+/** Puts the plants of a batch. Returns their results, without the rows that have no plant to put. */
+type PutBatch = (batch: Batch) => Promise<ImportSummary>
 
 /** @param lastLine the line in which the last row of the batch begins */
 export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
@@ -39,7 +35,8 @@ export async function runImport(
   signal?: AbortSignal,
 ): Promise<Duplicates | undefined> {
   if (!dryRun) {
-    const put: PutBatch = async ({ plants }) => outcomeOf(await store.importPlants(plants, mode, actor), mode)
+    const put: PutBatch = async ({ plants, lines }) =>
+      outcomeOf(await store.importPlants(plants, mode, actor), lines, mode)
     await putBatches(batches, put, take, signal)
     return undefined
   }
@@ -49,7 +46,7 @@ export async function runImport(
     const put: PutBatch = async (batch) => {
       const results = await run.importPlants(batch.plants)
       await finder?.add(batch, results)
-      return outcomeOf(results, mode)
+      return outcomeOf(results, batch.lines, mode)
     }
     await putBatches(batches, put, take, signal)
     return await finder?.end()
@@ -71,7 +68,7 @@ export async function putBatches(
       await underWay
       signal?.throwIfAborted()
       const outcome = batch.plants.length === 0 ? Promise.resolve(NOTHING) : put(batch)
-      underWay = outcome.then((known) => take(summaryOf(batch, known), lastLineOf(batch)))
+      underWay = outcome.then((known) => take(withOthers(batch, known), lastLineOf(batch)))
       // A later await of `underWay` throws the rejection. Until then Node.js must not count it as unhandled.
       underWay.catch(() => {})
     }
@@ -80,23 +77,24 @@ export async function putBatches(
   }
 }
 
-const NOTHING: BatchOutcome = { added: 0, updated: 0, unchanged: 0, refused: 0, refusals: [] }
+const NOTHING: ImportSummary = { added: 0, updated: 0, unchanged: 0, refused: 0, refusedRows: [] }
 
-function outcomeOf(results: readonly ImportResult[], mode: ImportMode): BatchOutcome {
+function outcomeOf(results: readonly ImportResult[], lines: readonly number[], mode: ImportMode): ImportSummary {
   const counts = { added: 0, updated: 0, unchanged: 0, deleted: 0 }
-  const refusals: BatchOutcome['refusals'][number][] = []
-  results.forEach((result, index) => {
-    if (result instanceof AppError) refusals.push({ index, error: result.number, message: result.message })
-    else counts[result]++
-  })
+  const refusedRows: RefusedRow[] = []
+  for (const [i, result] of results.entries()) {
+    if (!(result instanceof AppError)) counts[result]++
+    else refusedRows.push({ line: lines[i] ?? 0, error: result.number, message: result.message })
+  }
   const { deleted, ...others } = counts
-  return { ...others, ...(mode === 'delete' ? { deleted } : {}), refused: refusals.length, refusals }
+  return { ...others, ...(mode === 'delete' ? { deleted } : {}), refused: refusedRows.length, refusedRows }
 }
 
-/** Merges rows without a valid plant and rows that the store refused, in the order of their lines. */
-function summaryOf({ lines, refused, stored = [] }: Batch, outcome: BatchOutcome): ImportSummary {
-  const { refusals, ...counts } = outcome
-  const unstored = refusals.map(({ index, ...refusal }) => ({ line: lines[index] ?? 0, ...refusal }))
+/** Adds the rows without a valid plant, in the order of their lines, and those whose plant is stored already. */
+function withOthers(
+  { refused, stored = [] }: Batch,
+  { refusedRows: unstored, ...counts }: ImportSummary,
+): ImportSummary {
   const refusedRows = refused.length === 0 ? unstored : [...refused, ...unstored].sort((a, b) => a.line - b.line)
   const unchanged = counts.unchanged + stored.length
   return { ...counts, unchanged, refused: counts.refused + refused.length, refusedRows }
@@ -105,7 +103,7 @@ function summaryOf({ lines, refused, stored = [] }: Batch, outcome: BatchOutcome
 const lastLineOf = ({ lines, refused, stored = [] }: Batch): number =>
   Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0, stored.at(-1) ?? 0)
 
-export interface ImportCounts {
+interface ImportCounts {
   readonly added: number
   readonly updated: number
   readonly unchanged: number

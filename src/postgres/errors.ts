@@ -35,7 +35,6 @@ export class LastingFault extends ConnectionFault {
   override readonly name = 'LastingFault'
 }
 
-/** The SQLSTATE of an error that PostgreSQL sent. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 

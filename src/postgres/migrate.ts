@@ -25,7 +25,6 @@ const NOTICE_INTERVAL = 10_000
 export interface PrepareOptions {
   /** Milliseconds for which to retry when the database can not be reached; 0 for a single attempt. */
   readonly retryTime: number
-  /** Whether to create the tables of a new store. */
   readonly create: boolean
   /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice: (text: string) => void
@@ -161,7 +160,6 @@ export async function preflight({ run }: PoolShare): Promise<string[]> {
 
 const SETTINGS = ['server_version_num', 'server_version', 'server_encoding', 'full_page_writes']
 
-/** Judges the settings of a server. See `preflight`. */
 export function judge(settings: Readonly<Record<string, string>>): string[] {
   const { server_version_num: number, server_version: version, server_encoding: encoding } = settings
   if (Number(number) < OLDEST) throw new OperatorError(`PostgreSQL ${version} is too old; it must be 15 or newer`)

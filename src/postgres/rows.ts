@@ -4,7 +4,6 @@ import type { Steps } from '../records/steps.ts'
 import type { Outcome, Row, Run } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
 
-/** Runs the steps of a transaction. */
 export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) {
@@ -41,7 +40,6 @@ export const textsOf = (plants: readonly (NewPlant | undefined)[]): Buffer[] => 
 /** The parameters of a statement whose values are `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
-/** Makes a plant of a row of `SELECT id, name, tag`. */
 export function plantOf([id, name, tag]: Row): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
@@ -84,7 +82,6 @@ export const textArray = (values: readonly (string | undefined)[]): Buffer =>
 const tsvectorArray = (values: readonly ReadonlySet<string>[]): Buffer =>
   arrayOf(TSVECTOR, values, tsvectorRoom, writeTsvector)
 
-/** Encodes one tsvector, outside of an array. */
 export function tsvector(lexemes: ReadonlySet<string>): Buffer {
   const bytes = Buffer.allocUnsafe(tsvectorRoom(lexemes))
   return bytes.subarray(0, writeTsvector(bytes, lexemes, 0))

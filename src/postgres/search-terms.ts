@@ -23,7 +23,6 @@ export const FIRST = '<'
  * `longerQuery` finds the word. No word contains the mark.
  */
 const MIXED = '>'
-/** The ASCII characters of words. */
 const ASCII = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')
 const ASCII_WORD = /^[a-z0-9]+$/
 const MIXED_START = /^[a-z0-9]+(?=[^a-z0-9])/

@@ -179,7 +179,6 @@ export class PostgresStore implements Store {
     return this.#closing
   }
 
-  /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#queue
   }

@@ -15,7 +15,6 @@ import { padded, type Steps } from './steps.ts'
 
 /** Milliseconds since 1970 of the earliest Date: no token is older. */
 const BEFORE_ALL = -8.64e15
-/** Tokens that one statement removes. */
 const MAX_REMOVED = 1000
 
 // Each part of the sum reads one range of the index tokens_not_revoked.

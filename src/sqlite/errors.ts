@@ -54,7 +54,6 @@ export const hasNoRoomToOpen = (error: unknown): boolean => isFull(error) || cod
 /** A write failed. It may have lacked space: SQLite tells neither a quota nor a limit of the size of files apart. */
 export const isWriteFault = (error: unknown): boolean => [IOERR_WRITE, IOERR_SHMSIZE].includes(codeOf(error))
 
-/** Returns an error like SQLite's for a full disk. */
 export const fullDisk = (cause?: unknown): Error =>
   Object.assign(new Error('database or disk is full', { cause }), { errcode: FULL })
 

@@ -35,16 +35,13 @@ export const MAX_PLANT_WORK = PLANT_WORK + 4 * (MAX_NAME + MAX_TAG)
 /** The work of one plant, as an SQL expression. SQLite reads the lengths without the texts. */
 export const SQL_WORK = `${PLANT_WORK} + octet_length(name) + coalesce(octet_length(tag), 0)`
 
-/** A step of the indexer. */
 export interface IndexProgress {
   readonly position: number
   /** Changes of the log that the index lacks. */
   readonly behind: number
-  /** Plants that this step indexed. */
   readonly indexed: number
   /** The part of all plants that is in the index, from 0 to 1. */
   readonly share: number
-  /** Whether no work remains. */
   readonly isDone: boolean
   /** The reason for which this step rebuilt the index; absent when it did not. */
   readonly rebuilt?: string
@@ -53,7 +50,6 @@ export interface IndexProgress {
 /** Milliseconds of a clock that all threads share. `performance.now()` counts from the start of each thread. */
 export const monotonicTime = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** A message of the follower. */
 export type IndexReport =
   /** A step has ended that began at a time of `monotonicTime`. */
   | { readonly progress: IndexProgress; readonly startedAt: number }

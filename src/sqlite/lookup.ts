@@ -34,7 +34,6 @@ const mayMatch = ({ tagPrefix, untagged }: PlantFilter): string => `${
     AND (?2 IS NULL OR octet_length(name) <> length(name) OR octet_length(tag) <> length(tag)
       OR instr(replace(lower(name), '-', ''), ?2) > 0 OR instr(replace(lower(tag), '-', ''), ?2) > 0)`
 
-/** The parameters of `mayMatch`. */
 function filterValues({ tags, tagPrefix, words }: PlantFilter): [tags: string | null, longest: string | null] {
   const [longest = null] = words.toSorted((a, b) => b.length - a.length)
   return [tagPrefix ?? (tags.length === 0 ? null : JSON.stringify(tags)), longest]
@@ -75,7 +74,6 @@ export function* scan(statements: StatementCache, query: PlantQuery, max?: numbe
   }
 }
 
-/** Takes plants until `take` returns true. */
 export function* forEach(plants: Candidates, take: (plant: NewPlant) => boolean): Task<void> {
   const turn = new Turn()
   for (const plant of plants) {
@@ -84,7 +82,6 @@ export function* forEach(plants: Candidates, take: (plant: NewPlant) => boolean)
   }
 }
 
-/** Returns the first of some plants that are found. */
 export function* firstOf(plants: Candidates, limit: number, isFound: (plant: NewPlant) => boolean): Task<NewPlant[]> {
   const found: NewPlant[] = []
   yield* forEach(plants, (plant) => {
@@ -190,7 +187,6 @@ const firstPlaced = (plants: PlacedPlant[], order: PlantOrder, limit: number): N
     .slice(0, limit)
     .map(({ plant }) => plant)
 
-/** Returns the first plants in an order. */
 export const firstInOrder = (plants: readonly NewPlant[], order: PlantOrder, limit: number): NewPlant[] =>
   firstPlaced(
     plants.map((plant) => ({ plant, ...positionOf(order, plant) })),

@@ -27,7 +27,6 @@ export interface Connections {
   readonly run: AdaptiveWriter['run']
 }
 
-/** Keeps access tokens in the file of the store. */
 export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
   createToken: async (token, hash) => writer().createToken(token, hash),
   issueToken: async (token, hash, options) => writer().issueToken(token, hash, options),
@@ -40,7 +39,6 @@ export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
   revokeToken: async (id, sparesLast = false) => writer().revokeToken(id, Date.now(), sparesLast),
 })
 
-/** Keeps reservations of ids in the file of the store. */
 export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({
   proposeId: async () => runSteps(reader(), proposeId()),
   reserveIds: async (count, key, { id: actor }, content) => writer().reserveIds(count, key, new Date(), actor, content),
@@ -48,7 +46,6 @@ export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({
   addReservation: async (reservation) => writer().addReservation(reservation),
 })
 
-/** Keeps webhooks in the file of the store. */
 export const sqliteWebhooks = ({ reader, writer, run }: Connections): WebhookStore => ({
   async create(webhook, progress, max) {
     const { id, creator } = webhook

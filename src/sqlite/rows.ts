@@ -7,7 +7,6 @@ export interface Row {
   readonly [column: number]: SQLOutputValue
 }
 
-/** A statement that writes, with its values. */
 export type Statement = readonly [sql: string, ...values: SQLInputValue[]]
 
 /** Prepares each query of a connection once. Returns rows as arrays in the order of their columns. */
@@ -27,7 +26,6 @@ export class StatementCache {
     return this.#statement(sql).all(...values)
   }
 
-  /** @returns the number of changed rows */
   run(sql: string, ...values: SQLInputValue[]): bigint {
     return BigInt(this.#statement(sql).run(...values).changes)
   }
@@ -47,7 +45,6 @@ export class StatementCache {
   }
 }
 
-/** Runs the steps of a transaction. */
 export function runSteps<T>(statements: Pick<StatementCache, 'all'>, steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) {

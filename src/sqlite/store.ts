@@ -214,12 +214,10 @@ export class SqliteStore implements Store {
     return this.#closing
   }
 
-  /** Commits and queues of writes, for the metrics. */
   get writes(): WriteStats {
     return this.#queue
   }
 
-  /** The number of changes that the search index lacks, for the metrics. */
   get indexBehind(): number {
     return this.#index.behind
   }

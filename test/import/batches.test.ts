@@ -29,7 +29,7 @@ test('an aborted import begins no further batch, and waits for the one in progre
     async () => {
       put.push(put.length)
       if (put.length === 2) ending.abort(new Error('ended'))
-      return { added: 1, updated: 0, unchanged: 0, refused: 0, refusals: [] }
+      return { added: 1, updated: 0, unchanged: 0, refused: 0, refusedRows: [] }
     },
     () => taken++,
     ending.signal,

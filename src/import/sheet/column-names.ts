@@ -39,7 +39,6 @@ const NAMES = {
     |場所|位置|区画|分类|위치|장소`,
 } as const
 
-/** What a column holds. */
 export type Meaning = keyof typeof NAMES
 
 const MEANINGS = Object.entries(NAMES).map(
@@ -69,6 +68,27 @@ const FLAGS: ReadonlySet<string> = new Set(
 
 /** Whether a cell says yes or no. `N` and `No` name a column of numbers as well. */
 export const isFlag = (cell: string): boolean => FLAGS.has(folded(cell))
+
+/** Words that begin the row of a sum in English, German, French, Spanish, Dutch and Italian. */
+const SUMS: ReadonlySet<string> = new Set(
+  `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt
+    |zwischensumme|gesamt pflanzen|pflanzen gesamt|somme|total general|sous total|suma|totaal|eindtotaal|subtotaal|som
+    |totale|totale generale|somma|subtotale`
+    .split('|')
+    .map(folded),
+)
+
+/** Characters of a text that may be a sum. */
+const LONGEST_SUM = 40
+
+/** Whether a name is what a row of sums has in place of one. */
+export const isSum = (name: string): boolean =>
+  name.length <= LONGEST_SUM &&
+  SUMS.has(
+    folded(name)
+      .replaceAll(/[ \p{N}]+/gu, ' ')
+      .trim(),
+  )
 
 /**
  * Takes away case, accents, punctuation and a remark in brackets, and parts words such as `plantName`. Marks go before

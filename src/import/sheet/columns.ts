@@ -124,7 +124,6 @@ function placesOf(keys: readonly string[], name: string): number[] {
 
 const MAX_LISTED = 20
 
-/** The first names of columns, quoted. */
 export function listed(names: readonly (string | undefined)[]): string {
   const rest = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : ''
   return (

@@ -4,11 +4,10 @@ import { deletedPlant, type ImportedPlant, type ImportMode, validatePlant } from
 import { type Batch, batchesOf, ROW_LIMIT, UNNUMBERED } from '../batch.ts'
 import { type CsvRow, CsvRows, candidateOf, isBlank, type Mapping, type NamedColumns } from '../csv-rows.ts'
 import { asUtf8, textOf } from '../encoding.ts'
+import { isSum } from './column-names.ts'
 import { headerOf, mappingOf } from './columns.ts'
 import { isSeparatorRow, LOOK, openSheet, type Reading, type Sheet } from './sheet.ts'
-import { isSum } from './sums.ts'
 
-/** How to read the plants of a sheet. */
 export type SheetPlan = Omit<Sheet, 'file' | 'first' | 'below'> & { readonly mapping: Mapping }
 
 /** Opens a sheet by the names of its columns. @throws AppError 40001 */

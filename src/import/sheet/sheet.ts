@@ -21,7 +21,6 @@ const HEAD_ROWS = 20
 /** The most characters of a row. */
 const MOST_CHARACTERS = 2 ** 21 + 64
 
-/** A spreadsheet saved as CSV. */
 export interface Sheet {
   readonly file: Blob
   readonly encoding: Encoding
@@ -34,7 +33,6 @@ export interface Sheet {
   readonly columns: readonly string[]
   /** The first rows that are not blank, in the whole sheet. None for a file without cells. */
   readonly first: readonly CsvRow[]
-  /** Those of them below the header. */
   readonly below: readonly CsvRow[]
 }
 

@@ -28,7 +28,6 @@ type Cells = (string | undefined)[]
 export class Room {
   #left = MOST_TEXT
 
-  /** @throws WorkbookError when there is no room left */
   take(length: number): void {
     this.#left -= length
     if (this.#left < 0) throw new WorkbookError('large')
@@ -46,7 +45,6 @@ export class SheetCells {
     this.#room = room
   }
 
-  /** Rows that have a text in two columns or more. */
   get tableRows(): number {
     let count = 0
     for (const cells of this.#rows.values()) {
@@ -135,7 +133,6 @@ export async function readSheet(pieces: AsyncIterable<string>, values: Values, r
   return cells
 }
 
-/** Reads the texts that cells share. */
 export async function readTexts(pieces: AsyncIterable<string>): Promise<readonly string[]> {
   const texts: string[] = []
   const text = new TextInside('t')

@@ -28,7 +28,6 @@ interface NamedSheet {
   readonly path: string
 }
 
-/** The most sheets of a workbook. */
 const MOST_SHEETS = 1000
 /** "EncryptedPackage" in UTF-16, as a workbook with a password has it in its container. */
 const LOCKED = [...'EncryptedPackage'].join('\0')

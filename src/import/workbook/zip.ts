@@ -1,4 +1,3 @@
-/** Why no plants are read from a workbook. */
 export type Fault = 'unreadable' | 'locked' | 'large'
 
 export class WorkbookError extends Error {

@@ -34,7 +34,6 @@ async function stateOf(run: Run): Promise<'none' | 'own' | 'foreign'> {
   return isOwn === null ? 'none' : isOwn === 't' ? 'own' : 'foreign'
 }
 
-/** Removes the history and all of its changes. */
 export const NO_HISTORY = 'TRUNCATE change_history, change_ticks, change_plants, changes'
 
 async function begin(run: Run): Promise<void> {

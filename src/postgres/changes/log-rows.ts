@@ -6,7 +6,6 @@ import { bigintArray, textArray, textsOf } from '../rows.ts'
 export interface LoggedChange {
   readonly before: NewPlant | undefined
   readonly after: NewPlant | undefined
-  /** The id of the actor. */
   readonly token: string
 }
 

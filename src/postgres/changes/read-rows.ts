@@ -12,7 +12,6 @@ import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
-/** A tick (sql/postgres/000001.sql). */
 interface Tick {
   readonly tick: bigint
   readonly mark: bigint
@@ -85,7 +84,6 @@ interface Head {
   readonly isLast: boolean
 }
 
-/** Ticks that one statement looks at. */
 const MAX_TICKS = 1000
 
 /**
@@ -218,7 +216,6 @@ const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
 ]
 const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
 
-/** Rows in one statement. */
 const HISTORY_ROWS = 100
 
 /**

@@ -43,7 +43,6 @@ export const PLANNER_SETTINGS = [
   ['work_mem', '32MB'],
 ] as const
 
-/** Settings of a session, by their names. */
 export type SessionSettings = readonly (readonly [name: string, value: string])[]
 
 export interface OpenOptions {

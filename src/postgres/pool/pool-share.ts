@@ -14,7 +14,6 @@ export interface ShareOptions {
   readonly reserved?: number
   /** The name of the work in the message of 50302. */
   readonly work?: string
-  /** Returns the refusal of all work that begins now. */
   readonly refusal?: () => AppError | undefined
   /** Turns each fault of the database into the error that callers get. By default they get the fault. */
   readonly faultOf?: (error: unknown) => unknown

@@ -6,11 +6,9 @@ import { type Budget, Client, PLANNER_SETTINGS, type SessionSettings, timeLeft, 
 
 export interface PoolOptions {
   readonly address: PostgresAddress
-  /** Connections that may be open at once. */
   readonly max: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
-  /** Planner settings of each session, in place of PLANNER_SETTINGS. */
   readonly settings?: SessionSettings
   readonly onTrouble: (error: Error) => void
 }
@@ -80,7 +78,6 @@ export class Pool {
     this.#giveBack()
   }
 
-  /** Waits until all clients are released. */
   async close(): Promise<void> {
     if (this.#semaphore.used > 0) await new Promise<void>((resolve) => this.#whenFree.push(resolve))
     for (const client of this.#idle.splice(0)) client.end()

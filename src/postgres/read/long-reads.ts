@@ -7,7 +7,6 @@ import { ordering, storableTags, tagging } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
 const STEP = 10 * 60_000
-/** Plants of one chunk. */
 const CHUNK = 1000
 
 /** Takes note of a snapshot. Returns false if it is too late, so that a new snapshot must be taken. */
@@ -35,7 +34,6 @@ export async function* exported(
   }
 }
 
-/** Yields the plants of a cursor, in chunks. */
 async function* plantsAt(run: Run, cursor: string): AsyncGenerator<readonly NewPlant[], void, void> {
   for (;;) {
     const { rows } = await run({ text: `FETCH ${CHUNK} FROM ${cursor}` })

@@ -140,7 +140,6 @@ export class Sources {
   readonly query: PlantQuery
   /** What the query demands of tags, as far as a plant can have it. */
   readonly #tagging: TagFilter
-  /** Words that many plants have. */
   readonly #frequent: ReadonlySet<string>
 
   constructor(query: PlantQuery, statistics: SearchStatistics) {
@@ -166,7 +165,6 @@ export class Sources {
     return `${select(conditions, hits)} ORDER BY ${ordering(this.query.order)}`
   }
 
-  /** The ids of the plants of `walk`. */
   path(parameter: Parameter): string {
     return `SELECT id FROM plants ${where(this.#path(parameter))} ORDER BY ${ordering(this.query.order)}`
   }

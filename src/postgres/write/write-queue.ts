@@ -17,7 +17,6 @@ export const newWriteCommits = (): WriteStats['commits'] => ({
   import: newCommitStats(),
 })
 
-/** Writes the groups of a queue. */
 export interface GroupWriter {
   readonly createPlants: GroupWork<CreateRow, CreateResult>
   readonly changePlants: GroupWork<ActorChange, ChangeOutcome>

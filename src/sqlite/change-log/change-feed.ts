@@ -29,15 +29,12 @@ const TIME_LENGTH = 4
 const MAX_COMMIT = 65_536
 
 const COLUMNS = 'position, at, kind, ids, name, tag, plants, token, created'
-/** A row of the log of changes. */
 interface LogRow {
-  /** The number of the last change of this row. */
   readonly position: number
   readonly at: number
   readonly kind: string
   readonly ids: BigInt64Array
   readonly before: NewPlant | undefined
-  /** Names and tags of the plants after the change. */
   readonly texts: unknown
   readonly token: string
   readonly created: number | undefined
@@ -166,7 +163,6 @@ export class ChangeFeed {
     return writePosition({ history: this.#history, place })
   }
 
-  /** Yields the entries of a row after a number. */
   *#entriesOf(row: LogRow, after: number): Iterable<ChangeEntry> {
     const begin = row.position - row.ids.length
     for (const [i, plant] of plantsAfter(row.ids, row.texts).entries()) {

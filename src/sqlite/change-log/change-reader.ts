@@ -3,7 +3,6 @@ import type { Row, StatementCache } from '../rows.ts'
 
 /** A row of the log of changes (sql/sqlite/000001.sql). */
 export interface Change {
-  /** The position of the last change of this row. */
   readonly position: number
   readonly ids: BigInt64Array
   /** The plant before the change; undefined for creates. */
@@ -48,7 +47,6 @@ export class ChangeReader {
     return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
   }
 
-  /** The rows after a position, oldest first. */
   *after(position: number): Iterable<Change> {
     const sql = 'SELECT position, ids, name, tag, plants FROM changes WHERE position > ? ORDER BY position'
     for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
@@ -89,7 +87,6 @@ export function plantsAfter(ids: BigInt64Array, texts: unknown): (NewPlant | und
   })
 }
 
-/** The ids of a row. */
 export function unpack(blob: unknown): BigInt64Array {
   const bytes = blob as Uint8Array
   return new BigInt64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))

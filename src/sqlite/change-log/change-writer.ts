@@ -64,7 +64,6 @@ export class ChangeWriter {
     if (++this.#count === MAX_CREATES) this.#flush()
   }
 
-  /** Adds the row of a replace or an update. */
   changed(kind: 'replace' | 'update', before: NewPlant, after: NewPlant, actor: string): void {
     this.#flush()
     this.#add([before.id], Date.now(), kind, before, textsOf([after]), actor, null)
@@ -138,7 +137,6 @@ export class ChangeWriter {
   }
 }
 
-/** The names and tags of plants, in turn. */
 function textsOf(plants: readonly NewPlant[]): string {
   const texts: (string | null)[] = []
   for (const { name, tag } of plants) texts.push(name, tag ?? null)

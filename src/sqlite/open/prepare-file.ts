@@ -126,7 +126,6 @@ export function takeServeLock(path: string): FileLock {
   throw new OperatorError(`store ${path}: another service already serves it; stop that service first`)
 }
 
-/** Whether another process serves the store now. */
 export const isServed = (path: string): boolean => isLocked(lockOf(path))
 
 /** Milliseconds between two checks. Writes to a removed file are lost. */

@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts'
 import type { LazySignal } from '../../domain/store.ts'
 
-/** Returns the values in the order of the keys. */
 type Read<Key, Value> = (keys: readonly Key[]) => readonly Value[]
 
 interface PendingRead<Key, Value> {
@@ -69,7 +68,6 @@ export class GroupRead<Key, Value> {
     if (this.#asked.length > 0) this.#scheduleEnd()
   }
 
-  /** Answers the first of the waiting reads. */
   #answer(until: number): void {
     const now = performance.now()
     if (now >= until) return

@@ -25,7 +25,6 @@ export class PointReader {
   readonly #statements: StatementCache
   readonly #cachedPages = new PageCache()
 
-  /** @param onFatal called when the file is corrupt or unreadable */
   constructor(path: string, onFatal: (error: Error) => void) {
     const db = openReader(path)
     this.#db = db
@@ -36,7 +35,6 @@ export class PointReader {
     this.#statements = new StatementCache(db)
   }
 
-  /** Returns the plants with these ids, in their order. */
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
       const row: Row | undefined = this.#plant.get(id)
@@ -57,7 +55,6 @@ export class PointReader {
     })
   }
 
-  /** Returns the rows of a short query. */
   all(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#read(() => this.#statements.all(sql, ...values))
   }

@@ -28,7 +28,6 @@ interface QueryClientParts {
   readonly index: SearchIndex
   readonly walReaders: WalReaders
   readonly isServing: boolean
-  /** Called when the file is corrupt or unreadable. */
   readonly onFatal: (error: Error) => void
 }
 
@@ -86,7 +85,6 @@ export class QueryClient {
     }
   }
 
-  /** Makes a read that needs no index. */
   read<T>(read: (reader: Remote<QueryReader>) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#during(signal, (ending) => read(this.#reader(ending)))
   }
@@ -139,7 +137,6 @@ export class QueryClient {
     await this.#client?.close({ abandon: shuttingDown(), within })
   }
 
-  /** Makes a read that needs the index. */
   #find<T>(
     signal: AbortSignal | undefined,
     read: (reader: Remote<QueryReader>, isLate: boolean) => Promise<T>,

@@ -13,7 +13,6 @@ import { addTo, type Content, needsIndex, Snapshot, type Unindexed } from './sna
 
 /** Plants of one message of an export. */
 const CHUNK = 1000
-/** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
 /**
@@ -173,7 +172,6 @@ export class QueryReader implements Served {
     for (const connection of connections) connection.close()
   }
 
-  /** Makes a read that takes little time. */
   #at<T>(read: (snapshot: Snapshot) => T, withIndex = false): T {
     const snapshot = this.#begin(withIndex)
     try {

@@ -26,7 +26,6 @@ import { countedTags, UNTAGGED } from '../search-index/plant-index.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import type { Task } from '../worker/cooperative.ts'
 
-/** Whether a query needs the search index. */
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean => isByName(order) || hasFilter(filter)
 
 /** Plants that a read looks up in the store, because the index lacks them or has an old state of them. */
@@ -68,7 +67,6 @@ export class Snapshot {
     this.#search = new PlantSearch(this.#statements, this.#view)
   }
 
-  /** @param withIndex whether the reads need the index */
   begin(withIndex: boolean): void {
     const index = withIndex ? this.#view.begin(this.#identity) : undefined
     this.#db.exec('BEGIN')
@@ -150,7 +148,6 @@ export class Snapshot {
     return yield* firstOf(scan(this.#statements, query, max), limit, (plant) => matches(query, plant))
   }
 
-  /** Returns the content of a query, without the index. */
   *contentOf(filter: PlantFilter): Task<Content> {
     const content: Content = { plants: 0, ids: 0n }
     yield* forEach(scan(this.#statements, { ...filter, order: 'id', after: undefined }), (plant) => {
@@ -176,7 +173,6 @@ export class Snapshot {
     }
   }
 
-  /** Returns the counts of tags, from the index and the plants that it lacks. */
   *tags(after: string | undefined, limit: number, unindexed: Unindexed): Task<TagCount[]> {
     const changed = new Map<string, number>()
     const change = (tag: string | null | undefined, by: number) => {

@@ -42,7 +42,6 @@ function indexFault(error: unknown): unknown {
   return fault === undefined ? error : new IndexFault(`SQLite ${fault.errcode}: ${fault.message}`, fault)
 }
 
-/** Runs queries on the search index, and turns every fault of SQLite into an IndexFault. */
 export class IndexStatements extends StatementCache {
   override get(...query: Parameters<StatementCache['get']>): Row | undefined {
     return inIndex(() => super.get(...query))
@@ -69,7 +68,6 @@ const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
 const VERSION = `13, Unicode ${process.versions['unicode']}`
 
-/** The progress of the index. */
 export interface IndexState {
   /** The position in the log of changes up to which the index has all changes. */
   readonly position: number
@@ -185,7 +183,6 @@ export class IndexView {
     return this.#open
   }
 
-  /** Valid between `begin` and `end`. */
   get statements(): IndexStatements {
     if (this.#open === undefined) throw new IndexFault('the index is not open')
     return this.#open.statements

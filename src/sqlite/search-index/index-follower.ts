@@ -23,7 +23,6 @@ export class IndexFollower implements Served {
   readonly #report: (report: IndexReport) => void
   #indexer: Indexer | undefined
   #next: NodeJS.Timeout | undefined
-  /** The time of the next step. */
   #dueAt = Number.POSITIVE_INFINITY
   #retry = FIRST_RETRY
   #position = 0
@@ -70,7 +69,6 @@ export class IndexFollower implements Served {
     this.#indexer?.close()
   }
 
-  /** Schedules a step in `time` milliseconds, unless an earlier one is due. */
   #schedule(time: number): void {
     if (performance.now() + time >= this.#dueAt) return
     clearTimeout(this.#next)

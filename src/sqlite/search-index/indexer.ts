@@ -26,10 +26,8 @@ import { PlantIndex } from './plant-index.ts'
  */
 const BOUNDS = { batch: 5000, mergeFrom: 200_000 }
 
-/** The reason for the first build of an index. */
 export const NONE_YET = 'there is none yet'
 
-/** The connection to the index. */
 interface Open {
   readonly db: DatabaseSync
   readonly statements: IndexStatements
@@ -197,7 +195,6 @@ function notOpen(): never {
   throw new Error('the index is not open')
 }
 
-/** Maximum number of plants in a batch. */
 const MAX_BATCH = 50_000
 /** A batch takes at least this part of a long lag, because each batch also reads the ids of the rest. */
 const PARTS = 4
@@ -206,7 +203,6 @@ const TIMES_WHILE_SCANNING = 4
 /** UTF-16 units of names and tags after which a batch ends: half a second of work when all words differ. */
 const MAX_TEXT = 2 ** 18
 
-/** The work of one transaction of the index. */
 interface Batch {
   /** States of plants that the transaction must remove from the index. */
   readonly removed: readonly NewPlant[]
@@ -214,11 +210,8 @@ interface Batch {
   readonly named: ReadonlySet<bigint>
   /** States of plants at the new position, which the transaction must add. */
   readonly added: readonly NewPlant[]
-  /** The state of the index after the batch. */
   readonly next: IndexState
-  /** The position of the newest change. */
   readonly head: number
-  /** The number of plants that were read. */
   readonly indexed: number
 }
 
@@ -235,7 +228,6 @@ class BatchReader {
     this.#minPlants = minPlants
   }
 
-  /** Returns the state of a new, empty index. */
   initialState(): IndexState {
     const position = this.#changes.head()
     const plants = Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
@@ -253,7 +245,6 @@ class BatchReader {
     return { ...difference(states), next, head, indexed: states.size }
   }
 
-  /** Reads the plants that changed up to a position. */
   #changed({ position: from, isScanning, scannedTo }: IndexState, head: number) {
     const times = isScanning ? TIMES_WHILE_SCANNING : 1
     const max = Math.min(MAX_BATCH, Math.max(this.#minPlants * times, (head - from) / PARTS))

@@ -34,7 +34,6 @@ export class PlantIndex {
   readonly #statements: StatementCache
   readonly names: NameIndex
 
-  /** @param mergeFrom the number of new names at which a merge into the large table begins */
   constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
     this.names = new NameIndex(statements, mergeFrom)
@@ -123,7 +122,6 @@ class NameIndex {
   /** The last entry that the merge under way has moved; undefined without a merge. */
   #mergedTo: NameEntry | undefined
 
-  /** @param mergeFrom the number of new names at which a merge into the large table begins */
   constructor(statements: StatementCache, mergeFrom: number) {
     this.#statements = statements
     this.#mergeFrom = mergeFrom
@@ -170,7 +168,6 @@ class NameIndex {
     if (end === undefined) this.#entries = undefined
   }
 
-  /** Whether a merge is under way. */
   get isMerging(): boolean {
     return this.#mergedTo !== undefined
   }
@@ -289,7 +286,6 @@ function startsBeyond(key: string | undefined, isBeyond: (a: string, b: string) 
   return starts
 }
 
-/** The places in a plant at which a search looks for words. */
 export type Places = 'anywhere' | 'behind the first'
 
 function term(word: string, hasNegative: (expression: string) => boolean, places: Places): string {

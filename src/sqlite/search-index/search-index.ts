@@ -32,13 +32,11 @@ interface SearchIndexOptions {
   readonly start: StartFollower | undefined
   /** Whether this process may update the index when a search needs it. */
   readonly mayStart: () => boolean
-  /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
   /** Called when the index is durable up to a position of the log of changes. */
   readonly onDurable: (position: number) => unknown
   /** Called when the index can't be used, and may be removed. */
   readonly onUnusable: () => void
-  /** Called with a fatal fault of the store's file. */
   readonly onStoreFault: (fault: SqliteFault) => unknown
 }
 
@@ -70,7 +68,6 @@ export class SearchIndex {
     this.#options = options
   }
 
-  /** Starts the thread, unless it is running. */
   start(): void {
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
@@ -109,7 +106,6 @@ export class SearchIndex {
     return (this.#progress?.behind ?? 0) + this.#written
   }
 
-  /** The part of all plants that is in the index, from 0 to 1. */
   get share(): number {
     return this.#progress?.share ?? 0
   }
@@ -143,7 +139,6 @@ export class SearchIndex {
     this.#tell((follower) => follower.giveSpace())
   }
 
-  /** Restarts the log of the index, if no read needs it. */
   async restartWal(): Promise<void> {
     await this.#follower?.remote.restartWal()
   }
@@ -249,7 +244,6 @@ export class SearchIndex {
   }
 }
 
-/** Resolves with a promise, or after `time` milliseconds. */
 async function within(promise: Promise<void>, time: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, time)

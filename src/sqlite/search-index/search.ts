@@ -281,7 +281,6 @@ function* patient(plants: Candidates): Candidates {
   }
 }
 
-/** Divides a JSON array of ids into lists. */
 function* partsOf(ids: string): Iterable<string> {
   for (let start = 1, end = start; end < ids.length - 1; start = end + 1) {
     const comma = ids.indexOf(',', start + LIST_LENGTH)

@@ -15,7 +15,6 @@ import { Indexer } from '../search-index/indexer.ts'
 import { countsIn, faultsIn } from './copies.ts'
 import { foreignParts } from './own-schema.ts'
 
-/** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
 
 /** Checks the store in the file `link` (Upkeep.check in src/domain/upkeep.ts). */

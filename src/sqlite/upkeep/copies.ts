@@ -111,7 +111,6 @@ export const usageError = (file: string, why: string): OperatorError =>
 /** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']
 
-/** The part before the time in the name of a replaced store. */
 const REPLACED = '.replaced-'
 
 /** @throws OperatorError when the path has a store, or a WAL or journal of a missing one */
@@ -198,7 +197,6 @@ function replacedNames(path: string): string[] {
   return [...new Set(stores)].map((name) => join(dirname(path), name))
 }
 
-/** Whether two stores share the file with a suffix. */
 function isSame(path: string, other: string, suffix: string): boolean {
   const [one, two] = [path, other].map((name) => statSync(name + suffix, { throwIfNoEntry: false }))
   return one !== undefined && isSameFile(one, two)

@@ -81,7 +81,6 @@ export class WalCheckpointer {
     throw this.#refusal
   }
 
-  /** Whether the WAL is long enough for a checkpoint. */
   isLong(): boolean {
     const pages = Number(this.#walSize.get()?.['log'] ?? 0)
     return pages >= MIN_WAL && (pages >= Math.min(MAX_WAL, this.#pages()) || this.#growth() >= MIN_WAL)

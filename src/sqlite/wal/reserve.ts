@@ -6,7 +6,6 @@ import { hasNoRoomToOpen } from '../errors.ts'
 export const PAGE = 4096
 /** Pages. The WAL-indexes of the store and of its search index take 32 KiB each when they are opened. */
 const MIN_PAGES = 9
-/** Pages of the reserve that open the store on a full disk. */
 const OPENING_PAGES = 32
 /**
  * Pages of the reserve: 4 MiB. Half of it takes what a checkpoint adds to the store's file, and the rest the WAL of

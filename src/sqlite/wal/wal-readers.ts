@@ -19,7 +19,6 @@ const TRIES = 4
 interface WalReader {
   /** Aborts with the signal of the caller, and with AppError 50302 when the read is cut off. */
   readonly signal: AbortSignal
-  /** Call it at the end of the read. */
   end(): unknown
 }
 

@@ -68,7 +68,6 @@ export class ThreadClient<T extends Served> {
     return this.#hasEnded
   }
 
-  /** Refuses all later calls. */
   refuse(refusal: Error): void {
     this.#refusal ??= refusal
   }

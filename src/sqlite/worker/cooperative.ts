@@ -91,7 +91,6 @@ export class TaskRunner {
   }
 }
 
-/** Plants that one step reads. */
 export const STEP = 64
 
 /** Decides when a task yields to other tasks. */

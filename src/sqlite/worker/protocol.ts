@@ -11,7 +11,6 @@ export interface Served {
 
 export interface ThreadData {
   readonly role: 'writer' | 'queries' | 'index'
-  /** The path of the store. */
   readonly path: string
 }
 

@@ -93,7 +93,6 @@ export class SqliteWriter implements Served {
     return this.#writePlants(() => requests.map((request) => orRefusal(() => this.#change(request))), areDeletes)
   }
 
-  /** Trims the log. @returns whether more may remain */
   trimChanges(position: number, keep: Keep): boolean {
     return this.#wal.transaction(() => this.#changeLog.trim(position, keep), true)
   }
