@@ -192,7 +192,7 @@ test('the store restarts an index thread that has ended', async (t) => {
   const { store } = await openSqlite(t, {
     startFollower: (_, events) => {
       started++
-      ends.push((why) => events.onEnd(new Error(why)))
+      ends.push((why) => events.onEnd(new Error(why), 0))
       return IDLE
     },
     onNotice: (text) => notices.push(text),

@@ -209,6 +209,12 @@ export const newCommitStats = (): CommitStats => ({
   failures: 0,
 })
 
+export const newWriteCommits = (): WriteStats['commits'] => ({
+  create: newCommitStats(),
+  change: newCommitStats(),
+  import: newCommitStats(),
+})
+
 export async function countCommit<T>(stats: CommitStats, rows: number, commit: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   try {

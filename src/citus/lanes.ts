@@ -1,12 +1,12 @@
 import { Bound } from '../base/counts.ts'
-import { queueFull } from '../base/group-commit.ts'
+import { newWriteCommits, queueFull } from '../base/group-commit.ts'
 import { AppError, shuttingDown } from '../domain/errors.ts'
 import { type ChangeOutcome, type CreateResult, idOf, type NewPlant, type PlantChange } from '../domain/plant.ts'
 import type { LazySignal } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import { type GroupOptions, type GroupWork, TimedGroups } from '../postgres/groups.ts'
 import type { Wish } from '../postgres/read/point-reader.ts'
-import { type GroupWriter, newWriteCommits, WriteQueue } from '../postgres/write/write-queue.ts'
+import { type GroupWriter, WriteQueue } from '../postgres/write/write-queue.ts'
 import type { Shards } from './shards.ts'
 
 /** The groups of requests for single plants on one server. */

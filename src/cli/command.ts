@@ -83,6 +83,18 @@ export class ProgramCommand extends Command {
     return this.option('--url <URL>', help).settings(...keys)
   }
 
+  /** Adds the filters of plants. */
+  filters(): this {
+    return this.option(
+      '--tag <TAG>',
+      'only plants with this tag; repeat it for plants with any of several tags',
+      collect,
+    )
+      .option('--tag-prefix <TEXT>', 'only plants with a tag that begins so')
+      .option('--untagged', 'only plants without a tag')
+      .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
+  }
+
   json(help = 'print the result as JSON on standard output'): this {
     return this.option('--json', help)
   }
@@ -106,6 +118,8 @@ export class ProgramCommand extends Command {
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`)
   }
 }
+
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export function version(): string {
   const text = readAsset(new URL('../../package.json', import.meta.url)).toString()

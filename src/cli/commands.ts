@@ -4,7 +4,7 @@ import { PLANT_ORDERS } from '../domain/plant-query.ts'
 import { FORMATS } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
 import { integer } from '../settings/setting.ts'
-import type { Flags, ProgramCommand } from './command.ts'
+import { collect, type Flags, type ProgramCommand } from './command.ts'
 import type { CopyFlags } from './copy.ts'
 import type { DeleteFlags } from './delete.ts'
 import type { ExportFlags } from './export.ts'
@@ -27,8 +27,6 @@ const upkeep = () => import('./upkeep.ts')
 const tokens = () => import('./token.ts')
 const webhooks = () => import('./webhook.ts')
 const agents = () => import('./mcp.ts')
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 const FILE = 'a file named .ndjson, .jsonl or .csv, plus .gz if compressed'
 const SHEETS = 'or a sheet: .tsv, .txt or .xlsx'
@@ -91,10 +89,7 @@ function addExport(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('export', 'export the plants of a store to a file, even while a service serves it')
     .argument('<file>', `${FILE}; - is standard output`)
     .target('store')
-    .option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
-    .option('--tag-prefix <TEXT>', 'only plants with a tag that begins so')
-    .option('--untagged', 'only plants without a tag')
-    .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
+    .filters()
     .choice('--sort <ORDER>', `one of ${PLANT_ORDERS.join(', ')} (default id)`, PLANT_ORDERS)
     .choice('--format <FORMAT>', FORMAT, FORMATS)
     .option('--gzip', 'compress the file with gzip, regardless of its name')
@@ -119,10 +114,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal.`)
 function addDelete(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('delete', 'delete the plants of a store that match filters, even while a service serves it')
     .target('store', 'auditLog')
-    .option('--tag <TAG>', 'only plants with this tag; repeat it for plants with any of several tags', collect)
-    .option('--tag-prefix <TEXT>', 'only plants with a tag that begins so')
-    .option('--untagged', 'only plants without a tag')
-    .option('--q <WORDS>', 'only plants that match every word: each is a prefix of a word in name or tag')
+    .filters()
     .option('--yes', 'do not ask; needed where no terminal can ask')
     .option('--dry-run', 'count the plants, and delete nothing')
     .option('--retry-time <TIME>', 'how long to retry when the service stops answering, at most 60m (default 5m)')

@@ -4,7 +4,7 @@ import { OperatorError } from '../base/operator-error.ts'
 import { printable } from '../base/printable.ts'
 import type { DistributeOptions } from '../citus/distribute.ts'
 import type { Store } from '../domain/store.ts'
-import type { Token } from '../domain/token.ts'
+import { isActive } from '../domain/token.ts'
 import type { StoreBytes, StoreStatus, Upkeep } from '../domain/upkeep.ts'
 import type { ServedStore } from '../http/metrics/service-metrics.ts'
 import type { PostgresStoreOptions } from '../postgres/store.ts'
@@ -75,9 +75,7 @@ export async function bytesOf(address: StoreAddress): Promise<(() => StoreBytes)
 export async function statusOf(address: StoreAddress): Promise<StoreStatus> {
   if (address.engine === 'sqlite') return (await sqliteFiles()).statusOf(address.path)
   return withStore(address, { create: false }, async (store) => {
-    const isActive = ({ revokedAt, expiresAt }: Token) =>
-      revokedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > Date.now())
-    const tokens = (await store.tokens.listTokens()).filter(isActive).length
+    const tokens = (await store.tokens.listTokens()).filter((token) => isActive(token, Date.now())).length
     return { store: shownStore(address), engine: 'postgres', plants: await store.countPlants(), tokens }
   })
 }

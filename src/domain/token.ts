@@ -24,29 +24,6 @@ export interface Token {
  */
 export const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** The columns of a table of tokens, apart from the hash. */
-export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
-
-/** The values of TOKEN_COLUMNS. */
-export function tokenValues({ id, name, scopes, ...times }: Token): [string, string, string, ...(number | null)[]] {
-  const dates = [times.createdAt, times.expiresAt, times.lastUsedAt, times.revokedAt]
-  return [id, name, scopes.join(' '), ...dates.map((date) => date?.getTime() ?? null)]
-}
-
-/** Makes a token of a row that begins with TOKEN_COLUMNS, in the values of any engine. */
-export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: { readonly [column: number]: unknown }): Token {
-  const timeIn = (column: number) => (times[column] == null ? undefined : new Date(Number(times[column])))
-  return {
-    id: String(id),
-    name: String(name),
-    scopes: String(scopes).split(' ') as Scope[],
-    createdAt: new Date(Number(times[3])),
-    expiresAt: timeIn(4),
-    lastUsedAt: timeIn(5),
-    revokedAt: timeIn(6),
-  }
-}
-
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_DIGITS = 43
 const CHECK_DIGITS = 6
@@ -311,6 +288,9 @@ export interface TokenStore {
    */
   revokeToken(id: string, sparesLast?: boolean): Promise<RevokeResult>
 }
+
+export const isActive = ({ revokedAt, expiresAt }: Token, now: number): boolean =>
+  revokedAt === undefined && (expiresAt === undefined || expiresAt.getTime() > now)
 
 /** The number of ended tokens to remove from a store that lists this many of them. */
 export const endedToRemove = (ended: number, max: number): number =>

@@ -1,4 +1,4 @@
-import type { Scope, Token } from './token.ts'
+import type { Token } from './token.ts'
 import type { Webhook, WebhookAttempt, WebhookProgress } from './webhook.ts'
 
 export interface StoredWebhook {
@@ -65,30 +65,3 @@ export interface WebhookStore {
 
 /** Milliseconds. */
 export const LEASE_TIME = 10_000
-
-/**
- * Makes webhooks of the rows of an engine, oldest first: definition and progress, as JSON, and version; scopes, expiry
- * and revocation of the token, which are null without one.
- */
-export function webhooksIn(rows: readonly { readonly [column: number]: unknown }[]): StoredWebhook[] {
-  const dateIn = (time: unknown) => (time === null ? undefined : new Date(Number(time)))
-  const all = rows.map(({ 0: definition, 1: progress, 2: version, 3: scopes, 4: expiresAt, 5: revokedAt }) => ({
-    webhook: JSON.parse(String(definition)) as Webhook,
-    progress: JSON.parse(String(progress)) as WebhookProgress,
-    version: Number(version),
-    token:
-      scopes === null
-        ? undefined
-        : { scopes: String(scopes).split(' ') as Scope[], expiresAt: dateIn(expiresAt), revokedAt: dateIn(revokedAt) },
-  }))
-  return all.sort(
-    ({ webhook: one }, { webhook: other }) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1),
-  )
-}
-
-/** Makes attempts of rows with their JSON, and leaves out those that are too old. */
-export function attemptsIn(rows: readonly { readonly [column: number]: unknown }[]): WebhookAttempt[] {
-  const attempts = JSON.parse(`[${rows.map(({ 0: attempt }) => attempt).join()}]`) as WebhookAttempt[]
-  const oldest = new Date(Date.now() - ATTEMPTS_KEEP).toISOString()
-  return attempts.filter(({ time }) => time > oldest)
-}

@@ -91,13 +91,7 @@ export async function* batchesOf<Row extends { readonly line: number }>(
   yield* takeAll(rows.end())
 }
 
-interface OpenBatch {
-  readonly plants: ImportedPlant[]
-  readonly lines: number[]
-  readonly refused: RefusedRow[]
-}
-
-const emptyBatch = (): OpenBatch => ({ plants: [], lines: [], refused: [] })
+const emptyBatch = () => ({ plants: [] as ImportedPlant[], lines: [] as number[], refused: [] as RefusedRow[] })
 
 const sizeOf = ({ plants, refused }: Batch): number => plants.length + refused.length
 

@@ -1,19 +1,23 @@
 import { GroupCommit } from '../base/group-commit.ts'
 import type { IdStore } from '../domain/id-store.ts'
-import { TOKEN_COLUMNS, type Token, type TokenStore, tokenIn } from '../domain/token.ts'
-import {
-  attemptsIn,
-  LEASE_TIME,
-  MAX_ATTEMPTS,
-  type WebhookSave,
-  type WebhookStore,
-  webhooksIn,
-} from '../domain/webhook-store.ts'
+import type { Token, TokenStore } from '../domain/token.ts'
+import { LEASE_TIME, MAX_ATTEMPTS, type WebhookSave, type WebhookStore } from '../domain/webhook-store.ts'
 import { addReservation, exportReservations, proposeId, reserveIds } from '../records/ids.ts'
-import { createToken, exportTokens, IS_MANAGER, issueToken, listTokens, revokeToken } from '../records/tokens.ts'
+import {
+  createToken,
+  exportTokens,
+  IS_MANAGER,
+  issueToken,
+  listTokens,
+  revokeToken,
+  TOKEN_COLUMNS,
+  tokenIn,
+  touchToken,
+} from '../records/tokens.ts'
+import { attemptsOf, changeWebhook, deleteWebhook, insertWebhook, listWebhooks } from '../records/webhooks.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { runSteps } from './rows.ts'
+import { runSteps, statementOf } from './rows.ts'
 
 /** Milliseconds since 1970 by the server's clock, which all instances share. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -52,7 +56,7 @@ export function postgresTokens(share: PoolShare): TokenStore {
     exportTokens: () => runSteps(share.run, exportTokens("encode(hash, 'hex')")),
 
     async touchToken(id, usedAt) {
-      await share.run({ text: 'UPDATE tokens SET last_used_at = $2 WHERE id = $1', values: [id, usedAt.getTime()] })
+      await share.run(statementOf(touchToken(id, usedAt)))
     },
 
     /** Locks all active tokens with the scope `tokens`: of two that revoke each other, the second sees the result. */
@@ -95,43 +99,28 @@ export const postgresIds = (share: PoolShare, reservations: PoolShare): IdStore 
 
 export const postgresWebhooks = (share: PoolShare): WebhookStore => ({
   async create(webhook, progress, max) {
-    const { id, creator } = webhook
-    const text = `INSERT INTO webhooks (id, creator, version, definition, progress, leased_until)
-      SELECT $1, $2, 1, $3, $4, 0 WHERE $5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
-    const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
+    const insert = statementOf(insertWebhook(webhook, progress, max, [', leased_until', ', 0']))
     const { count } = await share.transaction('BEGIN', async (run) => {
       // Without the lock, transactions that run at the same time would exceed the bound. Reads do not wait for it.
       await run({ text: 'LOCK TABLE webhooks IN SHARE ROW EXCLUSIVE MODE' })
-      return run({ text, values })
+      return run(insert)
     })
-    if (count === 1) return webhook
-    return (await this.list(id))[0]?.webhook ?? 'too many'
+    return count === 1 ? webhook : ((await this.list(webhook.id))[0]?.webhook ?? 'too many')
   },
 
-  async list(id) {
-    const text = `SELECT definition, progress, version, scopes, expires_at, revoked_at
-      FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE $1::text IS NULL OR webhooks.id = $1`
-    return webhooksIn((await share.run({ name: 'webhooks', text, values: [id] })).rows)
-  },
+  list: (id) => runSteps(share.run, listWebhooks(id)),
 
-  async change(id, version, webhook, progress) {
-    const text = `UPDATE webhooks SET version = version + 1, creator = $3, definition = $4,
-      progress = coalesce($5, progress) WHERE id = $1 AND version = $2`
-    const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    return (await share.run({ text, values: [id, version, webhook.creator.id, ...texts] })).count > 0
-  },
+  change: async (...change) => (await share.run(statementOf(changeWebhook(...change)))).count > 0,
 
   delete: (id) =>
     share.transaction('BEGIN', async (run) => {
-      const { count } = await run({ text: 'DELETE FROM webhooks WHERE id = $1', values: [id] })
-      await run({ text: 'DELETE FROM webhook_attempts WHERE webhook = $1', values: [id] })
+      const [webhook, attempts] = deleteWebhook(id)
+      const { count } = await run(statementOf(webhook))
+      await run(statementOf(attempts))
       return count > 0
     }),
 
-  async attempts(id, limit) {
-    const text = 'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2'
-    return attemptsIn((await share.run({ text, values: [id, limit] })).rows)
-  },
+  attempts: (id, limit) => runSteps(share.run, attemptsOf(id, limit)),
 
   async lease(holder) {
     // A lease that ends later than any could is from before the server's clock was set back.
@@ -172,9 +161,7 @@ async function saveAttempts(run: Run, saves: readonly WebhookSave[]): Promise<vo
       attempt FROM json_to_recordset($1) AS new (webhook text, number bigint, attempt text)`
   await run({ text, values: [JSON.stringify(rows)] })
   const trim = `DELETE FROM webhook_attempts AS old USING unnest($1::text[]) AS saved (webhook)
-    WHERE old.webhook = saved.webhook AND number <= ${MAX_ATTEMPTS_BEFORE}`
+    WHERE old.webhook = saved.webhook AND number <=
+      (SELECT max(number) - ${MAX_ATTEMPTS} FROM webhook_attempts AS newest WHERE newest.webhook = saved.webhook)`
   await run({ text: trim, values: [saves.map(({ id }) => id)] })
 }
-
-const MAX_ATTEMPTS_BEFORE = `
-  (SELECT max(number) - ${MAX_ATTEMPTS} FROM webhook_attempts AS newest WHERE newest.webhook = saved.webhook)`

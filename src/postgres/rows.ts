@@ -1,17 +1,18 @@
 import type { NewPlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
-import type { Steps } from '../records/steps.ts'
-import type { Outcome, Row, Run } from './pool/client.ts'
+import type { Sql, Steps } from '../records/steps.ts'
+import type { Outcome, Row, Run, Statement } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
 
 export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) {
-    const [text, ...values] = step.value
-    step = steps.next((await run({ text, values })).rows)
+    step = steps.next((await run(statementOf(step.value))).rows)
   }
   return step.value
 }
+
+export const statementOf = ([text, ...values]: Sql): Statement => ({ text, values })
 
 export interface PlantRow extends NewPlant {
   readonly key: string

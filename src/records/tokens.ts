@@ -3,15 +3,37 @@ import {
   faultOfRotation,
   type IssueOptions,
   type IssueResult,
+  isActive,
   type RevokeResult,
+  type Scope,
   type StoredToken,
-  TOKEN_COLUMNS,
   type Token,
   type TokenPage,
-  tokenIn,
-  tokenValues,
 } from '../domain/token.ts'
-import { padded, type Steps } from './steps.ts'
+import { padded, type Row, type Sql, type Steps } from './steps.ts'
+
+/** The columns of a table of tokens, apart from the hash. */
+export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
+
+/** The values of TOKEN_COLUMNS. */
+function tokenValues({ id, name, scopes, ...times }: Token): [string, string, string, ...(number | null)[]] {
+  const dates = [times.createdAt, times.expiresAt, times.lastUsedAt, times.revokedAt]
+  return [id, name, scopes.join(' '), ...dates.map((date) => date?.getTime() ?? null)]
+}
+
+/** Makes a token of a row that begins with TOKEN_COLUMNS, in the values of any engine. */
+export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: Row): Token {
+  const timeIn = (column: number) => (times[column] == null ? undefined : new Date(Number(times[column])))
+  return {
+    id: String(id),
+    name: String(name),
+    scopes: String(scopes).split(' ') as Scope[],
+    createdAt: new Date(Number(times[3])),
+    expiresAt: timeIn(4),
+    lastUsedAt: timeIn(5),
+    revokedAt: timeIn(6),
+  }
+}
 
 /** Milliseconds since 1970 of the earliest Date: no token is older. */
 const BEFORE_ALL = -8.64e15
@@ -54,7 +76,8 @@ export function* issueToken(
   { creator, max, maxEnded, rotates }: IssueOptions,
 ): Steps<IssueResult> {
   const now = token.createdAt.getTime()
-  if (creator !== undefined && !isActive(yield* tokenWith(creator), now)) return 'creator revoked'
+  const ours = creator === undefined ? undefined : yield* tokenWith(creator)
+  if (creator !== undefined && (ours === undefined || !isActive(ours, now))) return 'creator revoked'
   const present = yield* tokenWith(token.id)
   if (present !== undefined) return present
   const replaced = rotates && (yield* tokenWith(rotates.id))
@@ -85,6 +108,13 @@ function* removeEnded(now: number, count: number): Steps<void> {
   }
 }
 
+/** See TokenStore.touchToken. */
+export const touchToken = (id: string, usedAt: Date): Sql => [
+  'UPDATE tokens SET last_used_at = $2 WHERE id = $1',
+  id,
+  usedAt.getTime(),
+]
+
 /** See TokenStore.revokeToken. With `sparesLast`, no other token may be revoked between. */
 export function* revokeToken(id: string, now: number, sparesLast: boolean): Steps<RevokeResult> {
   const token = yield* tokenWith(id)
@@ -101,6 +131,3 @@ export function* revokeToken(id: string, now: number, sparesLast: boolean): Step
 function* tokenWith(id: string): Steps<Token | undefined> {
   return (yield [`SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = $1`, id]).map(tokenIn)[0]
 }
-
-const isActive = (token: Token | undefined, now: number): boolean =>
-  token !== undefined && token.revokedAt === undefined && (token.expiresAt?.getTime() ?? now + 1) > now

@@ -1,18 +1,15 @@
 import type { IdStore } from '../domain/id-store.ts'
-import { TOKEN_COLUMNS, type TokenStore, tokenIn } from '../domain/token.ts'
-import { attemptsIn, MAX_ATTEMPTS, type WebhookStore, webhooksIn } from '../domain/webhook-store.ts'
+import type { TokenStore } from '../domain/token.ts'
+import { MAX_ATTEMPTS, type WebhookStore } from '../domain/webhook-store.ts'
 import { exportReservations, proposeId } from '../records/ids.ts'
-import { exportTokens, listTokens } from '../records/tokens.ts'
+import { exportTokens, listTokens, TOKEN_COLUMNS, tokenIn, touchToken } from '../records/tokens.ts'
+import { attemptsOf, changeWebhook, deleteWebhook, insertWebhook, listWebhooks } from '../records/webhooks.ts'
 import type { PointReader } from './read/point-reader.ts'
 import { runSteps, type Statement } from './rows.ts'
 import type { Remote } from './worker/protocol.ts'
 import type { AdaptiveWriter } from './write/write-queue.ts'
 import type { SqliteWriter } from './write/writer.ts'
 
-const INSERT = `INSERT INTO webhooks (id, creator, version, definition, progress) SELECT ?1, ?2, 1, ?3, ?4
-  WHERE ?5 > (SELECT count(*) FROM webhooks) ON CONFLICT DO NOTHING`
-const CHANGE = `UPDATE webhooks SET version = version + 1, creator = ?3, definition = ?4, progress = coalesce(?5, progress)
-  WHERE id = ?1 AND version = ?2`
 const SAVE = 'UPDATE webhooks SET progress = ?3 WHERE id = ?1 AND version = ?2'
 const INSERT_ATTEMPTS = `INSERT INTO webhook_attempts (webhook, number, attempt)
   SELECT webhooks.id, key + 1 + coalesce((SELECT max(number) FROM webhook_attempts WHERE webhook = ?1), 0), value
@@ -34,7 +31,7 @@ export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
   listTokens: async (page = {}) => runSteps(reader(), listTokens(page)),
   exportTokens: async () => runSteps(reader(), exportTokens('hex(hash)')),
   async touchToken(id, usedAt) {
-    await writer().run([['UPDATE tokens SET last_used_at = ? WHERE id = ?', usedAt.getTime(), id]])
+    await writer().run([touchToken(id, usedAt)])
   },
   revokeToken: async (id, sparesLast = false) => writer().revokeToken(id, Date.now(), sparesLast),
 })
@@ -48,37 +45,13 @@ export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({
 
 export const sqliteWebhooks = ({ reader, writer, run }: Connections): WebhookStore => ({
   async create(webhook, progress, max) {
-    const { id, creator } = webhook
-    const values = [id, creator.id, JSON.stringify(webhook), JSON.stringify(progress), max]
-    const [created] = await writer().run([[INSERT, ...values]])
-    if (created === 1) return webhook
-    return (await this.list(id))[0]?.webhook ?? 'too many'
+    const [created] = await writer().run([insertWebhook(webhook, progress, max)])
+    return created === 1 ? webhook : ((await this.list(webhook.id))[0]?.webhook ?? 'too many')
   },
-
-  async list(id) {
-    const sql = `SELECT definition, progress, version, scopes, expires_at, revoked_at
-      FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE webhooks.id = coalesce(?, webhooks.id)`
-    return webhooksIn(reader().all(sql, id ?? null))
-  },
-
-  async change(id, version, webhook, progress) {
-    const texts = [JSON.stringify(webhook), progress === undefined ? null : JSON.stringify(progress)]
-    const [changed] = await writer().run([[CHANGE, id, version, webhook.creator.id, ...texts]])
-    return changed === 1
-  },
-
-  async delete(id) {
-    const [, deleted] = await writer().run([
-      ['DELETE FROM webhook_attempts WHERE webhook = ?', id],
-      ['DELETE FROM webhooks WHERE id = ?', id],
-    ])
-    return deleted === 1
-  },
-
-  async attempts(id, limit) {
-    const sql = 'SELECT attempt FROM webhook_attempts WHERE webhook = ? ORDER BY number DESC LIMIT ?'
-    return attemptsIn(reader().all(sql, id, limit))
-  },
+  list: async (id) => runSteps(reader(), listWebhooks(id)),
+  change: async (...change) => (await writer().run([changeWebhook(...change)]))[0] === 1,
+  delete: async (id) => (await writer().run(deleteWebhook(id)))[0] === 1,
+  attempts: async (id, limit) => runSteps(reader(), attemptsOf(id, limit)),
 
   async lease() {
     return (await this.list()).map(({ webhook }) => webhook.id)

@@ -45,11 +45,14 @@ export class StatementCache {
   }
 }
 
+/** The text of a statement of src/records/ with SQLite's own parameters. */
+export const ownText = (text: string): string => text.replaceAll('$', '?')
+
 export function runSteps<T>(statements: Pick<StatementCache, 'all'>, steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) {
     const [text, ...values] = step.value
-    step = steps.next(statements.all(text.replaceAll('$', '?'), ...values))
+    step = steps.next(statements.all(ownText(text), ...values))
   }
   return step.value
 }

@@ -1,4 +1,4 @@
-import { newCommitStats, type WriteStats } from '../../base/group-commit.ts'
+import { newWriteCommits, type WriteStats } from '../../base/group-commit.ts'
 import type { ChangeOutcome, CreateResult, NewPlant, PlantChange } from '../../domain/plant.ts'
 import type { Actor } from '../../domain/token.ts'
 import { type GroupOptions, type GroupWork, TimedGroups } from '../groups.ts'
@@ -10,12 +10,6 @@ import type { ActorChange, CreateRow } from './writer.ts'
  * token makes three quarters of the creates of short plants that it makes with 64 or more.
  */
 const MAX_OF_TOKEN = 64
-
-export const newWriteCommits = (): WriteStats['commits'] => ({
-  create: newCommitStats(),
-  change: newCommitStats(),
-  import: newCommitStats(),
-})
 
 export interface GroupWriter {
   readonly createPlants: GroupWork<CreateRow, CreateResult>

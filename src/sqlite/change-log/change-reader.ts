@@ -11,62 +11,59 @@ export interface Change {
   readonly plants: readonly (NewPlant | undefined)[]
 }
 
-/** Reads the log of changes. Call its methods inside a read transaction of the store. */
-export class ChangeReader {
-  readonly #statements: StatementCache
+// Reads of the log of changes, each inside a read transaction of the store.
 
-  constructor(statements: StatementCache) {
-    this.#statements = statements
-  }
+/** The identity of the store: 16 random bytes. */
+export const identityIn = (statements: StatementCache): Uint8Array =>
+  statements.get('SELECT identity FROM store_identity')?.[0] as Uint8Array
 
-  /** The identity of the store: 16 random bytes. */
-  identity(): Uint8Array {
-    return this.#statements.get('SELECT identity FROM store_identity')?.[0] as Uint8Array
-  }
+/** The position of the newest change; 0 before the first one. */
+export const headOf = (statements: StatementCache): number =>
+  Number(statements.get('SELECT max(position) FROM changes')?.[0] ?? 0)
 
-  /** The position of the newest change; 0 before the first one. */
-  head(): number {
-    return Number(this.#statements.get('SELECT max(position) FROM changes')?.[0] ?? 0)
-  }
+/** Whether the log has every change after a place. */
+export function continuesFrom(statements: StatementCache, { position, mark }: LogPlace): boolean {
+  if (position > 0) return markAt(statements, position) === mark
+  const first = statements.get('SELECT position, ids FROM changes ORDER BY position LIMIT 1')
+  return first === undefined || Number(first[0]) === unpack(first[1]).length
+}
 
-  /** Whether the log has every change after a position. @param mark the mark of the row there when it was read */
-  continuesFrom(position: number, mark: string): boolean {
-    if (position > 0) return this.mark(position) === mark
-    const first = this.#statements.get('SELECT position, ids FROM changes ORDER BY position LIMIT 1')
-    return first === undefined || Number(first[0]) === unpack(first[1]).length
-  }
+interface LogPlace {
+  readonly position: number
+  /** The mark of the row there when it was read. */
+  readonly mark: string
+}
 
-  /**
-   * Returns the mark of the row that ends at a position; undefined when no row ends there. A store that was restored
-   * from a backup has another row, with another mark, at the same position.
-   */
-  mark(position: number): string | undefined {
-    const row = this.#statements.get('SELECT at, kind, ids FROM changes WHERE position = ?', position)
-    if (row === undefined) return undefined
-    const ids = unpack(row[2])
-    return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
-  }
+/**
+ * Returns the mark of the row that ends at a position; undefined when no row ends there. A store that was restored
+ * from a backup has another row, with another mark, at the same position.
+ */
+export function markAt(statements: StatementCache, position: number): string | undefined {
+  const row = statements.get('SELECT at, kind, ids FROM changes WHERE position = ?', position)
+  if (row === undefined) return undefined
+  const ids = unpack(row[2])
+  return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
+}
 
-  *after(position: number): Iterable<Change> {
-    const sql = 'SELECT position, ids, name, tag, plants FROM changes WHERE position > ? ORDER BY position'
-    for (const row of this.#statements.iterate(sql, position)) yield changeOf(row)
-  }
+export function* changesAfter(statements: StatementCache, position: number): Iterable<Change> {
+  const sql = 'SELECT position, ids, name, tag, plants FROM changes WHERE position > ? ORDER BY position'
+  for (const row of statements.iterate(sql, position)) yield changeOf(row)
+}
 
-  /** Returns the plants that changed after a position. A row of the result for each change takes five times as long. */
-  changedAfter(position: number): Set<bigint> {
-    const row = this.#statements.get("SELECT group_concat(hex(ids), '') FROM changes WHERE position > ?", position)
-    return new Set(unpack(Buffer.from((row?.[0] as string | null) ?? '', 'hex')))
-  }
+/** Returns the plants that changed after a position. A row of the result for each change takes five times as long. */
+export function changedAfter(statements: StatementCache, position: number): Set<bigint> {
+  const row = statements.get("SELECT group_concat(hex(ids), '') FROM changes WHERE position > ?", position)
+  return new Set(unpack(Buffer.from((row?.[0] as string | null) ?? '', 'hex')))
+}
 
-  /** Returns the plants that changed after a position, with their tags at it: null for no tag, undefined for no plant. */
-  tagsAt(position: number): Map<bigint, string | null | undefined> {
-    const tags = new Map<bigint, string | null | undefined>()
-    const sql = 'SELECT ids, name, tag FROM changes WHERE position > ? ORDER BY position'
-    for (const { 0: ids, 1: name, 2: tag } of this.#statements.iterate(sql, position)) {
-      for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, name === null ? undefined : (tag as string | null))
-    }
-    return tags
+/** Returns the plants that changed after a position, with their tags at it: null for no tag, undefined for no plant. */
+export function tagsAt(statements: StatementCache, position: number): Map<bigint, string | null | undefined> {
+  const tags = new Map<bigint, string | null | undefined>()
+  const sql = 'SELECT ids, name, tag FROM changes WHERE position > ? ORDER BY position'
+  for (const { 0: ids, 1: name, 2: tag } of statements.iterate(sql, position)) {
+    for (const id of unpack(ids)) if (!tags.has(id)) tags.set(id, name === null ? undefined : (tag as string | null))
   }
+  return tags
 }
 
 function changeOf({ 0: position, 1: blob, 2: name, 3: tag, 4: plants }: Row): Change {

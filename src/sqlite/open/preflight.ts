@@ -47,14 +47,18 @@ function mustBeWritable(path: string, what: string): void {
   }
 }
 
-/** Refuses to create a store beside the WAL of a missing one, as the new store would destroy that WAL. */
-function mustBeAlone(path: string): void {
+/**
+ * Refuses to create a store beside the WAL of a missing one, as the new store would destroy that WAL.
+ *
+ * @param mend what the operator may do; by default, without the tools of this program
+ */
+export function mustBeAlone(path: string, mend?: string): void {
   const left = ['-wal', '-journal', '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
   // Another process may have created the store and its WAL between the two checks.
   if (left.length === 0 || existsSync(path)) return
   const them = left.length === 1 ? 'it' : 'them'
   const why = `the file is missing, but ${left.join(' and ')} may hold its newest plants`
-  throw refusal(path, `${why}; put the file back, or move ${them} away`)
+  throw refusal(path, `${why}; ${mend ?? `put the file back, or move ${them} away`}`)
 }
 
 /** Refuses hard links: under another name, the store would have another WAL and another lock, and lose writes. */

@@ -16,7 +16,7 @@ import {
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { ChangeFeed } from '../change-log/change-feed.ts'
-import { ChangeReader } from '../change-log/change-reader.ts'
+import { changedAfter, continuesFrom, headOf, identityIn, tagsAt } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
 import { candidates, firstInOrder, firstOf, forEach, idsAfter, scan, tagsOf } from '../lookup.ts'
@@ -51,7 +51,6 @@ export class Snapshot {
   readonly feed: ChangeFeed
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
-  readonly #changes: ChangeReader
   readonly #identity: Uint8Array
   readonly #view: IndexView
   readonly #search: PlantSearch
@@ -60,8 +59,7 @@ export class Snapshot {
   constructor(path: string) {
     this.#db = openReader(path)
     this.#statements = new StatementCache(this.#db)
-    this.#changes = new ChangeReader(this.#statements)
-    this.#identity = this.#changes.identity()
+    this.#identity = identityIn(this.#statements)
     this.feed = new ChangeFeed(this.#statements, this.#identity)
     this.#view = new IndexView(path)
     this.#search = new PlantSearch(this.#statements, this.#view)
@@ -71,8 +69,7 @@ export class Snapshot {
     const index = withIndex ? this.#view.begin(this.#identity) : undefined
     this.#db.exec('BEGIN')
     // The log is read after the index, so it has all changes of the index if it continues there.
-    const isContinued = index !== undefined && this.#changes.continuesFrom(index.position, index.mark)
-    this.#index = isContinued ? index : undefined
+    this.#index = index !== undefined && continuesFrom(this.#statements, index) ? index : undefined
   }
 
   end(): void {
@@ -111,8 +108,8 @@ export class Snapshot {
       if (work > max) throw new UnreadyIndex('it is too far behind')
     }
     // Each change is some work, so a long log need not be read.
-    if (index !== undefined) mustBeWithin((this.#changes.head() - index.position) * PLANT_WORK)
-    const ids = index === undefined ? new Set<bigint>() : this.#changes.changedAfter(index.position)
+    if (index !== undefined) mustBeWithin((headOf(this.#statements) - index.position) * PLANT_WORK)
+    const ids = index === undefined ? new Set<bigint>() : changedAfter(this.#statements, index.position)
     const changed = this.#statements.get(
       `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`,
       `[${Array.from(ids).join()}]`,
@@ -220,7 +217,7 @@ export class Snapshot {
     const index = this.#index
     if (index === undefined) return
     const isCounted = (id: bigint) => !index.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
-    for (const [id, tag] of this.#changes.tagsAt(index.position)) if (isCounted(id)) yield tag
+    for (const [id, tag] of tagsAt(this.#statements, index.position)) if (isCounted(id)) yield tag
   }
 
   #tagCounts(condition: string, ...values: (string | number)[]): Map<string, number> {

@@ -71,7 +71,7 @@ const VERSION = `13, Unicode ${process.versions['unicode']}`
 export interface IndexState {
   /** The position in the log of changes up to which the index has all changes. */
   readonly position: number
-  /** The mark of the log at the position (ChangeReader.mark). */
+  /** The mark of the log at the position (`markAt` of the log of changes). */
   readonly mark: string
   /** Whether a scan of all plants still fills the index. */
   readonly isScanning: boolean

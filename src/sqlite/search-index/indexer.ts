@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { syncDirectory, withOpen } from '../../base/files.ts'
 import { type NewPlant, textLength } from '../../domain/plant.ts'
-import { ChangeReader } from '../change-log/change-reader.ts'
+import { changesAfter, continuesFrom, headOf, identityIn, markAt } from '../change-log/change-reader.ts'
 import { openDerivedWriter, openReader } from '../connection.ts'
 import { type IndexProgress, indexPath, inodeOf } from '../indexed.ts'
 import { idsAfter } from '../lookup.ts'
@@ -44,8 +44,6 @@ export class Indexer {
   readonly #bounds: typeof BOUNDS
   readonly #store: DatabaseSync
   readonly #statements: StatementCache
-  readonly #changes: ChangeReader
-  readonly #batches: BatchReader
   readonly #identity: Uint8Array
   #index: Open | undefined
   #rebuildReason: string | undefined
@@ -55,9 +53,7 @@ export class Indexer {
     this.#bounds = bounds
     this.#store = openReader(storePath)
     this.#statements = new StatementCache(this.#store)
-    this.#changes = new ChangeReader(this.#statements)
-    this.#batches = new BatchReader(this.#statements, this.#changes, bounds.batch)
-    this.#identity = this.#changes.identity()
+    this.#identity = identityIn(this.#statements)
   }
 
   /**
@@ -103,7 +99,7 @@ export class Indexer {
   drop(): number {
     this.#closeIndex()
     removeIndex(this.#path)
-    return this.#changes.head()
+    return headOf(this.#statements)
   }
 
   close(): void {
@@ -122,7 +118,7 @@ export class Indexer {
       return undefined
     }
     this.#closeIndex()
-    const state = this.#inStore(() => this.#batches.initialState())
+    const state = this.#inStore(() => initialState(this.#statements))
     this.#use(createIndexFile(this.#path, this.#identity, state))
     this.#rebuildReason = undefined
     return why
@@ -143,11 +139,11 @@ export class Indexer {
     const index = this.#index ?? notOpen()
     const isIdle = (state: IndexState, head: number) =>
       state.position === head && !state.isScanning && !index.plants.names.isMerging
-    const [present, head] = this.#inStore(() => [this.#state(index), this.#changes.head()] as const)
+    const [present, head] = this.#inStore(() => [this.#state(index), headOf(this.#statements)] as const)
     if (isIdle(present, head)) return progressOf(present, head, 0, true)
     return inTransaction(index.db, () => {
       // The read of the store ends before the writes: an open one keeps SQLite from restarting the store's WAL.
-      const batch = this.#inStore(() => this.#batches.read(this.#state(index)))
+      const batch = this.#inStore(() => readBatch(this.#statements, this.#state(index), this.#bounds.batch))
       index.plants.remove(batch.removed, batch.named)
       index.plants.add(batch.added, batch.named)
       index.plants.names.merge()
@@ -160,7 +156,7 @@ export class Indexer {
   #state({ statements }: Open): IndexState {
     const state = readState(statements, this.#identity)
     if (state === undefined) throw new IndexFault('it belongs to another version or another store')
-    if (!this.#changes.continuesFrom(state.position, state.mark)) {
+    if (!continuesFrom(this.#statements, state)) {
       throw new IndexFault('the log of changes does not continue at its position')
     }
     return state
@@ -215,79 +211,85 @@ interface Batch {
   readonly indexed: number
 }
 
-/** Reads the changes and plants that the index lacks. Call its methods inside a read transaction of the store. */
-class BatchReader {
-  readonly #statements: StatementCache
-  readonly #changes: ChangeReader
-  readonly #minPlants: number
+function initialState(statements: StatementCache): IndexState {
+  const position = headOf(statements)
+  const plants = Number(statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
+  const mark = markAt(statements, position) ?? ''
+  return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
+}
 
-  /** @param minPlants plants in a batch, unless fewer remain */
-  constructor(statements: StatementCache, changes: ChangeReader, minPlants: number) {
-    this.#statements = statements
-    this.#changes = changes
-    this.#minPlants = minPlants
+/**
+ * Reads the next changes of the log, which the index lacks. At the head of the log, it also reads the next plants of a
+ * scan. Call it in a read transaction of the store.
+ *
+ * @param minPlants plants in a batch, unless fewer remain
+ */
+function readBatch(statements: StatementCache, state: IndexState, minPlants: number): Batch {
+  const head = headOf(statements)
+  const { position, text, states } = changed(statements, state, head, minPlants)
+  const isAtScan = position === head && state.isScanning
+  const next = {
+    ...state,
+    ...(isAtScan ? scan(statements, state, states, minPlants, MAX_TEXT - text) : {}),
+    position,
+    mark: markAt(statements, position) ?? state.mark,
   }
+  return { ...difference(states), next, head, indexed: states.size }
+}
 
-  initialState(): IndexState {
-    const position = this.#changes.head()
-    const plants = Number(this.#statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
-    const mark = this.#changes.mark(position) ?? ''
-    return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
-  }
-
-  /** Reads the next changes of the log. At the head of the log, it also reads the next plants of a scan. */
-  read(state: IndexState): Batch {
-    const head = this.#changes.head()
-    const { position, text, states } = this.#changed(state, head)
-    const isAtScan = position === head && state.isScanning
-    const scan = isAtScan ? this.#scan(state, states, MAX_TEXT - text) : {}
-    const next = { ...state, ...scan, position, mark: this.#changes.mark(position) ?? state.mark }
-    return { ...difference(states), next, head, indexed: states.size }
-  }
-
-  #changed({ position: from, isScanning, scannedTo }: IndexState, head: number) {
-    const times = isScanning ? TIMES_WHILE_SCANNING : 1
-    const max = Math.min(MAX_BATCH, Math.max(this.#minPlants * times, (head - from) / PARTS))
-    const states: States = new Map()
-    let position = from
-    let text = 0
-    let work = 0
-    for (const change of from === head ? [] : this.#changes.after(from)) {
-      // The scan will read this plant later, in its state at that time.
-      const isNew = (id: bigint) => !states.has(id) && !(isScanning && (scannedTo === undefined || id > scannedTo))
-      for (const [i, id] of change.ids.entries()) {
-        const plant = change.plants[i]
-        const known = states.get(id)
-        if (known !== undefined) known.is = plant
-        if (!isNew(id)) continue
-        states.set(id, { was: change.before, is: plant })
-        // A plant that is replaced takes twice the time of a new one, and searches wait for the batch.
-        work += change.before === undefined ? 1 : 2
-        text +=
-          (change.before === undefined ? 0 : textLength(change.before)) + (plant === undefined ? 0 : textLength(plant))
-      }
-      position = change.position
-      if (work >= max || text >= MAX_TEXT * times) break
+function changed(
+  statements: StatementCache,
+  { position: from, isScanning, scannedTo }: IndexState,
+  head: number,
+  minPlants: number,
+) {
+  const times = isScanning ? TIMES_WHILE_SCANNING : 1
+  const max = Math.min(MAX_BATCH, Math.max(minPlants * times, (head - from) / PARTS))
+  const states: States = new Map()
+  let position = from
+  let text = 0
+  let work = 0
+  for (const change of from === head ? [] : changesAfter(statements, from)) {
+    // The scan will read this plant later, in its state at that time.
+    const isNew = (id: bigint) => !states.has(id) && !(isScanning && (scannedTo === undefined || id > scannedTo))
+    for (const [i, id] of change.ids.entries()) {
+      const plant = change.plants[i]
+      const known = states.get(id)
+      if (known !== undefined) known.is = plant
+      if (!isNew(id)) continue
+      states.set(id, { was: change.before, is: plant })
+      // A plant that is replaced takes twice the time of a new one, and searches wait for the batch.
+      work += change.before === undefined ? 1 : 2
+      text +=
+        (change.before === undefined ? 0 : textLength(change.before)) + (plant === undefined ? 0 : textLength(plant))
     }
-    return { position, text, states }
+    position = change.position
+    if (work >= max || text >= MAX_TEXT * times) break
   }
+  return { position, text, states }
+}
 
-  /** Adds the next plants of a scan, in their states at the head. */
-  #scan({ scannedTo, scanned }: IndexState, states: States, maxText: number): Partial<IndexState> {
-    const { condition, values } = idsAfter(scannedTo)
-    const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
-    let [plants, text, last] = [0, 0, scannedTo]
-    for (const row of this.#statements.iterate(sql, ...values, this.#minPlants)) {
-      const plant = plantOf(row)
-      states.set(plant.id, { was: undefined, is: plant })
-      last = plant.id
-      plants++
-      text += textLength(plant)
-      if (text >= maxText) break
-    }
-    const isScanning = plants === this.#minPlants || text >= maxText
-    return { isScanning, scannedTo: isScanning ? last : undefined, scanned: scanned + plants }
+/** Adds the next plants of a scan, in their states at the head. */
+function scan(
+  statements: StatementCache,
+  { scannedTo, scanned }: IndexState,
+  states: States,
+  maxPlants: number,
+  maxText: number,
+): Partial<IndexState> {
+  const { condition, values } = idsAfter(scannedTo)
+  const sql = `SELECT id, name, tag FROM plants WHERE ${condition} ORDER BY id LIMIT ?`
+  let [plants, text, last] = [0, 0, scannedTo]
+  for (const row of statements.iterate(sql, ...values, maxPlants)) {
+    const plant = plantOf(row)
+    states.set(plant.id, { was: undefined, is: plant })
+    last = plant.id
+    plants++
+    text += textLength(plant)
+    if (text >= maxText) break
   }
+  const isScanning = plants === maxPlants || text >= maxText
+  return { isScanning, scannedTo: isScanning ? last : undefined, scanned: scanned + plants }
 }
 
 /** Plants in their states in the index and at the position of a batch. */

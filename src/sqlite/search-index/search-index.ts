@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts'
 import type { SqliteFault } from '../errors.ts'
 import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyIndex } from '../indexed.ts'
-import { ThreadClient } from '../worker/client.ts'
+import { ThreadClient, type ThreadEvents } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { removeIndex } from './index-file.ts'
 import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
@@ -14,18 +14,8 @@ const RESTART_PAUSE = 2000
 const MAX_WAIT = 20_000
 
 /** Updates the search index: an IndexFollower in a thread, or a test's own. */
-export interface Follower {
-  readonly remote: Remote<IndexFollower>
-  /** Resolves after the step under way, once the index is closed. */
-  close(within?: number): Promise<void>
-}
-
-export interface FollowerEvents {
-  onProgress(report: IndexReport): void
-  /** Called once when the follower has ended. */
-  onEnd(cause: Error): void
-}
-
+export type Follower = Pick<ThreadClient<IndexFollower>, 'remote' | 'close'>
+export type FollowerEvents = Required<Pick<ThreadEvents, 'onProgress' | 'onEnd'>>
 export type StartFollower = (path: string, events: FollowerEvents) => Follower
 
 interface SearchIndexOptions {
@@ -148,7 +138,7 @@ export class SearchIndex {
     this.#isClosed = true
     clearTimeout(this.#restart)
     this.#reported.resolve()
-    await this.#follower?.close(within)
+    await this.#follower?.close({ within })
   }
 
   /** Waits behind the earlier writes of the actor, and then until the index has room for this one. */
@@ -262,5 +252,5 @@ function startThread(path: string, events: FollowerEvents): Follower {
   const thread = new ThreadClient<IndexFollower>('index', path, events)
   // The process may end while the thread runs. The next start continues its work.
   thread.unref()
-  return { remote: thread.remote, close: (within) => thread.close({ within }) }
+  return thread
 }

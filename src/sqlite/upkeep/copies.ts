@@ -18,6 +18,7 @@ import type { Counts } from '../../domain/upkeep.ts'
 import { openExclusive } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { indexPath } from '../indexed.ts'
+import { mustBeAlone } from '../open/preflight.ts'
 import { isSameFile, lockOf } from '../open/prepare-file.ts'
 import { plantOf, StatementCache } from '../rows.ts'
 import { transaction } from '../wal/transaction.ts'
@@ -62,7 +63,7 @@ export function faultsIn(db: DatabaseSync, max: number): string[] {
   return rows.map((row) => String(row['integrity_check'])).filter((found) => found !== 'ok')
 }
 
-/** Names the first plants that break the rule for plants (src/domain/plant.ts): older programs took longer texts. */
+/** Names the first plants that break the rule for plants (src/domain/plant.ts), as another program may write them. */
 export function refusedPlants(db: DatabaseSync, max: number): string[] {
   // length() counts up to the first U+0000 (https://sqlite.org/lang_corefunc.html#length).
   const wrong = `SELECT id, name, tag FROM plants WHERE length(name) > ? OR length(tag) > ?
@@ -115,11 +116,8 @@ const REPLACED = '.replaced-'
 
 /** @throws OperatorError when the path has a store, or a WAL or journal of a missing one */
 export function mustBeEmpty(path: string): void {
-  const found = [...DATA, '-shm'].map((suffix) => path + suffix).filter((name) => existsSync(name))
-  if (found.length === 0) return
-  if (found[0] === path) throw existing(path)
-  const why = `the file is missing, but ${found.join(' and ')} may hold its newest plants`
-  throw new OperatorError(`store ${path}: ${why}; --replace keeps them under another name`)
+  if (existsSync(path)) throw existing(path)
+  mustBeAlone(path, '--replace keeps them under another name')
 }
 
 export const existing = (path: string): OperatorError =>

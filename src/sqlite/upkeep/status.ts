@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { storePath } from '../../base/files.ts'
 import type { IndexStatus, StoreBytes, StoreStatus, Upkeep } from '../../domain/upkeep.ts'
-import { ChangeReader } from '../change-log/change-reader.ts'
+import { continuesFrom, headOf, identityIn } from '../change-log/change-reader.ts'
 import { openReader } from '../connection.ts'
 import { sqliteFault } from '../errors.ts'
 import { preflight } from '../open/preflight.ts'
@@ -32,14 +32,14 @@ export function identityOf(link: string): string | undefined {
     const alone = pathToFileURL(path)
     alone.searchParams.set('immutable', '1')
     using db = existsSync(`${path}-wal`) ? openReader(path) : new DatabaseSync(alone, { readOnly: true })
-    return identityIn(db)
+    return shownIdentityIn(db)
   } catch (error) {
     if (sqliteFault(error) === undefined) throw error
     return undefined
   }
 }
 
-function identityIn(db: DatabaseSync): string {
+function shownIdentityIn(db: DatabaseSync): string {
   const text = db.prepare('SELECT hex(substr(identity, 1, 4)) AS text FROM store_identity').get()?.['text']
   return String(text).toLowerCase()
 }
@@ -59,7 +59,7 @@ export function statusOf(link: string): StoreStatus {
       bytes: bytesOf(path),
       schema: applied,
       nextSchema: applied < known ? known : undefined,
-      identity: identityIn(db),
+      identity: shownIdentityIn(db),
       plants: countsIn(db).plants,
       tokens: Number(active?.['count']),
       index: indexOf(path, new StatementCache(db)),
@@ -71,13 +71,12 @@ export function statusOf(link: string): StoreStatus {
 }
 
 function indexOf(path: string, statements: StatementCache): IndexStatus {
-  const changes = new ChangeReader(statements)
   const view = new IndexView(path)
   try {
-    const index = view.begin(changes.identity())
-    if (index === undefined || !changes.continuesFrom(index.position, index.mark)) return { state: 'none' }
+    const index = view.begin(identityIn(statements))
+    if (index === undefined || !continuesFrom(statements, index)) return { state: 'none' }
     if (index.isScanning) return { state: 'building', indexed: index.scanned, plants: index.plants }
-    return { state: 'ready', behind: Math.max(0, changes.head() - index.position) }
+    return { state: 'ready', behind: Math.max(0, headOf(statements) - index.position) }
   } finally {
     view.close()
   }

@@ -15,7 +15,7 @@ import {
 } from './protocol.ts'
 import { startThread } from './start-thread.ts'
 
-interface ThreadEvents {
+export interface ThreadEvents {
   /** Called when the file of the store can't be trusted any more. The client refuses every later call. */
   onFatal?(error: Error): void
   /** Called when a call fails because the store has no space left. */

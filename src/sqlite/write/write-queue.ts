@@ -3,7 +3,7 @@ import {
   countCommit,
   GroupCommit,
   type GroupCommitOptions,
-  newCommitStats,
+  newWriteCommits,
   type WriteStats,
 } from '../../base/group-commit.ts'
 import type { AppError } from '../../domain/errors.ts'
@@ -39,7 +39,7 @@ const GROUPS_IN_FLIGHT = availableParallelism() > 1 ? 2 : 1
  * its actor, so that it delays no other actor's.
  */
 export class WriteQueue implements WriteStats {
-  readonly commits = { create: newCommitStats(), change: newCommitStats(), import: newCommitStats() }
+  readonly commits = newWriteCommits()
   readonly #writer: AdaptiveWriter
   readonly #index: SearchIndex
   readonly #creates: GroupCommit<Put & Charged, CreateResult>

@@ -22,7 +22,7 @@ import { ChangeWriter, type Keep } from '../change-log/change-writer.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
-import { type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
+import { ownText, type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/checkpointer.ts'
 import { advanceEpoch } from '../wal/wal-ownership.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
@@ -126,7 +126,9 @@ export class SqliteWriter implements Served {
 
   /** Runs statements that change no plants. Returns how many rows each of them changed. */
   run(statements: readonly Statement[]): number[] {
-    return this.#wal.transaction(() => statements.map((statement) => Number(this.#statements.run(...statement))))
+    return this.#wal.transaction(() =>
+      statements.map(([text, ...values]) => Number(this.#statements.run(ownText(text), ...values))),
+    )
   }
 
   /** Writes the store's epoch to the WAL. This real write also shows whether the store is writable. */
