@@ -19,7 +19,7 @@ import {
 import { LEASE_TIME, type StoredWebhook, type WebhookSave, type WebhookStore } from '../domain/webhook-store.ts'
 import type { WebhookAllow } from '../settings/webhooks.ts'
 import { AddressPolicy } from './address-policy.ts'
-import { Delivery, type DeliveryParts } from './delivery.ts'
+import { Delivery, type DeliveryParts, filterIn } from './delivery.ts'
 import { Receiver, resolverOf } from './receiver.ts'
 import { Share } from './share.ts'
 
@@ -281,8 +281,7 @@ export class Deliverer implements WebhookDelivery {
     const live = this.#deliveries.get(webhook.id)?.backlog
     if (live?.isAtEnd === true) return { pending: live.held, oldest: live.oldest }
     const { held, position } = progress
-    const { types, tags } = webhook
-    const request = { after: position, limit: MAX_PENDING - held.length, types, tags }
+    const request = { ...filterIn(webhook), after: position, limit: MAX_PENDING - held.length }
     const { entries } = await this.#read(request, this.#ending.signal)
     await this.#pause(COUNT_PAUSE)
     return { pending: held.length + entries.length, oldest: held[0]?.time ?? entries[0]?.time }

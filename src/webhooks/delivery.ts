@@ -349,7 +349,12 @@ export class Delivery implements Taker {
 
 const UNREAD = { isUnderWay: false, message: undefined } as const
 
-const filterIn = ({ types, tags, tagPrefix, untagged }: Webhook): ChangeFilter => ({ types, tags, tagPrefix, untagged })
+export const filterIn = ({ types, tags, tagPrefix, untagged }: Webhook): ChangeFilter => ({
+  types,
+  tags,
+  tagPrefix,
+  untagged,
+})
 
 const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)
 

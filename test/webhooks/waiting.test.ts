@@ -118,6 +118,17 @@ test('a receiver that was away for a minute gets every event once, and no person
   assert.equal((await webhookOf(service, id)).state, 'active')
 })
 
+test('what waits for a paused webhook is counted by its whole filter', async (t) => {
+  const service = await withService(t, LOCAL)
+  const { id } = await createdWebhook(service, { url: 'http://127.0.0.1:9/', tagPrefix: 'conifer/' })
+  assert.equal((await patchWebhook(service, id, { state: 'paused' })).status, 200)
+  for (const [plant, tag] of ['fern', 'conifer/pine', 'moss'].entries()) {
+    assert.equal((await sendJson(service, 'PUT', `/plants/${plant}`, { name: 'a', tag })).status, 201)
+  }
+  await until(async () => Number((await webhookOf(service, id)).pending) > 0, 'nothing waits')
+  assert.equal((await webhookOf(service, id)).pending, 1)
+})
+
 test('a webhook that is changed while it delivers lists each attempt once', async (t) => {
   const [service, receiver] = [await withService(t, LOCAL), await startReceiver(t)]
   const { id } = await createdWebhook(service, { url: receiver.url })
