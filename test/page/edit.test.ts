@@ -288,4 +288,17 @@ suite('the page, for changes of plants,', () => {
     await page.getByText('Another plant has its id now.').waitFor()
     assert.deepEqual(await storedPlant(service, id), { id: Number(id), name: 'another' })
   })
+
+  inBrowser(
+    `shows the longest name and tag in ${PHONE.width} pixels, without a blank in them`,
+    async ({ page, service, address }) => {
+      await service.create({ id: 9900, name: 'W'.repeat(1000), tag: 'T'.repeat(200) })
+      for (const view of ['plant?id=9900', 'scan?id=9900', 'plants?q=www']) {
+        await page.goto(`${address}#/${view}`)
+        await page.getByText('TTT').first().waitFor()
+        await assertFits(page)
+      }
+    },
+    { viewport: PHONE },
+  )
 })
