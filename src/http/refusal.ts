@@ -1,22 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError, type AppErrorOptions, type ErrorNumber } from '../domain/errors.ts'
-import type { Actor } from '../domain/token.ts'
 
 interface HttpErrorOptions extends AppErrorOptions {
   readonly headers: Readonly<Record<string, string>>
-  readonly revoked?: Actor | undefined
 }
 
 /** An AppError whose response has headers of its own, such as `Allow`. */
 export class HttpError extends AppError {
   readonly headers: Readonly<Record<string, string>>
-  /** The revoked token that was sent, for the audit log. */
-  readonly revoked: Actor | undefined
 
   constructor(number: ErrorNumber, message: string, options: HttpErrorOptions) {
     super(number, message, options)
     this.headers = options.headers
-    this.revoked = options.revoked
   }
 }
 

@@ -150,13 +150,11 @@ export const SETTINGS = named({
     'info',
     'what to log: debug (every request), info (start, stop and refused requests), warn, error or silent',
   ),
-  /** `auto` is text on a terminal, and JSON elsewhere. */
   logFormat: setting(
     kind('FORMAT', oneOf('auto', 'json', 'text')),
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
   ),
-  /** A path, `-` for standard error, or undefined for none. */
   auditLog: setting(
     kind('FILE', offOr(nonEmpty)),
     '-',

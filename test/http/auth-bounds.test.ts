@@ -4,12 +4,11 @@ import { Socket } from 'node:net'
 import { suite, type TestContext, test } from 'node:test'
 import { BoundedMap } from '../../src/base/counts.ts'
 import { ClientAddresses } from '../../src/base/network.ts'
-import type { AppError } from '../../src/domain/errors.ts'
+import { AppError } from '../../src/domain/errors.ts'
 import { makeSecret } from '../../src/domain/token.ts'
 import { AuditLog, AuditTrail } from '../../src/http/answer/audit-log.ts'
 import { Auth } from '../../src/http/auth/bearer.ts'
 import { FailureLimit, RateLimiter } from '../../src/http/auth/limits.ts'
-import { HttpError } from '../../src/http/refusal.ts'
 import { Exchange } from '../../src/http/request/exchange.ts'
 import { TESTER } from '../support/actor.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
@@ -34,7 +33,8 @@ function revokedUses(t: TestContext) {
   const trail = new AuditTrail(new AuditLog({ write: (line) => lines.push(line) }), addresses, () => 'a request')
   const request = new IncomingMessage(new Socket())
   const exchange = new Exchange(request, new ServerResponse(request))
-  const refusal = new HttpError(40102, 'the access token was revoked', { headers: {}, revoked: TESTER })
+  exchange.revoked = TESTER
+  const refusal = new AppError(40102, 'the access token was revoked')
   let address = ''
   t.mock.method(addresses, 'of', () => address)
   return {

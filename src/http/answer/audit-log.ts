@@ -2,7 +2,6 @@ import { Windows } from '../../base/counts.ts'
 import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { Actor } from '../../domain/token.ts'
-import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 /**
@@ -36,8 +35,8 @@ export class AuditTrail {
   /** Call it with each refused request, and with each request whose client left before its work ended. */
   refused(exchange: Exchange, error: unknown): void {
     if (!this.#log.isOn) return
-    if (error instanceof HttpError && error.revoked !== undefined) this.#revokedUse(exchange, error.revoked)
-    const { change, operation, identity } = exchange
+    const { change, operation, identity, revoked } = exchange
+    if (revoked !== undefined) this.#revokedUse(exchange, revoked)
     if (identity === undefined || operation === undefined || operation.method === 'GET') return
     const number = error instanceof AppError ? error.number : undefined
     if (change?.isGradual === true) this.#write(exchange, 'broken off', number)

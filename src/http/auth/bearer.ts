@@ -38,7 +38,7 @@ interface AuthOptions {
 
 /** The parts of a request that identify its client. */
 type Request = Pick<IncomingMessage, 'headers' | 'socket'>
-type Asking = Pick<Exchange, 'startedAt' | 'signal'> & { readonly request: Request }
+type Asking = Pick<Exchange, 'startedAt' | 'signal'> & { readonly request: Request; revoked?: Actor | undefined }
 
 interface Verified {
   readonly identity: Identity
@@ -126,10 +126,10 @@ export class Auth {
     if (issuer !== undefined) return this.#issued(issuer, secret, key, asking)
     // Counts from before the look-up, because the token may be revoked during it.
     const until = performance.now() + TOKEN_TTL
-    const identity = await this.#find(secret)
-    if (identity === undefined || !('scopes' in identity)) {
+    const identity = await this.#find(secret, asking)
+    if (identity === undefined) {
       this.#verified.delete(key)
-      throw this.#failure(request, 40102, UNKNOWN, identity)
+      throw this.#failure(request, 40102, UNKNOWN)
     }
     this.#verified.set(key, { identity, until })
     return this.#unexpired(identity, request)
@@ -150,22 +150,19 @@ export class Auth {
     }
   }
 
-  /** @returns the actor of a revoked token; undefined for an unknown one */
-  async #find(secret: string): Promise<Identity | Actor | undefined> {
+  async #find(secret: string, asking: Asking): Promise<Identity | undefined> {
     // Stored tokens all have this form, which the configured token never has.
     if (!isWellFormed(secret)) return this.#isConfigured(secret) ? CONFIGURED : undefined
     const hash = hashSecret(secret)
     const token = await this.#options.tokens.findToken(hash)
     if (token === undefined) return undefined
-    const actor = { id: token.id, name: token.name }
-    if (token.revokedAt !== undefined) return actor
-    this.#touch(token)
-    return {
-      actor,
-      scopes: token.scopes,
-      expiresAt: token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
-      hash,
+    const { id, name, scopes, revokedAt, expiresAt } = token
+    if (revokedAt !== undefined) {
+      asking.revoked = { id, name }
+      return undefined
     }
+    this.#touch(token)
+    return { actor: { id, name }, scopes, expiresAt: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY, hash }
   }
 
   #isConfigured(secret: string): boolean {
@@ -189,14 +186,11 @@ export class Auth {
     return this.#options.addresses.of(socket.remoteAddress, headers)
   }
 
-  #failure(request: Request, number: 40102 | 40103, message: string, revoked?: Actor): AppError {
+  #failure(request: Request, number: 40102 | 40103, message: string): AppError {
     const seconds = this.#failures?.note(this.#addressOf(request)) ?? 0
-    if (seconds === 0) return badToken(number, message, revoked)
-    return new HttpError(42901, `${message}, like too many others from this address; wait ${seconds} seconds`, {
-      headers: {},
-      retryAfter: seconds,
-      revoked,
-    })
+    if (seconds === 0) return badToken(number, message)
+    const excess = `${message}, like too many others from this address; wait ${seconds} seconds`
+    return new AppError(42901, excess, { retryAfter: seconds })
   }
 }
 
@@ -215,11 +209,8 @@ const CONFIGURED: Identity = {
 const UNKNOWN = 'the access token is malformed, unknown or revoked'
 const EXPIRED = 'the access token has expired'
 
-const badToken = (number: 40102 | 40103, message: string, revoked?: Actor): AppError =>
-  new HttpError(number, message, {
-    ...challenge(`error="invalid_token", error_description="${message}"`),
-    revoked,
-  })
+const badToken = (number: 40102 | 40103, message: string): AppError =>
+  new HttpError(number, message, challenge(`error="invalid_token", error_description="${message}"`))
 
 export const revokedToken = (): AppError => badToken(40102, 'the access token was revoked')
 

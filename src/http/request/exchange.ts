@@ -26,8 +26,10 @@ export class Exchange {
   /** Undefined until the router has found one. */
   operation: Operation | undefined = undefined
   /** Percent-decoded, by their names in the contract. */
-  pathParameters: PathParameters = NO_PARAMETERS
+  pathParameters: Readonly<Record<string, string | undefined>> = NO_PARAMETERS
   identity: Identity | undefined = undefined
+  /** Whose token was sent, if it was revoked. */
+  revoked: Actor | undefined = undefined
   /** Whether ids in the body may be texts. */
   textIds = false
   /** Undefined until an answer or a line of the log needs it. */
@@ -104,9 +106,7 @@ export class Exchange {
   }
 }
 
-export type PathParameters = Readonly<Record<string, string | undefined>>
-
-const NO_PARAMETERS: PathParameters = {}
+const NO_PARAMETERS = {}
 
 /** The expression by which Node.js recognizes a client that waits for 100 Continue. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i

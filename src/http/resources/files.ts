@@ -19,42 +19,39 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
   const { store, responder, admission, slowClients, stopping } = parts
   return {
     importPlants(exchange, options) {
+      const { mode, dryRun, duplicates } = options
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
       // The contract admits no types without a format.
       const format = FORMATS.find((each) => MEDIA_TYPES[each] === type?.type) ?? 'ndjson'
       const charset = type?.parameters.get('charset')?.toLowerCase()
       const columns = options.columns && readColumns(options.columns)
       const assignsIds = options.ids === 'assign' || (columns !== undefined && columns.id === undefined)
-      if (options.duplicates || assignsIds) requireScopes(exchange.sender, ['plants:read'])
-      if (options.duplicates && !options.dryRun) {
-        throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
-      }
+      if (duplicates || assignsIds) requireScopes(exchange.sender, ['plants:read'])
+      if (duplicates && !dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
       if (columns !== undefined && format !== 'csv') throw new AppError(40003, 'columns works only with text/csv')
-      if (assignsIds) checkAssignment(options.mode, format, columns)
+      if (assignsIds) checkAssignment(mode, format, columns)
       return admission
-        .during(options.dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
+        .during(dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
-          const { mode, dryRun } = options
           const { actor, textIds } = exchange
           const read = readPlants(format, pieces, { charset, mode, textIds, columns, assignsIds })
-          const key = keyIn(options)
-          const batches = assignsIds ? withIds(store, read, { actor, dryRun, key }, signal) : read
-          const reporter = new ImportReporter(options.mode, options.dryRun)
-          const details = () => ({ mode: options.mode, dryRun: options.dryRun, ...reporter.counts })
+          const batches = assignsIds ? withIds(store, read, { actor, dryRun, key: keyIn(options) }, signal) : read
+          const reporter = new ImportReporter(mode, dryRun)
+          const details = () => ({ mode, dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }
           responder.audit.begins(exchange)
           try {
             const take: TakeSummary = (...part) => reporter.add(...part)
-            const duplicates = await runImport(store, batches, { ...options, actor }, take, signal)
-            return { ...reporter.report, ...duplicates }
+            const found = await runImport(store, batches, { ...options, actor }, take, signal)
+            return { ...reporter.report, ...found }
           } catch (error) {
             throw error instanceof AppError ? reporter.refusalOf(error) : error
           }
         })
         .finally(() => {
           // It may take longer than a client waits for its answer.
-          if (!options.dryRun) void store.afterImport()
+          if (!dryRun) void store.afterImport()
         })
         .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], reportJson(report)))
     },
