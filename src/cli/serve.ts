@@ -54,7 +54,8 @@ export async function serve(config: Config, { notice, read, environment }: Serve
     const backups = await scheduledBackups(config, backupFolder, { log, environment })
     if (backups !== undefined) shutdown.closeLater('the backups', () => backups.close())
     const { changes, webhooks } = store
-    const delivery = changes && new Deliverer({ changes, webhooks, ...deliveryOptions(config, log) })
+    const onNotice = (text: string) => log.warn(text)
+    const delivery = changes && new Deliverer({ changes, webhooks, config, version: version(), onNotice })
     if (delivery !== undefined) shutdown.closeLater('the webhooks', () => delivery.close())
     const app = buildApp({
       config,
@@ -162,14 +163,6 @@ async function openWithModules(config: Config, log: Logger, shutdown: Shutdown) 
   shutdown.closeLater('the store', () => store.close(CLOSE_TIME))
   return { store, isNew, contract, buildApp, Deliverer }
 }
-
-const deliveryOptions = (config: Config, log: Logger) => ({
-  allow: config.webhookAllow,
-  giveUp: config.webhookGiveUp,
-  hasConfiguredToken: config.token !== undefined,
-  version: version(),
-  onNotice: (text: string) => log.warn(text),
-})
 
 /** The verifier of the identity provider's tokens. Its library is loaded only where one is named. */
 async function issuerOf(config: Config, log: Logger): Promise<TokenIssuer | undefined> {

@@ -17,7 +17,7 @@ import {
   type WebhookResult,
 } from '../domain/webhook.ts'
 import { LEASE_TIME, type StoredWebhook, type WebhookSave, type WebhookStore } from '../domain/webhook-store.ts'
-import type { WebhookAllow } from '../settings/webhooks.ts'
+import type { Config } from '../settings/config.ts'
 import { AddressPolicy } from './address-policy.ts'
 import { Delivery, type DeliveryParts, filterIn } from './delivery.ts'
 import { Receiver, resolverOf } from './receiver.ts'
@@ -46,10 +46,7 @@ const BUSY_INTERVAL = 100
 export interface DelivererOptions {
   readonly changes: ChangeLog
   readonly webhooks: WebhookStore
-  readonly allow: WebhookAllow
-  /** Milliseconds. */
-  readonly giveUp: number
-  readonly hasConfiguredToken: boolean
+  readonly config: Pick<Config, 'webhookAllow' | 'webhookGiveUp' | 'token'>
   readonly version: string
   readonly onNotice: (text: string) => void
 }
@@ -77,13 +74,13 @@ export class Deliverer implements WebhookDelivery {
   constructor(options: DelivererOptions) {
     this.#options = options
     this.#parts = {
-      policy: new AddressPolicy(options.allow),
+      policy: new AddressPolicy(options.config.webhookAllow),
       resolve: resolverOf(),
       agent: `Plantstore/${options.version}`,
       tail: new ChangeTail(options.changes, (entries) => entries),
       read: (request, signal) => this.#read(request, signal),
       requests: new Share(MAX_REQUESTS, spacing()),
-      giveUp: options.giveUp,
+      giveUp: options.config.webhookGiveUp,
       outcomes: this.outcomes,
     }
   }
@@ -250,7 +247,7 @@ export class Deliverer implements WebhookDelivery {
   }
 
   #mayRead({ webhook: { creator, creatorExpiresAt }, token }: StoredWebhook): boolean {
-    if (creator.id === CONFIGURED_TOKEN.id) return this.#options.hasConfiguredToken
+    if (creator.id === CONFIGURED_TOKEN.id) return this.#options.config.token !== undefined
     if (creatorExpiresAt !== undefined) return Date.now() < creatorExpiresAt
     if (token === undefined || token.revokedAt !== undefined) return false
     const isValid = token.expiresAt === undefined || token.expiresAt.getTime() > Date.now()

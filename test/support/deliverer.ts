@@ -5,7 +5,6 @@ import { makeWebhookId, makeWebhookSecret, type Webhook, type WebhookAttempt } f
 import type { StoredWebhook, WebhookStore } from '../../src/domain/webhook-store.ts'
 import type { ServedStore } from '../../src/http/metrics/service-metrics.ts'
 import { readConfig } from '../../src/settings/config.ts'
-import { readWebhookAllow } from '../../src/settings/webhooks.ts'
 import { Deliverer, type DelivererOptions } from '../../src/webhooks/deliverer.ts'
 import { TESTER } from './actor.ts'
 import { logOf } from './change-entries.ts'
@@ -13,6 +12,9 @@ import { replacePlant } from './change-plant.ts'
 import { cleanUp } from './clean-up.ts'
 import { openEngine } from './engine-under-test.ts'
 import { until } from './until.ts'
+
+/** That of a service which may deliver to this machine alone. */
+export const CONFIG = readConfig({ webhookAllow: 'loopback', token: 'only-for-tests-0123456789' }, {})
 
 /** A store with webhooks, of which a test starts and ends the deliverers. */
 export class Hooks {
@@ -74,9 +76,7 @@ export class Hooks {
     const deliverer = new Deliverer({
       changes: logOf(this.store),
       webhooks: stores,
-      allow: readWebhookAllow('loopback'),
-      giveUp: 5 * 86_400_000,
-      hasConfiguredToken: true,
+      config: CONFIG,
       version: 'test',
       onNotice: () => {},
       ...options,

@@ -123,9 +123,7 @@ const delivererOf = (changes: ChangeLog, { webhooks }: Store, config: Config, lo
   new Deliverer({
     changes,
     webhooks,
-    allow: config.webhookAllow,
-    giveUp: config.webhookGiveUp,
-    hasConfiguredToken: true,
+    config,
     version: 'test',
     onNotice: (text) => log.warn(text),
   })

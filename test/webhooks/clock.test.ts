@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import type { Deliverer } from '../../src/webhooks/deliverer.ts'
 import { movableTime } from '../support/clock.ts'
-import { Hooks } from '../support/deliverer.ts'
+import { CONFIG, Hooks } from '../support/deliverer.ts'
 import { startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
 import { untilReceived } from '../support/webhooks.ts'
@@ -114,13 +114,13 @@ suite('a webhook gives up after days of attempts', () => {
   test('and not because it is set ahead while the service is down, but after as many attempts as fit', async (t) => {
     const { hooks, receiver, pass, set } = await withClocks(t, 500)
     const id = await hooks.create(receiver.url)
-    const giveUp = 60_000
-    const first = hooks.deliver({}, { giveUp })
+    const options = { config: { ...CONFIG, webhookGiveUp: 60_000 } }
+    const first = hooks.deliver({}, options)
     await hooks.put(1)
     await hooks.untilStored(id, 1)
     await first.close()
     set(AHEAD)
-    hooks.deliver({}, { giveUp })
+    hooks.deliver({}, options)
     await hooks.untilStored(id, 2)
     // At the start, after 5 and 30 seconds, and after the minute.
     for (const [attempts, seconds] of [

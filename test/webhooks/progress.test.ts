@@ -5,7 +5,7 @@ import type { WebhookSave } from '../../src/domain/webhook-store.ts'
 import { logOf } from '../support/change-entries.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { movableTime } from '../support/clock.ts'
-import { Hooks } from '../support/deliverer.ts'
+import { CONFIG, Hooks } from '../support/deliverer.ts'
 import { OK, startReceiver, type TestReceiver } from '../support/receiver.ts'
 import { settled, until } from '../support/until.ts'
 import { untilReceived } from '../support/webhooks.ts'
@@ -108,7 +108,7 @@ test('a delivery lets the time to give up begin anew', async (t) => {
   const receiver = await startReceiver(t)
   const move = movableTime(t)
   const id = await hooks.create(receiver.url)
-  hooks.deliver({}, { giveUp: 60_000 })
+  hooks.deliver({}, { config: { ...CONFIG, webhookGiveUp: 60_000 } })
   const fail = (response: ServerResponse) => response.writeHead(500, { 'Retry-After': '1' }).end()
   receiver.respond = fail
   await hooks.put(1)
