@@ -188,8 +188,7 @@ class Reading implements Dispatcher.DispatchHandler {
   isOver = false
   readonly #answer = Promise.withResolvers<Answer>()
   #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
+  #head: Omit<Answer, 'body'> = { status: 0, headers: {} }
   readonly #parts: Buffer[] = []
   #length = 0
   #interim = 0
@@ -211,8 +210,7 @@ class Reading implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status
-    this.#headers = headers
+    this.#head = { status, headers }
     if (status < 200 && ++this.#interim > MAX_INTERIM_ANSWERS) {
       this.fail(new Error('too many answers with a status of 1xx'))
     }
@@ -229,7 +227,7 @@ class Reading implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.isOver = true
-    this.#answer.resolve({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) })
+    this.#answer.resolve({ ...this.#head, body: Buffer.concat(this.#parts) })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -130,7 +130,7 @@ export class ChangeStreams {
         }
         // A stream that waits holds no page.
         part = undefined
-        if (this.#isClosing || performance.now() >= endsAt) return
+        if (this.#closing.aborted || this.#state.current !== 'serving' || performance.now() >= endsAt) return
         if (isEnd) stream.behindSince = undefined
         part = await this.#after(next, isEnd, tagging, read, signal)
         stream.behindSince = performance.now()
@@ -138,10 +138,6 @@ export class ChangeStreams {
     } finally {
       this.#open.delete(stream)
     }
-  }
-
-  get #isClosing(): boolean {
-    return this.#closing.aborted || this.#state.current !== 'serving'
   }
 
   /** Returns undefined once the signal aborts, even while the store does not answer. */

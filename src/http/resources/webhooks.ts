@@ -26,8 +26,6 @@ import {
   withHeaders,
 } from './webhook-body.ts'
 
-/** The caching of an answer that may show a secret. */
-const NO_STORE = 'no-store'
 /** Changes of one webhook that may come between a look at it and the change itself. */
 const MAX_TRIES = 5
 
@@ -70,7 +68,7 @@ function recordHandlers(parts: Parts): Omit<WebhookHandlers, keyof DeliveryHandl
         delivery.changed()
         return find(parts, id)
       })
-      const head = jsonHeaders(NO_STORE, 'Location', `/webhooks/${id}`)
+      const head = jsonHeaders('no-store', 'Location', `/webhooks/${id}`)
       responder.reply(exchange, 201, head, JSON.stringify(shown(parts, created, secret)))
     },
 
@@ -122,7 +120,7 @@ function deliveryHandlers(parts: Parts): DeliveryHandlers {
     async testWebhook(exchange, { id }) {
       exchange.change = { outcome: 'tested', details: () => ({ webhook: id }) }
       const { webhook } = await find(parts, id)
-      reply(parts, exchange, NO_STORE, await delivery.test(webhook, exchange.signal))
+      reply(parts, exchange, 'no-store', await delivery.test(webhook, exchange.signal))
     },
 
     async redeliverWebhook(exchange, { id }, body) {
@@ -194,7 +192,7 @@ async function answerChanged(
     }
     throw new AppError(50302, 'others change the webhook at the same time; nothing was done, send it again')
   })
-  reply(parts, exchange, NO_STORE, shown(parts, changed, secret))
+  reply(parts, exchange, 'no-store', shown(parts, changed, secret))
 }
 
 function reply({ responder }: Parts, exchange: Exchange, caching: string, content: unknown): void {
