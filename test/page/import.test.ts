@@ -303,7 +303,7 @@ suite('the page, for imports,', () => {
       const buffer = Buffer.from('id,name\nx,Acer\n9.2E+18,Betula\n')
       await page.locator('#file').setInputFiles({ name: 'plants.csv', mimeType: 'text/csv', buffer })
       await page.getByRole('cell', { name: /^Eine ID ist eine ganze Zahl von −9223372036854775808 bis/ }).waitFor()
-      await page.getByRole('cell', { name: 'to which a spreadsheet program has rounded it' }).waitFor()
+      await page.getByRole('cell', { name: /^Ein Tabellenprogramm hat diese ID gerundet/ }).waitFor()
     },
     { locale: 'de-DE' },
   )
