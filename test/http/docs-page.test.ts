@@ -175,8 +175,10 @@ suite('the page at /docs, in a browser', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     inBrowser(
-      `fits a phone, in ${colorScheme} colours`,
+      `fits a phone, in ${colorScheme} colours, with the first request on its first screen`,
       async (page) => {
+        const box = await page.getByRole('button', { name: 'Try it' }).boundingBox()
+        assert.ok(box !== null && box.y + box.height <= 740, `the button is at ${box?.y}`)
         await page.getByLabel('Access token').fill(SECRET)
         await send(page, 'createPlant')
         const [width, ground] = await page.evaluate<[number, string]>(
