@@ -55,9 +55,8 @@ export class Shards {
     try {
       return await work()
     } catch (error) {
-      const cause = causeOf(error)
-      if (isNodeFault(cause)) this.#lose(shard.node)
-      throw this.#suspect(cause, [shard.node]) ?? error
+      if (isNodeFault(causeOf(error))) this.#lose(shard.node)
+      throw this.#suspect(error, [shard.node])
     }
   }
 
@@ -67,7 +66,7 @@ export class Shards {
     try {
       return await work()
     } catch (error) {
-      throw this.#suspect(causeOf(error), this.#map.nodes) ?? error
+      throw this.#suspect(error, this.#map.nodes)
     }
   }
 
@@ -76,7 +75,7 @@ export class Shards {
     try {
       yield* work()
     } catch (error) {
-      throw this.#suspect(causeOf(error), this.#map.nodes) ?? error
+      throw this.#suspect(error, this.#map.nodes)
     }
   }
 
@@ -84,10 +83,11 @@ export class Shards {
     if (this.#map.nodes.some((node) => this.#lost.has(node))) throw partOutOfReach(undefined)
   }
 
-  /** Asks servers that an error may be of. @returns the AppError for a server out of reach */
-  #suspect(error: unknown, nodes: readonly string[]): AppError | undefined {
-    if (isNodeFault(error) || isNodeSuspect(error)) for (const node of nodes) void this.#watch(node)
-    return isNodeFault(error) ? partOutOfReach(error) : undefined
+  /** Asks servers that an error may be of. @returns the AppError for a server out of reach, or the error as it is */
+  #suspect(error: unknown, nodes: readonly string[]): unknown {
+    const cause = causeOf(error)
+    if (isNodeFault(cause) || isNodeSuspect(cause)) for (const node of nodes) void this.#watch(node)
+    return isNodeFault(cause) ? partOutOfReach(cause) : error
   }
 
   /** Reads the map again in the background, once it is older than MAX_AGE. */

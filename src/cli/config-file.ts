@@ -18,32 +18,28 @@ export interface ConfigFile {
   readonly faults: readonly string[]
 }
 
-/**
- * Reads the named file, or `.env` if it exists.
- *
- * @throws OperatorError (exit code 2) that names every fault of the file at once
- */
-export function readConfigFile(named: string | undefined): ConfigFile | undefined {
-  const file = parseConfigFile(named)
-  if (file !== undefined && file.faults.length > 0) throw refusal(file.faults)
-  return file
+/** Returns the environment with what files set, and all faults of these files. @throws what readConfigFile throws */
+export function readEnvironment(given: NodeJS.ProcessEnv, named: string | undefined): WithSecrets {
+  const file = readConfigFile(named)
+  const { environment, faults } = withSecretFiles(withFile(given, file))
+  return { environment, faults: [...(file?.faults ?? []), ...faults] }
 }
 
 /**
- * Reads the file for a caller that names its faults beside others.
+ * Reads the named file, or `.env` if it exists.
  *
  * @throws OperatorError (exit code 2) when the file has no lines that can be read
  */
-export function parseConfigFile(named: string | undefined): ConfigFile | undefined {
+export function readConfigFile(named: string | undefined): ConfigFile | undefined {
   const path = named ?? DEFAULT_FILE
   const stat = statSync(path, { throwIfNoEntry: false })
   // A folder called .env belongs to another program.
   if (named === undefined && stat?.isFile() !== true) return undefined
-  if (stat === undefined) throw refusal([`${path}: there is no such file`])
-  if (!stat.isFile()) throw refusal([`${path}: it is not a file`])
-  if (stat.size > MAX_SIZE) throw refusal([`${path}: it is larger than 1 MiB`])
+  if (stat === undefined) throw refusal(`${path}: there is no such file`)
+  if (!stat.isFile()) throw refusal(`${path}: it is not a file`)
+  if (stat.size > MAX_SIZE) throw refusal(`${path}: it is larger than 1 MiB`)
   const bytes = onFile(path, () => readFileSync(path))
-  if (!isUtf8(bytes)) throw refusal([`${path}: it is not UTF-8 text`])
+  if (!isUtf8(bytes)) throw refusal(`${path}: it is not UTF-8 text`)
   // Leaves out a byte order mark.
   const text = new TextDecoder().decode(bytes)
   const names = new Set<string>()
@@ -78,7 +74,7 @@ interface WithSecrets {
 }
 
 /** Reads the files that `PLANTSTORE_TOKEN_FILE` and the like name, as platforms mount secrets. */
-export function withSecretFiles(environment: NodeJS.ProcessEnv): WithSecrets {
+function withSecretFiles(environment: NodeJS.ProcessEnv): WithSecrets {
   const values: Record<string, string> = {}
   const faults: string[] = []
   for (const variable of SECRETS) {
@@ -120,7 +116,7 @@ function nameFault(name: string, isOurs: boolean): string | undefined {
   return isOurs || hint !== '' || name.startsWith(PREFIX) ? `no setting is called ${name}${hint}` : undefined
 }
 
-const refusal = (faults: readonly string[]): OperatorError => new OperatorError(faults.join('\n'), { exitCode: 2 })
+const refusal = (fault: string): OperatorError => new OperatorError(fault, { exitCode: 2 })
 
 interface Sources {
   /** The flags by the names of their settings. */

@@ -5,15 +5,7 @@ import { AppError } from '../domain/errors.ts'
 import { readConfig } from '../settings/config.ts'
 import { HELP, ProgramCommand, version } from './command.ts'
 import { addMcp, addStoreCommands, addToken, addWebhook, type Surroundings } from './commands.ts'
-import {
-  configLines,
-  ignoredVariables,
-  parseConfigFile,
-  readConfigFile,
-  withFile,
-  withoutServiceLinks,
-  withSecretFiles,
-} from './config-file.ts'
+import { configLines, ignoredVariables, readConfigFile, readEnvironment, withoutServiceLinks } from './config-file.ts'
 import { printJson } from './output.ts'
 import { Stopped } from './signals.ts'
 
@@ -88,15 +80,11 @@ function program(): ProgramCommand {
 const SILENT_COMMANDS: readonly string[] = ['serve', 'openapi', 'help']
 
 const SURROUNDINGS: Surroundings = {
-  settings: ({ store, auditLog, config }) => readConfig({ store, auditLog }, environmentOf(config), 'client'),
-  environment: ({ config }) => environmentOf(config),
-}
-
-/** @throws OperatorError that names every fault of the files with secrets at once */
-function environmentOf(file: string | undefined): NodeJS.ProcessEnv {
-  const { environment, faults } = withSecretFiles(withFile(ENVIRONMENT, readConfigFile(file)))
-  if (faults.length > 0) throw new OperatorError(faults.join('\n'), { exitCode: 2 })
-  return environment
+  settings({ store, auditLog, config }) {
+    const { environment, faults } = readEnvironment(ENVIRONMENT, config)
+    return readConfig({ store, auditLog }, environment, 'client', faults)
+  },
+  environment: ({ config }) => readEnvironment(ENVIRONMENT, config).environment,
 }
 
 function addServe(root: ProgramCommand): void {
@@ -111,9 +99,8 @@ SIZE is a number with MiB or GiB, and TIME a number with ms, s or m. A timeout o
     .examples('plantstore serve', 'plantstore serve --port 9000 --store sqlite:/srv/plants.db')
     .action(async ({ config: file, printConfig, ...flags }) => {
       const read = () => {
-        const parsed = parseConfigFile(file)
-        const { environment, faults } = withSecretFiles(withFile(ENVIRONMENT, parsed))
-        return readConfig(flags, environment, 'server', [...(parsed?.faults ?? []), ...faults])
+        const { environment, faults } = readEnvironment(ENVIRONMENT, file)
+        return readConfig(flags, environment, 'server', faults)
       }
       const config = read()
       if (!printConfig) {

@@ -209,12 +209,11 @@ export class CsvRows {
 
 /** Divides the text of a row into its lines, and each line into cells, as if quotation marks were letters. */
 function* linesOf(text: string, separator: Separator = ','): Generator<Cells, void> {
-  for (let from = 0; from <= text.length; ) {
-    const lineFeed = text.indexOf('\n', from)
-    const end = lineFeed === -1 ? text.length : lineFeed
-    const line = text.charCodeAt(end - 1) === CR ? text.slice(from, end - 1) : text.slice(from, end)
-    yield line.split(separator).map((cell) => (cell === '' ? undefined : cell))
-    from = end + 1
+  for (const line of text.split('\n')) {
+    yield line
+      .replace(/\r$/, '')
+      .split(separator)
+      .map((cell) => (cell === '' ? undefined : cell))
   }
 }
 

@@ -104,15 +104,15 @@ const lastLineOf = ({ lines, refused, stored = [] }: Batch): number =>
   Math.max(lines.at(-1) ?? 0, refused.at(-1)?.line ?? 0, stored.at(-1) ?? 0)
 
 interface ImportCounts {
-  readonly added: number
-  readonly updated: number
-  readonly unchanged: number
+  added: number
+  updated: number
+  unchanged: number
   /** Of an import in mode `delete` alone. */
-  readonly deleted?: number | undefined
-  readonly refused: number
+  deleted?: number | undefined
+  refused: number
 }
 
-export interface ImportSummary extends ImportCounts {
+export interface ImportSummary extends Readonly<ImportCounts> {
   readonly refusedRows: readonly RefusedRow[]
 }
 
@@ -121,7 +121,7 @@ export const LISTED_ROWS = 1000
 
 /** Adds up the results of the rows of one file. */
 export class ImportTotals {
-  counts: ImportCounts
+  readonly counts: ImportCounts
   /** The first LISTED_ROWS refused rows. */
   readonly refusedRows: RefusedRow[] = []
 
@@ -134,15 +134,9 @@ export class ImportTotals {
   }
 
   /** @returns the refused rows that are listed now */
-  count({ added, updated, unchanged, deleted = 0, refused, refusedRows }: ImportSummary): readonly RefusedRow[] {
-    const before = this.counts
-    this.counts = {
-      added: before.added + added,
-      updated: before.updated + updated,
-      unchanged: before.unchanged + unchanged,
-      ...(before.deleted === undefined ? {} : { deleted: before.deleted + deleted }),
-      refused: before.refused + refused,
-    }
+  count({ refusedRows, ...counts }: ImportSummary): readonly RefusedRow[] {
+    const own = Object.keys(this.counts) as (keyof ImportCounts)[]
+    for (const key of own) this.counts[key] = (this.counts[key] ?? 0) + (counts[key] ?? 0)
     const listed = refusedRows.slice(0, LISTED_ROWS - this.refusedRows.length)
     this.refusedRows.push(...listed)
     return listed

@@ -27,23 +27,19 @@ const ASCII = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')
 const ASCII_WORD = /^[a-z0-9]+$/
 const MIXED_START = /^[a-z0-9]+(?=[^a-z0-9])/
 
-export interface QueryOptions {
-  /** Whether the query also finds words with the prefix FIRST; true by default. */
-  readonly first?: boolean
-}
-
 /**
  * Returns a tsquery that finds every plant with all of these words as prefixes of its words, and perhaps other plants;
  * an empty text for no words.
+ *
+ * @param withFirst whether the query also finds words with the prefix FIRST; likewise below
  */
-export const wordQuery = (words: readonly string[], options: QueryOptions = {}): string =>
-  words.map((word) => `(${prefixQuery(word, options)})`).join(' & ')
+export const wordQuery = (words: readonly string[], withFirst = true): string =>
+  words.map((word) => `(${prefixQuery(word, withFirst)})`).join(' & ')
 
-export const prefixQuery = (word: string, options: QueryOptions = {}): string =>
-  anyOf(lexemesOf(indexedWord(word), options), ':*')
+export const prefixQuery = (word: string, withFirst = true): string =>
+  anyOf(lexemesOf(indexedWord(word), withFirst), ':*')
 
-export const wholeQuery = (word: string, options: QueryOptions = {}): string =>
-  anyOf(lexemesOf(indexedWord(word), options))
+export const wholeQuery = (word: string, withFirst = true): string => anyOf(lexemesOf(indexedWord(word), withFirst))
 
 /** Returns a tsquery for all plants apart from those whose first word is marked and has one of these beginnings. */
 export const otherNamesQuery = (starts: readonly string[]): string =>
@@ -52,15 +48,14 @@ export const otherNamesQuery = (starts: readonly string[]): string =>
 export const isAsciiWord = (word: string): boolean => ASCII_WORD.test(word)
 
 /** Returns a tsquery for the plants with words that are longer than this ASCII word and begin with it. */
-export function longerQuery(word: string, options: QueryOptions = {}): string {
+export function longerQuery(word: string, withFirst = true): string {
   const start = indexedWord(word)
-  const longer = ASCII.flatMap((next) => lexemesOf(start + next, options))
+  const longer = ASCII.flatMap((next) => lexemesOf(start + next, withFirst))
   return `'${MIXED}${start}' | ${anyOf(longer, ':*')}`
 }
 
 /** The lexemes of a word in the index: without FIRST, and with it. */
-export const lexemesOf = (word: string, { first = true }: QueryOptions = {}): string[] =>
-  first ? [word, FIRST + word] : [word]
+export const lexemesOf = (word: string, withFirst = true): string[] => (withFirst ? [word, FIRST + word] : [word])
 
 const anyOf = (lexemes: readonly string[], suffix = ''): string =>
   lexemes.map((lexeme) => `'${lexeme}'${suffix}`).join(' | ')

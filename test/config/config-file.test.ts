@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OperatorError } from '../../src/base/operator-error.ts'
-import { readConfigFile, withFile } from '../../src/cli/config-file.ts'
+import { readConfigFile, readEnvironment, withFile } from '../../src/cli/config-file.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { tempFolder } from '../support/files.ts'
 import { send } from '../support/load.ts'
@@ -59,7 +59,7 @@ test('serve refuses a settings file with a list of all its faults, and opens not
   for (const [content, why] of wrong) {
     writeFileSync(file, content)
     assert.throws(
-      () => readConfigFile(file),
+      () => readConfig({}, {}, 'client', readEnvironment({}, file).faults),
       (error) => error instanceof OperatorError && error.exitCode === 2 && why.test(error.message),
       String(content).slice(0, 40),
     )

@@ -17,7 +17,6 @@ import {
   longerQuery,
   otherNamesQuery,
   prefixQuery,
-  type QueryOptions,
   wholeQuery,
   wordQuery,
 } from '../search-terms.ts'
@@ -79,23 +78,23 @@ export function hasWords(
   words: readonly string[],
   frequent: ReadonlySet<string>,
   parameter: Parameter,
-  options: QueryOptions,
+  withFirst: boolean,
   starts: readonly string[],
 ): string {
   const asked = words.filter((word) => frequent.has(word))
-  const queries = asked.map((word) => wholeOrPrefix(word, parameter, options))
+  const queries = asked.map((word) => wholeOrPrefix(word, parameter, withFirst))
   const others = words.filter((word) => !frequent.has(word))
-  if (others.length > 0) queries.push(parameter(wordQuery(others, options)))
+  if (others.length > 0) queries.push(parameter(wordQuery(others, withFirst)))
   if (starts.length > 0) queries.push(parameter(otherNamesQuery(starts)))
   const all = queries.map((query) => `(${query})::tsquery`).join(' && ')
   return `words @@ (${all})`
 }
 
 /** Selects a tsquery for the words with a prefix: by each word if they are few, and else by the prefix. */
-function wholeOrPrefix(word: string, parameter: Parameter, options: QueryOptions): string {
-  const [longer, prefix, whole] = [longerQuery, prefixQuery, wholeQuery].map((of) => parameter(of(word, options)))
+function wholeOrPrefix(word: string, parameter: Parameter, withFirst: boolean): string {
+  const [longer, prefix, whole] = [longerQuery, prefixQuery, wholeQuery].map((of) => parameter(of(word, withFirst)))
   const bound = parameter(MAX_LONGER_PLANTS)
-  const starts = lexemesOf(indexedWord(word), options).map((start) => `starts_with(lexeme, ${parameter(start)})`)
+  const starts = lexemesOf(indexedWord(word), withFirst).map((start) => `starts_with(lexeme, ${parameter(start)})`)
   // With a bound that it does not know, the planner uses the index of words. All listed plants count against the bound,
   // also those of which only a first word is longer.
   return `SELECT CASE WHEN plants < ${bound} AND count <= ${MAX_LONGER} THEN ${whole} || more ELSE ${prefix} END
@@ -180,7 +179,7 @@ export class Sources {
     const hits = this.#position(parameter)
     if (words.length === 0) return select(this.#tagged(parameter), hits)
     const matching = (starts: readonly string[]) =>
-      hasWords(words, this.#frequent, parameter, { first: word === undefined }, starts)
+      hasWords(words, this.#frequent, parameter, word === undefined, starts)
     // PostgreSQL unites the entries of both before it reads plants.
     const conditions = [
       within === undefined

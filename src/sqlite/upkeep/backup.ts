@@ -15,6 +15,7 @@ import {
   countsIn,
   existing,
   faultsIn,
+  foreignParts,
   inCopy,
   mendReplacement,
   mustBeEmpty,
@@ -25,7 +26,6 @@ import {
   throughDraft,
   usageError,
 } from './copies.ts'
-import { foreignParts } from './own-schema.ts'
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */
 const PAGES_OF_A_PART = 1024

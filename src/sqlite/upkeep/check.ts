@@ -12,8 +12,7 @@ import { hasTable, isServed, openingError, schemaOf } from '../open/prepare-file
 import { StatementCache } from '../rows.ts'
 import { removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
-import { countsIn, faultsIn } from './copies.ts'
-import { foreignParts } from './own-schema.ts'
+import { countsIn, faultsIn, foreignParts } from './copies.ts'
 
 const MAX_NAMED = 20
 
