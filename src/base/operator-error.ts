@@ -9,3 +9,7 @@ export class OperatorError extends Error {
     this.exitCode = options.exitCode ?? 1
   }
 }
+
+/** The fault of a flag, a setting or a file that a command was given. */
+export const usageError = (subject: string, why: string): OperatorError =>
+  new OperatorError(`${subject}: ${why}`, { exitCode: 2 })

@@ -34,8 +34,8 @@ const SHARDS = 4
 
 /**
  * Distributes a store over the workers of a Citus coordinator: the plants by their ids, the tokens as a copy on every
- * server. Creates the store if it does not exist. A repeated
- * call skips the steps that are done, so it continues an interrupted one.
+ * server. Creates the store if it does not exist. A repeated call skips the steps that are done, so it continues an
+ * interrupted one.
  *
  * @throws OperatorError when the server can not distribute tables, or has distributed them in another way; also while
  *   others use the database

@@ -34,16 +34,8 @@ export class Lanes {
   constructor(shards: Shards, writer: GroupWriter, find: GroupWork<Wish, NewPlant | undefined>, options: GroupOptions) {
     this.#shards = shards
     this.#writer = {
-      createPlants: byShard(
-        shards,
-        ({ plant }) => plant.id,
-        (rows, budget) => writer.createPlants(rows, budget),
-      ),
-      changePlants: byShard(
-        shards,
-        ({ change }) => idOf(change),
-        (rows, budget) => writer.changePlants(rows, budget),
-      ),
+      createPlants: byShard(shards, ({ plant }) => plant.id, writer.createPlants.bind(writer)),
+      changePlants: byShard(shards, ({ change }) => idOf(change), writer.changePlants.bind(writer)),
     }
     this.#find = byShard(shards, ({ id }) => id, find)
     this.#options = { ...options, maxInFlight: 1 }

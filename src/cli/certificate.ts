@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { Logger } from 'pino'
 import { mustBePrivate } from '../base/files.ts'
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import type { ServedCertificate } from '../http/metrics/service-metrics.ts'
 import type { CertificatePair } from '../http/port/port.ts'
 import type { Config } from '../settings/config.ts'
@@ -28,7 +28,6 @@ export class Certificate implements ServedCertificate {
   /** The whole days of life of the newest warning. */
   #warnedAt: number | undefined
   #use: (pair: CertificatePair) => void = () => {}
-  #timer: NodeJS.Timeout | undefined
 
   constructor(files: CertificateFiles, log: Logger) {
     this.#files = files
@@ -38,14 +37,10 @@ export class Certificate implements ServedCertificate {
     this.#warn()
   }
 
-  /** Looks at the files once a minute, until `close`. @param use takes a changed certificate over */
+  /** Looks at the files once a minute. @param use takes a changed certificate over */
   follow(use: (pair: CertificatePair) => void): void {
     this.#use = use
-    this.#timer = setInterval(() => this.look(), LOOK_INTERVAL).unref()
-  }
-
-  close(): void {
-    clearInterval(this.#timer)
+    setInterval(() => this.look(), LOOK_INTERVAL).unref()
   }
 
   /** Takes changed files over. A fault changes nothing: a tool may have written one of the two files so far. */
@@ -106,13 +101,13 @@ function checkedEnd(files: CertificateFiles, pair: CertificatePair): Date {
   const own = tried(files.cert, '--tls-cert', 'has no certificate in PEM', () => new X509Certificate(pair.cert))
   const key = tried(files.key, '--tls-key', 'has no private key in PEM', () => createPrivateKey(pair.key))
   if (!own.checkPrivateKey(key)) {
-    throw refusal('--tls-key', `${files.key}: is not the key of the first certificate in ${files.cert}`)
+    throw usageError('--tls-key', `${files.key}: is not the key of the first certificate in ${files.cert}`)
   }
   // OpenSSL refuses a damaged chain, and keys that are too small.
   tried(files.cert, '--tls-cert', undefined, () => createSecureContext(pair))
   const { validToDate } = own
   if (validToDate.getTime() > Date.now()) return validToDate
-  throw refusal('--tls-cert', `${files.cert}: the certificate expired on ${validToDate.toISOString()}`)
+  throw usageError('--tls-cert', `${files.cert}: the certificate expired on ${validToDate.toISOString()}`)
 }
 
 /** Runs a step. @param fault what its failure means; undefined: its error says it */
@@ -122,11 +117,8 @@ function tried<T>(path: string, flag: string, fault: string | undefined, step: (
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isEncrypted = code === 'ERR_MISSING_PASSPHRASE'
-    if (isEncrypted) throw refusal(flag, `${path}: is encrypted, and nobody can enter its password`)
+    if (isEncrypted) throw usageError(flag, `${path}: is encrypted, and nobody can enter its password`)
     const known = fileFault(path, error)
-    throw refusal(flag, known instanceof OperatorError ? known.message : `${path}: ${fault ?? message}`)
+    throw usageError(flag, known instanceof OperatorError ? known.message : `${path}: ${fault ?? message}`)
   }
 }
-
-const refusal = (flag: string, message: string): OperatorError =>
-  new OperatorError(`${flag}: ${message}`, { exitCode: 2 })

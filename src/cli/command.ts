@@ -83,7 +83,6 @@ export class ProgramCommand extends Command {
     return this.option('--url <URL>', help).settings(...keys)
   }
 
-  /** Adds the filters of plants. */
   filters(): this {
     return this.option(
       '--tag <TAG>',

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { OperatorError } from '../base/operator-error.ts'
+import { usageError } from '../base/operator-error.ts'
 import { type Config, environmentName, SETTINGS, shownStore } from '../settings/config.ts'
 import { onFile } from './plant-files.ts'
 
@@ -35,11 +35,11 @@ export function readConfigFile(named: string | undefined): ConfigFile | undefine
   const stat = statSync(path, { throwIfNoEntry: false })
   // A folder called .env belongs to another program.
   if (named === undefined && stat?.isFile() !== true) return undefined
-  if (stat === undefined) throw refusal(`${path}: there is no such file`)
-  if (!stat.isFile()) throw refusal(`${path}: it is not a file`)
-  if (stat.size > MAX_SIZE) throw refusal(`${path}: it is larger than 1 MiB`)
+  if (stat === undefined) throw usageError(path, 'there is no such file')
+  if (!stat.isFile()) throw usageError(path, 'it is not a file')
+  if (stat.size > MAX_SIZE) throw usageError(path, 'it is larger than 1 MiB')
   const bytes = onFile(path, () => readFileSync(path))
-  if (!isUtf8(bytes)) throw refusal(`${path}: it is not UTF-8 text`)
+  if (!isUtf8(bytes)) throw usageError(path, 'it is not UTF-8 text')
   // Leaves out a byte order mark.
   const text = new TextDecoder().decode(bytes)
   const names = new Set<string>()
@@ -115,8 +115,6 @@ function nameFault(name: string, isOurs: boolean): string | undefined {
   const hint = hintAt(name)
   return isOurs || hint !== '' || name.startsWith(PREFIX) ? `no setting is called ${name}${hint}` : undefined
 }
-
-const refusal = (fault: string): OperatorError => new OperatorError(fault, { exitCode: 2 })
 
 interface Sources {
   /** The flags by the names of their settings. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, hasFilter } from '../domain/plant-query.ts'
 import type { Config } from '../settings/config.ts'
@@ -29,11 +29,10 @@ export async function deletePlants(flags: DeleteFlags, config: Config): Promise<
   const wanted = filterOf(filter)
   // A blank text, as of a variable that is not set, matches all plants.
   if (wanted !== undefined && !hasFilter(wanted)) {
-    const flags = '--tag, --tag-prefix, --untagged, --q'
-    throw new OperatorError(`${flags}: say which plants to delete, by at least one of them`, { exitCode: 2 })
+    throw usageError('--tag, --tag-prefix, --untagged, --q', 'say which plants to delete, by at least one of them')
   }
   if (!yes && !dryRun && !canAsk()) {
-    throw new OperatorError('--yes: needed to delete plants where no terminal can ask', { exitCode: 2 })
+    throw usageError('--yes', 'needed to delete plants where no terminal can ask')
   }
   // Only this user reads the folder.
   const folder = mkdtempSync(join(tmpdir(), 'plantstore-delete-'))

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { isFileOfStore } from '../base/files.ts'
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import { counted } from '../base/printable.ts'
 import { filterOf, type PlantOrder } from '../domain/plant-query.ts'
 import { type Format, NO_PLANTS, writeFile } from '../import/format.ts'
@@ -30,10 +30,10 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
   const { format, gzip } = fileKind(file, flags)
   const target = targetOf(flags, config)
   if (file === '-' && gzip && process.stdout.isTTY) {
-    throw new OperatorError('--gzip: a terminal cannot show compressed data; name a file', { exitCode: 2 })
+    throw usageError('--gzip', 'a terminal cannot show compressed data; name a file')
   }
   if (file === '-' && flags.json) {
-    throw new OperatorError('--json: standard output gets the plants; name a file', { exitCode: 2 })
+    throw usageError('--json', 'standard output gets the plants; name a file')
   }
   if (target.kind === 'store' && target.address.engine === 'sqlite' && isFileOfStore(file, target.address.path)) {
     throw new OperatorError(`${file}: is a file of the store; choose another file`)

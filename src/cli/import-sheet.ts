@@ -1,4 +1,4 @@
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import { shown } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import type { ImportMode } from '../domain/plant.ts'
@@ -61,8 +61,7 @@ export async function openTable(
   const plan = columns === undefined ? await guessed(blob, reading) : await openByNames(blob, columns, reading)
   const assignsIds = plan.mapping.id === undefined
   if (assignsIds && mode !== 'add') {
-    const why = 'needs rows with ids; name their column as --columns id=…'
-    throw new OperatorError(`--mode ${mode}: ${why}`, { exitCode: 2 })
+    throw usageError(`--mode ${mode}`, 'needs rows with ids; name their column as --columns id=…')
   }
   const isCsv = name === ''
   const form = isCsv ? `${plan.encoding}, ${SEPARATORS[plan.separator]}; ` : name
@@ -146,7 +145,7 @@ async function confirm(file: string, how: string, plan: Sheet & SheetPlan): Prom
   const has = `it has the columns ${listed(columns)}`
   if (!named || !canAsk()) {
     const why = `say which columns hold the plants, such as --columns '${hint.replaceAll("'", "'\\''")}'; ${has}`
-    throw new OperatorError(`${file}: ${why}`, { exitCode: 2 })
+    throw usageError(file, why)
   }
   note(how)
   note(`The first of its rows; ${has}:`)

@@ -1,4 +1,4 @@
-import { OperatorError } from '../base/operator-error.ts'
+import { usageError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import { commandActor } from '../domain/token.ts'
@@ -37,7 +37,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   const target = targetOf(flags, config)
   const { mode = 'add', dryRun = false, duplicates = false, quiet = false, json = false, retryTime = '5m' } = flags
   const retryFor = retryTimeOf(retryTime)
-  if (duplicates && !dryRun) throw new OperatorError('--duplicates: works only with --dry-run', { exitCode: 2 })
+  if (duplicates && !dryRun) throw usageError('--duplicates', 'works only with --dry-run')
   const stores = target.kind === 'store' ? [target.address] : []
   // A service writes its own lines to its audit log.
   using audit = new CommandAudit(dryRun || stores.length === 0 ? undefined : config.auditLog, stores, ACTOR)
@@ -93,18 +93,18 @@ async function open(
   format: Format,
   { columns, ids, mode = 'add', quiet = false }: Omit<ImportFlags, 'columns'> & { columns: NamedColumns | undefined },
 ): Promise<OpenedFile> {
-  const refuse = (why: string): never => {
-    throw new OperatorError(why, { exitCode: 2 })
-  }
   const assigns = ids === 'assign'
   if (format === 'ndjson') {
-    if (columns !== undefined) refuse('--columns: NDJSON has none; its rows have the members id, name and tag')
-    if (assigns && mode !== 'add') refuse(`--mode ${mode}: needs rows with ids, so leave out --ids`)
+    if (columns !== undefined)
+      throw usageError('--columns', 'NDJSON has none; its rows have the members id, name and tag')
+    if (assigns && mode !== 'add') throw usageError(`--mode ${mode}`, 'needs rows with ids, so leave out --ids')
     const batches = () => readPlants(format, content, { mode, assignsIds: assigns })
     return { format, content, batches, assignsIds: assigns, place: 'line' }
   }
   const opened = await openTable(file, content, { columns, mode, quiet })
-  if (assigns && !opened.assignsIds) refuse('--ids: the file has a column of ids; leave it out, or name other columns')
+  if (assigns && !opened.assignsIds) {
+    throw usageError('--ids', 'the file has a column of ids; leave it out, or name other columns')
+  }
   return opened
 }
 
@@ -124,7 +124,7 @@ function retryTimeOf(time: string): number {
   try {
     return duration(time)
   } catch (error) {
-    throw new OperatorError(`--retry-time: ${(error as Error).message}`, { exitCode: 2 })
+    throw usageError('--retry-time', (error as Error).message)
   }
 }
 

@@ -4,11 +4,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { http } from '../base/http.ts'
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 
-/** The target of a command: a running service, or a store that the command opens itself. */
 type Target =
   | { readonly kind: 'service'; readonly service: Service }
   | { readonly kind: 'store'; readonly address: StoreAddress }
@@ -16,9 +15,9 @@ type Target =
 /** @throws OperatorError (exit code 2) when the flags contradict each other, or the address or the token is missing */
 export function targetOf({ url, store }: Flags, config: Config): Target {
   if (url === undefined) return { kind: 'store', address: config.store }
-  if (store !== undefined) throw usageError('--url and --store: give only one of them')
+  if (store !== undefined) throw usageError('--url and --store', 'give only one of them')
   const address = serviceAddress(url)
-  if (config.token === undefined) throw usageError('--url: set PLANTSTORE_TOKEN to an access token of the service')
+  if (config.token === undefined) throw usageError('--url', 'set PLANTSTORE_TOKEN to an access token of the service')
   return { kind: 'service', service: new Service(address, config.token) }
 }
 
@@ -26,18 +25,16 @@ export function targetOf({ url, store }: Flags, config: Config): Target {
 export function serviceOf(flags: Flags, config: Config): Service {
   const target = targetOf(flags, config)
   if (target.kind === 'service') return target.service
-  throw usageError('--url: give the address of the service, such as http://127.0.0.1:8080')
+  throw usageError('--url', 'give the address of the service, such as http://127.0.0.1:8080')
 }
 
 function serviceAddress(text: string): URL {
   const url = URL.parse(text)
   const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  if (!isAddress) throw usageError(`--url: "${text}" is not an address like http://127.0.0.1:8080`)
-  if (url.username !== '' || url.password !== '') throw usageError('--url: must not hold a user name or password')
+  if (!isAddress) throw usageError('--url', `"${text}" is not an address like http://127.0.0.1:8080`)
+  if (url.username !== '' || url.password !== '') throw usageError('--url', 'must not hold a user name or password')
   return url
 }
-
-const usageError = (message: string): OperatorError => new OperatorError(message, { exitCode: 2 })
 
 /** Thrown when the service is out of reach or busy. The same request may succeed later. */
 export class Unavailable extends OperatorError {

@@ -14,7 +14,6 @@ export const CLOSE_TIME = 5000
 /** Milliseconds for which the end of the process waits for the reader of the log. */
 const LOG_TIMEOUT = 1000
 
-/** The end of the service. */
 export class Shutdown {
   readonly state: ServiceState = { current: 'serving' }
   readonly #log: Logger

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
-import { OperatorError } from '../base/operator-error.ts'
+import { OperatorError, usageError } from '../base/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import {
   commandActor,
@@ -112,10 +112,10 @@ const LAST =
 
 function tokenName(name: string | undefined): string {
   if (name === undefined) {
-    throw new OperatorError('--name: say what the token is for, such as --name "label printer"', { exitCode: 2 })
+    throw usageError('--name', 'say what the token is for, such as --name "label printer"')
   }
   const fault = faultOfTokenName(name)
-  if (fault !== undefined) throw new OperatorError(`--name: ${fault}`, { exitCode: 2 })
+  if (fault !== undefined) throw usageError('--name', fault)
   return name
 }
 
@@ -133,7 +133,7 @@ function scopesOf(list: string | undefined): readonly Scope[] {
   if (known !== undefined) return known
   const unknown = scopes.filter((scope) => !isScope(scope))
   const fault = `"${unknown.join(',')}" is not among ${SCOPES.join(', ')}; "${ALL}" alone stands for all of them`
-  throw new OperatorError(`--scopes: ${fault}`, { exitCode: 2 })
+  throw usageError('--scopes', fault)
 }
 
 /** Reads `90d`, `12h`, or an RFC 3339 date or time in the future. */
@@ -142,9 +142,9 @@ function expiryOf(text: string | undefined): Date | undefined {
   const span = spanIn(text)
   const time = span === undefined ? timeIn(completeTime(text))?.getTime() : Date.now() + span
   if (time !== undefined && time > Date.now()) return new Date(time)
-  throw new OperatorError(
-    `--expires: "${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
-    { exitCode: 2 },
+  throw usageError(
+    '--expires',
+    `"${text}" is not a time in the future up to the year 9999, such as 90d, 12h or 2030-12-31`,
   )
 }
 
@@ -162,7 +162,7 @@ function spanIn(text: string): number | undefined {
 function overlapOf(text: string | undefined): number {
   const span = text === undefined ? DEFAULT_OVERLAP : spanIn(text)
   if (span !== undefined && span <= MAX_OVERLAP) return span
-  throw new OperatorError(`--overlap: "${text}" is not a time up to 7d, such as 0h, 12h or 1d`, { exitCode: 2 })
+  throw usageError('--overlap', `"${text}" is not a time up to 7d, such as 0h, 12h or 1d`)
 }
 
 /** The first token of a store. With `none` the start made no token, as it has no safe place for the secret. */
@@ -229,7 +229,6 @@ function writeAnew(path: string, text: string): void {
   }
 }
 
-/** Creates a token. The store keeps only the hash of the secret. */
 async function issueToken(
   tokens: TokenStore,
   wanted: TokenRequest,

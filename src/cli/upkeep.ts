@@ -199,7 +199,6 @@ export interface DistributeFlags extends Flags {
   readonly shards?: number
 }
 
-/** Distributes a store over the workers of a Citus coordinator, and prints each step. */
 export async function distribute({ shards, quiet = false }: DistributeFlags, { store }: Config): Promise<void> {
   let state: ProgressState = { doing: 'preparing', rows: 0 }
   using progress = new Progress(() => state, quiet)

@@ -279,7 +279,7 @@ export function candidateOf(
   { id, name, tag }: Mapping,
   columns: number,
   isComplete = true,
-  textOf: (cell: string) => string = asItIs,
+  textOf = (cell: string): string => cell,
 ): PlantCandidate {
   const { cells, fault } = row
   if (fault !== undefined) throw new AppError(fault.error, fault.message)
@@ -296,8 +296,6 @@ export function candidateOf(
     tag: text(tag),
   }
 }
-
-const asItIs = (cell: string): string => cell
 
 function wrongCount(count: number, columns: number, surplus: string | undefined): AppError {
   const found = surplus === undefined ? `${count}` : `${count}, and ${shown(surplus)} has no column`

@@ -119,7 +119,6 @@ export interface ImportSummary extends Readonly<ImportCounts> {
 /** The most refused rows that a summary lists. It only counts further ones. */
 export const LISTED_ROWS = 1000
 
-/** Adds up the results of the rows of one file. */
 export class ImportTotals {
   readonly counts: ImportCounts
   /** The first LISTED_ROWS refused rows. */

@@ -50,7 +50,8 @@ export class TimedGroups<Row, Result> {
     })
   }
 
-  submit(row: Row, deadline = performance.now() + this.#timeout): Promise<Result> {
+  submit(row: Row): Promise<Result> {
+    const deadline = performance.now() + this.#timeout
     return within(this.groups.submit({ row, deadline }), { deadline }, outOfTime)
   }
 

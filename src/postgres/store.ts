@@ -39,7 +39,6 @@ export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
   readonly history?: HistoryUse
   /** The bounds of the log of changes, which this store keeps; undefined: another one does. */
   readonly retention?: RetentionOptions | undefined
-  /** Called after the store was created. */
   readonly onMade?: () => void
 }
 

@@ -129,7 +129,6 @@ const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
     WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)
       AND (tag IS NOT NULL OR NOT EXISTS (TABLE untagged))`
 
-/** See Store.listTags. */
 export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
   const values = after === undefined ? [limit] : [limit, storable(after)]
   const { rows } = await run({ text: tagCounts(after === undefined ? 'tag IS NOT NULL' : 'tag > $2'), values })

@@ -11,12 +11,11 @@ const MAX_FORGOTTEN = 100
 /** Gaps to examine, from the largest id down. Each takes two queries. */
 const MAX_GAPS = 20
 
-/** See IdStore.proposeId. */
 export function* proposeId(): Steps<bigint | undefined> {
   return (yield* freeRange(1))?.first
 }
 
-/** See IdStore.reserveIds. Only one transaction at a time may run it. */
+/** Only one transaction at a time may run it. */
 export function* reserveIds(
   count: number,
   key: Uint8Array | undefined,
@@ -45,7 +44,7 @@ const LAST_CONTENT: Uint8Array = new Uint8Array(32).fill(0xff)
 const KNOWN = `SELECT first_id, last_id, CASE WHEN key = $4 THEN 1 ELSE 0 END FROM id_reservations
   WHERE key >= $1 AND key <= $2 AND at > $3`
 
-/** See IdStore.exportReservations. @param hexOfKey the expression for the column `key` in hexadecimal */
+/** @param hexOfKey the expression for the column `key` in hexadecimal */
 export function* exportReservations(hexOfKey: string): Steps<IdReservation[]> {
   const rows = yield [`SELECT first_id, last_id, ${hexOfKey}, at, actor FROM id_reservations ORDER BY first_id`]
   return rows.map((row) => {
@@ -55,7 +54,6 @@ export function* exportReservations(hexOfKey: string): Steps<IdReservation[]> {
   })
 }
 
-/** See IdStore.addReservation. */
 export function* addReservation({ first, last, key, at, actor }: Reservation): Steps<void> {
   yield ['DELETE FROM id_reservations WHERE first_id > $1 AND first_id <= $2 AND last_id <= $2', first, last]
   if (key !== undefined) yield* forgetKeys('key = $1 AND first_id <> $2', key, first)
@@ -130,13 +128,8 @@ function later(one: IdRange | undefined, other: IdRange | undefined): IdRange | 
   return one.last > other.last ? one : other
 }
 
-/** The reservations that grow so that they cover others, which go. The latter are named by their first ids. */
-interface JoinedRanges {
-  readonly grown: readonly IdRange[]
-  readonly gone: readonly bigint[]
-}
-
-function joinRanges(ranges: readonly IdRange[]): JoinedRanges {
+/** @returns the reservations that grow so that they cover others, and the first ids of these others */
+function joinRanges(ranges: readonly IdRange[]): { readonly grown: IdRange[]; readonly gone: bigint[] } {
   const grown = new Map<bigint, IdRange>()
   const gone = new Set<bigint>()
   let current: IdRange | undefined

@@ -8,7 +8,10 @@ export interface Row {
   readonly [column: number]: unknown
 }
 
-/** The statements of a transaction, each of which yields its rows. The engine runs them, and may lock rows before. */
+/**
+ * The statements of a transaction, each of which yields its rows. The engine runs them, and may lock rows before. The
+ * functions of this folder keep the contracts of the methods with their names, of TokenStore, IdStore and WebhookStore.
+ */
 export type Steps<Result> = Generator<Sql, Result, readonly Row[]>
 
 /**

@@ -48,7 +48,6 @@ const COUNT = `SELECT (SELECT count(*) FROM tokens),
 export const IS_MANAGER =
   "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ' ' || scopes || ' ' LIKE '% tokens %'"
 
-/** See TokenStore.listTokens. */
 export function* listTokens({ after, limit }: TokenPage): Steps<Token[]> {
   const place = [after?.createdAt.getTime() ?? BEFORE_ALL, after?.id ?? '']
   // A row value lets the engine seek in the index (https://sqlite.org/rowvalue.html#scrolling_window_queries).
@@ -57,19 +56,19 @@ export function* listTokens({ after, limit }: TokenPage): Steps<Token[]> {
   return rows.map(tokenIn)
 }
 
-/** See TokenStore.exportTokens. @param hexOfHash the expression for the column `hash` in hexadecimal */
+/** @param hexOfHash the expression for the column `hash` in hexadecimal */
 export function* exportTokens(hexOfHash: string): Steps<StoredToken[]> {
   const rows = yield [`SELECT ${TOKEN_COLUMNS}, ${hexOfHash} FROM tokens`]
   return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(String(row[7]), 'hex') }))
 }
 
-/** See TokenStore.createToken. @param onConflict the clause for an id that exists; without it, the engine refuses one */
+/** @param onConflict the clause for an id that exists; without it, the engine refuses one */
 export function* createToken(token: Token, hash: Uint8Array, onConflict = ''): Steps<void> {
   const sql = `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
   yield [sql, ...tokenValues(token), hash]
 }
 
-/** See TokenStore.issueToken. A revocation of the creator must not come between. */
+/** A revocation of the creator must not come between. */
 export function* issueToken(
   token: Token,
   hash: Uint8Array,
@@ -108,14 +107,13 @@ function* removeEnded(now: number, count: number): Steps<void> {
   }
 }
 
-/** See TokenStore.touchToken. */
 export const touchToken = (id: string, usedAt: Date): Sql => [
   'UPDATE tokens SET last_used_at = $2 WHERE id = $1',
   id,
   usedAt.getTime(),
 ]
 
-/** See TokenStore.revokeToken. With `sparesLast`, no other token may be revoked between. */
+/** With `sparesLast`, no other token may be revoked between. */
 export function* revokeToken(id: string, now: number, sparesLast: boolean): Steps<RevokeResult> {
   const token = yield* tokenWith(id)
   if (token === undefined) return 'absent'

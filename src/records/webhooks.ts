@@ -3,7 +3,6 @@ import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook
 import { ATTEMPTS_KEEP, type StoredWebhook } from '../domain/webhook-store.ts'
 import type { Sql, Steps } from './steps.ts'
 
-/** See WebhookStore.list. */
 export function* listWebhooks(id: string | undefined): Steps<StoredWebhook[]> {
   const sql = `SELECT definition, progress, version, scopes, expires_at, revoked_at
     FROM webhooks LEFT JOIN tokens ON tokens.id = creator WHERE webhooks.id = coalesce($1, webhooks.id)`
@@ -22,7 +21,6 @@ export function* listWebhooks(id: string | undefined): Steps<StoredWebhook[]> {
   )
 }
 
-/** See WebhookStore.attempts. */
 export function* attemptsOf(id: string, limit: number): Steps<WebhookAttempt[]> {
   const rows = yield [
     'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2',
@@ -34,7 +32,7 @@ export function* attemptsOf(id: string, limit: number): Steps<WebhookAttempt[]> 
   return attempts.filter(({ time }) => time > oldest)
 }
 
-/** See WebhookStore.create. It inserts a row, or none. @param more further columns, and their values */
+/** It inserts a row, or none. @param more further columns, and their values */
 export const insertWebhook = (
   webhook: Webhook,
   progress: WebhookProgress,
@@ -46,7 +44,7 @@ export const insertWebhook = (
   ...[webhook.id, webhook.creator.id, JSON.stringify(webhook), JSON.stringify(progress), max],
 ]
 
-/** See WebhookStore.change. It changes a row, or none. */
+/** It changes a row, or none. */
 export const changeWebhook = (id: string, version: number, webhook: Webhook, progress?: WebhookProgress): Sql => [
   `UPDATE webhooks SET version = version + 1, creator = $3, definition = $4, progress = coalesce($5, progress)
     WHERE id = $1 AND version = $2`,
@@ -59,7 +57,7 @@ export const changeWebhook = (id: string, version: number, webhook: Webhook, pro
   ],
 ]
 
-/** See WebhookStore.delete. The first statement deletes a row, or none. */
+/** The first statement deletes a row, or none. */
 export const deleteWebhook = (id: string): readonly [Sql, Sql] => [
   ['DELETE FROM webhooks WHERE id = $1', id],
   ['DELETE FROM webhook_attempts WHERE webhook = $1', id],

@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
   }
 
   async countPlants(): Promise<number> {
-    return this.#reads.countPlants()
+    return this.#reads.read((reader) => reader.countPlants())
   }
 
   async checkWritable(): Promise<void> {
@@ -291,7 +291,6 @@ export interface SqliteStoreOptions {
   readonly maxGroup?: number
   /** Whether to take the lock that keeps a second service away from the store. */
   readonly serving: boolean
-  /** Whether to create the store if it does not exist. */
   readonly create: boolean
   /** Starts the follower, which updates the search index; a thread by default. */
   readonly startFollower?: StartFollower
@@ -301,7 +300,6 @@ export interface SqliteStoreOptions {
   readonly changesKeepSize?: number
   /** Called once when the store can't continue: a failed fsync, a corrupt or removed file. Only a restart helps. */
   readonly onFatal: (error: Error) => void
-  /** Called after the store was created. */
   readonly onMade?: () => void
   /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice?: (text: string) => void

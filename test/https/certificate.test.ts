@@ -164,7 +164,6 @@ function followed(t: TestContext, folder: string) {
   const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
   const certificate = new Certificate(files, log)
   certificate.follow(({ cert }) => used.push(serialOf(cert)))
-  t.after(() => certificate.close())
   /** Moves the clock, and lets the service look at the files once at its end. */
   const pass = (milliseconds: number) => {
     now += milliseconds

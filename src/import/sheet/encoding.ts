@@ -22,7 +22,16 @@ export async function encodingOf(file: Blob, mostSampled = SAMPLE): Promise<Enco
     for (;;) {
       const { done, value } = await reader.read()
       if (!decodes(utf8, value)) {
-        const at = value === undefined ? 0 : value.lastIndexOf(LF, Math.max(0, value.findIndex(isBeyondAscii))) + 1
+        const at =
+          value === undefined
+            ? 0
+            : value.lastIndexOf(
+                LF,
+                Math.max(
+                  0,
+                  value.findIndex((byte) => byte > 0x7f),
+                ),
+              ) + 1
         const sample = file.slice(read + at, read + at + mostSampled)
         return guessEncoding(new Uint8Array(await sample.arrayBuffer()))
       }
@@ -35,7 +44,6 @@ export async function encodingOf(file: Blob, mostSampled = SAMPLE): Promise<Enco
 }
 
 const LF = 0x0a
-const isBeyondAscii = (byte: number): boolean => byte > 0x7f
 
 /** @param piece undefined at the end of the text */
 function decodes(decoder: TextDecoder, piece: Uint8Array<ArrayBuffer> | undefined): boolean {

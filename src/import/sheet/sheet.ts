@@ -18,7 +18,6 @@ import type { Encoding } from './guess-encoding.ts'
 export const LOOK = 65_536
 /** Rows in which the names of the columns are looked for. */
 const HEAD_ROWS = 20
-/** The most characters of a row. */
 const MOST_CHARACTERS = 2 ** 21 + 64
 
 export interface Sheet {
@@ -85,9 +84,7 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   return { file, encoding, separator, isQuoted, header, columns, first, below }
 }
 
-/**
- * Bytes by which a service guesses an encoding. Each KiB takes it 2 to 4 ms, in which it answers nobody else.
- */
+/** Bytes by which a service guesses an encoding. Each KiB takes it 2 to 4 ms, in which it answers nobody else. */
 const MOST_GUESSED = 4096
 
 /** The number of columns that so many rows fill. A few cells beyond the header are probably faults of their rows. */

@@ -15,7 +15,6 @@ export interface WorkbookSheet {
   readonly filled: number
 }
 
-/** Another part that a part names. */
 interface Relation {
   readonly id: string
   /** The last word of its type. */

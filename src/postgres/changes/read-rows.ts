@@ -79,7 +79,6 @@ interface Head {
   readonly history: string
   readonly oldest: Place
   readonly place: Place
-  /** The tick up to which to read. */
   readonly upTo: Tick
   readonly isLast: boolean
 }
@@ -122,7 +121,6 @@ const HEAD = `SELECT identity, base.tick AS base, base.mark, last.tick, last.mar
   LEFT JOIN change_ticks AS here ON here.tick = $1::bigint
   LEFT JOIN change_ticks AS up_to ON up_to.tick = least(last.tick, coalesce($1::bigint, base.tick) + ${MAX_TICKS})`
 
-/** A row of the log in its tick. */
 interface LogRow extends Tick {
   readonly number: bigint
   readonly changes: number
@@ -156,7 +154,6 @@ export async function rowsAfter(
   return { head, rows: rows.map((row) => logRowOf(head, row)), isAll: rows.length === total && total < enough.rows }
 }
 
-/** Makes a row of the log of a row of `ROWS` without the head. */
 function logRowOf(head: Head, [, tick, mark, number, changes, time, ...arrays]: Row): LogRow {
   const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
   return { ...at, changes: Number(changes), entries: entriesOf(head, at, Number(time), arrays) }

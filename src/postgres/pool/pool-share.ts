@@ -44,8 +44,8 @@ export class PoolShare {
   }
 
   /** Resolves when this work has a connection or can open one. @throws ConnectionFault when it can't open one */
-  async check(budget = this.budget()): Promise<void> {
-    if (this.#semaphore.used === 0) this.release(await this.acquire(budget), true)
+  async check(): Promise<void> {
+    if (this.#semaphore.used === 0) this.release(await this.acquire(), true)
   }
 
   /** Runs one statement as its own transaction. Resolves after the commit. */

@@ -7,7 +7,6 @@ import { bigintArray, byId, plantOf } from '../rows.ts'
 
 type Wanted = readonly { readonly id: bigint }[]
 
-/** A look-up of one plant. */
 export type Wish = { readonly id: bigint; readonly caller: LazySignal | undefined }
 
 /** Reads plants by id, where concurrent look-ups share a statement. Leaves out look-ups whose callers left. */

@@ -15,7 +15,6 @@ import { Sources, storableTags, tagging } from './search-conditions.ts'
 import { set, walk } from './search-statement.ts'
 import type { SearchStatistics, StatisticsCache } from './search-statistics.ts'
 
-/** See Store.listPlants. */
 export async function listPlants(
   share: PoolShare,
   query: PlantQuery,

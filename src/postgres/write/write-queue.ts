@@ -25,24 +25,16 @@ export class WriteQueue implements WriteStats {
   constructor(writer: GroupWriter, options: GroupOptions, commits = newWriteCommits()) {
     this.commits = commits
     const bounds = { maxOfActor: MAX_OF_TOKEN, actorOf: ({ token }: { readonly token: string }) => token }
-    this.#creates = new TimedGroups(
-      (rows: readonly CreateRow[], budget) => writer.createPlants(rows, budget),
-      options,
-      {
-        ...bounds,
-        stats: commits.create,
-      },
-    )
-    this.#changes = new TimedGroups(
-      (rows: readonly ActorChange[], budget) => writer.changePlants(rows, budget),
-      options,
-      {
-        ...bounds,
-        stats: commits.change,
-        // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
-        maxInFlight: 1,
-      },
-    )
+    this.#creates = new TimedGroups(writer.createPlants.bind(writer), options, {
+      ...bounds,
+      stats: commits.create,
+    })
+    this.#changes = new TimedGroups(writer.changePlants.bind(writer), options, {
+      ...bounds,
+      stats: commits.change,
+      // Two concurrent groups with changes of one plant would conflict, and one of them would start again.
+      maxInFlight: 1,
+    })
   }
 
   create(plant: NewPlant, mustBeNew: boolean, { id: token }: Actor): Promise<CreateResult> {

@@ -40,7 +40,7 @@ interface LogRow {
   readonly created: number | undefined
 }
 
-/** Reads the log of changes for clients. Call its methods inside a read transaction of the store. */
+/** Reads the log of changes as a ChangeLog does. Call its methods inside a read transaction of the store. */
 export class ChangeFeed {
   readonly #statements: StatementCache
   readonly #history: string
@@ -50,13 +50,11 @@ export class ChangeFeed {
     this.#history = Buffer.from(identity).toString('hex').slice(0, HISTORY_LENGTH)
   }
 
-  /** See ChangeLog.end. */
   end(): string {
     const newest = this.#statements.get('SELECT position, at FROM changes ORDER BY position DESC LIMIT 1')
     return newest === undefined ? this.#positionOf(0, 0) : this.#positionOf(Number(newest[0]), Number(newest[1]))
   }
 
-  /** See ChangeLog.read. */
   *read({ after, limit, ...filter }: ChangeRequest): Task<ChangePage> {
     const entries: ChangeEntry[] = []
     let seen = 0
@@ -86,7 +84,6 @@ export class ChangeFeed {
     return { entries, next, isEnd: true }
   }
 
-  /** See ChangeLog.history. */
   history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {
     const blob = new Uint8Array(new BigInt64Array([id]).buffer)
     const until = before === undefined ? Number.MAX_SAFE_INTEGER : this.#numberOf(before, this.#begin())
@@ -110,7 +107,6 @@ export class ChangeFeed {
     return entries
   }
 
-  /** See ChangeLog.usage. */
   usage(): ChangeLogUse {
     const ends = 'SELECT position, bytes, at, length(ids), name, tag, plants FROM changes ORDER BY position'
     const [first, last] = [this.#statements.get(`${ends} LIMIT 1`), this.#statements.get(`${ends} DESC LIMIT 1`)]

@@ -12,7 +12,6 @@ const MAX_TRIMMED_BYTES = 2 ** 20
 /** The kind of a row, by what was asked for. */
 type ChangeKind = 'create' | 'replace' | 'update' | 'delete'
 
-/** How long, and how large, the log of changes is kept. */
 export interface Keep {
   /** Milliseconds. */
   readonly time: number

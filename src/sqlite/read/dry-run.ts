@@ -7,7 +7,8 @@ import { type Task, Turn } from '../worker/cooperative.ts'
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
- * connection, where later plants with the same id find them; a deleted plant has no name there. SQLite keeps the table in a file, which bounds its memory.
+ * connection, where later plants with the same id find them; a deleted plant has no name there. SQLite keeps the table
+ * in a file, which bounds its memory.
  */
 export class SqliteDryRun {
   readonly #db: DatabaseSync

@@ -111,10 +111,6 @@ export class QueryClient {
     while (!(await this.#reader().isIndexNear()) && performance.now() < deadline) await sleep(IMPORT_PAUSE)
   }
 
-  countPlants(): Promise<number> {
-    return this.read((reader) => reader.countPlants())
-  }
-
   async startDryRun(mode: ImportMode): Promise<DryRun> {
     const handle = await this.#reader().openDryRun(mode)
     let isOpen = true

@@ -165,9 +165,12 @@ export class IndexView {
     if (inode === undefined) return undefined
     try {
       return inIndex(() => {
-        const { db, statements } = this.#open ?? this.#opened(inode)
-        db.exec('BEGIN')
-        return readState(statements, identity)
+        if (this.#open === undefined) {
+          const db = openReader(this.#path)
+          this.#open = { db, statements: new IndexStatements(db), inode }
+        }
+        this.#open.db.exec('BEGIN')
+        return readState(this.#open.statements, identity)
       })
     } catch (error) {
       this.close()
@@ -175,12 +178,6 @@ export class IndexView {
       if (error instanceof IndexFault) return undefined
       throw error
     }
-  }
-
-  #opened(inode: number): Open {
-    const db = openReader(this.#path)
-    this.#open = { db, statements: new IndexStatements(db), inode }
-    return this.#open
   }
 
   get statements(): IndexStatements {

@@ -51,7 +51,9 @@ export class IndexFollower implements Served {
    */
   giveSpace(): void {
     const hasIndex = inodeOf(indexPath(this.#path)) !== undefined
-    this.#drop()
+    this.#indexer ??= new Indexer(this.#path)
+    this.#position = this.#durable = this.#indexer.drop()
+    this.#report({ durable: this.#durable })
     if (!hasIndex) return
     this.#report({ fault: 'the disk is full' })
     clearTimeout(this.#next)
@@ -108,12 +110,6 @@ export class IndexFollower implements Served {
     indexer.sync()
     this.#syncedAt = performance.now()
     this.#durable = this.#position
-    this.#report({ durable: this.#durable })
-  }
-
-  #drop(): void {
-    this.#indexer ??= new Indexer(this.#path)
-    this.#position = this.#durable = this.#indexer.drop()
     this.#report({ durable: this.#durable })
   }
 

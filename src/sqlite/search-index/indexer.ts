@@ -64,8 +64,8 @@ export class Indexer {
   step(): IndexProgress {
     for (let isRetry = false; ; isRetry = true) {
       try {
-        const rebuilt = this.#open()
-        const progress = this.#advance()
+        const { index, rebuilt } = this.#open()
+        const progress = this.#advance(index)
         return rebuilt === undefined ? progress : { ...progress, rebuilt }
       } catch (error) {
         // PlantIndex may count entries of the transaction that is rolled back.
@@ -107,27 +107,27 @@ export class Indexer {
     this.#store.close()
   }
 
-  /** @returns the reason for a rebuild; undefined when it uses the present index */
-  #open(): string | undefined {
+  /** @returns the index, and the reason for a rebuild; undefined when it is the present one */
+  #open(): { readonly index: Open; readonly rebuilt: string | undefined } {
     const inode = inodeOf(this.#path)
     if (this.#index !== undefined && this.#index.inode !== inode) this.#rebuildReason ??= 'it was removed or replaced'
     if (inode === undefined) this.#rebuildReason ??= NONE_YET
-    const why = this.#rebuildReason
-    if (why === undefined) {
-      if (this.#index === undefined) this.#use(inIndex(() => openDerivedWriter(this.#path)))
-      return undefined
+    const rebuilt = this.#rebuildReason
+    if (rebuilt === undefined) {
+      return { index: this.#index ?? this.#use(inIndex(() => openDerivedWriter(this.#path))), rebuilt }
     }
     this.#closeIndex()
     const state = this.#inStore(() => initialState(this.#statements))
-    this.#use(createIndexFile(this.#path, this.#identity, state))
+    const index = this.#use(createIndexFile(this.#path, this.#identity, state))
     this.#rebuildReason = undefined
-    return why
+    return { index, rebuilt }
   }
 
-  #use(db: DatabaseSync): void {
+  #use(db: DatabaseSync): Open {
     const statements = new IndexStatements(db)
     const plants = new PlantIndex(statements, this.#bounds.mergeFrom)
     this.#index = { db, statements, plants, inode: inodeOf(this.#path) ?? -1 }
+    return this.#index
   }
 
   #closeIndex(): void {
@@ -135,8 +135,7 @@ export class Indexer {
     this.#index = undefined
   }
 
-  #advance(): IndexProgress {
-    const index = this.#index ?? notOpen()
+  #advance(index: Open): IndexProgress {
     const isIdle = (state: IndexState, head: number) =>
       state.position === head && !state.isScanning && !index.plants.names.isMerging
     const [present, head] = this.#inStore(() => [this.#state(index), headOf(this.#statements)] as const)
@@ -185,10 +184,6 @@ function progressOf(state: IndexState, head: number, indexed: number, isDone: bo
   const behind = head - state.position
   const share = state.isScanning ? Math.min(0.99, state.scanned / Math.max(1, state.plants)) : 1
   return { position: state.position, behind, indexed, share, isDone }
-}
-
-function notOpen(): never {
-  throw new Error('the index is not open')
 }
 
 const MAX_BATCH = 50_000

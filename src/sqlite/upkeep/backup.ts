@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
 import { isThere, nameUnlessThere, storePath } from '../../base/files.ts'
-import { OperatorError } from '../../base/operator-error.ts'
+import { OperatorError, usageError } from '../../base/operator-error.ts'
 import type { BackupReport, Counts, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { isFull } from '../errors.ts'
@@ -24,7 +24,6 @@ import {
   refusedPlants,
   replaceStore,
   throughDraft,
-  usageError,
 } from './copies.ts'
 
 /** 4 MiB. A part takes some milliseconds, and a signal waits for at most one part. */

@@ -13,7 +13,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isFileOfStore, makeDraft, removeAbandonedDrafts, syncDirectory, takeLock } from '../../base/files.ts'
 import { plainSql } from '../../base/migrations.ts'
-import { OperatorError } from '../../base/operator-error.ts'
+import { OperatorError, usageError } from '../../base/operator-error.ts'
 import { shown } from '../../base/printable.ts'
 import { faultOf, MAX_NAME, MAX_TAG } from '../../domain/plant.ts'
 import type { Counts } from '../../domain/upkeep.ts'
@@ -140,9 +140,6 @@ export function mustHaveRoom(target: string, bytes: number): void {
 }
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
-
-export const usageError = (file: string, why: string): OperatorError =>
-  new OperatorError(`${file}: ${why}`, { exitCode: 2 })
 
 /** The suffixes of the files that may hold commits of a store. */
 const DATA = ['', '-wal', '-journal']

@@ -72,7 +72,6 @@ export class ThreadClient<T extends Served> {
     this.#refusal ??= refusal
   }
 
-  /** Lets the process end while the thread works. */
   unref(): void {
     this.#worker.unref()
   }

@@ -25,7 +25,6 @@ export class Housekeeping {
     this.#keep = keep
   }
 
-  /** Starts to trim the log by its time. */
   start(): void {
     this.#timer = setInterval(() => this.trim(this.#durable), TRIM_INTERVAL).unref()
     this.trim(this.#durable)

@@ -54,14 +54,8 @@ export class WriteQueue implements WriteStats {
     this.#index = index
     const options = { ...bounds, maxInFlight: GROUPS_IN_FLIGHT, actorOf: ({ actor }: Charged) => actor }
     const { create, change } = this.commits
-    this.#creates = new GroupCommit((rows: readonly (Put & Charged)[]) => this.#commitCreates(rows), {
-      ...options,
-      stats: create,
-    })
-    this.#changes = new GroupCommit((rows: readonly (ChangeRequest & Charged)[]) => this.#commitChanges(rows), {
-      ...options,
-      stats: change,
-    })
+    this.#creates = new GroupCommit(this.#commitCreates.bind(this), { ...options, stats: create })
+    this.#changes = new GroupCommit(this.#commitChanges.bind(this), { ...options, stats: change })
   }
 
   create(plant: NewPlant, mustBeNew: boolean, { id: actor }: Actor): Promise<CreateResult> {

@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { IdRange } from '../../domain/id-store.ts'
 import {
   type ChangeOutcome,
   decideChange,
@@ -14,7 +13,6 @@ import {
   type PutMode,
   type PutOutcome,
 } from '../../domain/plant.ts'
-import type { IssueOptions, IssueResult, RevokeResult, Token } from '../../domain/token.ts'
 import { addReservation, reserveIds } from '../../records/ids.ts'
 import type { Steps } from '../../records/steps.ts'
 import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
@@ -57,6 +55,11 @@ export class SqliteWriter implements Served {
   readonly #insertPlant: StatementSync
   readonly #statements: StatementCache
   readonly #changeLog: ChangeWriter
+  readonly createToken = this.#transacting(createToken)
+  readonly issueToken = this.#transacting(issueToken)
+  readonly revokeToken = this.#transacting(revokeToken)
+  readonly reserveIds = this.#transacting(reserveIds)
+  readonly addReservation = this.#transacting(addReservation)
 
   constructor(path: string, options: WriterOptions = {}) {
     const db = openWriter(path, options)
@@ -104,26 +107,6 @@ export class SqliteWriter implements Served {
     })
   }
 
-  createToken(token: Token, hash: Uint8Array): void {
-    this.#transact(createToken(token, hash))
-  }
-
-  issueToken(token: Token, hash: Uint8Array, options: IssueOptions): IssueResult {
-    return this.#transact(issueToken(token, hash, options))
-  }
-
-  revokeToken(id: string, now: number, sparesLast: boolean): RevokeResult {
-    return this.#transact(revokeToken(id, now, sparesLast))
-  }
-
-  reserveIds(...request: Parameters<typeof reserveIds>): IdRange | 'other content' | undefined {
-    return this.#transact(reserveIds(...request))
-  }
-
-  addReservation(reservation: Parameters<typeof addReservation>[0]): void {
-    this.#transact(addReservation(reservation))
-  }
-
   /** Runs statements that change no plants. Returns how many rows each of them changed. */
   run(statements: readonly Statement[]): number[] {
     return this.#wal.transaction(() =>
@@ -152,8 +135,9 @@ export class SqliteWriter implements Served {
     this.#db.close()
   }
 
-  #transact<T>(steps: Steps<T>): T {
-    return this.#wal.transaction(() => runSteps(this.#statements, steps))
+  /** Makes a method of steps, which runs them in one transaction. */
+  #transacting<Args extends unknown[], Result>(steps: (...args: Args) => Steps<Result>): (...args: Args) => Result {
+    return (...args) => this.#wal.transaction(() => runSteps(this.#statements, steps(...args)))
   }
 
   /** Runs `work` in one transaction, and logs its changes in the same transaction. */
