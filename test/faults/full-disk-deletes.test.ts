@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createIndexFile, IndexFault } from '../../src/sqlite/search-index/index-file.ts'
 import { isIntact, plantsIn } from '../support/files.ts'
 import { send } from '../support/load.ts'
 import { notTestedHere } from '../support/not-tested.ts'
@@ -34,6 +35,22 @@ test('a store that fills its disk gives the space of its index, then takes delet
   const server = await startServer(t, disk, ['--changes-keep', '0s'])
   const { stored } = await load(server, 0, ({ refused }) => refused >= REFUSALS)
   await assertRecovers(server, stored)
+})
+
+test('an index without space for its making leaves no file open, which would keep that space', (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a disk without space for an index, ${NO_DISK}`)
+  fillDisk(disk, 'ballast', 2 ** 15)
+  const path = join(disk, 'plants.db-index')
+  const state = { position: 0, mark: '', isScanning: false, scannedTo: undefined, scanned: 0, plants: 0 }
+  assert.throws(() => createIndexFile(path, new Uint8Array(16), state), IndexFault)
+  // The descriptor that reads the folder is closed by then.
+  const descriptors = readdirSync('/proc/self/fd').map((name) => `/proc/self/fd/${name}`)
+  const open = descriptors.filter((file) => existsSync(file)).map((file) => readlinkSync(file))
+  assert.deepEqual(
+    open.filter((file) => file.startsWith(disk)),
+    [],
+  )
 })
 
 test('a store whose disk another program has filled is read, and writes again once there is space', async (t) => {

@@ -126,7 +126,9 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
   removeIndex(path)
   closeSync(openSync(path, 'wx', 0o600))
   return inIndex(() => {
-    const db = openDerivedWriter(path)
+    // On a full disk, a connection that stays open would keep the space of the removed file.
+    using failed = new DisposableStack()
+    const db = failed.use(openDerivedWriter(path))
     transaction(db, () => {
       db.exec(`PRAGMA application_id = ${INDEX_APPLICATION_ID}`)
       db.exec(readAsset(SCHEMA).toString())
@@ -134,6 +136,7 @@ export function createIndexFile(path: string, identity: Uint8Array, state: Index
     })
     // Without a checkpoint, a power cut could leave an empty file, beside which SQLite deletes the WAL.
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    failed.move()
     return db
   })
 }
