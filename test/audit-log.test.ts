@@ -125,6 +125,8 @@ suite('plantstore serve', () => {
       [loop, /its symbolic links form a loop/],
       [folder, /it is a folder/],
       [join(folder, 'absent', 'audit.log'), /there is no such file or folder/],
+      [join(folder, 'a'.repeat(256)), /the name is too long/],
+      [join(folder, 'absent/'), /it is a folder/],
     ]
     if (runs('mkfifo', pipe)) cases.push([pipe, /a pipe without a reader/])
     for (const [path, reason] of cases) {

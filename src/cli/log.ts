@@ -1,4 +1,4 @@
-import { accessSync, appendFileSync, closeSync, constants, existsSync, fstatSync, openSync, write } from 'node:fs'
+import { accessSync, appendFileSync, closeSync, constants, fstatSync, openSync, statSync, write } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -352,7 +352,8 @@ export function auditFile(path: Config['auditLog'], stores: readonly StoreAddres
 function canBeMade(path: string): boolean {
   try {
     accessSync(dirname(storePath(path)), constants.W_OK | constants.X_OK)
-    return !existsSync(path)
+    // Throws for a name that is too long.
+    return statSync(path, { throwIfNoEntry: false }) === undefined && !path.endsWith('/')
   } catch {
     return false
   }
