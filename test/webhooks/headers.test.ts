@@ -88,6 +88,11 @@ for (const [what, headers, fault] of [
   ['a text', 'A: b', /headers must be an object/],
   ['eleven', many, /headers must be at most 10/],
   ['a name twice', { A: '1', a: '2' }, /headers must not have a name twice/],
+  [
+    'several faults',
+    { A: '', a: '2', Host: 'x' },
+    /name twice; .*; headers must have names .*; headers must have values/,
+  ],
   ...[...OWN, ...MORE].map((name) => [name, { [name]: 'x' }, /headers must have names that are tokens/] as const),
   ...['', 'a b', 'a:', 'a\r\nB', 'ä', '('].map(
     (name) => [JSON.stringify(name), { [name]: 'x' }, /headers must have names/] as const,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Webhook } from '../../client/src/contract.generated.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { errorOf, withService } from '../support/service.ts'
+import { errorOf, messageOf, withService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createdWebhook, LOCAL, sendJson, untilListed, untilReceived, webhookOf } from '../support/webhooks.ts'
 
@@ -42,6 +42,7 @@ suite('a webhook', () => {
     for (const body of [...bodies, { after: third, until: first }, { after: 'now', until: first }]) {
       assert.equal(errorOf(await redeliver(body)), 40002, JSON.stringify(body))
     }
+    assert.match(messageOf(await redeliver({ after: 1 })), /^after must be a position, or now$/)
   })
 
   test('that delivers a part again loses no event that waits behind it', async (t) => {

@@ -85,6 +85,7 @@ suite('creating a webhook', () => {
       [{ url: URL, untagged: 'true' }, /untagged must be true or false/],
       [{ url: URL, tags: ['a'], tagPrefix: 'a' }, /tags, tagPrefix and untagged exclude each other/],
       [{ url: URL, tagPrefix: 'a', untagged: true }, /tags, tagPrefix and untagged exclude each other/],
+      [{ url: 7, tagPrefix: 'a', untagged: true }, /url must be a URL.*; tags, tagPrefix and untagged exclude/],
       [{ url: URL, tags: ['x'.repeat(201)] }, /tags must be an array .* at most 200 characters/],
       [{ url: URL, tags: new Array(101).fill('a') }, /at most 100/],
       [{ url: URL, description: '' }, /description must have 1 to 100 characters/],

@@ -244,12 +244,14 @@ type Read<Table extends Readers<Table>, Required extends keyof Table> = {
  * Reads the body of an operation that takes a short object: the members that it has. An unknown member is a fault: to
  * ignore a mistyped name would change the meaning of the request.
  *
+ * @param faultOf says what is wrong with the members together
  * @throws AppError 40001 for invalid JSON, 40002 that names every fault
  */
 export function readSmallBody<Table extends Readers<Table>, Required extends keyof Table = never>(
   body: Buffer,
   readers: Table,
   required: readonly Required[] = [],
+  faultOf: (members: Read<Table, never>) => string | undefined = () => undefined,
 ): Read<Table, Required> {
   if (!readJsonBody(body).isObject) throw new AppError(40002, 'the body must be an object')
   const members = new Map<string, unknown>(Object.entries(JSON.parse(body.toString())))
@@ -260,7 +262,7 @@ export function readSmallBody<Table extends Readers<Table>, Required extends key
   const names = shown.length === 0 ? '' : ` ${shown.join(', ')}`
   const has = `this operation has ${known.map(([member]) => member).join(', ')}`
   const faults = unknown.length === 0 ? [] : [`unknown member${names}; ${has}`]
-  const read = known.flatMap(([member, reader]) => {
+  const entries = known.flatMap(([member, reader]) => {
     try {
       if (members.has(member)) return [[member, reader(members.get(member))]]
       if (required.some((each) => each === member)) faults.push(`${member} is required`)
@@ -270,8 +272,11 @@ export function readSmallBody<Table extends Readers<Table>, Required extends key
     }
     return []
   })
+  const read = Object.fromEntries(entries) as Read<Table, Required>
+  const together = faultOf(read)
+  if (together !== undefined) faults.push(together)
   if (faults.length > 0) throw new AppError(40002, faults.join('; '))
-  return Object.fromEntries(read) as Read<Table, Required>
+  return read
 }
 
 export const wrong = (what: string): AppError => new AppError(40002, what)

@@ -59,8 +59,7 @@ const patchReadersOf = (faultOf: FaultOfUrl) =>
 
 /** Reads the body of createWebhook. @throws AppError as readSmallBody does */
 export function parseWebhook(body: Buffer, faultOf: FaultOfUrl): WebhookRequest & { readonly headers: HeaderPatch } {
-  const given = readSmallBody(body, readersOf(faultOf), ['url'])
-  mustHaveOneTagging(given)
+  const given = readSmallBody(body, readersOf(faultOf), ['url'], faultOfTaggings)
   return { types: [], tags: [], description: undefined, body: 'event', concurrency: 8, headers: [], ...given }
 }
 
@@ -73,10 +72,9 @@ export type WebhookPatch = ReturnType<typeof parseWebhookPatch>
 /** Reads the body of redeliverWebhook. @throws AppError as readSmallBody does */
 export const parseRange = (body: Buffer) => readSmallBody(body, RANGE, ['after'])
 
-/** @throws AppError 40002 for several filters on tags */
-export function mustHaveOneTagging(filter: Partial<TagFilter>): void {
-  if (hasSeveralTaggings(filter)) throw wrong('tags, tagPrefix and untagged exclude each other; give only one of them')
-}
+/** The fault of several filters on tags. */
+export const faultOfTaggings = (filter: Partial<TagFilter>): string | undefined =>
+  hasSeveralTaggings(filter) ? 'tags, tagPrefix and untagged exclude each other; give only one of them' : undefined
 
 /** Returns the URL in the spelling of the URL standard, which a browser would use. */
 function readUrl(value: unknown, faultOf: FaultOfUrl): string {
@@ -121,12 +119,17 @@ const oneOf =
     return found
   }
 
-const readPosition = (value: unknown): string => {
-  if (typeof value === 'string') return value
-  throw wrong('must be a position')
-}
+const textOr =
+  (fault: string) =>
+  (value: unknown): string => {
+    if (typeof value === 'string') return value
+    throw wrong(fault)
+  }
 
-const RANGE = { after: readPosition, until: readPosition } satisfies Readers<OperationBodies['redeliverWebhook']>
+const RANGE = {
+  after: textOr('must be a position, or now'),
+  until: textOr('must be a position'),
+} satisfies Readers<OperationBodies['redeliverWebhook']>
 
 /**
  * Reads the member `headers` of a webhook. No message names a value: it is a secret.
@@ -139,17 +142,25 @@ function readHeaders(value: unknown, takesNull: boolean): readonly HeaderChange[
   }
   const entries: [string, unknown][] = Object.entries(value)
   const names = new Set(entries.map(([name]) => name.toLowerCase()))
-  if (entries.length > MAX_HEADERS) throw wrong(`must be at most ${MAX_HEADERS}`)
-  if (names.size < entries.length) throw wrong('must not have a name twice; case does not count')
-  if (![...names].every((name) => name.length <= MAX_HEADER_NAME && HEADER_NAME.test(name) && !OWN_HEADER.test(name))) {
-    const own = 'those of the connection or that the service sets, such as Host, Content-Type and webhook-id'
-    throw wrong(`must have names that are tokens of at most ${MAX_HEADER_NAME} characters (RFC 9110), and not ${own}`)
-  }
-  return entries.map(([name, each]) => {
-    if (each === null && takesNull) return [name, each]
-    if (typeof each === 'string' && each.length <= MAX_HEADER_VALUE && HEADER_VALUE.test(each)) return [name, each]
-    throw wrong(`must have values of 1 to ${MAX_HEADER_VALUE} visible ASCII characters, with blanks only between them`)
-  })
+  const isName = (name: string) => name.length <= MAX_HEADER_NAME && HEADER_NAME.test(name) && !OWN_HEADER.test(name)
+  const isText = (each: unknown) =>
+    typeof each === 'string' && each.length <= MAX_HEADER_VALUE && HEADER_VALUE.test(each)
+  const isValue = (entry: [string, unknown]): entry is [string, string | null] =>
+    isText(entry[1]) || (entry[1] === null && takesNull)
+  const own = 'those of the connection or that the service sets, such as Host, Content-Type and webhook-id'
+  const read = entries.filter(isValue)
+  const faults = [
+    entries.length > MAX_HEADERS ? `must be at most ${MAX_HEADERS}` : [],
+    names.size < entries.length ? 'must not have a name twice; case does not count' : [],
+    [...names].every(isName)
+      ? []
+      : `must have names that are tokens of at most ${MAX_HEADER_NAME} characters (RFC 9110), and not ${own}`,
+    read.length === entries.length
+      ? []
+      : `must have values of 1 to ${MAX_HEADER_VALUE} visible ASCII characters, with blanks only between them`,
+  ].flat()
+  if (faults.length > 0) throw wrong(faults.join('; headers '))
+  return read
 }
 
 /**

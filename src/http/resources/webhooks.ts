@@ -18,7 +18,7 @@ import { keyIn } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
 import { parseOverlap } from './tokens.ts'
 import {
-  mustHaveOneTagging,
+  faultOfTaggings,
   parseRange,
   parseWebhook,
   parseWebhookPatch,
@@ -223,7 +223,8 @@ const contentOf = (webhook: Webhook): string => {
 function patched(webhook: Webhook, { state, headers, ...request }: WebhookPatch): Webhook {
   const isOtherOrigin = request.url !== undefined && new URL(request.url).origin !== new URL(webhook.url).origin
   const changed = { ...webhook, ...request, keys: withHeaders(webhook.keys, headers, isOtherOrigin) }
-  mustHaveOneTagging(changed)
+  const fault = faultOfTaggings(changed)
+  if (fault !== undefined) throw new AppError(40002, fault)
   if (state === undefined || state === webhook.state) return changed
   return { ...changed, state, reason: state === 'paused' ? 'person' : undefined, since: Date.now() }
 }
