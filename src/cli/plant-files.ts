@@ -22,8 +22,8 @@ export interface KindFlags {
   readonly gzip?: true
 }
 
-/** Names of sheets, which an import reads besides files of plants. */
-export const SHEET = /\.(?:tsv|txt|xlsx|xlsm)(?:\.gz)?$/i
+/** Names of sheets, which an import reads besides files of plants, or says how to save. */
+export const SHEET = /\.(?:tsv|txt|xlsx|xlsm|xls|ods)(?:\.gz)?$/i
 
 /**
  * Returns the format of a file, or of standard input or output for `-`, and whether it is compressed, by the flags or

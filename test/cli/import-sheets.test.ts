@@ -88,6 +88,17 @@ suite('plantstore import of a sheet', () => {
     assert.deepEqual([code, stored(folder).length], [0, 4])
   })
 
+  test('says how to save a workbook of another program, and reads text that has its name', async (t) => {
+    for (const name of ['libreoffice.xls', 'libreoffice.ods']) {
+      const { stderr, code, folder } = await importing(t, name, readFileSync(fixture(name)))
+      assert.match(stderr, /workbook.* save the sheet as CSV$/m)
+      assert.equal(code, 1)
+      assert.throws(() => stored(folder))
+    }
+    const { folder } = await importing(t, 'text.XLS', 'id\tname\ttag\n1\tAbies\tA\n')
+    assert.deepEqual(named(folder), ['Abies (A)'])
+  })
+
   test('reads the sheet of a workbook with most rows of several columns, and names rows by their numbers', async (t) => {
     const rows = [
       ['Botanical\nname', 'Bed'],
