@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { OperatorError } from '../src/base/operator-error.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
+import { openExclusive, openReader, openWriter } from '../src/sqlite/connection.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { isIntact, plantsIn, snapshot, tempFolder } from './support/files.ts'
@@ -277,6 +278,15 @@ function replaceByLoop(path: string): void {
   renameSync(path, `${path}.old`)
   symlinkSync(path, path)
 }
+
+test('no connection makes a file where a store was moved away', (t) => {
+  const folder = tempFolder(t)
+  const path = join(folder, 'a b?c%20#d.db')
+  for (const open of [openReader, openWriter, openExclusive]) {
+    assert.throws(() => open(path)?.prepare('SELECT count(*) FROM sqlite_schema').all(), /unable to open database file/)
+    assert.deepEqual(snapshot(folder), {}, open.name)
+  }
+})
 
 const GONE = 'was removed or replaced while it was in use'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { isBusy } from './errors.ts'
 
 /** The `PRAGMA application_id` of a plant store: the bytes "PLNT". */
@@ -21,9 +21,9 @@ export interface WriterOptions {
  * no process has the file open, the connection makes a WAL, which a read-only one could not remove at its end.
  */
 export function openReader(path: string): DatabaseSync {
-  const readOnly = existsSync(`${path}-wal`)
-  return open(path, { readOnly }, (db) => {
-    if (!readOnly) db.exec('PRAGMA query_only = ON')
+  const mode = existsSync(`${path}-wal`) ? 'ro' : 'rw'
+  return open(path, { mode }, (db) => {
+    if (mode === 'rw') db.exec('PRAGMA query_only = ON')
   })
 }
 
@@ -59,11 +59,11 @@ export function openExclusive(path: string): DatabaseSync | undefined {
 }
 
 /**
- * Opens a connection that writes to a file that can be rebuilt. A commit does not wait for the disk (WAL with
+ * Opens a connection that writes to a file that can be rebuilt, and makes an absent one. A commit does not wait for the disk (WAL with
  * synchronous=NORMAL). It survives the end of the process, but a power cut may undo the last commits.
  */
 export function openDerivedWriter(path: string): DatabaseSync {
-  return open(path, { timeout: 1000 }, (db) => {
+  return open(path, { mode: 'rwc', timeout: 1000 }, (db) => {
     // SQLite applies page_size only to a new file.
     db.exec('PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
     db.exec('PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000')
@@ -77,13 +77,15 @@ function makeDurable(db: DatabaseSync): void {
   if (synchronous !== 2n || journal_mode !== 'wal') throw new Error('SQLite does not keep to WAL with synchronous=FULL')
 }
 
+/** Opens a file that is there: a store that was moved away while it was in use must leave no empty one at its place. */
 function open(
   path: string,
-  options: { readOnly?: boolean; timeout?: number },
+  { mode = 'rw', timeout = BUSY_TIMEOUT }: { mode?: 'ro' | 'rw' | 'rwc'; timeout?: number },
   prepare: (db: DatabaseSync) => void,
 ): DatabaseSync {
-  // An absolute path keeps SQLite from giving `:memory:` and `file:…` their special meaning.
-  const db = new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT, ...options, readBigInts: true })
+  const file = pathToFileURL(path)
+  file.searchParams.set('mode', mode)
+  const db = new DatabaseSync(file, { timeout, readBigInts: true })
   try {
     db.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
     prepare(db)
