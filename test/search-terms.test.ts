@@ -22,7 +22,7 @@ function indexOf(plant: Plant): DatabaseSync {
 
 const starts = (word: string): string[] => Array.from(word).map((_, i, all) => all.slice(0, i + 1).join(''))
 
-/** Checks that the index contains exactly the cut words of the plant, and that each prefix of each finds the plant. */
+/** Checks that the index contains exactly the cut words of the plant, and that each prefix of each finds the plant, as do those of its tag. */
 function assertIndexed(plant: Plant): void {
   const db = indexOf(plant)
   try {
@@ -46,6 +46,10 @@ function assertIndexed(plant: Plant): void {
       const behind = matchExpression({ words: [word], tags: [] }, () => false, 'behind the first') ?? assert.fail()
       const isFound = (isFirst ? others : [first, ...others]).some((other) => other.startsWith(start))
       assert.equal(match.all(behind).length, isFound ? 1 : 0, `${word} in ${behind}`)
+    }
+    for (const tagPrefix of own.length === 0 ? [] : starts(plant.tag ?? '')) {
+      const expression = matchExpression({ words: own.slice(0, 1), tags: [], tagPrefix }, () => false) ?? assert.fail()
+      assert.equal(match.all(expression).length, 1, `a tag that begins with ${tagPrefix} in ${expression}`)
     }
   } finally {
     db.close()

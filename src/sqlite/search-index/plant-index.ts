@@ -240,7 +240,7 @@ export function indexedTerms(plant: Plant): string {
 /**
  * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
  * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
- * plant too, so they narrow the search.
+ * plant too, and those of its beginning begin some, so they narrow the search.
  *
  * A prefix without an index that may match an id below 0 is cut to one with an index: FTS5 writes past the end of its
  * memory when it merges the ids of such a prefix (docs/decisions/0027-change-log-and-search-index.md).
@@ -258,6 +258,9 @@ export function matchExpression(
   const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
+  } else {
+    const ofPrefix = unique(words(filter.tagPrefix ?? '')).slice(0, MAX_TAG_WORDS)
+    terms.push(...ofPrefix.map((word) => term(word, hasNegative, 'anywhere')))
   }
   return terms.join(' AND ')
 }
