@@ -10,10 +10,12 @@ import {
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { auditFile } from '../src/cli/log.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
@@ -263,6 +265,20 @@ suite('a command', () => {
     assert.match(stdout, /^ps_/)
     assert.match(stderr, /the audit log cannot be written \(ENOSPC.*\): \{.*"createToken"/)
   })
+})
+
+test('a file that is moved away before the first line of the audit log gets none', (t) => {
+  const path = join(tempFolder(t), 'audit.log')
+  writeFileSync(path, '{}\n')
+  const open = auditFile(path, []) ?? assert.fail()
+  renameSync(path, `${path}.1`)
+  const file = open()
+  cleanUp(t, () => closeSync(file))
+  writeSync(file, '{"msg":"audit"}\n')
+  assert.deepEqual(
+    [path, `${path}.1`].map((name) => readFileSync(name, 'utf8')),
+    ['{"msg":"audit"}\n', '{}\n'],
+  )
 })
 
 test('a start without a terminal leaves a line about the first token in the audit log', async (t) => {

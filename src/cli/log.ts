@@ -323,8 +323,8 @@ export class CommandAudit {
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
 
 /**
- * Prepares the file of an audit log. Opens a present one: the reader of a pipe may end with its first writer. An absent
- * one is made only for the first line, once a store is accepted, so that a refused start leaves none.
+ * Prepares the file of an audit log. Holds a pipe open, whose reader may end with its first writer. An absent file is
+ * made only for the first line, once a store is accepted, so that a refused start leaves none.
  *
  * @param stores the stores whose files can't be the audit log
  * @returns a function that opens the file, the next time by its name again; undefined where no file is wanted
@@ -340,10 +340,12 @@ export function auditFile(path: Config['auditLog'], stores: readonly StoreAddres
     }
     return onFile(path, () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600))
   }
-  let present = !isOfStore && canBeMade(path) ? undefined : open()
+  let held = !isOfStore && canBeMade(path) ? undefined : open()
+  // A program for log rotation may move a file away before the store is open.
+  if (held !== undefined && fstatSync(held).isFile()) held = void closeSync(held)
   return () => {
-    const file = present ?? open()
-    present = undefined
+    const file = held ?? open()
+    held = undefined
     return file
   }
 }
