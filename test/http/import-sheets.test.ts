@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import type { ImportReport } from '../../client/src/index.ts'
+import { isSum } from '../../src/import/sheet/column-names.ts'
 import { type Answer, emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 import { inCommon, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
 
@@ -110,6 +111,12 @@ suite('an import of a sheet, by the names of its columns', () => {
       ],
     )
     assert.deepEqual(await named(service), ['Abies alba (A)', 'Acer'])
+  })
+
+  test('takes for sums what says nothing else, in whatever marks, and no plant that has such a word', () => {
+    const sums = ['(Total)', 'Total (12)', '– Summe: –', 'sous-total', 'TotalPlants', '（Total）', 'Gesamt 1.234,5']
+    for (const sum of sums) assert.ok(isSum(sum), sum)
+    for (const name of ['Som (Rosa)', 'Total eclipse', 'Summe (Acer)', '(Rosa)', '']) assert.ok(!isSum(name), name)
   })
 
   test('keeps the ids of a sheet that has some', async () => {

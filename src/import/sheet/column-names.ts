@@ -81,11 +81,11 @@ const SUMS: ReadonlySet<string> = new Set(
 /** Characters of a text that may be a sum. */
 const LONGEST_SUM = 40
 
-/** Whether a name is what a row of sums has in place of one. */
+/** Whether a name is what a row of sums has in place of one. What stands in brackets is no remark, but a part of it. */
 export const isSum = (name: string): boolean =>
   name.length <= LONGEST_SUM &&
   SUMS.has(
-    folded(name)
+    folded(name.replaceAll(/\p{P}/gu, ' '))
       .replaceAll(/[ \p{N}]+/gu, ' ')
       .trim(),
   )
