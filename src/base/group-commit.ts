@@ -9,6 +9,7 @@ export interface GroupCommitOptions<Row> {
    * than this. By default it takes rows whatever their wait.
    */
   readonly maxDelay?: number
+  /** Rows in one commit. */
   readonly maxGroup: number
   /** Of them, rows of one actor. By default as many as fit. */
   readonly maxOfActor?: number

@@ -28,6 +28,7 @@ export class ShardedPlants extends PlantTable {
   }
 }
 
+/** Maximum number of rows in one statement. */
 const MAX_ROWS = 512
 /** Numbers of rows that have a statement: few, so that the server keeps the plan of each. */
 const SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128, 192, 256, 384, MAX_ROWS]

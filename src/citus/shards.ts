@@ -44,6 +44,7 @@ export class Shards {
     return this.#map
   }
 
+  /** @throws AppError 50301 when the server of the shard is out of reach */
   mustReach({ node }: Shard): void {
     if (this.#lost.has(node)) throw partOutOfReach(undefined)
   }

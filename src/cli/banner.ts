@@ -7,6 +7,7 @@ interface BannerFacts {
   /** The separate port for monitors; undefined when they use the port of the service. */
   readonly metricsPort: number | undefined
   readonly isNew: boolean
+  /** The first token; undefined when this start made none. */
   readonly firstToken: FirstToken | undefined
 }
 

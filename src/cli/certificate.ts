@@ -29,6 +29,7 @@ export class Certificate implements ServedCertificate {
   #warnedAt: number | undefined
   #use: (pair: CertificatePair) => void = () => {}
 
+  /** @throws OperatorError (exit code 2) that names the fault of the files */
   constructor(files: CertificateFiles, log: Logger) {
     this.#files = files
     this.#log = log

@@ -83,6 +83,7 @@ class Copy {
   readonly #source: Store
   readonly #target: Store
   #isComparing = false
+  /** The number of plants to copy; undefined until it is known. */
   #total: number | undefined
 
   constructor(source: Store, target: Store) {

@@ -14,6 +14,7 @@ interface RetryOptions {
   readonly retryFor: number
   /** Ends a pause between two attempts, which then throws the signal's reason. */
   readonly stop: AbortSignal
+  /** Called before the first pause. */
   readonly onWait: (error: Unavailable) => void
 }
 

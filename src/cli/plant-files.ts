@@ -116,6 +116,7 @@ export async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uin
 /** Writes everything that `source` yields. Resolves with false when the reader of standard output closed it early. */
 type Output = (source: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<boolean>
 
+/** Bytes in one write. */
 const CHUNK = 2 ** 18
 
 /**

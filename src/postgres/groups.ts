@@ -11,11 +11,13 @@ export interface GroupOptions {
   readonly maxWaiting: number
   /** Milliseconds that queued writes of more than one commit may take; unbounded by default. */
   readonly maxDelay?: number
+  /** Groups of one kind under way at once. */
   readonly maxInFlight?: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number
 }
 
+/** Maximum number of rows in one statement. */
 const MAX_GROUP = 250
 /** With one group at a time, this process and the database wait for each other, and make 15% fewer creates a second. */
 const GROUPS_IN_FLIGHT = 2

@@ -39,6 +39,7 @@ export interface PostgresStoreOptions extends GroupOptions, PrepareOptions {
   readonly history?: HistoryUse
   /** The bounds of the log of changes, which this store keeps; undefined: another one does. */
   readonly retention?: RetentionOptions | undefined
+  /** Called after the store was created. */
   readonly onMade?: () => void
 }
 

@@ -155,6 +155,7 @@ export const SETTINGS = named({
     'auto',
     'how log lines are written: json, text (to be read by people), or auto (text on a terminal, else json)',
   ),
+  /** A path, `-` for standard error, or undefined for none. */
   auditLog: setting(
     kind('FILE', offOr(nonEmpty)),
     '-',

@@ -27,6 +27,7 @@ export const IDENTITY_PROVIDER = {
     'at+jwt',
     'the type that the header of a token must have: at+jwt (RFC 9068); or any, which also takes JWT or none, but no ID token',
   ),
+  /** Milliseconds from the issue of a token to its expiry. */
   oidcMaxLifetime: setting(
     kind('TIME', atLeast('1m', longDuration)),
     '24h',

@@ -300,6 +300,7 @@ export interface SqliteStoreOptions {
   readonly changesKeepSize?: number
   /** Called once when the store can't continue: a failed fsync, a corrupt or removed file. Only a restart helps. */
   readonly onFatal: (error: Error) => void
+  /** Called after the store was created. */
   readonly onMade?: () => void
   /** Called with a message for the operator, who need not act on it at once. */
   readonly onNotice?: (text: string) => void

@@ -48,6 +48,7 @@ export interface DelivererOptions {
   readonly webhooks: WebhookStore
   readonly config: Pick<Config, 'webhookAllow' | 'webhookGiveUp' | 'token'>
   readonly version: string
+  /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
 }
 

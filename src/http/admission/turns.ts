@@ -100,6 +100,7 @@ export class Overload {
     return { max: this.#maxMemory, used: this.#memory.used_heap_size + this.#memory.external_memory }
   }
 
+  /** The bytes of the heap. */
   get heap(): BoundUse {
     return { max: HEAP_SHARE * this.#memory.heap_size_limit, used: this.#memory.used_heap_size }
   }

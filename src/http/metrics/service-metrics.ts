@@ -30,6 +30,7 @@ export interface ObservedParts {
   readonly store: ServedStore
   readonly logLines?: { readonly bound: BoundUse }
   readonly auditLines?: { readonly bound: BoundUse }
+  /** The results of scheduled backups; undefined without a schedule. */
   readonly backups?: BackupsMade | undefined
   /** Undefined: the service has no TLS. */
   readonly certificate?: ServedCertificate | undefined

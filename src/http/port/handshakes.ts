@@ -40,6 +40,7 @@ interface Handshake {
   readonly connection: Connection
   readonly group: string
   readonly ends: string
+  /** Bytes that the client has sent. */
   received: Buffer
   /** `performance.now()` at its beginning. */
   begunAt: number

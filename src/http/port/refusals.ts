@@ -107,6 +107,7 @@ function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
   return begin !== -1 && begin <= stop
 }
 
+/** The refusal of bytes that begin no TLS handshake. */
 export const clearText = (): AppError =>
   closing(40004, 'the request is not encrypted, but this port speaks HTTPS; use an address with https://')
 

@@ -28,6 +28,7 @@ type Cells = (string | undefined)[]
 export class Room {
   #left = MOST_TEXT
 
+  /** @throws WorkbookError when there is no room left */
   take(length: number): void {
     this.#left -= length
     if (this.#left < 0) throw new WorkbookError('large')

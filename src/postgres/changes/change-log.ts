@@ -25,6 +25,7 @@ const UNFILTERED = 1000
 /** Commits of one instance in one tick. */
 const MAX_COMMITS = 1000
 
+/** The log of changes (sql/postgres/000001.sql). */
 export class PostgresChangeLog implements ChangeLog {
   readonly #share: PoolShare
   #commits = 0

@@ -12,6 +12,7 @@ import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
+/** A tick (sql/postgres/000001.sql). */
 interface Tick {
   readonly tick: bigint
   readonly mark: bigint
@@ -213,6 +214,7 @@ const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
 ]
 const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
 
+/** Rows in one statement. */
 const HISTORY_ROWS = 100
 
 /**

@@ -6,6 +6,7 @@ import { type Budget, Client, PLANNER_SETTINGS, type SessionSettings, timeLeft, 
 
 export interface PoolOptions {
   readonly address: PostgresAddress
+  /** Connections that may be open at once. */
   readonly max: number
   /** Milliseconds that a request may take, from its call to its answer. */
   readonly timeout: number

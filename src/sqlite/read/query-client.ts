@@ -28,6 +28,7 @@ interface QueryClientParts {
   readonly index: SearchIndex
   readonly walReaders: WalReaders
   readonly isServing: boolean
+  /** Called when the file is corrupt or unreadable. */
   readonly onFatal: (error: Error) => void
 }
 

@@ -13,6 +13,7 @@ import { addTo, type Content, needsIndex, Snapshot, type Unindexed } from './sna
 
 /** Plants of one message of an export. */
 const CHUNK = 1000
+/** Maximum number of idle connections. */
 const MAX_IDLE = 4
 
 /**

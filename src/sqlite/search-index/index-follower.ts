@@ -71,6 +71,7 @@ export class IndexFollower implements Served {
     this.#indexer?.close()
   }
 
+  /** Schedules a step in `time` milliseconds, unless an earlier one is due. */
   #schedule(time: number): void {
     if (performance.now() + time >= this.#dueAt) return
     clearTimeout(this.#next)

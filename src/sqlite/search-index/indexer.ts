@@ -186,6 +186,7 @@ function progressOf(state: IndexState, head: number, indexed: number, isDone: bo
   return { position: state.position, behind, indexed, share, isDone }
 }
 
+/** Maximum number of plants in a batch. */
 const MAX_BATCH = 50_000
 /** A batch takes at least this part of a long lag, because each batch also reads the ids of the rest. */
 const PARTS = 4

@@ -22,11 +22,13 @@ interface SearchIndexOptions {
   readonly start: StartFollower | undefined
   /** Whether this process may update the index when a search needs it. */
   readonly mayStart: () => boolean
+  /** Called with a message for the operator. */
   readonly onNotice: (text: string) => void
   /** Called when the index is durable up to a position of the log of changes. */
   readonly onDurable: (position: number) => unknown
   /** Called when the index can't be used, and may be removed. */
   readonly onUnusable: () => void
+  /** Called with a fatal fault of the store's file. */
   readonly onStoreFault: (fault: SqliteFault) => unknown
 }
 
@@ -234,6 +236,7 @@ export class SearchIndex {
   }
 }
 
+/** Resolves with a promise, or after `time` milliseconds. */
 async function within(promise: Promise<void>, time: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, time)

@@ -14,6 +14,7 @@ import { removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
 import { countsIn, faultsIn, foreignParts } from './copies.ts'
 
+/** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
 
 /** Checks the store in the file `link` (Upkeep.check in src/domain/upkeep.ts). */

@@ -34,6 +34,7 @@ export function judgeWal(path: string): 'own' | 'foreign' | 'truncated' {
 
 const pageSizeIn = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 65536 : header.readUInt16BE(16))
 
+/** Bytes of the whole file. */
 const sizeIn = (header: Buffer): number => header.readUInt32BE(28) * pageSizeIn(header)
 
 function belongs(page: Buffer, { oldest, isAlone, hasPage }: Wal): boolean {

@@ -194,6 +194,7 @@ const WAL_CHECK_INTERVAL = 16
 interface WriterEvents {
   /** Called when the writer can't continue; only a restart of the process helps. */
   readonly onFatal: (error: Error) => void
+  /** Called when the store has no space left for a write. */
   readonly onFull?: () => void
 }
 
