@@ -45,7 +45,19 @@ setFlagsFromString('--max-semi-space-size=2')
 // object keeps its request in memory until V8 collects the old generation. In half of the runs, reads fell to 0.65 of
 // their speed, and V8 collected the old generation ten times as often.
 setFlagsFromString('--no-allocation-site-pretenuring')
+if (!isInstalled && program.endsWith('.ts')) await makePage()
 const { main } = await import(program)
 await main(process.argv)
 // By default Node.js writes the cache when the process ends, and a crash loses it.
 flushCompileCache()
+
+/** In a checkout, the page is made of its sources. */
+async function makePage() {
+  try {
+    const { makeBundles } = await import('../scripts/bundles.ts')
+    await makeBundles()
+  } catch (error) {
+    console.error(`plantstore: cannot make the page of web/src ("npm ci" installs what that takes): ${error.message}`)
+    process.exit(1)
+  }
+}

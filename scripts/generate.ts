@@ -1,8 +1,7 @@
-// `npm run generate`: writes all generated files. With --check it writes nothing, and fails where a file differs.
+// `npm run generate`: writes all generated files, and makes the bundles. With --check it writes nothing, and fails where a file differs.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { bundledClient } from './build-client.ts'
-import { codesProgram, codesScript, pageFile, pagePicture, pageScript, pageStyles, workerScript } from './build-page.ts'
+import { makeBundles } from './bundles.ts'
 import { generatedContract } from './contract-source.ts'
 import { clientTypes } from './generate-client.ts'
 import { clientsGuide } from './generate-clients.ts'
@@ -19,28 +18,6 @@ const FILES: Readonly<Record<string, () => string | Buffer | Promise<string>>> =
   'src/http/request/contract.generated.json': generatedContract,
   'src/http/request/operations.generated.ts': () => operationTypes(),
   'client/src/contract.generated.ts': () => clientTypes(),
-  'client/dist/plantstore-client.js': bundledClient,
-  'web/dist/page.js': pageScript('main.tsx'),
-  'web/dist/page.css': pageStyles('styles.css'),
-  'web/dist/workbook.js': pageScript('import/workbook.ts'),
-  'web/dist/label-printer.js': pageScript('labels/label-printer.ts'),
-  'web/dist/de.js': pageScript('language/de.ts'),
-  'web/dist/fr.js': pageScript('language/fr.ts'),
-  'web/dist/es.js': pageScript('language/es.ts'),
-  'web/dist/nl.js': pageScript('language/nl.ts'),
-  'web/dist/zxing.js': codesScript,
-  'web/dist/zxing_reader.wasm': codesProgram,
-  'web/dist/index.html': pageFile('index.html'),
-  'web/dist/icon.svg': pageFile('icon.svg'),
-  'web/dist/icon-192.png': pagePicture('icon-192.png'),
-  'web/dist/icon-512.png': pagePicture('icon-512.png'),
-  'web/dist/app.webmanifest': pageFile('app.webmanifest'),
-  'web/dist/worker.js': workerScript('worker.ts'),
-  'web/dist/leave.js': workerScript('leave.ts'),
-  'web/dist-docs/page.js': pageScript('docs/main.tsx'),
-  'web/dist-docs/page.css': pageStyles('docs/docs.css'),
-  'web/dist-docs/index.html': pageFile('docs/index.html'),
-  'web/dist-docs/icon.svg': pageFile('icon.svg'),
   'docs/guides/writing-clients.md': clientsGuide,
   'docs/reference/commands.md': page(commandsPage),
   'docs/reference/configuration.md': page(configurationPage),
@@ -57,6 +34,7 @@ for (const [path, make] of Object.entries(FILES)) {
   if (check) faults.push(`${path} is not what npm run generate makes`)
   else write(path, content)
 }
+await makeBundles()
 report(faults, `${Object.keys(FILES).length} generated files are up to date`)
 
 function page(make: () => string): () => string {

@@ -1,6 +1,7 @@
 // `npm run package`: makes all packages in dist/. `npm run package -- npm` makes the npm package alone.
 import { mkdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { makeBundles } from './bundles.ts'
 import { executable } from './package/executable.ts'
 import { npmPackage } from './package/npm-package.ts'
 import { tarball } from './package/tarball.ts'
@@ -21,6 +22,7 @@ if (unknown.length > 0) {
   console.error(`package: there is no kind ${unknown.join(', ')}; there is ${Object.keys(KINDS).join(', ')}`)
   process.exitCode = 2
 } else {
+  await makeBundles()
   mkdirSync(OUT, { recursive: true })
   for (const kind of wanted) {
     const path = (await KINDS[kind]?.(OUT)) ?? ''

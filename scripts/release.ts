@@ -5,6 +5,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { makeBundles } from './bundles.ts'
 import { type LockedPackage, lockedPackages } from './lockfile.ts'
 import { bundledPackages } from './package/dependencies.ts'
 import { executable } from './package/executable.ts'
@@ -40,6 +41,7 @@ function faultsOfVersion(version: string): readonly string[] {
 }
 
 async function release(): Promise<void> {
+  await makeBundles()
   mkdirSync(OUT, { recursive: true })
   const packages = [npmPackage(OUT), clientPackage()]
   await executable(OUT)

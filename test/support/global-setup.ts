@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeBundles } from '../../scripts/bundles.ts'
 import { BROWSER_VARIABLE } from './browser.ts'
 import { SERVER_VARIABLE } from './postgres.ts'
 import { hasPostgres } from './postgres-binaries.ts'
@@ -17,6 +18,7 @@ export async function globalSetup(): Promise<void> {
   const seed = process.env[SEED_VARIABLE] ?? String(randomInt(2 ** 31))
   process.env[SEED_VARIABLE] = seed
   console.log(`The seed of the properties is ${seed}; ${SEED_VARIABLE}=${seed} tries the same values again.`)
+  await makeBundles()
   folder = mkdtempSync(join(parent(), 'plantstore-tests-'))
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(folder, 0o711)
