@@ -45,7 +45,7 @@ setFlagsFromString('--max-semi-space-size=2')
 // object keeps its request in memory until V8 collects the old generation. In half of the runs, reads fell to 0.65 of
 // their speed, and V8 collected the old generation ten times as often.
 setFlagsFromString('--no-allocation-site-pretenuring')
-if (!isInstalled && program.endsWith('.ts')) await makePage()
+if (!isInstalled && program.endsWith('.ts') && process.argv[2] === 'serve') await makePage()
 const { main } = await import(program)
 await main(process.argv)
 // By default Node.js writes the cache when the process ends, and a crash loses it.
