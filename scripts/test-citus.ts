@@ -6,8 +6,10 @@ import { globSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../test/support/citus.ts'
 
-/** Files of `npm test` whose tests also hold on a distributed store. */
-const SHARED = ['store', 'model', 'http', 'instances'].map((name) => `test/postgres-${name}.test.ts`)
+/** Tests that also hold on a distributed store. */
+const SHARED = ['postgres-store', 'hard/postgres-model', 'hard/postgres-http', 'hard/postgres-instances'].map(
+  (name) => `test/${name}.test.ts`,
+)
 
 const { values } = parseArgs({ options: { build: { type: 'string' } } })
 const named = process.env[CITUS_VARIABLE] ?? ''

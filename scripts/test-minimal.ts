@@ -1,5 +1,5 @@
-// `npm run test:minimal [-- SYSTEM]`: runs the second command of the README, `npm ci && npm test`, on a Debian or on the
-// named system, which has nothing but Node.js and npm (scripts/minimal-root.ts).
+// `npm run test:minimal [-- SYSTEM]`: runs the second command of the README, `npm ci && npm test`, and the other tests on
+// a Debian or on the named system, which has nothing but Node.js and npm (scripts/minimal-root.ts).
 import { spawnSync } from 'node:child_process'
 import { MinimalRoot, minimalRootNeeds, SYSTEMS, type SystemName } from './minimal-root.ts'
 
@@ -20,7 +20,10 @@ function fail(message: string): void {
 function testIn(root: MinimalRoot): number {
   try {
     root.copySources('/plantstore')
-    const [command = '', ...args] = root.command('/plantstore', 'npm ci && npm test')
+    const [command = '', ...args] = root.command(
+      '/plantstore',
+      'npm ci && npm test && npm run test:page && npm run test:hard',
+    )
     return spawnSync(command, args, { stdio: 'inherit' }).status ?? 1
   } finally {
     root.remove()

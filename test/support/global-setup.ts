@@ -9,6 +9,7 @@ import { BROWSER_VARIABLE } from './browser.ts'
 import { SERVER_VARIABLE } from './postgres.ts'
 import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
+import { TIMES_VARIABLE } from './processor-time.ts'
 import { SEED_VARIABLE } from './property.ts'
 
 const servers: PostgresServer[] = []
@@ -23,6 +24,7 @@ export async function globalSetup(): Promise<void> {
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
+  process.env[TIMES_VARIABLE] = join(folder, 'times')
   process.env[BROWSER_VARIABLE] = join(folder, 'browser')
   // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')

@@ -1,0 +1,27 @@
+// `npm test`, `npm run test:page`, `npm run test:hard` and `npm run test:all`: runs the files of tests of the named
+// commands, one command after the other; with names of files, these alone.
+import { spawnSync } from 'node:child_process'
+import { ROOT } from './repository.ts'
+import { filesToRun, TEST_COMMANDS } from './test-files.ts'
+
+const [asked = '', ...named] = process.argv.slice(2)
+const commands = TEST_COMMANDS.filter((command) => asked === command || asked === 'all')
+const runs = named.length > 0 ? [named] : commands.map(filesToRun)
+if (commands.length === 0) {
+  console.error(`test: say which tests: ${TEST_COMMANDS.join(', ')} or all`)
+  process.exitCode = 2
+}
+for (const files of runs) {
+  const args = [
+    '--import=./test/support/processor-time.ts',
+    '--test',
+    // More than the two cores of a small machine, because many tests wait for disks, timers and other processes.
+    '--test-concurrency=3',
+    '--test-timeout=120000',
+    '--test-global-setup=test/support/global-setup.ts',
+    '--test-reporter=./test/support/reporter.ts',
+    ...files,
+  ]
+  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
+  if (status !== 0) process.exitCode = status ?? 1
+}

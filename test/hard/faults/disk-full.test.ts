@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openWriter } from '../../../src/sqlite/connection.ts'
+import { errorOfFault, isFatal, sqliteFault } from '../../../src/sqlite/errors.ts'
+import { createStoreFile, openingError } from '../../../src/sqlite/open/prepare-file.ts'
+import { SqliteStore } from '../../../src/sqlite/store.ts'
+import { transaction } from '../../../src/sqlite/wal/transaction.ts'
+import { cleanUp } from '../../support/clean-up.ts'
+import { isIntact, tempFolder } from '../../support/files.ts'
+import { fullPlants, sendRows } from '../../support/full-plants.ts'
+import { Load, send } from '../../support/load.ts'
+import { notTestedHere } from '../../support/not-tested.ts'
+import { run, type Server, startServer } from '../../support/process.ts'
+import { startServerWithSizeLimit } from '../../support/size-limit.ts'
+import { fillDisk, NO_DISK, smallDisk } from '../../support/small-disk.ts'
+import { until } from '../../support/until.ts'
+
+test('a write to a full file is 50304 and rolls back its transaction, and the service continues', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  await (await SqliteStore.open(path, { serving: false, create: true, maxWaiting: 1, onFatal: () => {} })).close()
+  const db = openWriter(path)
+  cleanUp(t, () => db.close())
+  const insert = db.prepare('INSERT INTO plants (id, name) VALUES (?, ?)')
+  const count = db.prepare('SELECT count(*) AS count FROM plants')
+  db.exec('PRAGMA max_page_count = 1')
+  try {
+    transaction(db, () => {
+      for (let id = 0; id < 100; id++) insert.run(id, 'x'.repeat(1000))
+    })
+    assert.fail('it took more than there is room for')
+  } catch (error) {
+    const fault = sqliteFault(error)
+    assert.ok(fault, String(error))
+    assert.equal(errorOfFault(fault).number, 50304)
+    assert.equal(isFatal(fault), false)
+  }
+  assert.equal(db.isTransaction, false)
+  assert.equal(count.get()?.['count'], 0n)
+  db.exec('PRAGMA max_page_count = 1000000')
+  transaction(db, () => insert.run(1, 'x'.repeat(10_000)))
+  assert.equal(count.get()?.['count'], 1n)
+})
+
+test('while its file cannot grow, the service refuses writes that do not fit, and recovers', async (t) => {
+  const { sizeLimit, ...server } = await startServerWithSizeLimit(t, tempFolder(t))
+  await assertSurvives(server, {
+    fill: sizeLimit.set,
+    free: sizeLimit.lift,
+    isNoticed: false,
+    nameLength: 1000,
+  })
+})
+
+test('on a full disk the service refuses writes, is not ready, and recovers', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a disk that fills up, ${NO_DISK}`)
+  const server = await startServer(t, disk)
+  await assertSurvives(server, {
+    fill: () => fillDisk(disk),
+    free: () => rmSync(join(disk, 'ballast')),
+    isNoticed: true,
+    nameLength: 300,
+  })
+})
+
+for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`a service started on a full disk after ${end} serves reads, and writes once there is space`, async (t) => {
+    const disk = smallDisk(t)
+    if (disk === undefined) return notTestedHere(t, `a start on a disk that is full, ${NO_DISK}`)
+    const first = await startServer(t, disk)
+    const load = new Load(first.address)
+    await load.reaches(500)
+    await load.stop()
+    first.program.signal(end)
+    await first.program.outcome
+    fillDisk(disk)
+
+    let stored = 0
+    // The second start uses what the first start left of the reserve.
+    for (let start = 0; start < 2; start++) {
+      const { program, address, storePath } = await startServer(t, disk)
+      const [[id] = []] = load.acknowledged
+      assert.equal((await send('GET', `${address}/plants/${id}`)).status, 200)
+      assert.equal((await send('GET', `${address}/plants?limit=1000`)).status, 200)
+      stored += await storedBefore50304(disk, address, start)
+      load.assertAllIn(storePath)
+      program.signal('SIGTERM')
+      assert.equal((await program.outcome).code, 0)
+      fillDisk(disk, `more-${start}`)
+    }
+
+    const { address, storePath } = await startServer(t, disk)
+    await readiness(address, 503)
+    const file = join(disk, 'export.csv')
+    const { stdout } = await run(t, ['export', '-', '--format', 'csv', '--store', `sqlite:${storePath}`], { cwd: disk })
+    assert.equal(stdout.split('\r\n').length - 2, load.acknowledged.size + stored, file)
+    rmSync(join(disk, 'ballast'))
+    const after = new Load(address, { firstId: 1_000_000n })
+    await after.reaches(100)
+    await after.stop()
+    await readiness(address, 200)
+    load.assertAllIn(storePath)
+    after.assertAllIn(storePath)
+  })
+}
+
+test('a new store is whole or not there, however little space there is for it', (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a store made on a disk that is full, ${NO_DISK}`)
+  const path = join(disk, 'plants.db')
+  createStoreFile(path)
+  const { size } = statSync(path)
+  rmSync(path)
+  const step = 12 * 1024
+  const refusals: string[] = []
+  for (let spared = 40 * step; spared >= 0; spared -= step) {
+    if (spared === 40 * step) fillDisk(disk, 'ballast', spared)
+    else appendFileSync(join(disk, 'ballast'), Buffer.alloc(step))
+    try {
+      createStoreFile(path)
+    } catch (error) {
+      refusals.push((openingError(path, error) as Error).message)
+    }
+    const found: readonly string[] = readdirSync(disk).filter((name) => name !== 'ballast')
+    assert.deepEqual(found, found.length === 0 ? [] : ['plants.db'], `${spared} bytes`)
+    if (found.length > 0) assert.equal(statSync(path).size, size, `${spared} bytes`)
+    rmSync(path, { force: true })
+  }
+  assert.ok(refusals.length > 0 && refusals.length < 40)
+  for (const refusal of refusals) assert.match(refusal, /no space is left/)
+})
+
+/** Creates plants until one is refused for lack of space. The search index may free some space meanwhile. */
+async function storedBefore50304(disk: string, address: string, start: number): Promise<number> {
+  for (let stored = 0; ; stored++) {
+    fillDisk(disk, `ballast-${start}-${stored}`)
+    const answer = await sendRows(address, fullPlants(170, { from: 1_000_000 * (1 + start) + 1000 * stored }))
+    if (answer.status === 200) continue
+    assert.deepEqual([answer.status, ((await answer.json()) as { error: number }).error], [503, 50304])
+    return stored
+  }
+}
+
+test('the service checkpoints a log that has filled the disk before it writes anything else', async (t) => {
+  const disk = smallDisk(t)
+  if (disk === undefined) return notTestedHere(t, `a log that fills a disk, ${NO_DISK}`)
+  const { address, storePath } = await startServer(t, disk)
+  const load = new Load(address, { clients: 4, nameLength: 500 })
+  await load.reaches(300)
+  const { size } = statSync(storePath)
+  fillDisk(disk)
+  await load.until(() => (load.refused.get(50304) ?? 0) >= 20)
+  await until(() => statSync(storePath).size > size, 'the log is not in the file, for which there is the reserve')
+  // The log took more.
+  truncateSync(join(disk, 'ballast'), statSync(join(disk, 'ballast')).size - 2 ** 20)
+  await load.reaches(load.acknowledged.size + 1)
+  await load.stop()
+  load.assertAllIn(storePath)
+})
+
+test('the service keeps the log of a small store small', async (t) => {
+  const folder = tempFolder(t)
+  const { address, storePath } = await startServer(t, folder)
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  cleanUp(t, () => agent.destroy())
+  let longest = 0
+  for (let round = 0; round < 300; round++) {
+    const puts = Array.from({ length: 8 }, (_, id) =>
+      send('PUT', `${address}/plants/${id}`, { agent, body: `{"name":"version ${round} ${'x'.repeat(200)}"}` }),
+    )
+    await Promise.all(puts)
+    longest = Math.max(longest, statSync(`${storePath}-wal`).size)
+  }
+  assert.ok(longest > 2 ** 20, 'there was a log to checkpoint')
+  assert.ok(longest < 4 * 2 ** 20, `the log had ${longest} bytes`)
+})
+
+interface Disk {
+  fill(): void
+  free(): void
+  /** Whether the readiness check fails too. It needs almost no space. */
+  readonly isNoticed: boolean
+  /** UTF-16 code units. */
+  readonly nameLength: number
+}
+
+/** Checks under load that a time without space loses no acknowledged plant and needs no restart. */
+async function assertSurvives({ program, address, storePath }: Server, disk: Disk): Promise<void> {
+  const load = new Load(address, { clients: 8, nameLength: disk.nameLength })
+  await load.reaches(50)
+  disk.fill()
+  const isRefused = () => (load.refused.get(50304) ?? 0) >= 50
+  await load.until(isRefused)
+  assert.ok(isRefused(), 'the disk was full')
+  if (disk.isNoticed) await readiness(address, 503)
+  load.assertAllIn(storePath)
+  const before = load.acknowledged.size
+  disk.free()
+  await load.reaches(before + 100)
+  await readiness(address, 200)
+  await load.stop()
+  assert.deepEqual([[...load.refused.keys()], load.broken], [[50304], []])
+  assert.ok(program.isRunning)
+  load.assertAllIn(storePath)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+  assert.ok(isIntact(storePath))
+}
+
+/** Waits until readiness has this status: the service reuses the result of a check for a second. */
+async function readiness(address: string, status: number): Promise<void> {
+  const ready = () => send('GET', `${address}/health/ready`)
+  await until(async () => (await ready()).status === status, `/health/ready does not become ${status}`)
+  assert.equal((await ready()).error, status === 503 ? 50304 : undefined)
+}

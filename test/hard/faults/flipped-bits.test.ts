@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PlantFilter, PlantOrder } from '../../../src/domain/plant-query.ts'
+import type { Store } from '../../../src/domain/store.ts'
+import { indexPath } from '../../../src/sqlite/indexed.ts'
+import { SqliteStore } from '../../../src/sqlite/store.ts'
+import { checkStore } from '../../../src/sqlite/upkeep/check.ts'
+import { TESTER } from '../../support/actor.ts'
+import { cleanUp } from '../../support/clean-up.ts'
+import { tempFolder } from '../../support/files.ts'
+import { openSqlite } from '../../support/open-sqlite.ts'
+import { run, startServer, TOKEN } from '../../support/process.ts'
+import { assertIndexMatches, IDLE, indexAll, inFile } from '../../support/sqlite-indexes.ts'
+import { plant, refusal } from '../../support/store-under-test.ts'
+import { until } from '../../support/until.ts'
+
+const PLANTS = 600
+const FLIPS = 24
+/** A plant that `hide` takes out of the index. */
+const HIDDEN = 7n
+
+/** Creates a store with a complete index, and closes it. */
+async function indexedStore(t: TestContext): Promise<string> {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  const plants = Array.from({ length: PLANTS }, (_, i) =>
+    plant(BigInt(i), `Fern ${i} of bed ${i % 17}`, `tag ${i % 5}`),
+  )
+  await store.importPlants(plants, 'add', TESTER)
+  await store.close()
+  indexAll(path)
+  return path
+}
+
+/** Hides a plant as a flipped bit may do: SQLite finds no fault in what is left. */
+const hide = (path: string): void =>
+  inFile(indexPath(path), (db) =>
+    db.exec(`DELETE FROM words WHERE rowid = ${HIDDEN}; DELETE FROM tags WHERE id = ${HIDDEN};
+      DELETE FROM names WHERE id = ${HIDDEN}; DELETE FROM recent_names WHERE id = ${HIDDEN}`),
+  )
+
+const indexPart = async (path: string): Promise<string | undefined> =>
+  (await checkStore(path)).parts.find(({ part }) => part === 'index')?.found
+
+test('after a check no flipped bit of the index hides a plant', async (t) => {
+  const path = await indexedStore(t)
+  const copy = join(tempFolder(t), 'plants.db')
+  const index = readFileSync(indexPath(path))
+  for (let flip = 0; flip < FLIPS; flip++) {
+    copyFileSync(path, copy)
+    const flipped = Buffer.from(index)
+    // Spread over the file, and over the bits of a byte.
+    const at = Math.floor(((flip + 0.37) / FLIPS) * index.length)
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (flip % 8)), at)
+    writeFileSync(indexPath(copy), flipped)
+    assert.equal(await indexPart(copy), 'made anew')
+    assertIndexMatches(copy)
+  }
+})
+
+test('check --reindex has a service make its index anew, and check alone leaves it', async (t) => {
+  const path = await indexedStore(t)
+  hide(path)
+  const { address } = await startServer(t, join(path, '..'))
+  const found = async () => {
+    const headers = { Authorization: `Bearer ${TOKEN}` }
+    const answer = await fetch(`${address}/plants?q=${HIDDEN}&tag=tag+${HIDDEN % 5n}&limit=1000`, { headers })
+    return ((await answer.json()) as unknown[]).length
+  }
+  const hidden = await found()
+  const [alone, asked] = [['check'], ['check', '--reindex']].map((command) => [...command, '--store', `sqlite:${path}`])
+  assert.match((await run(t, alone ?? [])).stderr, /^index: ok \(not made anew, as a service uses it; --reindex /m)
+  assert.equal(await found(), hidden)
+  assert.match((await run(t, asked ?? [])).stderr, /^index: ok \(the service makes it anew\)/m)
+  while ((await found()) === hidden) await sleep(50)
+})
+
+test('an export with words or tags, or by name, does not lack a plant that the index hides', async (t) => {
+  const path = await indexedStore(t)
+  hide(path)
+  const store = await SqliteStore.open(path, { serving: true, create: false, maxWaiting: 1, onFatal: assert.fail })
+  cleanUp(t, () => store.close())
+  const all: PlantFilter = { tags: [], words: [] }
+  for (const filter of [
+    { ...all, words: ['bed', String(HIDDEN)] },
+    { ...all, tags: [`tag ${HIDDEN % 5n}`] },
+  ]) {
+    assert.ok((await exported(store, filter, 'id')).includes(HIDDEN))
+  }
+  // The first chunks have left, so that the export can only break off. Its retry has the index made anew.
+  await assert.rejects(exported(store, { ...all, words: ['fern'] }, 'name'), refusal(50301))
+  for (;;) {
+    const ids = await exported(store, all, 'name').catch((error: unknown) => void refusal(50301)(error))
+    if (ids === undefined) continue
+    assert.equal(new Set(ids).size, PLANTS)
+    break
+  }
+})
+
+for (const served of [false, true]) {
+  test(`after an export of a command has met damage of the index${served ? ' beside a service' : ''}, the next ones are whole`, async (t) => {
+    const path = await indexedStore(t)
+    if (served) await startServer(t, join(path, '..'))
+    hide(path)
+    const flags = ['export', '-', '--format', 'ndjson', '--sort', 'name', '--store', `sqlite:${path}`]
+    const { code, stderr } = await run(t, flags)
+    assert.equal(code, 1)
+    assert.match(stderr, /50301/)
+    let plants = 0
+    const isWhole = async () => {
+      const next = await run(t, flags)
+      plants = next.stdout.split('\n').length - 1
+      return next.code === 0
+    }
+    await until(isWhole, 'every further export fails')
+    assert.equal(plants, PLANTS)
+  })
+}
+
+async function exported(store: Store, filter: PlantFilter, order: PlantOrder): Promise<bigint[]> {
+  const ids: bigint[] = []
+  for await (const chunk of store.exportPlants(filter, order)) ids.push(...chunk.map(({ id }) => id))
+  return ids
+}

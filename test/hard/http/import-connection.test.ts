@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  beginImport,
+  chunk,
+  type ImportOutcome,
+  importHead,
+  LAST_CHUNK,
+  NDJSON,
+  outcomeOf,
+  rowsFrom,
+  untilStored,
+} from '../../support/import.ts'
+import { untilIdle } from '../../support/long-work.ts'
+import { answersIn, RawConnection, raw } from '../../support/raw.ts'
+import { LIVE } from '../../support/requests.ts'
+import { SECRET, type Service, withService } from '../../support/service.ts'
+import { clearTest } from '../../support/transport.ts'
+import { happens, settled, until } from '../../support/until.ts'
+
+async function importAll(service: Service, rows: string): Promise<ImportOutcome> {
+  const connection = beginImport(service, rows, 'Connection: close')
+  connection.write(LAST_CHUNK)
+  return outcomeOf(connection)
+}
+
+suite('while an import is under way', () => {
+  test('the service stores rows as they arrive, and serves other requests', async (t) => {
+    const service = await withService(t)
+    const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
+    await untilStored(service, 3)
+    assert.equal((await service.create({ id: 9, name: 'x' })).status, 200)
+    connection.write(chunk(rowsFrom(4, 2)) + LAST_CHUNK)
+    const { status, added } = await outcomeOf(connection)
+    assert.deepEqual([status, added], [200, 5])
+  })
+
+  clearTest('a row may arrive in pieces', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.socket.setNoDelay(true)
+    connection.write(importHead(NDJSON, 'Connection: close'))
+    for (const byte of Buffer.from(`${rowsFrom(1, 2)}{"id":3,"name":"é😀"}`)) {
+      connection.write(Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]))
+    }
+    connection.write(LAST_CHUNK)
+    assert.equal((await outcomeOf(connection)).added, 3)
+    assert.equal((await service.plants()).at(-1)?.name, 'é😀')
+  })
+
+  clearTest('the whole body has no time limit', async (t) => {
+    const service = await withService(t, { requestTimeout: '1s', headersTimeout: 1000 })
+    const connection = beginImport(service, rowsFrom(1, 1))
+    await happens(service.server, 'clientError', 'Node.js does not report the timeout')
+    connection.write(chunk(rowsFrom(2, 1)) + LAST_CHUNK)
+    await connection.until('"added":2')
+    connection.write(`${LIVE}\r\n`)
+    await connection.until('"live"')
+    // The next request of the connection has the limit again.
+    connection.write('POST /plants HTTP/1.1\r\nHost: a\r\n')
+    assert.match((await connection.untilClosed()).toString(), /"error":40801/)
+  })
+
+  test('the service stores no further row after its stop, although more have arrived', async (t) => {
+    const service = await withService(t)
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>
+    const connection = beginImport(service, rowsFrom(1, 1))
+    const [socket] = await accepted
+    await untilStored(service, 1)
+    const release = await service.under.lock()
+    for (const rows of [rowsFrom(2, 1), rowsFrom(3, 500)]) {
+      const before = socket.bytesRead
+      connection.write(chunk(rows))
+      await until(() => socket.bytesRead >= before + rows.length, 'the rows do not arrive')
+    }
+    const stopped = service.stop()
+    await release()
+    const { error, message } = await outcomeOf(connection)
+    assert.equal(error, 50303)
+    assert.match(message ?? '', /; all rows up to line [12] were processed/)
+    await stopped
+  })
+
+  test('the service reads the body no faster than the store writes', async (t) => {
+    const service = await withService(t)
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>
+    const connection = beginImport(service, rowsFrom(1, 1), 'Connection: close')
+    const [socket] = await accepted
+    await untilStored(service, 1)
+    const release = await service.under.lock()
+    for (let i = 0; i < 400; i++) connection.write(chunk(`${`{"id":${i + 2},"name":"x"}`.padEnd(50_000)}\n`))
+    // Waits until the count of bytes stays the same.
+    for (let before = -1; socket.bytesRead > before; await sleep(200)) before = socket.bytesRead
+    const read = socket.bytesRead
+    await release()
+    connection.write(LAST_CHUNK)
+    assert.equal((await outcomeOf(connection)).added, 401)
+    assert.ok(read < 2 * 2 ** 20, `${read} bytes of 20 MB were read while the store took nothing`)
+  })
+
+  test('a client that stalls gets 40801 with the counts so far', async (t) => {
+    const service = await withService(t, { stallTimeout: '300ms' })
+    const connection = beginImport(service, `${rowsFrom(1, 3)}{"id":4,`)
+    const { status, error, message } = await outcomeOf(connection)
+    assert.deepEqual([status, error], [408, 40801])
+    assert.equal(
+      message,
+      'the client sent too little for 0.3 s; the least speed is 1024 bytes per second; all rows up to line 3 were processed (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
+    )
+    assert.equal((await service.plants()).length, 3)
+  })
+
+  test('a broken connection leaves whole rows, and repeating the import completes it', async (t) => {
+    const service = await withService(t)
+    const file = rowsFrom(1, 2000)
+    const connection = beginImport(service, file.slice(0, file.length / 2))
+    await untilStored(service, 500)
+    connection.socket.destroy()
+    await untilIdle(service, 'import')
+    const stored = await service.plants()
+    assert.ok(stored.length < 2000)
+    for (const [i, { id, name }] of stored.entries()) assert.deepEqual([id, name], [BigInt(i + 1), `plant ${i + 1}`])
+    const { added, unchanged } = await importAll(service, file)
+    assert.deepEqual([added, unchanged], [2000 - stored.length, stored.length])
+    const metrics = await service.send('GET', '/metrics')
+    assert.match(metrics.body, /plantstore_http_requests_total\{operation="importPlants",status="499"\} 1\n/)
+  })
+
+  clearTest('a closing store ends the import with 50303 and the counts so far', async (t) => {
+    const service = await withService(t)
+    const connection = beginImport(service, rowsFrom(1, 3), 'Connection: close')
+    await untilStored(service, 3)
+    await service.store.close()
+    connection.write(chunk(rowsFrom(4, 3)) + LAST_CHUNK)
+    const { status, error, message } = await outcomeOf(connection)
+    assert.deepEqual([status, error], [503, 50303])
+    assert.equal(
+      message,
+      'the service is shutting down; all rows up to line 3 were processed (3 added, 0 updated, 0 unchanged, 0 refused); ' +
+        'no further row was stored; importing the file again is safe',
+    )
+  })
+})
+
+suite('the body of an import', () => {
+  clearTest('is requested with 100 Continue if the client expects that', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    connection.write(importHead(NDJSON, 'Expect: 100-continue', 'Connection: close'))
+    await connection.until('100 Continue\r\n\r\n')
+    connection.write(chunk(rowsFrom(1, 1)) + LAST_CHUNK)
+    assert.equal((await outcomeOf(connection)).added, 1)
+  })
+
+  clearTest('is not requested if the head is refused', async (t) => {
+    const service = await withService(t)
+    const expecting = importHead(NDJSON, 'Expect: 100-continue')
+    const refused: readonly [string, number][] = [
+      [expecting.replace('ndjson', 'json'), 415],
+      [expecting.replace('Bearer', 'Basic'), 401],
+      [expecting.replace('/import', '/import?mode=x'), 400],
+    ]
+    for (const [head, status] of refused) {
+      const answers = await raw(service.port, head)
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status],
+      )
+    }
+  })
+
+  test('is read to its end after a refusal midway, so that every client gets the answer', async (t) => {
+    const service = await withService(t)
+    const connection = new RawConnection(service.port)
+    // This client reads nothing before it has sent everything.
+    connection.socket.pause()
+    connection.write(importHead('text/csv') + chunk('not,a,header\n'))
+    for (let i = 0; i < 400; i++) connection.write(chunk('1,x,\n'.repeat(10_000)))
+    const rest = `${LAST_CHUNK}${LIVE}Connection: close\r\n\r\n`
+    await new Promise<unknown>((sent) => connection.socket.write(rest, sent))
+    connection.socket.resume()
+    const answers = answersIn(await connection.untilClosed())
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 200],
+    )
+  })
+
+  clearTest('is read for at most 30 s after a refusal, and for 5 s after a 401', async (t) => {
+    const service = await withService(t)
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    for (const [bytes, seconds] of [
+      [importHead('text/csv') + chunk('not,a,header\n'), 30],
+      [importHead('text/csv').replace(SECRET, 'unknown'), 5],
+    ] as const) {
+      const requested = once(service.server, 'request') as Promise<[IncomingMessage]>
+      const connection = new RawConnection(service.port)
+      connection.write(bytes)
+      const [request] = await requested
+      await connection.until('"error":')
+      for (let second = 1; second <= seconds; second++) {
+        assert.equal(request.socket.destroyed, false, `${second}`)
+        const arrived = once(request, 'data')
+        connection.write(chunk('x'))
+        await settled(arrived, 'the service reads no more of the body')
+        t.mock.timers.tick(1000)
+      }
+      assert.equal(request.socket.destroyed, true)
+      await connection.untilClosed()
+    }
+    t.mock.timers.reset()
+  })
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { ROOT } from '../../../scripts/repository.ts'
+import { tempFolder } from '../../support/files.ts'
+
+const PACKAGE = 'node-some-system'
+
+/** A project whose Node.js from npm has no link in node_modules/.bin, as npm 10 leaves it. */
+function project(t: TestContext): string {
+  const folder = tempFolder(t)
+  for (const each of ['bin', `node_modules/${PACKAGE}/bin`]) mkdirSync(join(folder, each), { recursive: true })
+  copyFileSync(join(ROOT, 'bin/node.js'), join(folder, 'bin/node.js'))
+  const manifest = { type: 'module', optionalDependencies: { 'node-other': '24.0.0', [PACKAGE]: '24.0.0' } }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  symlinkSync(process.execPath, join(folder, 'node_modules', PACKAGE, 'bin/node'))
+  return folder
+}
+
+test('scripts of npm run the Node.js that npm installed, and link it for npx', (t) => {
+  const folder = project(t)
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [join(folder, 'bin/node.js'), ...args], { encoding: 'utf8' })
+  const { stdout, status } = run('-p', 'process.argv0 + " " + process.env.PATH.split(":")[0]')
+  const bin = join(folder, 'node_modules', PACKAGE, 'bin')
+  assert.deepEqual([stdout, status], [`${join(bin, 'node')} ${bin}\n`, 0])
+  assert.equal(readlinkSync(join(folder, 'node_modules/.bin/node')), join(bin, 'node'))
+  assert.equal(run('-e', 'process.exit(7)').status, 7)
+  assert.equal(run('-e', 'process.kill(process.pid, "SIGKILL")').status, 137)
+})
+
+test('scripts of npm run the Node.js of the machine where npm has none for the system', (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, 'bin'))
+  copyFileSync(join(ROOT, 'bin/node.js'), join(folder, 'bin/node.js'))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module","optionalDependencies":{"node-other":"24.0.0"}}')
+  const args = [join(folder, 'bin/node.js'), '-p', 'process.execPath']
+  assert.equal(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout, `${process.execPath}\n`)
+  assert.ok(!existsSync(join(folder, 'node_modules')))
+})
+
+test('a signal to a script of npm reaches its Node.js', async (t) => {
+  const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000); console.log('ready')`
+  const child = spawn(process.execPath, [join(project(t), 'bin/node.js'), '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [9, null])
+})
+
+test('every script of npm begins with what finds that Node.js', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>
+  }
+  for (const [name, script] of Object.entries(scripts)) assert.match(script, /^node bin\/node\.js /, name)
+})

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { suite, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../../src/domain/errors.ts'
+import { NO_EXPECTATION } from '../../src/domain/plant.ts'
+import type { PlantQuery } from '../../src/domain/plant-query.ts'
+import { Pool } from '../../src/postgres/pool/pool.ts'
+import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
+import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
+import { TESTER } from '../support/actor.ts'
+import { replacePlant } from '../support/change-plant.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { createPlant } from '../support/create-plant.ts'
+import { openStore } from '../support/open-postgres.ts'
+import { lockPlants, newDatabase, query } from '../support/postgres.ts'
+import { plant, refusal } from '../support/store-under-test.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
+
+const database = (t: TestContext) => newDatabase((work) => cleanUp(t, work))
+const ALL: PlantQuery = { tags: [], words: ['plant'], order: 'name', after: undefined }
+
+/** Creates a role with a limit of connections. `lift` removes the limit. */
+async function limitedRole(t: TestContext, limit: number): Promise<{ url: string; lift: () => Promise<unknown> }> {
+  const url = await database(t)
+  const name = new URL(url).pathname.slice(1)
+  await query(url, `CREATE ROLE ${name} LOGIN PASSWORD 'secret' CONNECTION LIMIT ${limit}`)
+  cleanUp(t, () =>
+    query(url.replace(name, 'postgres'), `DROP ROLE IF EXISTS ${name}`).then(
+      () => {},
+      () => {},
+    ),
+  )
+  await query(url, `ALTER DATABASE ${name} OWNER TO ${name}`)
+  const own = new URL(url)
+  own.username = name
+  own.password = 'secret'
+  return { url: own.href, lift: () => query(url, `ALTER ROLE ${name} CONNECTION LIMIT -1`) }
+}
+
+for (const limit of [1, 3]) {
+  test(`requests wait and none fails when the role is limited to ${limit} of ten connections`, async (t) => {
+    const { url } = await limitedRole(t, limit)
+    const store = await openStore(t, url, { connections: 10, timeout: 60_000 })
+    const exported = async () => {
+      for await (const plants of store.exportPlants({ tags: [], words: [] }, 'id')) assert.ok(plants.length > 0)
+    }
+    await createPlant(store, plant(0n), { mustBeNew: false })
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => [
+        createPlant(store, plant(BigInt(i)), { mustBeNew: false }),
+        replacePlant(store, plant(BigInt(1000 + i)), NO_EXPECTATION, TESTER),
+        store.importPlants([plant(BigInt(2000 + i))], 'add', TESTER),
+        store.getPlant(BigInt(i)),
+        store.listPlants(ALL, 10),
+        store.listTags(undefined, 10),
+        store.tokens.findToken(Buffer.alloc(32, i)),
+        store.checkWritable(),
+        ...(i % 10 === 0 ? [exported(), store.countPlants()] : []),
+      ]).flat(),
+    )
+  })
+}
+
+test('a waiting request gets a connection once the server allows more', async (t) => {
+  const { url, lift } = await limitedRole(t, 1)
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 60_000, onTrouble: () => {} })
+  const share = new PoolShare(pool, 2)
+  const kept = await share.acquire()
+  const waiting = share.acquire()
+  await until(() => pool.capacity < 2, 'the pool does not notice that the server refuses connections')
+  await lift()
+  share.release(await waiting, true)
+  share.release(kept, true)
+  await pool.close()
+})
+
+test('every request to a hanging server is refused by its deadline', async (t) => {
+  const url = await database(t)
+  const proxy = await tcpProxy(t, Number(new URL(url).port))
+  const store = await openStore(t, url.replace(new URL(url).port, String(proxy.port)), {
+    connections: 6,
+    timeout: 1500,
+  })
+  await createPlant(store, plant(1n), { mustBeNew: false })
+  proxy.state = 'silent'
+  const timed = async (work: () => Promise<unknown>) => {
+    const start = performance.now()
+    await assert.rejects(work, (error) => error instanceof AppError && [50301, 50302].includes(error.number))
+    return performance.now() - start
+  }
+  const requests = [
+    () => createPlant(store, plant(2n), { mustBeNew: false }),
+    () => replacePlant(store, plant(1n, 'other'), NO_EXPECTATION, TESTER),
+    () => store.getPlant(1n),
+    () => store.listPlants(ALL, 10),
+    () => store.listTags(undefined, 10),
+    () => store.importPlants([plant(3n)], 'add', TESTER),
+    () => store.tokens.findToken(Buffer.alloc(32)),
+    () => store.checkWritable(),
+    () => store.countPlants(),
+    () => store.startDryRun('add'),
+  ]
+  const times: Promise<number>[] = []
+  const lag = monitorEventLoopDelay({ resolution: 10 })
+  lag.enable()
+  // Requests of later waves queue behind those of earlier ones.
+  for (let wave = 0; wave < 4; wave++) {
+    times.push(...requests.flatMap((request) => [timed(request), timed(request)]))
+    await sleep(400)
+  }
+  const longest = Math.max(...(await Promise.all(times)))
+  lag.disable()
+  // On a busy machine, each step of a request waits for its turn.
+  assert.ok(longest < 3000 + (20 * lag.max) / 1e6, `${longest} ms`)
+  proxy.state = 'passes'
+  await createPlant(store, plant(4n), { mustBeNew: false })
+  const there = await query<{ id: string }>(url, 'SELECT id FROM plants WHERE id > 1 ORDER BY id')
+  assert.deepEqual(there, [{ id: '4' }], 'nothing is written after its request was refused')
+})
+
+suite('the pool divides its connections', () => {
+  test('so that searches leave some for tokens, readiness and writes', async (t) => {
+    const url = await database(t)
+    const store = await openStore(t, url, { connections: 9, timeout: 60_000 })
+    const unlock = await lockPlants(url)
+    const searches = Array.from({ length: 200 }, () => store.listPlants(ALL, 10))
+    await until(async () => (await waiting(url)) >= 3, 'three searches do not wait for the lock')
+    const { max, used, waiting: others } = store.pool.uses.search
+    assert.deepEqual([max, used, others], [3, 3, 197])
+    for (let i = 0; i < 20; i++) {
+      await store.checkWritable()
+      assert.equal(await store.tokens.findToken(Buffer.alloc(32, i)), undefined)
+    }
+    const create = createPlant(store, plant(1n), { mustBeNew: true })
+    await until(async () => (await waiting(url)) >= 4, 'the create gets no connection')
+    assert.equal(await waiting(url), 4, 'three searches, and the create beside them')
+    await unlock()
+    await Promise.all([...searches, create])
+  })
+
+  test('so that exports and dry runs leave some for all other work', async (t) => {
+    const store = await openStore(t, await database(t), { connections: 6, timeout: 2000 })
+    await store.importPlants([plant(1n)], 'add', TESTER)
+    const held = [await store.startDryRun('add'), await store.startDryRun('add')]
+    await assert.rejects(store.startDryRun('add'), refusal(50302))
+    assert.equal(await store.countPlants(), 1, 'the count for the metrics does not use their connections')
+    await store.importPlants([plant(2n)], 'add', TESTER)
+    await createPlant(store, plant(3n), { mustBeNew: true })
+    assert.equal((await store.listPlants({ ...ALL, words: [] }, 10)).length, 3)
+    await held[0]?.close()
+    await (await store.startDryRun('add')).close()
+    assert.equal(await store.countPlants(), 3)
+    await held[1]?.close()
+  })
+})
+
+/** Counts the statements that wait for the lock of the table of plants. */
+async function waiting(url: string): Promise<number> {
+  const rows = await query(
+    url,
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  )
+  return rows.length
+}
+
+suite('a statement without a waiting caller', () => {
+  const SLEEP = { text: 'SELECT pg_sleep(600)' }
+  const PROCESS = { text: 'SELECT pg_backend_pid()' }
+
+  async function pool(t: TestContext): Promise<{ url: string; share: PoolShare }> {
+    const url = await database(t)
+    const own = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 300_000, onTrouble: () => {} })
+    cleanUp(t, () => own.close())
+    return { url, share: new PoolShare(own, 1) }
+  }
+
+  async function sleeping(url: string): Promise<number> {
+    const rows = await query(
+      url,
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()",
+    )
+    return rows.length
+  }
+
+  test('is cancelled, and its connection is used again', async (t) => {
+    const { url, share } = await pool(t)
+    const before = await share.run(PROCESS)
+    for (const text of [SLEEP, { text: 'BEGIN; SELECT pg_sleep(600)' }]) {
+      const leaving = new AbortController()
+      const search = share.run(text, share.budget(leaving.signal))
+      await until(async () => (await sleeping(url)) > 0, 'the statement does not run')
+      leaving.abort(new Error('the client has left'))
+      await assert.rejects(search, /the client has left/)
+      assert.deepEqual((await share.run(PROCESS)).rows, before.rows)
+      assert.equal(await sleeping(url), 0)
+      assert.deepEqual((await share.run({ text: 'SELECT now() = statement_timestamp()' })).rows, [['t']])
+    }
+  })
+
+  test('never runs if it is still queued', async (t) => {
+    const { url, share } = await pool(t)
+    const leaving = new AbortController()
+    const first = share.run(SLEEP, share.budget(leaving.signal))
+    const others = Array.from({ length: 1000 }, () => share.run(SLEEP, share.budget(leaving.signal)))
+    await until(async () => (await sleeping(url)) > 0, 'the statement does not run')
+    leaving.abort(new Error('the client has left'))
+    for (const search of [first, ...others]) await assert.rejects(search, /the client has left/)
+    await assert.rejects(share.run(SLEEP, share.budget(leaving.signal)), /the client has left/)
+    assert.equal((await share.run({ text: 'SELECT 1' })).count, 1)
+    assert.equal(await sleeping(url), 0)
+  })
+})
+
+suite('a connection without TLS', () => {
+  test('causes a warning if the server is on another machine', async (t) => {
+    const url = await database(t)
+    const warned = async (address: string) => {
+      const told: string[] = []
+      await openStore(t, address, { onNotice: (text) => told.push(text) })
+      return told.some((text) => /without TLS/.test(text))
+    }
+    const { host } = new URL(url)
+    assert.equal(await warned(url), false)
+    assert.equal(await warned(url.replace(host, `${host},db.example:5432`)), true)
+  })
+
+  test('never sends the password in clear text', async (t) => {
+    const received: Buffer[] = []
+    // The server answers the startup with a notice, and with AuthenticationCleartextPassword.
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (chunk: Buffer) => {
+        received.push(chunk)
+        if (received.length > 1) return
+        const notice = Buffer.from('N\0\0\0\x05\0', 'latin1')
+        for (const byte of Buffer.concat([notice, Buffer.from('R\0\0\0\x08\0\0\0\x03', 'latin1')])) {
+          socket.write(Buffer.of(byte))
+        }
+      })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    cleanUp(t, () => {
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const url = `postgres://me:open-sesame@127.0.0.1:${port}/plants`
+    const opening = openStore(t, url, { retryTime: 600_000 })
+    await assert.rejects(opening, /asks for the password in clear text, and there is no TLS; set sslmode=verify-full/)
+    assert.ok(!Buffer.concat(received).includes('open-sesame'))
+  })
+})

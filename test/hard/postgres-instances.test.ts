@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { versionOf } from '../../src/domain/plant.ts'
+import { PLANT_ORDERS } from '../../src/domain/plant-query.ts'
+import type { Store } from '../../src/domain/store.ts'
+import { hashSecret } from '../../src/domain/token.ts'
+import { ACTOR, assertDisjoint, keyOf } from '../id-suite.ts'
+import { TESTER } from '../support/actor.ts'
+import { replacePlant, updatePlant } from '../support/change-plant.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { createPlant } from '../support/create-plant.ts'
+import { send } from '../support/load.ts'
+import { openEither } from '../support/open-postgres.ts'
+import { newDatabase, plantsOf } from '../support/postgres.ts'
+import { ready } from '../support/postgres-faults.ts'
+import { run, serveStore, TOKEN } from '../support/process.ts'
+import { plant, refusal } from '../support/store-under-test.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
+import { token } from '../token-suite.ts'
+
+/** Opens two stores on one database, as two instances of the service do. */
+async function twoStores(t: TestContext): Promise<{ url: string; stores: readonly [Store, Store] }> {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  return { url, stores: [await openEither(t, url), await openEither(t, url)] }
+}
+
+test('of two instances that create the same ids at once exactly one creates each', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const ids = Array.from({ length: 1000 }, (_, i) => BigInt(i))
+  const won = await Promise.all(
+    stores.map(async (store, i) => {
+      const mine = i === 0 ? ids : ids.toReversed()
+      const results = await Promise.allSettled(
+        mine.map((id) => createPlant(store, plant(id, `of instance ${i}`), { mustBeNew: false })),
+      )
+      for (const result of results) if (result.status === 'rejected') refusal(40901)(result.reason)
+      return mine.filter((_, at) => results[at]?.status === 'fulfilled').map((id) => plant(id, `of instance ${i}`))
+    }),
+  )
+  const winners = won.flat().sort((a, b) => (a.id < b.id ? -1 : 1))
+  assert.deepEqual(winners, await plantsOf(url))
+  assert.equal(winners.length, 1000)
+})
+
+test('two instances that reserve ids at once never reserve one twice, and share the keys of retries', async (t) => {
+  const { stores } = await twoStores(t)
+  const counts = Array.from({ length: 60 }, (_, i) => (i % 5) + 1)
+  const reserve = (count: number, i: number) => stores[i % 2 === 0 ? 0 : 1].ids.reserveIds(count, undefined, ACTOR)
+  assertDisjoint(await Promise.all(counts.map(reserve)), counts)
+  const both = await Promise.all(stores.map((store) => store.ids.reserveIds(4, keyOf('a'), ACTOR)))
+  assert.deepEqual(both[0], both[1])
+})
+
+test('waiting reservations of ids leave the connections of an instance to creates', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const [store] = stores
+  const other = new Client({ connectionString: url })
+  await other.connect()
+  cleanUp(t, () => other.end())
+  await other.query('BEGIN')
+  await other.query('LOCK TABLE id_reservations IN ACCESS EXCLUSIVE MODE')
+  const counts = Array.from({ length: 50 }, () => 2)
+  const reservations = Promise.all(counts.map((count) => store.ids.reserveIds(count, undefined, ACTOR)))
+  assert.equal(await createPlant(store, plant(1n), { mustBeNew: true }), 'created')
+  await other.query('ROLLBACK')
+  assertDisjoint(await reservations, counts)
+})
+
+test('exactly one of two instances may revoke one of the last two tokens with the scope tokens', async (t) => {
+  const { stores } = await twoStores(t)
+  const [one, other] = [token('one', { scopes: ['tokens'] }), token('other', { scopes: ['tokens'] })]
+  for (const each of [one, other]) await stores[0].tokens.createToken(each, hashSecret(each.id))
+  const results = await Promise.all([
+    stores[0].tokens.revokeToken(one.id, true),
+    stores[1].tokens.revokeToken(other.id, true),
+  ])
+  assert.deepEqual(results.toSorted(), ['last', 'revoked'])
+})
+
+test('of two instances that expect the same version exactly one succeeds, a thousand times', async (t) => {
+  const { stores } = await twoStores(t)
+  const [first] = stores
+  await createPlant(first, plant(1n, 'round 0'), { mustBeNew: true })
+  let current = plant(1n, 'round 0')
+  for (let round = 1; round <= 1000; round++) {
+    const expected = { at: [versionOf(current)] }
+    const rivals = stores.map((_, i) => plant(1n, `round ${round} of instance ${i}`))
+    const results = await Promise.allSettled(
+      stores.map((store, i) => replacePlant(store, rivals[i] ?? current, expected, TESTER)),
+    )
+    const winners = rivals.filter((_, i) => results[i]?.status === 'fulfilled')
+    assert.equal(winners.length, 1, `round ${round}`)
+    for (const result of results) if (result.status === 'rejected') refusal(41201)(result.reason)
+    current = winners[0] ?? current
+  }
+})
+
+test('concurrent replaces by several instances all get true results, and the last plant stays', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const rivals = Array.from({ length: 100 }, (_, i) => plant(1n, `rival ${i}`))
+  const results = await Promise.all(
+    rivals.map((rival, i) => replacePlant(stores[i % 2] ?? assert.fail(), rival, {}, TESTER)),
+  )
+  assert.equal(results.filter((result) => result === 'created').length, 1)
+  assert.equal(results.filter((result) => result === 'replaced').length, 99)
+  const [left] = await plantsOf(url)
+  assert.ok(rivals.some(({ name }) => name === left?.name))
+})
+
+test('updates of different members by two instances both take effect', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const [first, second] = stores
+  await createPlant(first, plant(1n, 'name', 'tag'), { mustBeNew: true })
+  for (let round = 0; round < 200; round++) {
+    await Promise.all([
+      updatePlant(first, 1n, { name: `name ${round}` }, {}, TESTER),
+      updatePlant(second, 1n, { tag: `tag ${round}` }, {}, TESTER),
+    ])
+    assert.deepEqual(await plantsOf(url), [plant(1n, `name ${round}`, `tag ${round}`)])
+  }
+})
+
+test('concurrent imports of the same plants by two instances neither fail nor deadlock', async (t) => {
+  const { url, stores } = await twoStores(t)
+  const plants = Array.from({ length: 500 }, (_, i) => plant(BigInt(i)))
+  for (const mode of ['add', 'update'] as const) {
+    const [some, others] = await Promise.all([
+      stores[0].importPlants(
+        plants.map((one) => ({ ...one, tag: mode })),
+        mode,
+        TESTER,
+      ),
+      stores[1].importPlants(
+        plants.toReversed().map((one) => ({ ...one, tag: mode })),
+        mode,
+        TESTER,
+      ),
+    ])
+    for (const [i, result] of some.entries()) {
+      const both = [result, others.at(-1 - i)].sort()
+      assert.deepEqual(both, mode === 'add' ? ['added', 'unchanged'] : ['unchanged', 'updated'])
+    }
+  }
+  assert.equal((await plantsOf(url)).length, 500)
+})
+
+test('a list paged through two instances in turn has every plant once while both write', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const addresses = [(await serveStore(t, url)).address, (await serveStore(t, url)).address]
+  const staying = Array.from({ length: 300 }, (_, i) => plant(BigInt(2 * i), `name ${i % 50}`))
+  await (await openEither(t, url)).importPlants(staying, 'add', TESTER)
+  let isOver = false
+  const writing = addresses.map(async (address, which) => {
+    for (let i = which; !isOver; i += 2) {
+      const one = `${address}/plants/${2 * (i % 300) + 1}`
+      assert.equal((await send('PUT', one, { body: `{"name":"name ${i % 50}"}` })).status, i < 300 ? 201 : 200)
+      assert.equal((await send('PUT', one, { body: `{"name":"other ${i % 50}"}` })).status, 200)
+    }
+  })
+  for (const order of PLANT_ORDERS) {
+    const seen: number[] = []
+    let target: string | undefined = `/plants?sort=${order}&limit=7`
+    for (let turn = 0; target !== undefined; turn++) {
+      const headers = { Authorization: `Bearer ${TOKEN}` }
+      const response = await fetch(new URL(target, addresses[turn % 2]), { headers })
+      seen.push(...((await response.json()) as { id: number }[]).map(({ id }) => id))
+      target = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
+    }
+    const still = seen.filter((id) => id % 2 === 0)
+    assert.deepEqual([still.length, new Set(still).size], [staying.length, staying.length], order)
+  }
+  isOver = true
+  await Promise.all(writing)
+})
+
+test('each instance reports its own readiness', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const proxy = await tcpProxy(t, Number(new URL(url).port))
+  const proxied = new URL(url)
+  proxied.host = `127.0.0.1:${proxy.port}`
+  const [cut, whole] = [(await serveStore(t, proxied.href)).address, (await serveStore(t, url)).address]
+  await ready(cut, 200)
+  proxy.state = 'down'
+  await ready(cut, 503)
+  await ready(whole, 200)
+  for (const address of [cut, whole]) assert.equal((await fetch(`${address}/health/live`)).status, 200)
+  proxy.state = 'passes'
+  await ready(cut, 200)
+})
+
+test('every instance refuses a revoked token within a second', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const env = { PLANTSTORE_STORE: url }
+  const instances = [await serveStore(t, url), await serveStore(t, url)]
+  const { stdout: secret } = await run(t, ['token', 'create', '--name', 'x'], { env })
+  const ask = async () => {
+    const answers = await Promise.all(
+      instances.map(({ address }) => send('GET', `${address}/plants`, { token: secret.trim() })),
+    )
+    return answers.map(({ status }) => status)
+  }
+  assert.deepEqual(await ask(), [200, 200])
+  const { stdout: list } = await run(t, ['token', 'list'], { env })
+  const id = /^(tok_\w+) /m.exec(list)?.[1] ?? assert.fail(list)
+  // Constant use, so that each instance caches the token as late as possible.
+  let revoked = false
+  const asking = (async () => {
+    while (!revoked) await ask()
+  })()
+  assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
+  revoked = true
+  await asking
+  await sleep(1000)
+  assert.deepEqual(await ask(), [401, 401])
+})

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { readMigrations } from '../../src/base/migrations.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
+import { PostgresStore } from '../../src/postgres/store.ts'
+import { readPostgresAddress } from '../../src/settings/postgres-address.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { DEVELOPMENT_STORE } from '../support/development-store.ts'
+import { snapshot, tempFolder } from '../support/files.ts'
+import { send } from '../support/load.ts'
+import { openStore } from '../support/open-postgres.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { ownServer } from '../support/postgres-faults.ts'
+import { Program, run, serveStore, TOKEN } from '../support/process.ts'
+import { poolOf } from '../support/search-plans.ts'
+
+const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
+
+/** Returns the address after a change of its parts. */
+function addressWith(url: string, change: (parts: URL) => void): string {
+  const parts = new URL(url)
+  change(parts)
+  return parts.href
+}
+
+/** Checks that the start fails, makes no file, and prints only one line, with the reason and without the password. */
+async function assertRefused(t: TestContext, url: string, why: RegExp, wait = '0s'): Promise<void> {
+  const cwd = tempFolder(t)
+  const env = { PLANTSTORE_STORE: url, PLANTSTORE_STORE_WAIT: wait, PLANTSTORE_LOG_LEVEL: 'warn' }
+  const { code, stdout, stderr } = await run(t, ['serve', '--port', '0', '--audit-log', 'audit.log'], { env, cwd })
+  assert.match(stderr, /^plantstore: store postgres:\/\/[^@\n]+\n$/)
+  assert.match(stderr, why)
+  assert.deepEqual([code, stdout, snapshot(cwd)], [1, '', {}])
+}
+
+suite('a start on a PostgreSQL store', () => {
+  test('fails in one line if waiting cannot help', async (t) => {
+    const url = await database(t)
+    const wrong = addressWith(url, (parts) => {
+      parts.password = 'not-this-one'
+    })
+    await assertRefused(t, wrong, /password authentication failed for user/, '60s')
+    const none = addressWith(url, (parts) => {
+      parts.password = ''
+    })
+    await assertRefused(t, none, /the server asks for a password; set PGPASSWORD/, '60s')
+    await assertRefused(
+      t,
+      addressWith(url, (parts) => {
+        parts.pathname = '/nowhere'
+      }),
+      /database "nowhere" does not exist/,
+      '60s',
+    )
+    await assertRefused(
+      t,
+      addressWith(url, (parts) => {
+        parts.search = '?sslmode=require'
+      }),
+      /does not support SSL/,
+    )
+    await assertRefused(
+      t,
+      addressWith(url, (parts) => {
+        parts.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem'
+      }),
+      /\/nowhere\/ca\.pem can't be read/,
+      '60s',
+    )
+  })
+
+  test('fails if the database cannot store every text', async (t) => {
+    const latin = await database(t, "TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    await assertRefused(t, latin, /has the encoding LATIN1; create one with ENCODING 'UTF8'/)
+  })
+
+  test('fails if another program has tables of the same names', async (t) => {
+    const url = await database(t)
+    await query(url, 'CREATE TABLE plants (id text)')
+    await assertRefused(t, url, /it contains tables of another program: relation "plants" already exists/)
+    assert.deepEqual(await query(url, "SELECT to_regclass('plantstore_migrations') AS made"), [{ made: null }])
+  })
+
+  test('fails on a store of a newer or another program', async (t) => {
+    const url = await database(t)
+    await (await openStore(t, url)).close()
+    await query(url, "INSERT INTO plantstore_migrations VALUES (999999, 'from the future')")
+    await assertRefused(t, url, /it has schema 999999, newer than this program's/)
+    await query(url, 'DELETE FROM plantstore_migrations WHERE number = 999999')
+    await query(url, "UPDATE plantstore_migrations SET checksum = 'another'")
+    await assertRefused(t, url, DEVELOPMENT_STORE)
+  })
+
+  test('fails after --store-wait if no server answers', async (t) => {
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const { port } = probe.address() as { port: number }
+    await once(probe.close(), 'close')
+    const url = `postgres://me:${TOKEN}@127.0.0.1:${port}/plants`
+    await assertRefused(t, url, /connect ECONNREFUSED/)
+    const args = ['serve', '--port', '0', '--store-wait', '1s', '--log-level', 'info']
+    const { code, stderr } = await run(t, args, { env: { PLANTSTORE_STORE: url } })
+    assert.equal(code, 1)
+    const [waiting, last, ...more] = stderr.trimEnd().split('\n')
+    assert.match((JSON.parse(waiting ?? '') as { msg: string }).msg, /^waiting for the database: connect ECONNREFUSED/)
+    assert.match(last ?? '', /^plantstore: store postgres:\/\/127\.0\.0\.1:\d+\/plants: connect ECONNREFUSED/)
+    assert.deepEqual(more, [])
+    assert.ok(!stderr.includes(TOKEN), 'the output contains no password')
+  })
+
+  test('waits for a database that starts later', async (t) => {
+    const server = await ownServer(t)
+    await server.stop()
+    const program = new Program(t, ['serve', '--port', '0'], { env: { PLANTSTORE_STORE: server.url() } })
+    await program.tells(/waiting for the database/)
+    await server.start()
+    await program.says((stdout) => (stdout.includes('is ready') ? true : undefined))
+    assert.equal(program.stderr.match(/waiting for the database/g)?.length, 1)
+  })
+
+  test('fails on a server that could lose acknowledged writes, and on a standby', async (t) => {
+    const server = await ownServer(t)
+    const standby = await server.createStandby()
+    cleanUp(t, () => standby.close())
+    await assertRefused(t, standby.url(), /the server is read-only, like a standby/)
+    await server.stop()
+    await server.start(['fsync=off'])
+    await assertRefused(t, server.url(), /has fsync off, so a power cut would lose acknowledged writes/, '60s')
+    await server.stop()
+    await server.start(['full_page_writes=off', 'synchronous_commit=off'])
+    const { program, address } = await serveStore(t, server.url(), [], { env: { PLANTSTORE_LOG_LEVEL: 'warn' } })
+    await program.tells(/full_page_writes off/)
+    assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
+    const rows = await query(server.url(), 'SHOW synchronous_commit')
+    assert.deepEqual(rows, [{ synchronous_commit: 'off' }], 'the service has set it for its own connections alone')
+  })
+
+  test('reads the variables and the password file of PostgreSQL clients', async (t) => {
+    const url = new URL(await database(t))
+    const [user, password] = [url.username, url.password].map(decodeURIComponent)
+    const variables = {
+      PGHOST: url.hostname,
+      PGPORT: url.port,
+      PGDATABASE: url.pathname.slice(1),
+      PGUSER: user ?? '',
+    }
+    const passwordFile = join(tempFolder(t), 'pgpass')
+    writeFileSync(passwordFile, `*:*:*:*:${(password ?? '').replace(/[\\:]/g, '\\$&')}\n`, { mode: 0o600 })
+    for (const secret of [{ PGPASSWORD: password ?? '' }, { PGPASSFILE: passwordFile }]) {
+      const { program, address } = await serveStore(t, 'postgres://', [], { env: { ...variables, ...secret } })
+      assert.equal((await send('GET', `${address}/plants`)).status, 200)
+      assert.match(program.stdout, new RegExp(`Store +postgres://${url.host}${url.pathname}(?: \\(new\\))?$`, 'm'))
+    }
+  })
+
+  test('prints the address of the store without its password', async (t) => {
+    const url = await database(t)
+    const password = decodeURIComponent(new URL(url).password)
+    const { program } = await serveStore(t, url, [], { env: { PLANTSTORE_LOG_LEVEL: 'debug' } })
+    assert.match(program.stdout, /^ {2}Store {4}postgres:\/\/127\.0\.0\.1:\d+\/plantstore_test_\w+ \(new\)$/m)
+    program.signal('SIGTERM')
+    const { stdout, stderr, code } = await program.outcome
+    assert.equal(code, 0)
+    for (const secret of [password, encodeURIComponent(password), new URL(url).password]) {
+      assert.ok(!stdout.includes(secret) && !stderr.includes(secret))
+    }
+  })
+})
+
+test('a store of an older schema is migrated once, with a notice before and after each step', async (t) => {
+  const url = await database(t)
+  await (await openStore(t, url)).close()
+  const known = readMigrations(new URL('../../sql/postgres/', import.meta.url))
+  const later = [1, 2].map((i) => ({
+    number: known.length + i,
+    sql: `CREATE TABLE later_${i} (id bigint); INSERT INTO later_${i} VALUES (${i})`,
+    checksum: `later ${i}`,
+  }))
+  const share = new PoolShare(poolOf(t, url), 2)
+  const notices: string[] = []
+  const all = [...known, ...later]
+  const migrated = await Promise.all([1, 2].map(() => migrate(share, false, (text) => notices.push(text), all)))
+  assert.deepEqual(migrated, [false, false])
+  assert.deepEqual(
+    notices.map((text) => text.replace(/in \d+ ms/, 'in T ms')),
+    later.flatMap(({ number }) => [
+      `migrating the store to schema ${number} of ${all.length}; running services of older versions continue, but cannot start again`,
+      `migrated the store to schema ${number} of ${all.length} in T ms`,
+    ]),
+  )
+  assert.equal(await migrate(share, false, (text) => assert.fail(text), all), false)
+  assert.deepEqual(await query(url, 'SELECT * FROM later_1, later_2'), [{ id: '2' }])
+  await assertRefused(t, url, new RegExp(`it has schema ${known.length + 1}, newer than this program's`))
+})
+
+test('twenty instances that open an empty database at once create the store once', async (t) => {
+  const url = await database(t)
+  const stores = await Promise.all(Array.from({ length: 20 }, () => openStore(t, url, { connections: 2 })))
+  await Promise.all(stores.map((store) => store.checkWritable()))
+  const migrations = await query<{ number: number }>(url, 'SELECT number FROM plantstore_migrations ORDER BY number')
+  assert.deepEqual(
+    migrations.map(({ number }) => number),
+    migrations.map((_, i) => i + 1),
+  )
+})
+
+test('opening an empty database without the option create fails and leaves it empty', async (t) => {
+  const url = await database(t)
+  const options = {
+    maxWaiting: 1,
+    connections: 1,
+    timeout: 1000,
+    retryTime: 0,
+    create: false,
+    onNotice: () => {},
+  }
+  await assert.rejects(PostgresStore.open(readPostgresAddress(url, {}), options), /: it does not exist$/)
+  assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
+})
+
+test('commands manage tokens of a PostgreSQL store while it is served', async (t) => {
+  const url = await database(t)
+  const env = { PLANTSTORE_STORE: url }
+  const { address } = await serveStore(t, url)
+  const { stdout: secret, code } = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
+  assert.equal(code, 0)
+  const create = () => send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}', token: secret.trim() })
+  assert.equal((await create()).status, 200)
+  const { stdout: list } = await run(t, ['token', 'list'], { env })
+  const id = /^(tok_\w+) +Kew app /m.exec(list)?.[1] ?? assert.fail(list)
+  assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  assert.equal((await create()).error, 40102)
+})

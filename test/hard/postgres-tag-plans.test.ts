@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { isByName, PLANT_ORDERS } from '../../src/domain/plant-query.ts'
+import { cleanUp } from '../support/clean-up.ts'
+import { openStore } from '../support/open-postgres.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { exportPlanOf, type Plan, parts, plansOf, poolOf, readOf } from '../support/search-plans.ts'
+import { importAll } from '../support/store-calls.ts'
+import { TAGGINGS, taggedPlants } from '../support/tagged-plants.ts'
+
+const PAGE = 100
+/** The most of the hundred thousand plants that a page reads: a walk in the order of ids, through one plant in a hundred. */
+const MOST = 20_000
+
+async function filled(t: TestContext): Promise<string> {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  await importAll(await openStore(t, url), taggedPlants())
+  await query(url, 'VACUUM (ANALYZE) plants')
+  return url
+}
+
+const nodesOf = (plans: readonly Plan[], pattern: RegExp): Plan[] =>
+  plans.flatMap(parts).filter((part) => pattern.test(part['Node Type']))
+
+test('a list, a search and an export by the start of a tag or by none read an index, and few other plants', async (t) => {
+  const url = await filled(t)
+  const pool = poolOf(t, url)
+  for (const { filter, matching } of TAGGINGS) {
+    for (const order of PLANT_ORDERS) {
+      for (const after of [undefined, { key: isByName(order) ? 'name5' : '', id: 50_000n }]) {
+        const label = JSON.stringify([filter, order, after?.key])
+        const plans = await plansOf(pool, { ...filter, order, after })
+        assert.deepEqual(nodesOf(plans, /^Seq Scan$/), [], label)
+        const scans = plans.flatMap(parts).filter((part) => part['Relation Name'] === 'plants')
+        const read = scans.reduce(readOf, 0)
+        if (filter.untagged === true && filter.words.length === 0) {
+          const index = isByName(order) ? 'plants_without_tag_by_name' : 'plants_without_tag'
+          assert.deepEqual(new Set(scans.map((scan) => scan['Index Name'])), new Set([index]), label)
+          assert.equal(read, PAGE, label)
+        }
+        assert.ok(read <= MOST, `${label}: ${read} plants`)
+        // What is sorted is the page, or all plants that the index has of the filter.
+        for (const sort of nodesOf(plans, /Sort$/)) {
+          assert.ok((sort.Plans?.[0]?.['Actual Rows'] ?? 0) <= Math.min(matching, MOST), `${label}: it sorts more`)
+        }
+      }
+      const plan = await exportPlanOf(pool, filter, order)
+      const label = `export ${JSON.stringify([filter, order])}`
+      // One of most plants may well read them all.
+      if (matching < 50_000) assert.deepEqual(nodesOf([plan], /^Seq Scan$/), [], label)
+      if (filter.untagged === true && filter.words.length === 0 && !isByName(order)) {
+        assert.equal(plan['Index Name'], 'plants_without_tag', label)
+      }
+    }
+  }
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { tempFolder } from '../support/files.ts'
+import { Load, plantBody, send } from '../support/load.ts'
+import { startServer, TOKEN } from '../support/process.ts'
+import { assertSearchable } from '../support/sqlite-indexes.ts'
+
+function read(url: string, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { Authorization: `Bearer ${TOKEN}` }
+    request(url, { headers, agent }, (response) => text(response).then(resolve, reject))
+      .on('error', reject)
+      .end()
+  })
+}
+
+test('under full load each of 400 searches finds the plant created right before it', async (t) => {
+  const { program, address, storePath } = await startServer(t, tempFolder(t))
+  const load = new Load(address, { clients: 32 })
+  const agent = new Agent({ keepAlive: true })
+  let next = 1
+  const client = async () => {
+    while (next <= 400) {
+      const id = next++
+      const body = plantBody(BigInt(-id), { name: `Fresh mark${id}`, tag: undefined })
+      const { status } = await send('POST', `${address}/plants`, { agent, body })
+      assert.equal(status, 200)
+      const found = await read(`${address}/plants?q=mark${id}+fresh`, agent)
+      assert.ok(found.includes(`{"id":${-id},`), `${id} is not in ${found}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, client))
+  await load.stop()
+  agent.destroy()
+  assert.deepEqual([[...load.refused], load.broken], [[], []])
+  const metrics = await read(`${address}/metrics`, new Agent())
+  assert.match(metrics, /^plantstore_search_index_behind \d+$/m)
+  load.assertAllIn(storePath)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+})
+
+test('after a kill with a late or half-built index, the next start finds every plant', async (t) => {
+  const folder = tempFolder(t)
+  for (let round = 0; round < 3; round++) {
+    const { program, address } = await startServer(t, folder)
+    const load = new Load(address, { firstId: BigInt(round) * 1_000_000n })
+    await load.reaches(500)
+    await program.kill()
+    await load.done
+    const store = `${folder}/plants.db`
+    load.assertAllIn(store)
+    await assertSearchable(store)
+  }
+})
