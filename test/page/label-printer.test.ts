@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { zplOf } from '../../web/src/labels/zpl.ts'
 import { assertAtBothSizes, type Opened, PHONE, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
+import { bytesOf } from '../support/page-files.ts'
 import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
 import { labelsIn, pictureOf } from '../support/zpl.ts'
 
@@ -32,7 +32,7 @@ async function textOf(page: Page, button: string): Promise<{ readonly name: stri
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: button }).click()
   const file = await download
-  return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+  return { name: file.suggestedFilename(), text: String(await bytesOf(file)) }
 }
 
 /** Replaces the list of printers, which nobody would answer, by one printer, behind the interface of the specification. */

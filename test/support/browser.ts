@@ -1,8 +1,10 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import packed, { inflate } from '@sparticuz/chromium'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserServer, chromium, type LaunchOptions } from 'playwright-core'
 import type { Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 
@@ -12,25 +14,58 @@ export const hasBrowser = process.platform === 'linux' && process.arch === 'x64'
 /** The environment variable with the folder of the browser that the files of a test run share. */
 export const BROWSER_VARIABLE = 'PLANTSTORE_TEST_BROWSER'
 
+/** The environment variable with the address at which the runner says where the browser of a test run is. */
+export const SHARED_VARIABLE = 'PLANTSTORE_TEST_SHARED_BROWSER'
+
 const FONTS = join(import.meta.dirname, 'fonts')
 
-/** Starts a real browser with further flags, which ends with the test. It sees no font of this machine. */
+/**
+ * Shares one browser among the files of a test run. It starts when the first file asks for it.
+ *
+ * @returns the value of SHARED_VARIABLE
+ */
+export async function shareBrowser(scene: Scene): Promise<string> {
+  let started: Promise<BrowserServer> | undefined
+  const start = async () => chromium.launchServer({ ...(await launchOptions(scene, [])), host: '127.0.0.1' })
+  const server = createServer(async (_, answer) => {
+    started ??= start()
+    answer.end((await started).wsEndpoint())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  scene.after(async () => {
+    server.close()
+    await (await started)?.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/**
+ * Opens a real browser, whose contexts end with the test: the one that the files of a test run share, or with further
+ * flags one of its own. It sees no font of this machine.
+ */
 export async function withBrowser(scene: Scene, flags: readonly string[] = []): Promise<Browser> {
+  const shared = process.env[SHARED_VARIABLE]
+  const browser =
+    shared === undefined || flags.length > 0
+      ? await chromium.launch(await launchOptions(scene, flags))
+      : await chromium.connect(await (await fetch(shared)).text())
+  scene.after(() => browser.close())
+  return browser
+}
+
+async function launchOptions(scene: Scene, flags: readonly string[]): Promise<LaunchOptions> {
   const folder = await unpacked(scene)
   const home = tempFolder(scene)
   const fonts = join(home, 'fonts.conf')
   writeFileSync(fonts, fontConfiguration([join(folder, 'fonts'), FONTS], join(home, 'cache')))
-  // Containers and root cannot use the sandbox. The browser loads only what the test serves.
-  // Hinted letters have other widths on paper than on the screen. This takes the option and the configuration.
-  const args = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none', ...flags]
-  const browser = await chromium.launch({
+  return {
     executablePath: join(folder, 'chromium'),
-    args,
+    // Containers and root cannot use the sandbox. The browser loads only what the test serves.
+    // Hinted letters have other widths on paper than on the screen. This takes the option and the configuration.
+    args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none', ...flags],
     // The libraries from npm: plain Debian and Ubuntu lack those of NSS.
     env: { ...process.env, FONTCONFIG_FILE: fonts, LD_LIBRARY_PATH: join(folder, 'al2023/lib') },
-  })
-  scene.after(() => browser.close())
-  return browser
+  }
 }
 
 /** Unpacks Chromium, once for a whole test run. @returns its folder */

@@ -1,18 +1,18 @@
 // Runs before the first and after the last test file: one folder for all files of the tests, one seed for their
-// properties, and one PostgreSQL.
+// properties, one PostgreSQL and one browser.
 import { randomInt } from 'node:crypto'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBundles } from '../../scripts/bundles.ts'
-import { BROWSER_VARIABLE } from './browser.ts'
+import { BROWSER_VARIABLE, hasBrowser, SHARED_VARIABLE, shareBrowser } from './browser.ts'
 import { SERVER_VARIABLE } from './postgres.ts'
 import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { TIMES_VARIABLE } from './processor-time.ts'
 import { SEED_VARIABLE } from './property.ts'
 
-const servers: PostgresServer[] = []
+const ends: (() => Promise<void> | void)[] = []
 let folder: string | undefined
 
 export async function globalSetup(): Promise<void> {
@@ -28,17 +28,19 @@ export async function globalSetup(): Promise<void> {
   process.env[BROWSER_VARIABLE] = join(folder, 'browser')
   // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')
+  if (hasBrowser) process.env[SHARED_VARIABLE] = await shareBrowser({ after: (end) => ends.push(end) })
   // Without a PostgreSQL, only the tests that need one fail.
   if (!hasPostgres()) return
-  servers.push(await PostgresServer.makeTemplate())
+  const template = await PostgresServer.makeTemplate()
+  ends.push(() => template.close())
   if ((process.env[SERVER_VARIABLE] ?? '') !== '') return
   const server = await PostgresServer.create()
-  servers.push(server)
+  ends.push(() => server.close())
   process.env[SERVER_VARIABLE] = server.url()
 }
 
 export async function globalTeardown(): Promise<void> {
-  for (const server of servers.reverse()) await server.close()
+  for (const end of ends.toReversed()) await end()
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { type Opened, openView } from './page.ts'
+import { bytesOf } from './page-files.ts'
 import { type DrawnPage, drawPages } from './pdf-pages.ts'
 
 const DPI = 300
@@ -47,7 +47,7 @@ export async function save(page: Page, { isAsked = false } = {}): Promise<DrawnP
   if (isAsked) await goOn(page)
   const file = await download
   assert.equal(file.suggestedFilename(), 'labels.pdf')
-  return drawPages(await readFile(await file.path()), DPI)
+  return drawPages(await bytesOf(file), DPI)
 }
 
 /** The pages that the browser gives to a printer. */

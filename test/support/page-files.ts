@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import { buffer } from 'node:stream/consumers'
+import type { Download, Page } from 'playwright-core'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
 import { type Opened, openView, pressOn } from './page.ts'
 import type { Service } from './service.ts'
@@ -24,13 +24,16 @@ export const importAll = async (page: Page): Promise<void> => {
   await page.getByRole('heading', { name: 'Imported' }).waitFor()
 }
 
+/** The bytes of a saved file. The browser may be another process's, so its path is none here. */
+export const bytesOf = async (download: Download): Promise<Buffer> => buffer(await download.createReadStream())
+
 /** The text of the file that a button saves. */
 export async function saved({ page }: Opened, button: string): Promise<string> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     pressOn(page, page.getByRole('button', { name: button })),
   ])
-  return readFileSync(await download.path(), 'utf8')
+  return String(await bytesOf(download))
 }
 
 /** The lines of the workbook with ids that the page saves. */
@@ -41,7 +44,7 @@ export async function savedWithIds({ page }: Opened): Promise<readonly string[]>
   ])
   assert.match(download.suggestedFilename(), /-with-ids\.xlsx$/)
   const found = await sheetsIn(
-    new File([readFileSync(await download.path())], 'saved.xlsx'),
+    new File([new Uint8Array(await bytesOf(download))], 'saved.xlsx'),
     new AbortController().signal,
   )
   assert.ok(typeof found !== 'string' && found[0] !== undefined)
