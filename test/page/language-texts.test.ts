@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import de from '../../web/src/language/de.ts'
-import { en, type Text } from '../../web/src/language/en.ts'
-import es from '../../web/src/language/es.ts'
-import fr from '../../web/src/language/fr.ts'
-import nl from '../../web/src/language/nl.ts'
+import { en } from '../../web/src/language/en.ts'
+import { CATALOGS, formsOf, longest, PSEUDO, wordsOf } from '../support/pseudo-language.ts'
 
-const CATALOGS: Readonly<Record<string, Readonly<Record<string, Text>>>> = { en, de, fr, es, nl }
 /** Blanks that a language does not have before its marks. In French, a line may not end before a mark either. */
 const BLANKS: Readonly<Record<string, RegExp>> = { de: /\S…/, fr: /\s…| [:;?!»]|« / }
 const SOURCES = new URL('../../web/src/', import.meta.url)
 
-const formsOf = (text: Text | undefined): readonly string[] =>
-  text === undefined ? [] : typeof text === 'string' ? [text] : [text.one, text.other]
 const namesIn = (text: string): readonly string[] => [...text.matchAll(/\{(.*?)\}/g)].map(([, name = '']) => name)
 
 suite('the texts of the page', () => {
@@ -28,6 +22,18 @@ suite('the texts of the page', () => {
         for (const form of forms) {
           assert.ok(form.trim() !== '' && !/ {2}|\s$/.test(form), `${key}: ${form}`)
           assert.doesNotMatch(form, BLANKS[language] ?? /\s…/, key)
+        }
+      }
+    })
+
+    // So a view that has room for those has room for these, which a browser need not show.
+    test(`are in ${language} no longer than the pseudo texts, nor are their words`, () => {
+      for (const [key, text] of Object.entries(texts)) {
+        const stretched = formsOf(PSEUDO[key])
+        assert.deepEqual(new Set(stretched.flatMap(namesIn)), new Set(formsOf(text).flatMap(namesIn)), key)
+        for (const pseudo of stretched) {
+          assert.ok(pseudo.length >= longest(formsOf(text)), key)
+          assert.ok(longest(wordsOf(pseudo)) >= longest(formsOf(text).flatMap(wordsOf)), key)
         }
       }
     })

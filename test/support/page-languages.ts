@@ -1,38 +1,6 @@
-import type { Page, Route } from 'playwright-core'
-import { en } from '../../web/src/language/en.ts'
+import type { Page } from 'playwright-core'
 import type { Service } from './service.ts'
 import { sendJson } from './webhooks.ts'
-
-/** Letters of the pseudo-language, as wide as those of English. */
-const LETTERS: Readonly<Record<string, string>> = Object.fromEntries(
-  Array.from(
-    'aábḃcçdďeéfḟgğhĥiíjĵkķlļmṁnñoópṗqʠrřsštţuúvṽwŵxẋyýzžAÁBḂCÇDĎEÉFḞGĞHĤIÍJĴKĶLĻMṀNÑOÓPṖQɊRŘSŠTŢUÚVṼWŴXẊYÝZŽ'.matchAll(
-      /(.)(.)/g,
-    ),
-  ).map(([, from = '', to = '']) => [from, to]),
-)
-
-/** Makes each word of a text one and a half times as long, and strange to a search for English letters. */
-const stretched = (text: string): string =>
-  text
-    .split(/(\{\w+\})/)
-    .map((part, i) => (i % 2 === 1 ? part : part.replaceAll(/\p{L}+/gu, strange)))
-    .join('')
-
-function strange(word: string): string {
-  const longer = word + word.toLowerCase().slice(0, Math.ceil(word.length / 2))
-  return Array.from(longer, (letter) => LETTERS[letter] ?? letter).join('')
-}
-
-/** Gives the page a language in the place of German, in which each text is one and a half times as long as in English. */
-export async function speakPseudo(route: Route): Promise<void> {
-  const texts = Object.entries(en).map(([key, text]) => {
-    if (typeof text === 'string') return [key, stretched(text)]
-    return [key, { one: stretched(text.one), other: stretched(text.other) }]
-  })
-  const body = `export default ${JSON.stringify(Object.fromEntries(texts))}`
-  await route.fulfill({ contentType: 'text/javascript', body })
-}
 
 /** Texts without English letters, so that these stand out. */
 const PLANTS: readonly { id: number; name: string; tag?: string }[] = [

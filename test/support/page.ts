@@ -282,10 +282,6 @@ export async function assertAccessible(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: null })
 }
 
-/** Fails if contents are in no landmark. Colours change nothing of that. */
-export const assertInLandmarks = async (page: Page): Promise<void> =>
-  assert.deepEqual(await faultsIn(page, { runOnly: ['region'] }), [])
-
 /** Half the size of the readable script, which each page reads anew. */
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
