@@ -811,6 +811,7 @@ export default catalog({
     other: 'Über {count} müssen Sie entscheiden.',
   },
   'waiting.show': 'Anzeigen',
+  'waiting.another': 'Auf diesem Gerät wartet unter der ID {id} eine andere Pflanze: {name}.',
   'waiting.kept': '{plant} wartet auf diesem Gerät, bis der Dienst antwortet.',
   'waiting.mark': 'noch nicht gesendet',
   'waiting.markDeleted': 'wird gelöscht',

@@ -802,6 +802,7 @@ export const en = {
     other: '{count} need your decision.',
   },
   'waiting.show': 'Show them',
+  'waiting.another': 'Another plant waits on this device under the id {id}: {name}.',
   'waiting.kept': '{plant} waits on this device until the service answers.',
   'waiting.mark': 'waits to be sent',
   'waiting.markDeleted': 'will be deleted',

@@ -787,6 +787,7 @@ export default catalog({
     other: '{count} necesitan su decisión.',
   },
   'waiting.show': 'Mostrar',
+  'waiting.another': 'En este dispositivo, otra planta espera con el ID {id}: {name}.',
   'waiting.kept': '{plant} espera en este dispositivo a que el servicio responda.',
   'waiting.mark': 'sin enviar',
   'waiting.markDeleted': 'se borrará',

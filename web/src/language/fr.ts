@@ -808,6 +808,7 @@ export default catalog({
     other: '{count} attendent votre décision.',
   },
   'waiting.show': 'Afficher',
+  'waiting.another': 'Sur cet appareil, une autre plante attend sous l’ID {id}\u00a0: {name}.',
   'waiting.kept': '{plant} attend sur cet appareil que le service réponde.',
   'waiting.mark': 'pas encore envoyée',
   'waiting.markDeleted': 'sera supprimée',

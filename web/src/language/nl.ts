@@ -796,6 +796,7 @@ export default catalog({
     other: 'Over {count} moet u beslissen.',
   },
   'waiting.show': 'Tonen',
+  'waiting.another': 'Op dit apparaat wacht een andere plant onder de ID {id}: {name}.',
   'waiting.kept': '{plant} wacht op dit apparaat tot de dienst antwoordt.',
   'waiting.mark': 'nog niet verstuurd',
   'waiting.markDeleted': 'wordt verwijderd',

@@ -1,4 +1,4 @@
-import { effect } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { PlantstoreError } from '../../../client/src/index.ts'
 import { connection, untilAway } from '../page/connection.ts'
 import { isAbort, isRefusal, isSilence } from '../page/said.ts'
@@ -29,17 +29,18 @@ const PAUSE = 30_000
 /** Ends the requests for a change, by its key. */
 const inFlight = new Map<string, AbortController>()
 /** The keys of changes that `submit` keeps and sends. */
-const submitted = new Set<string>()
+const submitted = signal<ReadonlySet<string>>(new Set())
 
 /**
  * Keeps a change on the device, and sends it. Where the service does not answer, the change waits.
  *
- * @throws what `said` words, where the service refuses the change; then waits what did before
+ * @throws what `said` words, where the service refuses the change or another plant waits under its id; then waits what
+ *   did before
  */
 export async function submit(sender: Session, change: Change, sending: Sending = {}): Promise<Outcome> {
   const owner = ownerOf(sender)
   const { key = keyOf(change.id, owner), isDecided } = sending
-  submitted.add(key)
+  submitted.value = new Set(submitted.value).add(key)
   try {
     inFlight.get(key)?.abort()
     const { before, now: kept } = await keep(key, change, owner, isDecided)
@@ -47,7 +48,7 @@ export async function submit(sender: Session, change: Change, sending: Sending =
     if (kept === undefined || connection.value !== 'good' || !sender.isConfirmed) return { kind: 'waits' }
     return await sendWatched(sender, key, before, sending)
   } finally {
-    submitted.delete(key)
+    submitted.value = new Set([...submitted.value].filter((each) => each !== key))
   }
 }
 
@@ -138,7 +139,7 @@ async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   await (locks === undefined ? work() : locks.request(nameHere('plantstore-send'), work))
 }
 
-const isFree = (key: string): boolean => !submitted.has(key) && !inFlight.has(key)
+const isFree = (key: string): boolean => !submitted.value.has(key) && !inFlight.has(key)
 
 /** @throws what `said` words, where the service refuses the change or does not answer */
 async function send(

@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
+import { named } from '../page/named.ts'
+import { PageError } from '../page/said.ts'
 import { nameHere } from '../page/service.ts'
 import { onSignOut, type Session, session } from '../session/session.ts'
 import { type Change, type Content, isFailing, isHeld, isSame, type Owner, type Waiting } from './change.ts'
@@ -103,14 +105,27 @@ export async function update(
  *
  * @param isDecided whether the person has seen what the store has, so that an earlier base no longer counts
  * @returns what waited before, and what waits now: nothing where the change takes back one that was never sent
+ * @throws PageError where another plant waits under the id
  */
 export function keep(key: string, change: Change, owner: Owner, isDecided = false): ReturnType<typeof update> {
   return update(key, (before) => {
+    if (before !== undefined && !isDecided && isOfAnother(change, before))
+      throw new PageError(say('waiting.another', { id: String(change.id), name: named(before.wanted?.name ?? '') }))
     const { id = change.id, isOwnId = id !== undefined, at = Date.now() } = before ?? {}
     const { base, tried } = before === undefined || isDecided ? { ...change, tried: undefined } : before
     if (tried === undefined && isSame(base, change.wanted)) return undefined
     return { key, id, isOwnId, base, wanted: change.wanted, tried, at, owner }
   })
+}
+
+/**
+ * Whether a change is of another plant than the one that waits under its id: the person saw no plant there, or one that
+ * is not the new plant that waits.
+ */
+function isOfAnother({ base, wanted }: Change, before: Waiting): boolean {
+  const isNew = base === null && wanted !== null
+  if (before.wanted === null || !(isNew || before.base === null)) return false
+  return !isSame(base, before.wanted) && !(before.tried && isSame(base, before.tried.plant))
 }
 
 /** Lets what waited before a refused change wait on. @param before undefined: nothing */

@@ -8,7 +8,7 @@ import { keep, ownerOf, renumber } from '../offline/waiting.ts'
 import { focusMain } from '../page/focus.ts'
 import { named, plain } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
-import { saidOf } from '../page/said.ts'
+import { said, saidOf } from '../page/said.ts'
 import { Sentence } from '../page/sentence.tsx'
 import { TooLong } from '../plants/plant-fields.tsx'
 import type { ViewProps } from '../session/session.ts'
@@ -25,10 +25,13 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
   const { key, id, base, wanted, at, met, refusal, isOwnId } = waits
   const isDeciding = useSignal(false)
   const plant = [...(id === undefined ? [] : [id]), named((wanted ?? base)?.name ?? '')].join(' ')
+  // The person has seen the change, so a further one begins at what it wants.
   const change = (next: Partial<Change>, isDecided = false) =>
-    void keep(key, { id, base, wanted, ...next }, ownerOf(session), isDecided)
+    void keep(key, { id, base: wanted, wanted, ...next }, ownerOf(session), isDecided).catch((error: unknown) =>
+      tell(said(error), { isError: true }),
+    )
   const dropIt = () => {
-    tell(say('waiting.dropped', { plant }), { action: { label: say('plants.undo'), run: () => change({}) } })
+    tell(say('waiting.dropped', { plant }), { action: { label: say('plants.undo'), run: () => change({ base }) } })
     focusMain()
     change({ wanted: base })
   }
