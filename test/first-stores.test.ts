@@ -19,8 +19,14 @@ import { plant } from './support/store-under-test.ts'
 
 /** Checksums of the statements of each migration, in order. One that has changed keeps older stores from opening. */
 const CHECKSUMS = {
-  sqlite: ['fce87b7005f6c44619131a3bc5889a019cfe9cc3c6e017a58ea6939e316ec346'],
-  postgres: ['2b95630896496689b4f4c5dced23da9238a7af2e63a797b9daba16cecf812d7b'],
+  sqlite: [
+    'fce87b7005f6c44619131a3bc5889a019cfe9cc3c6e017a58ea6939e316ec346',
+    '142d55ddafa67ee57b1ac6dd1f5d2bacef2f2fd92c287071477c6e791798b9f1',
+  ],
+  postgres: [
+    '2b95630896496689b4f4c5dced23da9238a7af2e63a797b9daba16cecf812d7b',
+    '65ee7b6d7c64e45bba234375b277231bf45216d4cfacad141353c000a8724c97',
+  ],
 }
 
 const migrationsOf = (engine: keyof typeof CHECKSUMS) => readMigrations(new URL(`../sql/${engine}/`, import.meta.url))

@@ -17,7 +17,7 @@ import {
 import { attemptsOf, changeWebhook, deleteWebhook, insertWebhook, listWebhooks } from '../records/webhooks.ts'
 import type { Run } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { runSteps, statementOf } from './rows.ts'
+import { postgresClock, runSteps, statementOf } from './rows.ts'
 
 /** Milliseconds since 1970 by the server's clock, which all instances share. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
@@ -82,14 +82,14 @@ async function findAll(share: PoolShare, hashes: readonly Buffer[]): Promise<(To
 }
 
 /** @param reservations the share for `reserveIds`, which has one client */
-export const postgresIds = (share: PoolShare, reservations: PoolShare): IdStore => ({
+export const postgresIds = (share: PoolShare, reservations: PoolShare, clock = postgresClock()): IdStore => ({
   proposeId: () => share.with((run) => runSteps(run, proposeId())),
 
   reserveIds: (count, key, { id: actor }, content) =>
     reservations.transaction('BEGIN', async (run) => {
       // Only one transaction of all instances reserves at a time. Reads do not wait for the lock.
       await run({ text: 'LOCK TABLE id_reservations IN SHARE ROW EXCLUSIVE MODE' })
-      return runSteps(run, reserveIds(count, key, new Date(), actor, content))
+      return runSteps(run, reserveIds(count, key, clock, actor, content))
     }),
 
   exportReservations: () => share.with((run) => runSteps(run, exportReservations("encode(key, 'hex')"))),

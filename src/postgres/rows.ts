@@ -1,5 +1,6 @@
 import type { NewPlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
+import { SteadyClock } from '../records/steady-clock.ts'
 import type { Sql, Steps } from '../records/steps.ts'
 import type { Outcome, Row, Run, Statement } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
@@ -11,6 +12,8 @@ export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
   }
   return step.value
 }
+
+export const postgresClock = (): SteadyClock => new SteadyClock('SELECT max(tick) FROM change_ticks')
 
 export const statementOf = ([text, ...values]: Sql): Statement => ({ text, values })
 

@@ -1,4 +1,5 @@
 import { type IdRange, type IdReservation, MAX_PROPOSED } from '../domain/id-store.ts'
+import type { SteadyClock } from './steady-clock.ts'
 import { padded, type Row, type Steps } from './steps.ts'
 
 /**
@@ -19,11 +20,12 @@ export function* proposeId(): Steps<bigint | undefined> {
 export function* reserveIds(
   count: number,
   key: Uint8Array | undefined,
-  at: Date,
+  clock: SteadyClock,
   actor: string,
   content: Uint8Array = NOTHING,
 ): Steps<IdRange | 'other content' | undefined> {
-  const before = at.getTime() - KEY_TIME
+  const now = yield* clock.now()
+  const before = now - KEY_TIME
   const whole = key === undefined ? undefined : Buffer.concat([key, content])
   if (key !== undefined && whole !== undefined) {
     const [known] = yield [KNOWN, key, Buffer.concat([key, LAST_CONTENT]), before, whole]
@@ -32,7 +34,7 @@ export function* reserveIds(
   yield* forgetKeys(OLD_KEYS, before)
   const range = yield* freeRange(count)
   if (range === undefined) return undefined
-  yield* addReservation({ ...range, key: whole, at, actor })
+  yield* addReservation({ ...range, key: whole, at: new Date(now), actor })
   if (key === undefined) yield* join([range])
   return range
 }

@@ -21,6 +21,16 @@ export function* listWebhooks(id: string | undefined): Steps<StoredWebhook[]> {
   )
 }
 
+/** The positions after which active webhooks have not delivered all events. */
+export function* owedPositions(): Steps<string[]> {
+  const all = yield ['SELECT definition, progress FROM webhooks']
+  return all.flatMap(({ 0: definition, 1: json }) => {
+    if ((JSON.parse(String(definition)) as Webhook).state !== 'active') return []
+    const { position, held } = JSON.parse(String(json)) as WebhookProgress
+    return [position, ...held.map(({ after }) => after)]
+  })
+}
+
 export function* attemptsOf(id: string, limit: number): Steps<WebhookAttempt[]> {
   const rows = yield [
     'SELECT attempt FROM webhook_attempts WHERE webhook = $1 ORDER BY number DESC LIMIT $2',

@@ -38,7 +38,7 @@ export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
 
 export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({
   proposeId: async () => runSteps(reader(), proposeId()),
-  reserveIds: async (count, key, { id: actor }, content) => writer().reserveIds(count, key, new Date(), actor, content),
+  reserveIds: async (count, key, { id: actor }, content) => writer().reserveIds(count, key, actor, content),
   exportReservations: async () => runSteps(reader(), exportReservations('hex(key)')),
   addReservation: async (reservation) => writer().addReservation(reservation),
 })

@@ -27,11 +27,11 @@ function retentionOf(t: TestContext, url: string, keep: number, keepSize: number
   return new Retention(new PoolShare(pool, 2), { keep, keepSize })
 }
 
-const age = (url: string, time: string) =>
-  query(
-    url,
-    `UPDATE change_ticks SET made_at = made_at - interval '${time}'; UPDATE changes SET at = at - interval '${time}'`,
-  )
+/** Makes all changes until now older, by the clock that counts. */
+async function age(t: TestContext, url: string, milliseconds: number): Promise<void> {
+  await retentionOf(t, url, 1000 * DAY, HUGE).run()
+  await query(url, `INSERT INTO steady_times SELECT time - ${milliseconds}, wall, newest FROM steady_times`)
+}
 
 test('PostgreSQL: changes go when all of their tick are older than the log keeps, and their positions are refused', async (t) => {
   const url = await newUrl(t)
@@ -40,7 +40,7 @@ test('PostgreSQL: changes go when all of their tick are older than the log keeps
   await replace(store, plant(1n, 'again'))
   const [first, second] = await readAll(logOf(store))
   const old = await logOf(store).end()
-  await age(url, '2 days')
+  await age(t, url, 2 * DAY)
   await createPlant(store, two, lenient)
   const kept = await logOf(store).end()
   await remove(store, 1n)
@@ -94,7 +94,7 @@ test('PostgreSQL: a change that commits after its tick was removed stays in the 
     await createPlant(store, each, lenient)
     await logOf(store).end()
   }
-  await age(url, '2 days')
+  await age(t, url, 2 * DAY)
   await createPlant(store, plant(4n), lenient)
   const retention = retentionOf(t, url, DAY, HUGE)
   await retention.run()
@@ -252,7 +252,7 @@ test('PostgreSQL: while one instance removes changes, no other one does', async 
     await createPlant(store, each, lenient)
     await logOf(store).end()
   }
-  await age(url, '2 days')
+  await age(t, url, 2 * DAY)
   await createPlant(store, three, lenient)
   const retention = retentionOf(t, url, DAY, HUGE)
   const entries = async () => (await readAll(logOf(store))).map(known)
@@ -264,4 +264,30 @@ test('PostgreSQL: while one instance removes changes, no other one does', async 
   await other.sql('COMMIT')
   await retention.run()
   assert.deepEqual([await entries(), await rows()], [[created(three)], '1'])
+})
+
+test('PostgreSQL: the feed and the histories go on while the clock of the server is behind the last tick', async (t) => {
+  const url = await newUrl(t)
+  const store = await openStore(t, url)
+  await createPlant(store, one, lenient)
+  const after = await logOf(store).end()
+  for (const behind of ['90 s', '15 years']) {
+    await query(url, `UPDATE change_ticks SET made_at = made_at + interval '${behind}'`)
+    await replace(store, plant(1n, behind))
+    const { entries, isEnd } = await logOf(store).read({ ...FIRST, after })
+    assert.deepEqual([entries.at(-1)?.plant?.name, isEnd], [behind, true])
+    assert.equal((await logOf(store).history(1n, undefined, 1))[0]?.plant?.name, behind)
+  }
+})
+
+test('PostgreSQL: a read that waits for a tick ends with the reason of its signal', async (t) => {
+  const store = await openStore(t, await newUrl(t))
+  const ending = new AbortController()
+  const reason = new Error('the client is gone')
+  await createPlant(store, one, lenient)
+  await logOf(store).end()
+  // The last tick is too young for another one.
+  const reading = logOf(store).read(FIRST, ending.signal)
+  setTimeout(() => ending.abort(reason), 10)
+  await assert.rejects(reading, (error) => error === reason)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { movableTime } from '../support/clock.ts'
+import { movableClock, movableTime } from '../support/clock.ts'
 import { assertConforms } from '../support/conforms.ts'
 import { answersIn, RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
@@ -156,6 +156,21 @@ suite('a token', () => {
     // The store writes in order, so a record of that use would be stored before this token.
     await service.issueToken(['plants:write'])
     assert.deepEqual(await lastUse(), noted)
+  })
+
+  test('has its last use recorded again after the clock was set back', async (t) => {
+    const service = await withService(t)
+    const move = movableTime(t)
+    const step = movableClock(t)
+    const { secret, token } = await service.issueToken(['plants:write'])
+    const lastUse = async () => (await service.store.tokens.listTokens()).find(({ id }) => id === token.id)?.lastUsedAt
+    step(14 * 365 * 86_400_000)
+    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await until(async () => (await lastUse()) !== undefined, 'the use of the token is not recorded')
+    step(-14 * 365 * 86_400_000)
+    move(1100)
+    await service.create(PLANT, { authorization: `Bearer ${secret}` })
+    await until(async () => (await lastUse())?.getFullYear() === new Date().getFullYear(), 'the last use stays in 2040')
   })
 })
 

@@ -108,17 +108,26 @@ suite('the page, for a person of an identity provider,', () => {
   )
 
   inBrowser(
-    'renews the sign-in before it ends, while the person works on',
+    'renews the sign-in before it ends, and after the clock was set back, while the person works on',
     async ({ page }) => {
       await signIn(page)
       const first = await page.evaluate(`sessionStorage.getItem('plantstore-token')`)
-      await page.evaluate(`(() => {
-        const renewal = JSON.parse(sessionStorage.getItem('plantstore-renewal'))
-        sessionStorage.setItem('plantstore-renewal', JSON.stringify({ ...renewal, expiresAt: Date.now() + 29_000 }))
-      })()`)
-      const renewed = page.waitForResponse(`${issuer.url}/token`)
-      await page.getByLabel('Search plants').fill('rose')
-      assert.equal((await renewed).status(), 200)
+      for (const [times, sought] of [
+        ['expiresAt: Date.now() + 29_000', 'rose'],
+        ['madeAt: Date.now() + 90_000', 'fern'],
+      ] as const) {
+        await page.evaluate(`(() => {
+          const renewal = JSON.parse(sessionStorage.getItem('plantstore-renewal'))
+          sessionStorage.setItem('plantstore-renewal', JSON.stringify({ ...renewal, ${times} }))
+        })()`)
+        const renewed = page.waitForResponse(`${issuer.url}/token`)
+        await page.getByLabel('Search plants').fill(sought)
+        assert.equal((await renewed).status(), 200)
+        await untilInPage(
+          page,
+          `JSON.parse(sessionStorage.getItem('plantstore-renewal') ?? 'null')?.madeAt <= Date.now()`,
+        )
+      }
       await openView(page, 'Tokens')
       await page.getByRole('heading', { name: 'All tokens' }).waitFor()
       // The page keeps the new token once it has read the answer.

@@ -9,3 +9,13 @@ export function movableTime(t: TestContext): (milliseconds: number) => void {
     ahead += milliseconds
   }
 }
+
+/** Lets the wall clock of this process run on from where a test sets it. @returns sets it forward, or back */
+export function movableClock(t: TestContext): (milliseconds: number) => void {
+  const now = Date.now.bind(Date)
+  let ahead = 0
+  t.mock.method(Date, 'now', () => now() + ahead)
+  return (milliseconds) => {
+    ahead += milliseconds
+  }
+}

@@ -176,8 +176,8 @@ export class Auth {
 
   #touch(token: Token): void {
     const now = Date.now()
-    const last = Math.max(token.lastUsedAt?.getTime() ?? 0, this.#touched.get(token.id) ?? 0)
-    if (now - last < TOUCH_INTERVAL) return
+    const isRecent = (time = 0) => Math.abs(now - time) < TOUCH_INTERVAL
+    if (isRecent(token.lastUsedAt?.getTime()) || isRecent(this.#touched.get(token.id))) return
     this.#touched.set(token.id, now)
     this.#options.tokens.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }

@@ -40,6 +40,8 @@ async function begin(run: Run): Promise<void> {
   const identity = randomBytes(HISTORY_LENGTH / 2).toString('hex')
   await run({ text: `INSERT INTO change_history SELECT $1, ${ORIGIN}`, values: [identity] })
   await run({ text: FIRST_TICK })
+  // They had ticks of the history before.
+  await run({ text: 'UPDATE steady_times SET newest = 0' })
 }
 
 const ORIGIN = `(SELECT concat_ws(' ', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),

@@ -61,6 +61,12 @@ function placeOf(position: string): { readonly history: string; readonly place: 
   }
 }
 
+/** The tick of a position; undefined for one of another history. */
+export function tickOf(position: string, own: string): bigint | undefined {
+  const { history, place } = placeOf(position)
+  return history === own ? place?.tick : undefined
+}
+
 /** Milliseconds between two ticks: each takes a row, and a statement of every reader at the end of the log. */
 const REST = 50
 
@@ -68,7 +74,7 @@ const REST = 50
 export async function makeTick(run: Run, signal?: AbortSignal): Promise<void> {
   const tick = async () => (await run({ name: 'tick', text: TICK })).rows[0]?.[0] ?? undefined
   if ((await tick()) !== undefined) return
-  await sleep(REST * 1.1, undefined, { signal })
+  await sleep(REST * 1.1, undefined, { signal }).catch(() => signal?.throwIfAborted())
   // If the last tick is too young again, another reader has made it during the pause.
   await tick()
 }

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FORGET_TIMES, NEWEST_AT } from '../../records/steady-clock.ts'
+import { owedPositions } from '../../records/webhooks.ts'
 import type { Row } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
+import { postgresClock, runSteps } from '../rows.ts'
+import { tickOf } from './read-rows.ts'
 
 export interface RetentionOptions {
   /** Milliseconds and bytes. */
@@ -18,6 +22,7 @@ const REMOVED_ROWS = 100
 export class Retention {
   readonly #share: PoolShare
   readonly #options: RetentionOptions
+  readonly #clock = postgresClock()
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -40,12 +45,29 @@ export class Retention {
     clearTimeout(this.#timer)
   }
 
-  /** Removes what is older or more than the bounds. Makes a tick first, so that a tick has the changes of one interval. */
+  /**
+   * Removes what is older or more than the bounds; what an active webhook has not delivered is never too old. Makes a
+   * tick first, so that a tick has the changes of one interval.
+   */
   async run(): Promise<void> {
-    await this.#share.run({ text: "SELECT tick_changes('0', NULL)" })
+    const { run } = this.#share
     const { keep, keepSize } = this.#options
-    await this.#repeat(TRIM_TICKS, () => [keep, keepSize, REMOVED_TICKS])
+    await run({ text: "SELECT tick_changes('0', NULL)" })
+    const since = (await runSteps(run, this.#clock.now())) - keep
+    const owed = await this.#owedTick()
+    await this.#repeat(TRIM_TICKS, () => [since, owed, keepSize, REMOVED_TICKS])
     await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', REMOVED_ROWS])
+    await run({ text: FORGET_TIMES, values: [since] })
+  }
+
+  /** The tick up to which no webhook owes anything; null for none. */
+  async #owedTick(): Promise<string | null> {
+    const [[history = ''] = []] = (await this.#share.run({ text: 'SELECT identity FROM change_history' })).rows
+    const ticks = (await runSteps(this.#share.run, owedPositions())).flatMap(
+      (position) => tickOf(position, history ?? '') ?? [],
+    )
+    const [oldest] = ticks.toSorted((one, other) => Number(one - other))
+    return oldest === undefined ? null : String(oldest - 1n)
   }
 
   /** Repeats a statement that returns how many rows it has removed, and pauses for as long as it takes. */
@@ -63,14 +85,13 @@ const MY_TURN = '(SELECT pg_try_advisory_xact_lock(5786085745363142989))'
 
 /** Removes the ticks before the one that has all changes that are too old or too many. The last two ticks stay. */
 const TRIM_TICKS = `WITH last AS (SELECT tick, bytes FROM change_ticks ORDER BY tick DESC LIMIT 1),
-    young AS (SELECT tick FROM change_ticks
-      WHERE made_at >= clock_timestamp() - $1::double precision * interval '1 ms' ORDER BY tick LIMIT 1),
+    old AS (SELECT coalesce((${NEWEST_AT}), 0) AS tick),
     small AS (SELECT tick FROM change_ticks
-      WHERE bytes >= (SELECT bytes FROM last) - $2::bigint ORDER BY tick LIMIT 1),
-    base AS (SELECT least(greatest(coalesce(young.tick, last.tick) - 1, small.tick), last.tick - 1) AS tick
-      FROM last CROSS JOIN small LEFT JOIN young ON true),
+      WHERE bytes >= (SELECT bytes FROM last) - $3::bigint ORDER BY tick LIMIT 1),
+    base AS (SELECT least(greatest(least(old.tick, $2::bigint), small.tick), last.tick - 1) AS tick
+      FROM last CROSS JOIN small CROSS JOIN old),
     removed AS (DELETE FROM change_ticks WHERE tick = ANY (ARRAY(SELECT tick FROM change_ticks
-        WHERE tick < (SELECT tick FROM base) ORDER BY tick LIMIT $3)) AND ${MY_TURN} RETURNING tick)
+        WHERE tick < (SELECT tick FROM base) ORDER BY tick LIMIT $4)) AND ${MY_TURN} RETURNING tick)
   SELECT count(*) FROM removed`
 
 /** Removes changes that the first tick has, from a transaction on. @returns their number, and their last transaction */

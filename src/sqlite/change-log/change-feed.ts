@@ -47,7 +47,7 @@ export class ChangeFeed {
 
   constructor(statements: StatementCache, identity: Uint8Array) {
     this.#statements = statements
-    this.#history = Buffer.from(identity).toString('hex').slice(0, HISTORY_LENGTH)
+    this.#history = historyIn(identity)
   }
 
   end(): string {
@@ -192,6 +192,14 @@ export class ChangeFeed {
     }
     return undefined
   }
+}
+
+const historyIn = (identity: Uint8Array): string => Buffer.from(identity).toString('hex').slice(0, HISTORY_LENGTH)
+
+/** The number in the log of a position; undefined for one of another store than the one with this identity. */
+export function numberIn(position: string, identity: Uint8Array): number | undefined {
+  const { history, place } = readPosition(position)
+  return history === historyIn(identity) ? Number.parseInt(place.slice(0, NUMBER_LENGTH), 16) : undefined
 }
 
 function rowOf(row: Row): LogRow {

@@ -5,18 +5,9 @@ import type { StatementCache } from '../rows.ts'
 const MAX_CREATES = 250
 /** Bytes of a row apart from its ids and texts, with its place in the index. */
 const ROW_BYTES = 80
-/** Bounds of the rows that one transaction trims, which takes up to 10 ms: SQLite reads each page that it frees. */
-const MAX_TRIMMED = 500
-const MAX_TRIMMED_BYTES = 2 ** 20
 
 /** The kind of a row, by what was asked for. */
 type ChangeKind = 'create' | 'replace' | 'update' | 'delete'
-
-export interface Keep {
-  /** Milliseconds. */
-  readonly time: number
-  readonly bytes: number
-}
 
 /** The bytes of a row. They are counted, as measuring them would read the whole log. */
 export const bytesOf = (ids: number, ...texts: (string | null)[]): number =>
@@ -78,24 +69,6 @@ export class ChangeWriter {
   end(): void {
     this.#flush()
     if (this.#fault !== undefined) throw this.#fault
-  }
-
-  /** Removes the oldest rows that lie before a position and are not kept. @returns whether more may remain */
-  trim(position: number, keep: Keep): boolean {
-    const newest = Number(this.#statements.get(NEWEST)?.[1] ?? 0)
-    const since = Date.now() - keep.time
-    let last: bigint | undefined
-    let first: number | undefined
-    const oldest = 'SELECT position, bytes, at FROM changes WHERE position < ? ORDER BY position LIMIT ?'
-    for (const { 0: end, 1: bytes, 2: at } of this.#statements.iterate(oldest, position, MAX_TRIMMED)) {
-      if (Number(at) >= since && newest - Number(bytes) < keep.bytes) break
-      first ??= Number(bytes)
-      if (last !== undefined && Number(bytes) - first > MAX_TRIMMED_BYTES) break
-      last = end as bigint
-    }
-    if (last === undefined) return false
-    this.#statements.run('DELETE FROM changes WHERE position <= ?', last)
-    return true
   }
 
   /** Writes the rows of the last creates, one for each actor. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Keep } from '../change-log/change-writer.ts'
+import type { Keep } from '../change-log/trim.ts'
 import type { Remote } from '../worker/protocol.ts'
 import type { SqliteWriter } from './writer.ts'
 

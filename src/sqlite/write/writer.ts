@@ -14,9 +14,11 @@ import {
   type PutOutcome,
 } from '../../domain/plant.ts'
 import { addReservation, reserveIds } from '../../records/ids.ts'
+import { SteadyClock } from '../../records/steady-clock.ts'
 import type { Steps } from '../../records/steps.ts'
 import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
-import { ChangeWriter, type Keep } from '../change-log/change-writer.ts'
+import { ChangeWriter } from '../change-log/change-writer.ts'
+import { type Keep, trimChanges } from '../change-log/trim.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
@@ -28,7 +30,8 @@ import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
 const ROWS_PER_INSERT = 8
 
-const TABLES = 'plants, tokens, write_check, changes, store_identity, id_reservations, webhooks, webhook_attempts'
+const TABLES =
+  'plants, tokens, write_check, changes, store_identity, id_reservations, webhooks, webhook_attempts, steady_times'
 
 /** A create, or a plant of an import, with the id of its actor. */
 export interface Put {
@@ -55,10 +58,14 @@ export class SqliteWriter implements Served {
   readonly #insertPlant: StatementSync
   readonly #statements: StatementCache
   readonly #changeLog: ChangeWriter
+  readonly #clock = new SteadyClock('SELECT max(position) FROM changes')
   readonly createToken = this.#transacting(createToken)
   readonly issueToken = this.#transacting(issueToken)
   readonly revokeToken = this.#transacting(revokeToken)
-  readonly reserveIds = this.#transacting(reserveIds)
+  readonly reserveIds = this.#transacting(
+    (count: number, key: Uint8Array | undefined, actor: string, content?: Uint8Array) =>
+      reserveIds(count, key, this.#clock, actor, content),
+  )
   readonly addReservation = this.#transacting(addReservation)
 
   constructor(path: string, options: WriterOptions = {}) {
@@ -97,7 +104,7 @@ export class SqliteWriter implements Served {
   }
 
   trimChanges(position: number, keep: Keep): boolean {
-    return this.#wal.transaction(() => this.#changeLog.trim(position, keep), true)
+    return this.#wal.transaction(() => trimChanges(this.#statements, this.#clock, position, keep), true)
   }
 
   checkWritable(now: number): void {

@@ -42,6 +42,7 @@ interface Renewal {
   readonly token: string
   readonly refresh: string
   /** Milliseconds since 1970. */
+  readonly madeAt: number
   readonly expiresAt: number
 }
 
@@ -135,7 +136,9 @@ export async function freshToken(token: string): Promise<string> {
   const renewal = keptRenewal()
   if (renewal === undefined || (renewal.token !== token && !names.has(token))) return token
   names.add(token)
-  if (Date.now() < renewal.expiresAt - MARGIN) return renewal.token
+  const now = Date.now()
+  // A clock that was set back makes no token last longer.
+  if (now >= renewal.madeAt && now < renewal.expiresAt - MARGIN) return renewal.token
   renewing ??= renewed(renewal).finally(() => {
     renewing = undefined
   })
@@ -169,7 +172,8 @@ function keep({ access_token: token, refresh_token, expires_in }: TokenEndpointR
   const refresh = refresh_token ?? before
   sessionStorage.removeItem(RENEWAL)
   if (refresh !== undefined && expires_in !== undefined) {
-    const renewal: Renewal = { token, refresh, expiresAt: Date.now() + expires_in * 1000 }
+    const madeAt = Date.now()
+    const renewal: Renewal = { token, refresh, madeAt, expiresAt: madeAt + expires_in * 1000 }
     sessionStorage.setItem(RENEWAL, JSON.stringify(renewal))
   }
   return token

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Store } from '../src/domain/store.ts'
+import { Retention } from '../src/postgres/changes/retention.ts'
+import { Pool } from '../src/postgres/pool/pool.ts'
+import { PoolShare } from '../src/postgres/pool/pool-share.ts'
+import { postgresIds } from '../src/postgres/records.ts'
+import { readPostgresAddress } from '../src/settings/postgres-address.ts'
+import { SqliteWriter } from '../src/sqlite/write/writer.ts'
+import { TESTER } from './support/actor.ts'
+import { logOf, readAll, replace } from './support/change-entries.ts'
+import { cleanUp } from './support/clean-up.ts'
+import { movableClock, movableTime } from './support/clock.ts'
+import { tempFolder } from './support/files.ts'
+import { openStore } from './support/open-postgres.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+import { newDatabase } from './support/postgres.ts'
+import { plant } from './support/store-under-test.ts'
+import { progress, webhook } from './webhook-suite.ts'
+
+const [HOUR, DAY, YEAR] = [3_600_000, 86_400_000, 365 * 86_400_000]
+const HUGE = Number.MAX_SAFE_INTEGER
+
+/** A store whose log is trimmed, and whose keys are known, by a part of it that runs in the thread of the test. */
+interface Trimmed {
+  readonly store: Store
+  readonly trim: (bytes?: number) => Promise<void>
+  readonly reserve: (key: string) => Promise<unknown>
+}
+
+async function onSqlite(t: TestContext): Promise<Trimmed> {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, serving: false, changesKeep: DAY })
+  const writer = new SqliteWriter(path)
+  cleanUp(t, () => writer.close())
+  return {
+    store,
+    async trim(bytes = HUGE) {
+      while (writer.trimChanges(HUGE, { time: DAY, bytes }));
+    },
+    reserve: async (key) => writer.reserveIds(1, Buffer.alloc(32, key), TESTER.id),
+  }
+}
+
+async function onPostgres(t: TestContext): Promise<Trimmed> {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 20_000, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  const share = new PoolShare(pool, 2)
+  const retentions = new Map<number, Retention>()
+  const ids = postgresIds(share, share)
+  return {
+    store,
+    async trim(keepSize = HUGE) {
+      const retention = retentions.get(keepSize) ?? new Retention(share, { keep: DAY, keepSize })
+      retentions.set(keepSize, retention)
+      await retention.run()
+    },
+    reserve: (key) => ids.reserveIds(1, Buffer.alloc(32, key), TESTER),
+  }
+}
+
+for (const [engine, open] of [
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+] as const) {
+  const names = async (store: Store) =>
+    (await readAll(logOf(store))).map((entry) => (entry.plant ?? entry.before)?.name)
+
+  /** Changes one plant twice, with a tick of PostgreSQL between. @returns the position after the first change */
+  async function changeTwice(store: Store, one: string, other: string): Promise<string> {
+    await replace(store, plant(1n, one))
+    const between = await logOf(store).end()
+    await replace(store, plant(1n, other))
+    await logOf(store).end()
+    return between
+  }
+
+  test(`${engine}: a step of the wall clock removes nothing from the log, and the time that has passed does`, async (t) => {
+    const [pass, step] = [movableTime(t), movableClock(t)]
+    const { store, trim } = await open(t)
+    await changeTwice(store, 'one', 'two')
+    await trim()
+    for (const years of [14, -14, -56, 56]) {
+      step(years * YEAR)
+      await replace(store, plant(1n, `in ${years} years`))
+      await trim()
+    }
+    assert.equal((await readAll(logOf(store))).length, 6)
+    pass(HOUR)
+    await trim()
+    pass(DAY)
+    await replace(store, plant(1n, 'now'))
+    await trim()
+    assert.deepEqual((await names(store)).at(-1), 'now')
+    assert.ok((await readAll(logOf(store))).length <= 2, 'what is too old stays')
+  })
+
+  test(`${engine}: what an active webhook has not delivered is never too old, but may be too much`, async (t) => {
+    const pass = movableTime(t)
+    const { store, trim } = await open(t)
+    const delivered = await changeTwice(store, 'delivered', 'held')
+    await replace(store, plant(1n, 'sent'))
+    const read = await logOf(store).end()
+    const held = [{ after: delivered, plant: '1', time: 0, attempts: 3, due: 0 }]
+    const [slow, paused] = [webhook(), webhook({ state: 'paused', reason: 'person' })]
+    await store.webhooks.create(slow, progress(read, { held }), 100)
+    await store.webhooks.create(paused, progress((await logOf(store).end()).replace(/.*/, delivered)), 100)
+    await trim()
+    pass(10 * DAY)
+    for (const name of ['young', 'newest']) {
+      await replace(store, plant(1n, name))
+      await logOf(store).end()
+    }
+    await trim()
+    assert.ok((await names(store)).includes('held'), 'an event that waits for its next attempt is gone')
+    const [stored] = await store.webhooks.list(slow.id)
+    await store.webhooks.change(slow.id, stored?.version ?? 0, { ...slow, state: 'failed', reason: 'gave-up' })
+    await trim()
+    const kept = await names(store)
+    assert.ok(!kept.includes('held') && kept.includes('newest'), `${kept}`)
+    // A webhook that is too slow for the size of the log loses its place in it.
+    await store.webhooks.change(slow.id, (stored?.version ?? 0) + 1, slow, progress(await logOf(store).end()))
+    for (let i = 0; i < 20; i++) {
+      await replace(store, plant(1n, 'x'.repeat(900) + i))
+      await logOf(store).end()
+    }
+    await trim(10_000)
+    assert.ok((await logOf(store).usage()).bytes < 12_000)
+  })
+
+  test(`${engine}: a key of reserved ids is known for a day that has passed, whatever the wall clock says`, async (t) => {
+    const [pass, step] = [movableTime(t), movableClock(t)]
+    const { reserve } = await open(t)
+    const range = await reserve('a')
+    for (const years of [14, -28, 14]) {
+      step(years * YEAR)
+      await reserve(`${years}`)
+      assert.deepEqual(await reserve('a'), range)
+    }
+    pass(DAY + HOUR)
+    assert.notDeepEqual(await reserve('a'), range)
+  })
+}
