@@ -1,5 +1,5 @@
 import { ERRORS } from '../src/domain/errors.ts'
-import { METHODS, type OperationObject, readSource, resolve } from './contract-source.ts'
+import { METHODS, type OperationObject, type ResponseObject, readSource, resolve } from './contract-source.ts'
 import { arrayOf, mapOf, oneOf, type ParameterObject, type Schema } from './schema-types.ts'
 
 const HEAD =
@@ -10,6 +10,24 @@ type Source = ReturnType<typeof readSource>
 
 /** Operations of the pages for people, which the client leaves out. */
 const PAGE_OPERATIONS = ['getStart', 'getPageFile', 'getDocs', 'getDocsFile']
+
+const OPERATION = `/** What the client knows of an operation. */
+export interface Operation {
+  readonly method: string
+  readonly path: string
+  /** The statuses of its success. */
+  readonly success: readonly number[]
+  /** Whether a success has an entity tag. */
+  readonly hasTag?: true
+  /** Whether its JSON is a list. */
+  readonly isList?: true
+  /** Some members that its JSON has, or each item of its list. */
+  readonly members?: readonly string[]
+}
+`
+
+/** Columns of a line of code. */
+const WIDTH = 120
 
 /** Writes the parts of the contract for the TypeScript client: records, queries, paths and error numbers. */
 export function clientTypes(document: Source = readSource()): string {
@@ -26,9 +44,13 @@ export function clientTypes(document: Source = readSource()): string {
     HEAD,
     ...records.map(([name, schema]) => interfaceOf(document, name, schema)),
     ...shown.map(({ id, operation }) => queryInterface(document, id, operation)),
-    `/** The method and path of an operation. */\nexport interface Operation {\n  readonly method: string\n  readonly path: string\n}\n`,
+    OPERATION,
     `/** The operations by the names that the contract gives them. */\nexport const OPERATIONS = {`,
-    ...shown.map(({ id, method, path }) => `  ${id}: { method: '${method}', path: '${path}' },`),
+    ...shown.map(({ id, method, path, operation }) => {
+      const members = [`method: '${method}'`, `path: '${path}'`, ...successOf(document, operation)]
+      const line = `  ${id}: { ${members.join(', ')} },`
+      return line.length <= WIDTH ? line : `  ${id}: {\n    ${members.join(',\n    ')},\n  },`
+    }),
     '} as const satisfies Readonly<Record<string, Operation>>\n',
     `/** The numbers of refusals; docs/reference/errors.md explains them. A later version of the service may add some. */`,
     `export type ErrorNumber =\n${Object.keys(ERRORS)
@@ -37,6 +59,31 @@ export function clientTypes(document: Source = readSource()): string {
   ]
     .filter((part) => part !== '')
     .join('\n')
+}
+
+/** The members that tell JSON of the service from others. More would only make the client larger. */
+const ENOUGH = 3
+
+/** Writes by what the client tells a success of an operation from the answer of another program. */
+function successOf(document: Source, { responses }: OperationObject): string[] {
+  const statuses = Object.keys(responses).filter((status) => status.startsWith('2'))
+  const { content = {}, headers = {} } = resolve<ResponseObject>(document, responses[statuses[0] ?? ''] ?? {})
+  const body = content['application/json']?.schema as Schema | undefined
+  const { items, ...whole } = body === undefined ? {} : resolve<Schema>(document, body)
+  const { required } = items === undefined ? whole : resolve<Schema>(document, items)
+  return [
+    `success: [${statuses.join(', ')}]`,
+    ...('ETag' in headers ? ['hasTag: true'] : []),
+    ...(items === undefined ? [] : ['isList: true']),
+    ...(required === undefined
+      ? []
+      : [
+          `members: [${required
+            .slice(0, ENOUGH)
+            .map((name) => `'${name}'`)
+            .join(', ')}]`,
+        ]),
+  ]
 }
 
 function interfaceOf(document: Source, name: string, { properties = {}, required = [] }: Schema): string {

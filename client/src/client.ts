@@ -34,7 +34,8 @@ import {
 } from './contract.generated.ts'
 import { PlantstoreError } from './errors.ts'
 import { exactId, int64, parseExact, withId } from './exact-json.ts'
-import { batchesOf, emptyReport, FOREIGN, type ImportSource, joined, reportOf, textsOf } from './import.ts'
+import { batchesOf, emptyReport, type ImportSource, joined, reportOf, textsOf } from './import.ts'
+import type { Success } from './judge.ts'
 import { linesOf } from './lines.ts'
 import { Listing, nextIn, queryOf, totalIn } from './listing.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
@@ -83,7 +84,7 @@ export class PlantstoreClient {
     const call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal }
     const plant = tag === undefined ? { id, name } : { id, name, tag }
     return this.#transport
-      .send(call, async (response) => ({ plant, etag: etagOf(response) }))
+      .send(call, (success) => ({ plant, etag: etagOf(success) }))
       .catch((error: unknown) => this.#unlessDone(error, id, signal, (kept) => isSame(kept, plant)))
   }
 
@@ -139,7 +140,7 @@ export class PlantstoreClient {
    */
   async exportFile(query: ExportPlantsQuery = {}, { signal }: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const call = { operation: OPERATIONS.exportPlants, query: queryOf(query), signal }
-    return this.#stream(call, /^(text\/csv|application\/x-ndjson)/)
+    return this.#stream(call, /^(text\/csv|application\/x-ndjson)\b/i)
   }
 
   /**
@@ -154,7 +155,7 @@ export class PlantstoreClient {
       const headers = { 'Content-Type': type, ...(assigns ? { 'Idempotency-Key': key ?? randomKey() } : {}) }
       const query = queryOf({ mode, dryRun, duplicates, columns, ids })
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
-      return this.#transport.send(call, async (response) => reportOf(await json<ImportReport>(response)))
+      return this.#transport.send(call, (success) => reportOf(json<ImportReport>(success)))
     }
     if (typeof source === 'string' || source instanceof Blob || source instanceof ReadableStream)
       return send(source, FILE_TYPES[format])
@@ -200,7 +201,7 @@ export class PlantstoreClient {
     const open = (position: string | undefined, ending: AbortSignal) => {
       const parameters = queryOf({ after: position, tag, tagPrefix, untagged })
       const call = { operation: OPERATIONS.listChanges, headers, query: parameters, signal: ending }
-      return this.#stream(call, /^text\/event-stream/)
+      return this.#stream(call, /^text\/event-stream\b/i)
     }
     return entriesOf(open, query)
   }
@@ -311,7 +312,7 @@ export class PlantstoreClient {
 
   /** Returns the metrics in the text format of Prometheus. */
   async getMetrics({ signal }: CallOptions = {}): Promise<string> {
-    return this.#transport.send({ operation: OPERATIONS.getMetrics, signal }, (response) => response.text())
+    return new Response(await this.#stream({ operation: OPERATIONS.getMetrics, signal }, /^text\/plain\b/i)).text()
   }
 
   /** Returns the contract of the service, an OpenAPI document. */
@@ -326,25 +327,21 @@ export class PlantstoreClient {
 
   /** Resolves with the body of an answer of a media type. The signal of the call ends it too. */
   async #stream(call: Call, type: RegExp): Promise<ReadableStream<Uint8Array>> {
-    const stream = await this.#transport.send(call, async ({ body, headers }) => {
-      if (!type.test(headers.get('Content-Type') ?? '')) throw new TypeError(FOREIGN)
-      return body ?? new Blob().stream()
-    })
+    const stream = await this.#transport.send(
+      { ...call, stream: type },
+      ({ value }) => value as ReadableStream<Uint8Array>,
+    )
     const { signal } = call
     return signal === undefined ? stream : stream.pipeThrough(new TransformStream(), { signal })
   }
 
   #list<T>(operation: Operation, query: object, { signal }: CallOptions, itemOf: (json: unknown) => T): Listing<T> {
     return new Listing(queryOf(query), (page) =>
-      this.#transport.send({ operation, query: page, signal }, async (response) => {
-        const items = await json<readonly unknown[]>(response)
-        const { headers } = response
-        return {
-          items: items.map(itemOf),
-          next: nextIn(headers.get('Link')),
-          total: totalIn(headers.get('Plantstore-Total')),
-        }
-      }),
+      this.#transport.send({ operation, query: page, signal }, (success) => ({
+        items: json<readonly unknown[]>(success).map(itemOf),
+        next: nextIn(success.headers.get('Link')),
+        total: totalIn(success.headers.get('Plantstore-Total')),
+      })),
     )
   }
 
@@ -377,18 +374,13 @@ function writeCall(operation: Operation, id: bigint, options: WriteOptions, body
   return { operation, id: exactId(id), headers, body, signal }
 }
 
-/** `Response.text()` would replace bytes that are not UTF-8 without a word. */
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-const json = async <T>(response: Response): Promise<T> => parseExact(utf8.decode(await response.arrayBuffer())) as T
+const json = <T>({ value }: Success): T => value as T
 
-const nothing = async (): Promise<void> => {}
+const nothing = (): void => {}
 
-const keptPlant = async (response: Response): Promise<KeptPlant> => ({
-  plant: plantOf(await json(response)),
-  etag: etagOf(response),
-})
+const keptPlant = (success: Success): KeptPlant => ({ plant: plantOf(success.value), etag: etagOf(success) })
 
-const etagOf = (response: Response): string => response.headers.get('ETag') ?? ''
+const etagOf = ({ headers }: Success): string => headers.get('ETag') ?? ''
 
 /** A random Idempotency-Key. Pages that are served without TLS have no crypto.randomUUID. */
 const randomKey = (): string =>

@@ -441,46 +441,87 @@ export interface GetContractQuery {
   readonly ids?: 'number' | 'text' | undefined
 }
 
-/** The method and path of an operation. */
+/** What the client knows of an operation. */
 export interface Operation {
   readonly method: string
   readonly path: string
+  /** The statuses of its success. */
+  readonly success: readonly number[]
+  /** Whether a success has an entity tag. */
+  readonly hasTag?: true
+  /** Whether its JSON is a list. */
+  readonly isList?: true
+  /** Some members that its JSON has, or each item of its list. */
+  readonly members?: readonly string[]
 }
 
 /** The operations by the names that the contract gives them. */
 export const OPERATIONS = {
-  listPlants: { method: 'GET', path: '/plants' },
-  createPlant: { method: 'POST', path: '/plants' },
-  importPlants: { method: 'POST', path: '/plants/import' },
-  exportPlants: { method: 'GET', path: '/plants/export' },
-  getPlant: { method: 'GET', path: '/plants/{id}' },
-  replacePlant: { method: 'PUT', path: '/plants/{id}' },
-  deletePlant: { method: 'DELETE', path: '/plants/{id}' },
-  updatePlant: { method: 'PATCH', path: '/plants/{id}' },
-  getHistory: { method: 'GET', path: '/plants/{id}/history' },
-  listChanges: { method: 'GET', path: '/changes' },
-  listTags: { method: 'GET', path: '/tags' },
-  proposeId: { method: 'GET', path: '/ids' },
-  reserveIds: { method: 'POST', path: '/ids' },
-  listTokens: { method: 'GET', path: '/tokens' },
-  createToken: { method: 'POST', path: '/tokens' },
-  getOwnToken: { method: 'GET', path: '/tokens/self' },
-  revokeToken: { method: 'DELETE', path: '/tokens/{id}' },
-  rotateToken: { method: 'POST', path: '/tokens/{id}/rotate' },
-  listWebhooks: { method: 'GET', path: '/webhooks' },
-  createWebhook: { method: 'POST', path: '/webhooks' },
-  getWebhook: { method: 'GET', path: '/webhooks/{id}' },
-  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}' },
-  updateWebhook: { method: 'PATCH', path: '/webhooks/{id}' },
-  testWebhook: { method: 'POST', path: '/webhooks/{id}/test' },
-  rotateWebhookSecret: { method: 'POST', path: '/webhooks/{id}/secret' },
-  redeliverWebhook: { method: 'POST', path: '/webhooks/{id}/redeliver' },
-  listWebhookDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries' },
-  getLiveness: { method: 'GET', path: '/health/live' },
-  getReadiness: { method: 'GET', path: '/health/ready' },
-  getMetrics: { method: 'GET', path: '/metrics' },
-  getContract: { method: 'GET', path: '/openapi.json' },
-  getResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
+  listPlants: { method: 'GET', path: '/plants', success: [200], isList: true, members: ['id', 'name'] },
+  createPlant: { method: 'POST', path: '/plants', success: [200], hasTag: true, members: ['name'] },
+  importPlants: { method: 'POST', path: '/plants/import', success: [200], members: ['dryRun', 'added', 'updated'] },
+  exportPlants: { method: 'GET', path: '/plants/export', success: [200] },
+  getPlant: { method: 'GET', path: '/plants/{id}', success: [200], hasTag: true, members: ['id', 'name'] },
+  replacePlant: { method: 'PUT', path: '/plants/{id}', success: [200, 201], hasTag: true, members: ['id', 'name'] },
+  deletePlant: { method: 'DELETE', path: '/plants/{id}', success: [204] },
+  updatePlant: { method: 'PATCH', path: '/plants/{id}', success: [200], hasTag: true, members: ['id', 'name'] },
+  getHistory: {
+    method: 'GET',
+    path: '/plants/{id}/history',
+    success: [200],
+    isList: true,
+    members: ['position', 'type', 'time'],
+  },
+  listChanges: { method: 'GET', path: '/changes', success: [200], isList: true, members: ['position', 'type', 'time'] },
+  listTags: { method: 'GET', path: '/tags', success: [200], isList: true, members: ['tag', 'plants'] },
+  proposeId: { method: 'GET', path: '/ids', success: [200], members: ['next'] },
+  reserveIds: { method: 'POST', path: '/ids', success: [200], members: ['first', 'last'] },
+  listTokens: { method: 'GET', path: '/tokens', success: [200], isList: true, members: ['id', 'name', 'scopes'] },
+  createToken: { method: 'POST', path: '/tokens', success: [201], members: ['id', 'name', 'scopes'] },
+  getOwnToken: { method: 'GET', path: '/tokens/self', success: [200], members: ['id', 'name', 'scopes'] },
+  revokeToken: { method: 'DELETE', path: '/tokens/{id}', success: [204] },
+  rotateToken: { method: 'POST', path: '/tokens/{id}/rotate', success: [201], members: ['id', 'name', 'scopes'] },
+  listWebhooks: { method: 'GET', path: '/webhooks', success: [200], isList: true, members: ['id', 'url', 'types'] },
+  createWebhook: { method: 'POST', path: '/webhooks', success: [201], members: ['id', 'url', 'types'] },
+  getWebhook: { method: 'GET', path: '/webhooks/{id}', success: [200], members: ['id', 'url', 'types'] },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', success: [204] },
+  updateWebhook: { method: 'PATCH', path: '/webhooks/{id}', success: [200], members: ['id', 'url', 'types'] },
+  testWebhook: { method: 'POST', path: '/webhooks/{id}/test', success: [200], members: ['durationMs', 'answer'] },
+  rotateWebhookSecret: {
+    method: 'POST',
+    path: '/webhooks/{id}/secret',
+    success: [200],
+    members: ['id', 'url', 'types'],
+  },
+  redeliverWebhook: {
+    method: 'POST',
+    path: '/webhooks/{id}/redeliver',
+    success: [200],
+    members: ['id', 'url', 'types'],
+  },
+  listWebhookDeliveries: {
+    method: 'GET',
+    path: '/webhooks/{id}/deliveries',
+    success: [200],
+    isList: true,
+    members: ['event', 'type', 'time'],
+  },
+  getLiveness: { method: 'GET', path: '/health/live', success: [200], members: ['status'] },
+  getReadiness: { method: 'GET', path: '/health/ready', success: [200], members: ['status'] },
+  getMetrics: { method: 'GET', path: '/metrics', success: [200] },
+  getContract: {
+    method: 'GET',
+    path: '/openapi.json',
+    success: [200],
+    hasTag: true,
+    members: ['openapi', 'info', 'paths'],
+  },
+  getResourceMetadata: {
+    method: 'GET',
+    path: '/.well-known/oauth-protected-resource',
+    success: [200],
+    members: ['resource', 'authorization_servers', 'scopes_supported'],
+  },
 } as const satisfies Readonly<Record<string, Operation>>
 
 /** The numbers of refusals; docs/reference/errors.md explains them. A later version of the service may add some. */

@@ -36,4 +36,14 @@ export class PlantstoreError extends Error {
 /** The error when all attempts end without a whole answer. A write may or may not be done; calling again is safe. */
 export class PlantstoreUnreachable extends Error {
   override readonly name = 'PlantstoreUnreachable'
+  /**
+   * Whether another program answered in place of the service, such as the portal of a network that asks for a sign-in of
+   * its own.
+   */
+  readonly isForeign: boolean
+
+  constructor(message: string, options?: ErrorOptions, isForeign = false) {
+    super(message, options)
+    this.isForeign = isForeign
+  }
 }

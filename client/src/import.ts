@@ -22,8 +22,6 @@ const BATCH_TEXT = 1_000_000
 const BATCH_ROWS = 5000
 /** The most refused rows that a report lists, as in the reports of the service. */
 const MAX_REFUSED = 1000
-/** What is wrong with an answer of another program. */
-export const FOREIGN = 'not an answer of Plantstore'
 
 export interface Batch {
   readonly ndjson: string
@@ -68,13 +66,8 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
   refusedRows: [],
 })
 
-/**
- * The report of an answer, in which short ids are numbers.
- *
- * @throws TypeError if the answer, of another program, is no report
- */
+/** The report of an answer, in which short ids are numbers. */
 export function reportOf({ duplicateRows, ...report }: ImportReport): ImportReport {
-  if (!Array.isArray(report.refusedRows)) throw new TypeError(FOREIGN)
   if (duplicateRows === undefined) return report
   return { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) }
 }

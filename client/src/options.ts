@@ -1,3 +1,5 @@
+import type { PlantstoreError } from './errors.ts'
+
 export interface ClientOptions {
   /** The address of the service, such as `https://plants.example`. May have a path, but no user, query or fragment. */
   readonly url: string | URL
@@ -13,7 +15,9 @@ export interface ClientOptions {
   readonly onRetry?: (retry: Retry) => void
   /** Called when the last attempt of a request has failed and a later one may succeed. */
   readonly onGiveUp?: (reason: Error) => void
-  /** Replaces the global `fetch`. */
+  /** Called for each answer of the service, with its refusal if it refuses; for no answer of another program. */
+  readonly onAnswer?: (refusal: PlantstoreError | undefined) => void
+  /** Replaces the global `fetch`. It must not follow redirects. */
   readonly fetch?: typeof globalThis.fetch
 }
 

@@ -1,6 +1,6 @@
-import type { ErrorNumber, Operation } from './contract.generated.ts'
+import type { Operation } from './contract.generated.ts'
 import { PlantstoreError, PlantstoreUnreachable } from './errors.ts'
-import { parseExact } from './exact-json.ts'
+import { Foreign, judge, type Success } from './judge.ts'
 import type { ClientOptions } from './options.ts'
 
 export interface Call {
@@ -14,10 +14,14 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
   /** Whether the attempt has no timeout. */
   readonly isLong?: boolean
+  /** The media type of an answer that the caller reads as it comes. */
+  readonly stream?: RegExp
 }
 
 /** Statuses of refusals that a retry may not get. 502 and 504 come from proxies. */
 const TRANSIENT: readonly number[] = [408, 429, 500, 502, 503, 504]
+/** Statuses by which a network asks for a sign-in of its own (RFC 6585 section 6). */
+const SIGN_INS: readonly number[] = [401, 511]
 /** The least milliseconds before the second attempt, doubled before each further one. */
 const FIRST_WAIT = 100
 
@@ -40,7 +44,7 @@ export class Transport {
    * @throws PlantstoreError when the service refuses; PlantstoreUnreachable when no whole answer comes; the reason of
    *   the call's signal
    */
-  async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+  async send<T>(call: Call, read: (success: Success) => T): Promise<T> {
     const { maxWait = 60_000, onRetry, onGiveUp } = this.#options
     // A stream can be sent only once.
     const attempts = call.body instanceof ReadableStream ? 1 : (this.#options.attempts ?? 6)
@@ -66,7 +70,7 @@ export class Transport {
   async #attempt<T>(
     call: Call,
     mayHaveSucceeded: boolean,
-    read: (response: Response) => Promise<T>,
+    read: (success: Success) => T,
   ): Promise<{ readonly value: T } | { readonly reason: PlantstoreError | PlantstoreUnreachable }> {
     const { signal } = call
     signal?.throwIfAborted()
@@ -76,12 +80,26 @@ export class Transport {
     const timer = this.#startTimer(call, ending)
     try {
       const response = await this.#request(call, ending.signal)
-      if (!response.ok) return { reason: await refusalOf(response, mayHaveSucceeded) }
-      return { value: await read(response) }
+      const answer = await judge(call.operation, response, call.stream)
+      if (!('number' in answer)) {
+        const value = read(answer)
+        this.#options.onAnswer?.(undefined)
+        return { value }
+      }
+      const { status, headers } = response
+      const reason = new PlantstoreError(answer.number, answer.message, {
+        status,
+        requestId: headers.get('X-Request-Id') ?? undefined,
+        retryAfter: secondsIn(headers.get('Retry-After')),
+        mayHaveSucceeded,
+      })
+      if (answer.number !== 0) this.#options.onAnswer?.(reason)
+      return { reason }
     } catch (cause) {
       signal?.throwIfAborted()
       const { method, path } = call.operation
-      return { reason: new PlantstoreUnreachable(`${method} ${path}: no whole answer came`, { cause }) }
+      const message = `${method} ${path}: no whole answer came`
+      return { reason: new PlantstoreUnreachable(message, { cause }, cause instanceof Foreign) }
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
@@ -104,7 +122,8 @@ export class Transport {
       signal,
       // The token is in a header. The browser must neither send cookies nor ask for a password.
       credentials: 'omit',
-      redirect: 'error',
+      // A redirect leads to another program. `error` would not tell it from a lost connection.
+      redirect: 'manual',
       // `duplex` is for a stream.
       ...(body === undefined ? {} : { body, duplex: 'half' }),
     })
@@ -122,30 +141,6 @@ function baseOf(url: string): string {
   throw new TypeError('the address of a service is one such as https://plants.example, without user, query or fragment')
 }
 
-async function refusalOf(response: Response, mayHaveSucceeded: boolean): Promise<PlantstoreError> {
-  const { status } = response
-  const text = await response.text()
-  const body = objectIn(text)
-  const number = typeof body['error'] === 'number' ? (body['error'] as ErrorNumber) : 0
-  // The answer of a proxy has no number.
-  const message = number === 0 ? `HTTP status ${status}` : String(body['message'])
-  return new PlantstoreError(number, message, {
-    status,
-    requestId: response.headers.get('X-Request-Id') ?? undefined,
-    retryAfter: secondsIn(response.headers.get('Retry-After')),
-    mayHaveSucceeded,
-  })
-}
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value = parseExact(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
 /** The seconds in a Retry-After, which proxies may write as a date (RFC 9110 section 10.2.3). */
 function secondsIn(header: string | null): number | undefined {
   if (header === null) return undefined
@@ -155,7 +150,16 @@ function secondsIn(header: string | null): number | undefined {
 
 /** Whether a later attempt may succeed. */
 export const isTransient = (reason: unknown): boolean =>
-  reason instanceof PlantstoreUnreachable || (reason instanceof PlantstoreError && TRANSIENT.includes(reason.status))
+  reason instanceof PlantstoreUnreachable ||
+  (reason instanceof PlantstoreError && (TRANSIENT.includes(reason.status) || asksForSignIn(reason)))
+
+/**
+ * Whether another program has answered in place of the service, as the portal of a network does that asks for a sign-in
+ * of its own. What it does not let through may succeed after that sign-in.
+ */
+export const asksForSignIn = (reason: unknown): boolean =>
+  (reason instanceof PlantstoreUnreachable && reason.isForeign) ||
+  (reason instanceof PlantstoreError && reason.number === 0 && SIGN_INS.includes(reason.status))
 
 /** Whether the request may have succeeded: the answer was lost, came from a proxy (0), or leaves the outcome open. */
 const isOpen = (reason: PlantstoreError | PlantstoreUnreachable): boolean =>

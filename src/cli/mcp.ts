@@ -57,13 +57,11 @@ async function answerTo(line: string, service: Service): Promise<string> {
     // The service says what is wrong with it.
   }
   try {
-    const answer = await service.post('/mcp', headersOf(message), bytes)
-    const text = await answer.text()
-    const found = answer.headers.get('content-type') === 'text/event-stream' ? dataIn(text) : text
-    if (answer.ok || found.includes('"jsonrpc"')) return found
-    const { error, message: why } = JSON.parse(text) as { error: number; message: string }
-    const hint = answer.status === 404 ? '; the service needs --mcp on' : ''
-    return refusal(message, `error ${error}: ${why}${hint}`, CODES[error])
+    const isRequest = message.id !== undefined && message.method !== undefined
+    const answer = await service.post('/mcp', headersOf(message), bytes, isRequest)
+    if (typeof answer === 'string') return answer
+    const hint = answer.number === 40401 ? '; the service needs --mcp on' : ''
+    return refusal(message, `error ${answer.number}: ${answer.message}${hint}`, CODES[answer.number])
   } catch (error) {
     return refusal(message, error instanceof Error ? error.message : String(error))
   }
@@ -80,9 +78,6 @@ function headersOf({ method, params }: Message): Record<string, string> {
     ...(params?.name === undefined ? {} : { 'mcp-name': params.name }),
   }
 }
-
-/** The message in a stream of one event, as revisions before 2026-07-28 are answered. A dot ends at U+2028, too. */
-const dataIn = (text: string): string => /^data: ([^\r\n]*)/m.exec(text)?.[1] ?? ''
 
 /** Answers a request, also one without a known id. Only standard error can tell of a refused notification. */
 function refusal({ id, method }: Message, why: string, code = REFUSED): string {

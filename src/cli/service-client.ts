@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
+import { asksForSignIn, PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
+import { Foreign, judgeMessage, type Refusal } from '../../client/src/judge.ts'
 import { http } from '../base/http.ts'
 import { OperatorError, usageError } from '../base/operator-error.ts'
 import type { Config, StoreAddress } from '../settings/config.ts'
@@ -58,11 +59,27 @@ export class Service {
     this.#client = new PlantstoreClient({ url: address, token, attempts: 1, fetch: this.#fetch })
   }
 
-  /** Posts to a path that the contract does not have. @throws like `call` */
-  post(path: string, headers: Readonly<Record<string, string>>, body: Buffer<ArrayBuffer>): Promise<Response> {
+  /**
+   * Posts a message to a path that the contract does not have.
+   *
+   * @param isRequest whether the message asks for an answer
+   * @returns the text of the answered message, or the refusal of the service
+   * @throws like `call`
+   */
+  post(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer<ArrayBuffer>,
+    isRequest: boolean,
+  ): Promise<string | Refusal> {
     const authorization = `Bearer ${this.#token}`
     const url = this.#address.replace(/\/?$/, path)
-    return this.call(() => this.#fetch(url, { method: 'POST', headers: { ...headers, authorization }, body }))
+    return this.call(async () => {
+      const response = await this.#fetch(url, { method: 'POST', headers: { ...headers, authorization }, body })
+      const answer = await judgeMessage(response, isRequest)
+      if (typeof answer !== 'string' && answer.number === 0) throw new Foreign(response.status, answer.message)
+      return answer
+    })
   }
 
   /** Calls the client once. @throws Unavailable, or OperatorError when a retry can't help */
@@ -88,14 +105,18 @@ export class Service {
 
   #fault(error: unknown): unknown {
     if (error instanceof PlantstoreError) {
-      this.#wasReached = true
-      return refusal(this.#address, error)
+      this.#wasReached ||= error.number !== 0
+      return refusal(this.#address, error, this.#wasReached)
     }
     const cause = error instanceof PlantstoreUnreachable ? error.cause : error
     if (!(cause instanceof Error) || cause instanceof OperatorError) return cause
     const code = cause.name === 'TimeoutError' ? 'ETIMEDOUT' : 'code' in cause ? String(cause.code) : ''
-    // The client cannot read the answer.
-    if (code === '' && error !== cause) return new OperatorError(`${this.#address}: ${NOT_PLANTSTORE}`, { cause })
+    // The client cannot read the answer. A service that was reached is there again once the network lets it through.
+    if (cause instanceof Foreign || (code === '' && error !== cause)) {
+      const answered = cause instanceof Foreign ? ` answered ${cause.status}` : ''
+      const said = `${this.#address}${answered}: ${NOT_PLANTSTORE}`
+      return this.#wasReached ? new Unavailable(said, { cause }) : new OperatorError(said, { cause })
+    }
     if (code === '') return cause
     const unreached = UNREACHED[code] ?? (UNTRUSTED.test(code) ? `${UNTRUSTED_WHY} (${code})` : undefined)
     const message = `${this.#address}: ${unreached ?? `the connection broke (${code})`}`
@@ -125,18 +146,23 @@ function fetchOn(protocol: string): typeof fetch {
     })
     const { statusCode = 0, headers: answered } = answer
     const named = Object.entries(answered).map(([name, value]): [string, string] => [name, String(value)])
-    return new Response(statusCode === 204 ? null : Readable.toWeb(answer), { status: statusCode, headers: named })
+    return new Response(BODILESS.includes(statusCode) ? null : Readable.toWeb(answer), {
+      status: statusCode,
+      headers: named,
+    })
   }
 }
 
-function refusal(address: string, { number, status, message, retryAfter = 0 }: PlantstoreError): OperatorError {
+function refusal(address: string, refused: PlantstoreError, wasReached: boolean): OperatorError {
+  const { number, status, message, retryAfter = 0 } = refused
   const said = `${address} answered ${status}: ${number === 0 ? NOT_PLANTSTORE : `error ${number}: ${message}`}`
-  if (!TRANSIENT.includes(status)) return new OperatorError(said)
+  if (!TRANSIENT.includes(status) && !(wasReached && asksForSignIn(refused))) return new OperatorError(said)
   const error = new Unavailable(said)
   error.retryAfter = retryAfter * 1000
   return error
 }
 
+const BODILESS: readonly number[] = [204, 205, 304]
 const TRANSIENT: readonly number[] = [408, 429, 502, 503, 504]
 const BROKEN: readonly string[] = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
 const UNREACHED: Readonly<Record<string, string>> = {

@@ -175,7 +175,7 @@ suite('plantstore import and export say what is wrong if', () => {
         [`http://127.0.0.1:${port}/moved`, /answered 302: /],
         [
           `http://127.0.0.1:${port}/welcome`,
-          /^plantstore: http:\S+: it is not a Plantstore service; is the address right\?\n$/,
+          /^plantstore: http:\S+ answered 200: it is not a Plantstore service; is the address right\?\n$/,
         ],
         [
           'http://127.0.0.1:1',

@@ -25,6 +25,8 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const STORED = `localStorage.getItem('plantstore-token')`
 const NO_LINK = 'The link does not sign you in; you are still signed in as the operator.'
 
+const HELD_UP = 'This network asks for a sign-in of its own.'
+
 suite('the files of the page at /', () => {
   test('are small, come only from the service, and contain no inline script or style', async (t) => {
     const service = await withService(t)
@@ -229,24 +231,28 @@ suite('the page, for a person who signs in,', () => {
   inBrowser(
     'forgets no token because of an answer that is not from the service',
     async ({ page }) => {
-      for (const [status, headers] of [
-        [401, { 'WWW-Authenticate': 'Basic realm="proxy"' }],
-        [403, {}],
-        [404, {}],
+      for (const [status, headers, said, again] of [
+        // The page opens with what the device has seen, as without a network.
+        [401, { 'WWW-Authenticate': 'Basic realm="proxy"' }, HELD_UP, 'Try now'],
+        [403, {}, 'HTTP status 403.', 'Try again'],
+        [404, {}, 'HTTP status 404.', 'Try again'],
       ] as const) {
         const pass = await intercept(page, '**/tokens/self', (route) =>
           route.fulfill({ status, headers, body: 'a proxy' }),
         )
         await page.reload()
-        await page.getByText(`HTTP status ${status}.`).waitFor()
+        await page.getByText(said).first().waitFor()
         assert.equal(await page.evaluate(STORED), SECRET)
+        const button = page.getByRole('button', { name: again }).first()
+        await button.waitFor()
         await pass()
-        await page.getByRole('button', { name: 'Try again' }).click()
+        await button.click()
         await page.getByRole('search').waitFor()
+        await page.getByText(said).first().waitFor({ state: 'detached' })
       }
       await intercept(page, '**/plants?*', (route) => route.fulfill({ status: 401, body: 'a proxy' }))
       await page.getByLabel('Search plants').fill('rosa')
-      await page.getByText('HTTP status 401.').waitFor()
+      await page.getByText(HELD_UP).first().waitFor()
       await page.getByText('Signed in as the operator').waitFor()
     },
     { token: null, remembers: SECRET },

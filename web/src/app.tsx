@@ -5,7 +5,7 @@ import { ImportProgress } from './import/import-progress.tsx'
 import { language, say } from './language/language.ts'
 import { LanguageMenu } from './language/language-menu.tsx'
 import { WaitingLine } from './offline/waiting-line.tsx'
-import { connection, lookNow, useRepeat } from './page/connection.ts'
+import { connection, isHeldUp, lookNow, useRepeat } from './page/connection.ts'
 import { Notices } from './page/notices.tsx'
 import { linkTo, route } from './page/route.ts'
 import { Sentence } from './page/sentence.tsx'
@@ -76,8 +76,9 @@ function SignedIn(current: Session): JSX.Element {
       <div class="lines">
         <div class="connection">
           <p role="status">
-            {(state === 'retrying' || state === 'looking') && say('page.retrying')}
-            {state === 'lost' && say('page.lost')}
+            {state !== 'good' && isHeldUp.value && say('fault.otherSignIn')}
+            {(state === 'retrying' || state === 'looking') && !isHeldUp.value && say('page.retrying')}
+            {state === 'lost' && !isHeldUp.value && say('page.lost')}
           </p>
           {(state === 'lost' || state === 'looking') && (
             <button type="button" onClick={lookNow}>

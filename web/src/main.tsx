@@ -10,7 +10,7 @@ import { SERVICE } from './page/service.ts'
 import { surviveTranslation } from './page/translation.ts'
 import { followVersion } from './page/version.ts'
 import { takeAnswer } from './session/provider.ts'
-import { followLink, followOwn, onSignOut, resume, signInWith, takeFromAddress } from './session/session.ts'
+import { followLink, followOwn, onSignOut, probe, resume, signInWith, takeFromAddress } from './session/session.ts'
 
 // What a service worker keeps is below `/garden/`, and `/garden` is not.
 if (location.pathname.endsWith('/')) start()
@@ -24,7 +24,7 @@ function start(): void {
   })
   addEventListener('click', writeAddress, { capture: true })
   keepFocus()
-  followNetwork()
+  followNetwork(probe)
   followOwn()
   followWaiting()
   followVersion()

@@ -30,9 +30,10 @@ async function install(): Promise<void> {
     const [name = '', tag = ''] = file.split(':')
     const [address, type] = name === 'index.html' ? [START, 'text/html'] : [FOLDER + name, '*/*']
     const response = await fetch(address, { cache: 'no-cache', headers: { Accept: type } })
-    // During an upgrade, an instance of another version may answer. The browser installs this one later then.
-    const isOther = response.headers.get('ETag')?.includes(tag) === false
-    if (!response.ok || response.redirected || isOther) throw new Error(`${address}: ${response.status}`)
+    // During an upgrade, an instance of another version may answer, and any program may in a network that asks for a
+    // sign-in. The browser installs this one later then.
+    const isOwn = response.ok && !response.redirected && response.headers.get('ETag')?.includes(tag) === true
+    if (!isOwn) throw new Error(`${address}: ${response.status}`)
     await cache.put(address, response)
   }
   await Promise.all(FILES.map(keep))

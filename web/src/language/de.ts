@@ -73,6 +73,8 @@ export default catalog({
   // Faults in the words of the page
   'fault.fileChanged': 'Die Datei wurde geändert oder ist weg. Wählen Sie sie noch einmal aus.',
   'fault.unreachable': 'Der Dienst ist nicht erreichbar.',
+  'fault.otherSignIn':
+    'Dieses Netz verlangt eine eigene Anmeldung. Melden Sie sich dort an, etwa indem Sie in diesem Browser eine andere Seite öffnen.',
   'fault.unknownToken': 'Der Dienst kennt dieses Token nicht, oder es wurde gesperrt.',
   'fault.expired': 'Das Token ist abgelaufen.',
   'fault.notAllowed': 'Ihr Token erlaubt das nicht.',

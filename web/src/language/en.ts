@@ -92,6 +92,8 @@ export const en = {
   // Faults in the words of the page
   'fault.fileChanged': 'The file was changed or is gone. Choose it again.',
   'fault.unreachable': 'The service cannot be reached.',
+  'fault.otherSignIn':
+    'This network asks for a sign-in of its own. Sign in to it, such as by opening any other site in this browser.',
   'fault.unknownToken': 'The service does not know this token, or it was revoked.',
   'fault.expired': 'The token has expired.',
   'fault.notAllowed': 'Your token does not allow this.',

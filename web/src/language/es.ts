@@ -71,6 +71,8 @@ export default catalog({
   // Faults in the words of the page
   'fault.fileChanged': 'El archivo se ha modificado o ya no existe. Elíjalo de nuevo.',
   'fault.unreachable': 'No se puede contactar con el servicio.',
+  'fault.otherSignIn':
+    'Esta red pide su propio inicio de sesión. Iníciela, por ejemplo abriendo otro sitio en este navegador.',
   'fault.unknownToken': 'El servicio no conoce este token, o fue revocado.',
   'fault.expired': 'El token ha caducado.',
   'fault.notAllowed': 'Su token no permite esto.',

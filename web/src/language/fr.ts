@@ -72,6 +72,8 @@ export default catalog({
   // Faults in the words of the page
   'fault.fileChanged': 'Le fichier a été modifié ou n’existe plus. Choisissez-le de nouveau.',
   'fault.unreachable': 'Le service est injoignable.',
+  'fault.otherSignIn':
+    'Ce réseau demande sa propre connexion. Connectez-vous-y, par exemple en ouvrant un autre site dans ce navigateur.',
   'fault.unknownToken': 'Le service ne connaît pas ce jeton, ou il a été révoqué.',
   'fault.expired': 'Le jeton a expiré.',
   'fault.notAllowed': 'Votre jeton ne le permet pas.',

@@ -70,6 +70,8 @@ export default catalog({
   // Faults in the words of the page
   'fault.fileChanged': 'Het bestand is gewijzigd of verdwenen. Kies het opnieuw.',
   'fault.unreachable': 'De dienst is niet bereikbaar.',
+  'fault.otherSignIn':
+    'Dit netwerk vraagt om een eigen aanmelding. Meld u daar aan, bijvoorbeeld door in deze browser een andere site te openen.',
   'fault.unknownToken': 'De dienst kent dit token niet, of het is ingetrokken.',
   'fault.expired': 'Het token is verlopen.',
   'fault.notAllowed': 'Uw token staat dit niet toe.',

@@ -1,12 +1,15 @@
 import { effect, signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { SERVICE } from './service.ts'
+import { asksForSignIn, type Retry } from '../../../client/src/index.ts'
 
 /**
  * `lost`: a request got no answer at its last attempt, so what the page shows may be out of date. `looking`: the person
  * has asked for a further one.
  */
 export const connection = signal<'good' | 'retrying' | 'lost' | 'looking'>('good')
+
+/** Whether another program answers in place of the service, as a network does that asks for a sign-in of its own. */
+export const isHeldUp = signal(false)
 
 /** ms between two looks for a lost service, while the tab is visible. */
 const PAUSE = 7000
@@ -15,23 +18,27 @@ const PAUSE = 7000
 const waiting = new Set<() => void>()
 let isLost = false
 let isLooking = false
+/** Asks the service for an answer. */
+let ask: () => Promise<unknown> = async () => {}
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Called before each wait for a further attempt, which may never come: the person may go elsewhere. */
-export function willRetry(): void {
+export function willRetry({ reason }: Pick<Retry, 'reason'>): void {
   if (isLost) return
+  isHeldUp.value = asksForSignIn(reason)
   connection.value = 'retrying'
   lookLater()
 }
 
-/** Called after the last attempt of a request that got no answer. */
-export function giveUp(): void {
+/** Called after the last attempt of a request that got no answer of the service. */
+export function giveUp(reason: unknown): void {
   isLost = true
+  isHeldUp.value = asksForSignIn(reason)
   connection.value = 'lost'
   lookLater()
 }
 
-/** Called at each answer. The reads that failed while the service was lost are repeated once. */
+/** Called at each answer of the service. The reads that failed while the service was lost are repeated once. */
 export function answered(): void {
   connection.value = 'good'
   clearTimeout(timer)
@@ -61,8 +68,13 @@ export function lookNow(): void {
   void look()
 }
 
-/** Looks for the lost service as soon as the network is back, or the tab is visible again. */
-export function followNetwork(): void {
+/**
+ * Looks for the lost service as soon as the network is back, or the tab is visible again.
+ *
+ * @param probe asks the service for an answer, once, and rejects where none comes
+ */
+export function followNetwork(probe: () => Promise<unknown>): void {
+  ask = probe
   const lookUnseen = () => {
     if (isLost && !document.hidden) void look()
   }
@@ -88,13 +100,13 @@ async function look(): Promise<void> {
   if (isLooking) return
   isLooking = true
   try {
-    const { ok } = await fetch(`${SERVICE}/health/ready`, { cache: 'no-store', signal: AbortSignal.timeout(PAUSE) })
-    if (ok) answered()
-  } catch {
-    // The next look may find it.
+    await ask()
+    answered()
+  } catch (error) {
+    // Another request may have got an answer meanwhile.
+    if (connection.value !== 'good') giveUp(error)
   }
   isLooking = false
-  if (connection.value !== 'good') giveUp()
 }
 
 /** A hidden tab looks again when it becomes visible. */

@@ -1,4 +1,4 @@
-import { PlantstoreError, PlantstoreUnreachable } from '../../../client/src/index.ts'
+import { asksForSignIn, PlantstoreError, PlantstoreUnreachable } from '../../../client/src/index.ts'
 import { AppError } from '../../../src/domain/errors.ts'
 import { MAX_NAME, MAX_TAG } from '../../../src/domain/plant.ts'
 import { language, say } from '../language/language.ts'
@@ -10,6 +10,7 @@ export class PageError extends Error {}
 
 /** Words an error for people. */
 export function said(error: unknown): string {
+  if (asksForSignIn(error)) return say('fault.otherSignIn')
   if (error instanceof PlantstoreUnreachable) return say('fault.unreachable')
   if (error instanceof PlantstoreError || error instanceof AppError) return saidOf(error.number, error.message)
   if (error instanceof DOMException && error.name === 'NotReadableError') return say('fault.fileChanged')

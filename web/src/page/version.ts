@@ -33,7 +33,9 @@ export function followVersion(): void {
 async function compare(): Promise<void> {
   const read = async () => {
     const response = await fetch(WORKER, { cache: 'no-cache' }).catch(() => undefined)
-    return response?.ok === true ? response.text() : undefined
+    // A network that asks for a sign-in answers by a page.
+    const isOwn = response?.ok === true && response.headers.get('Content-Type')?.startsWith('text/javascript') === true
+    return isOwn ? response.text() : undefined
   }
   let first = await read()
   let latest = first

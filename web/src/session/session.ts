@@ -252,24 +252,34 @@ async function confirm(asking: Session): Promise<void> {
 const isRefused = (error: unknown): boolean =>
   error instanceof PlantstoreError && [40101, 40102, 40103, 40301].includes(error.number)
 
+/** Asks a service that was lost for an answer. A network may let the one pass that needs no token, and hold up others. */
+export async function probe(): Promise<void> {
+  await new PlantstoreClient({ url: SERVICE, attempts: 1, timeout: 7000, fetch: revalidating }).getReadiness()
+  if (session.value.kind === 'signed-in') await session.value.client.getOwnToken()
+}
+
 function clientFor(token: string): PlantstoreClient {
   return new PlantstoreClient({
     url: SERVICE,
     token,
     timeout: 15_000,
     onRetry: willRetry,
-    onGiveUp: (reason) => (isSilence(reason) ? giveUp() : answered()),
+    onGiveUp: (reason) => (isSilence(reason) ? giveUp(reason) : answered()),
+    onAnswer: (refusal) => {
+      if (refusal === undefined || refusal.status < 500) answered()
+      if (refusal?.status === 401 && isSession(token)) expire(token)
+    },
     async fetch(address, request) {
       const headers = new Headers(request?.headers)
       headers.set('Authorization', `Bearer ${await freshToken(token)}`)
-      const response = await globalThis.fetch(address, { ...request, headers })
-      if (response.status < 500) answered()
-      const isRefusal = response.status === 401 && /^Bearer\b/i.test(response.headers.get('WWW-Authenticate') ?? '')
-      if (isRefusal && isSession(token)) expire(token)
-      return response
+      return revalidating(address, { ...request, headers })
     },
   })
 }
+
+/** A network may have let the browser keep its own answer. */
+const revalidating: typeof globalThis.fetch = (address, request) =>
+  globalThis.fetch(address, { ...request, cache: 'no-cache' })
 
 /** Signs out but keeps typed texts, because the same person signs in again. */
 function expire(token: string): void {
