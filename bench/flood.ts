@@ -16,7 +16,16 @@ export interface FloodOptions {
   readonly plants: number
 }
 
-export type FloodKind = 'creates' | 'patches' | 'pages' | 'largest pages' | 'searches' | 'histories' | 'changes'
+export type FloodKind =
+  | 'creates'
+  | 'patches'
+  | 'pages'
+  | 'largest pages'
+  | 'searches'
+  | 'histories'
+  | 'changes'
+  | 'folded creates'
+  | 'folded searches'
 
 /** Milliseconds until a connection that the service has closed is replaced. */
 const AGAIN = 100
@@ -27,12 +36,17 @@ const fullTag = (id: number): string => `${id} `.padEnd(MAX_TAG, 'x')
 /** A full plant as a line of NDJSON. */
 export const fullPlant = (id: number): string => `{"id":${id},"name":"${fullName(id)}","tag":"${fullTag(id)}"}`
 
+/** Folding makes 18 characters of it. */
+export const FOLDED = '\ufdfa'
+/** A plant with a name that folds to many characters. */
+export const foldedPlant = (id: number): string => `{"id":${id},"name":"${FOLDED.repeat(MAX_NAME)}"}`
+
 /** Makes the bytes of the next request. */
 function requestsOf({ kind, token, plants }: FloodOptions): () => string {
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
   const get = (path: string) => () => `GET ${path} HTTP/1.1\r\n${head}\r\n`
   const send = (start: string, type: string, body: string) =>
-    `${start} HTTP/1.1\r\n${head}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    `${start} HTTP/1.1\r\n${head}Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   let count = 0
   switch (kind) {
     case 'creates':
@@ -53,8 +67,15 @@ function requestsOf({ kind, token, plants }: FloodOptions): () => string {
       return get('/plants/1/history?limit=1000')
     case 'changes':
       return get('/changes?limit=1000')
+    case 'folded creates':
+      return () => send('POST /plants', 'application/json', foldedPlant(FIRST_FOLDED + FOLDED_PLANTS + count++))
+    case 'folded searches':
+      return get(`/plants?q=${encodeURIComponent(FOLDED)}&limit=1&count=true`)
   }
 }
+
+/** The ids of the plants that fold to many characters. */
+export const [FIRST_FOLDED, FOLDED_PLANTS] = [100_000_000, 2500]
 
 const answers = { good: 0, refused: 0 }
 
@@ -66,7 +87,7 @@ function flood(options: FloodOptions, nextRequest: () => string): void {
   /** Bytes of the body that are still to come. */
   let missing = 0
   socket.on('connect', () => {
-    for (let i = 0; i < options.depth; i++) socket.write(nextRequest(), 'latin1')
+    for (let i = 0; i < options.depth; i++) socket.write(nextRequest())
   })
   socket.on('data', (data: Buffer) => {
     let chunk = data
@@ -84,7 +105,7 @@ function flood(options: FloodOptions, nextRequest: () => string): void {
       missing = Number(/^content-length: (\d+)/im.exec(text)?.[1] ?? 0)
       if (/^HTTP\/1.1 2/.test(text)) answers.good++
       else answers.refused++
-      if (socket.writable) socket.write(nextRequest(), 'latin1')
+      if (socket.writable) socket.write(nextRequest())
     }
   })
   socket.on('error', () => {})

@@ -7,7 +7,7 @@ import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
 import { WARM_UP } from './answers.ts'
 import { type Contender, Running, SHIPPED } from './contender.ts'
-import { type FloodKind, type FloodOptions, fullPlant } from './flood.ts'
+import { FIRST_FOLDED, type FloodKind, type FloodOptions, FOLDED_PLANTS, foldedPlant, fullPlant } from './flood.ts'
 
 const PLANTS = 1000
 /** Milliseconds between two requests of the other client. */
@@ -22,6 +22,14 @@ const DEEP: readonly FloodKind[] = ['largest pages', 'histories', 'changes']
 const DEPTH = 16
 /** The most milliseconds of the 99th percentile of the reads and of /health/live of others. */
 const LONGEST_READ = 200
+/** Names that fold to many characters, with the connections of their floods. */
+const FOLDED: readonly (readonly [FloodKind, number])[] = [
+  ['folded creates', CONNECTIONS],
+  ['folded searches', DEPTH],
+]
+/** The most milliseconds of the 99th percentile of /health/live, and of the 95th of the searches of others beside them. */
+const LONGEST_TURN = 50
+const LONGEST_SEARCH = 1000
 
 /** The service with a higher bound per address, because all connections come from one address. */
 const CONTENDER: Contender = {
@@ -75,6 +83,12 @@ async function measureEngine(engine: string, service: Running, seconds: number):
     for (const name of ['reads', 'live'] as const)
       holds = judge(`${name}, p99`, quantile(times[name], 0.99), LONGEST_READ) && holds
   }
+  await other.import(Array.from({ length: FOLDED_PLANTS }, (_, i) => foldedPlant(FIRST_FOLDED + i)))
+  for (const [kind, connections] of FOLDED) {
+    const { live, searches } = await measure(`beside ${connections} of ${kind}`, { kind, connections })
+    holds = judge('live, p99', quantile(live, 0.99), LONGEST_TURN) && holds
+    holds = judge('searches, p95', quantile(searches, 0.95), LONGEST_SEARCH) && holds
+  }
   console.log()
   return holds
 }
@@ -111,13 +125,18 @@ class Flood {
   }
 }
 
-type Times = Record<'creates' | 'reads' | 'live', number[]>
+type Times = Record<'creates' | 'reads' | 'searches' | 'live', number[]>
 
 /** Another client with a token of its own, which sends one request of each kind after the other. */
 class OtherClient {
   readonly #port: number
   readonly #token: string
-  readonly #agents = { creates: oneConnection(), reads: oneConnection(), live: oneConnection() }
+  readonly #agents = {
+    creates: oneConnection(),
+    reads: oneConnection(),
+    searches: oneConnection(),
+    live: oneConnection(),
+  }
   #id = -1
 
   private constructor(port: number, token: string) {
@@ -128,8 +147,7 @@ class OtherClient {
   /** Stores the full plants, a long history of the first one, and the token of the other client. */
   static async create({ port, token }: Running): Promise<OtherClient> {
     const operator = new OtherClient(port, token)
-    const lines = Array.from({ length: PLANTS }, (_, i) => `${fullPlant(1 + i)}\n`)
-    await operator.#send('POST', '/plants/import', { type: 'application/x-ndjson', body: lines.join('') })
+    await operator.import(Array.from({ length: PLANTS }, (_, i) => fullPlant(1 + i)))
     for (let i = 0; i < PLANTS; i++) {
       const body = fullPlant(PLANTS + i).replace(/"id":\d+,/, '')
       await operator.#send('PUT', '/plants/1', { type: 'application/json', body })
@@ -139,9 +157,14 @@ class OtherClient {
     return new OtherClient(port, secret)
   }
 
+  /** @param plants lines of NDJSON */
+  async import(plants: readonly string[]): Promise<void> {
+    await this.#send('POST', '/plants/import', { type: 'application/x-ndjson', body: plants.join('\n') })
+  }
+
   /** @returns sorted milliseconds */
   async measure(seconds: number): Promise<Times> {
-    const times: Times = { creates: [], reads: [], live: [] }
+    const times: Times = { creates: [], reads: [], searches: [], live: [] }
     const end = performance.now() + seconds * 1000
     const repeat = async (kind: keyof Times, once: () => Promise<string>) => {
       while (performance.now() < end) {
@@ -152,7 +175,7 @@ class OtherClient {
       }
       times[kind].sort((a, b) => a - b)
     }
-    const { creates, reads, live } = this.#agents
+    const { creates, reads, searches, live } = this.#agents
     await Promise.all([
       repeat('creates', () =>
         this.#send('POST', '/plants', {
@@ -162,6 +185,7 @@ class OtherClient {
         }),
       ),
       repeat('reads', () => this.#send('GET', '/plants/1', { agent: reads })),
+      repeat('searches', () => this.#send('GET', '/plants?q=palmatum&sort=name&limit=10', { agent: searches })),
       repeat('live', () => this.#send('GET', '/health/live', { agent: live })),
     ])
     return times

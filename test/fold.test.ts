@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { compareCodePoints, fold, SORT_KEY_LENGTH, sortKey, words } from '../src/domain/plant-query.ts'
+import { compareCodePoints, fold, plantWords, SORT_KEY_LENGTH, sortKey, words } from '../src/domain/plant-query.ts'
 import { anyText } from './support/plants.ts'
 import { anyCharacter, holds } from './support/property.ts'
 import { modelWords, TRICKY } from './support/word-model.ts'
@@ -95,6 +95,23 @@ suite('folding', () => {
     holds(
       fc.property(marked, (text) => assert.equal(fold(text), slowly(text))),
       { numRuns: 20_000 },
+    )
+  })
+
+  test('of a long text is that of its parts, so that the start of it is enough for words and keys', () => {
+    // Hybrid signs before the key, characters that become many, and pairs of surrogates.
+    const pieces = ['x ', '× ', '+', '\ufdfa', '🌹', '𝔸', '-', '"', ...MARKED]
+    const long = fc.array(fc.tuple(fc.constantFrom(...pieces), fc.nat(40)), { minLength: 5, maxLength: 30 })
+    holds(
+      fc.property(long, (parts) => {
+        const name = Array.from(parts.map(([unit, count]) => unit.repeat(count)).join(''))
+          .slice(0, 1000)
+          .join('')
+        const folded = fold(name)
+        assert.equal(sortKey(fold(name.slice(0, 512).replace(/[\ud800-\udbff]$/, ''))), sortKey(name))
+        if (folded.length > 2000) return
+        assert.deepEqual(plantWords({ name, tag: undefined }), plantWords({ name: folded, tag: undefined }))
+      }),
     )
   })
 

@@ -267,6 +267,28 @@ function filterTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(ids(await listAll(store, { words: ['x'.repeat(8)] })), [1n, 3n])
   })
 
+  suite('a search finds a plant by twice as many characters of its folded texts as they may have', async (t) => {
+    const { store } = await open(t)
+    // U+FDFA becomes 18 characters, of four words: 1,998 of the name, and 396 of the tag.
+    const [name, tag] = ['\ufdfa'.repeat(111), '\ufdfa'.repeat(22)]
+    const within = plant(1n, `${name}zy`, `${tag}yxwv`)
+    const beyond = plant(2n, `${name}zzy omega`, `${tag}yyxwv omega`)
+    const other = plant(3n, 'omega', 'alpha')
+    await importAll(store, [within, beyond, other])
+    const found = (q: string) => listAll(store, { words: words(q) })
+    const last = words('\ufdfa').at(-1) ?? ''
+    assert.deepEqual(await found('\ufdfa'), [within, beyond])
+    assert.deepEqual(await found(`${last}zy`), [within])
+    // Of a word at the bound, its beginning counts.
+    assert.deepEqual(await found(`${last}zz`), [beyond])
+    assert.deepEqual(await found(`${last}zzy`), [])
+    assert.deepEqual(await found(`${last}yxwv`), [within])
+    assert.deepEqual(await found(`${last}yyxw`), [beyond])
+    assert.deepEqual(await found(`${last}yyxwv`), [])
+    assert.deepEqual(await found('omega'), [other])
+    assert.deepEqual(await exportAll(store, { tags: [], words: words('\ufdfa') }), [within, beyond])
+  })
+
   suite('a search finds a full plant by each of its words, whatever its text was before', async (t) => {
     const { store } = await open(t)
     const text = (letter: string, count = 120) =>

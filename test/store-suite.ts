@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MAX_ID, MAX_NAME, MIN_ID, NO_EXPECTATION } from '../src/domain/plant.ts'
+import { words } from '../src/domain/plant-query.ts'
 import { hashSecret } from '../src/domain/token.ts'
 import { abortTests } from './abort-suite.ts'
 import { changeTests } from './change-suite.ts'
@@ -14,8 +15,9 @@ import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant, updatePlant } from './support/change-plant.ts'
 import { createPlant } from './support/create-plant.ts'
 import { fullPlants } from './support/full-plants.ts'
-import { EVERYTHING, exportAll } from './support/store-calls.ts'
+import { EVERYTHING, exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { longestTurn } from './support/turns.ts'
 import { tagTests } from './tag-suite.ts'
 import { taggingTests } from './tagging-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
@@ -219,6 +221,24 @@ function concurrencyTests(suite: Suite, open: OpenStore): void {
       await plants(),
       many.filter((_, i) => i !== 12),
     )
+  })
+
+  suite('no work on a thousand plants that fold to many characters holds the event loop', async (t) => {
+    const { store } = await open(t)
+    const [created, imported] = [fullPlants(250, { unit: '\ufdfa' }), fullPlants(1000, { unit: '\ufdfa', from: 1000 })]
+    const filter = { tags: [], words: words('\ufdfa') }
+    const works = {
+      creates: () => Promise.all(created.map((one) => createPlant(store, one, lenient))),
+      import: () => importAll(store, imported),
+      search: () => listAll(store, filter, 1000),
+      'searches by name': () => Promise.all([1, 2, 3].map(() => listAll(store, { ...filter, order: 'name' }, 1000))),
+      count: () => store.countMatches(filter, 1000),
+      export: () => exportAll(store, filter),
+    }
+    for (const [what, work] of Object.entries(works)) {
+      const longest = await longestTurn(work())
+      assert.ok(longest < 50, `a round of the event loop takes ${longest.toFixed()} ms of ${what}`)
+    }
   })
 
   suite('2,000 concurrent creates are all stored', async (t) => {

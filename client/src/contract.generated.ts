@@ -369,7 +369,7 @@ export interface ListPlantsQuery {
   readonly tagPrefix?: string | undefined
   /** With `true`, only plants without a tag. `tag`, `tagPrefix` and `untagged` exclude each other. */
   readonly untagged?: boolean | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. A search looks at the first 2,000 UTF-16 units of the folded name, and the first 400 of the folded tag: at all of them, unless folding makes a text more than twice as long as it may be. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
   /** With `true`, `Plantstore-Total` has the number of all plants that match, on all pages. `Link` leaves it out, so that the further pages do not count again. */
   readonly count?: boolean | undefined
@@ -399,7 +399,7 @@ export interface ExportPlantsQuery {
   readonly tagPrefix?: string | undefined
   /** With `true`, only plants without a tag. `tag`, `tagPrefix` and `untagged` exclude each other. */
   readonly untagged?: boolean | undefined
-  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. A search looks at the first 2,000 UTF-16 units of the folded name, and the first 400 of the folded tag: at all of them, unless folding makes a text more than twice as long as it may be. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
 }
 

@@ -2,7 +2,7 @@ import type { NewPlant } from '../domain/plant.ts'
 import type { Swap } from '../postgres/changes/log-rows.ts'
 import type { Run, Statement } from '../postgres/pool/client.ts'
 import { selectPlants } from '../postgres/read/point-reader.ts'
-import { idsIn, type PlantRow, rowOf, tsvector } from '../postgres/rows.ts'
+import { idsIn, type PlantRow, rowsOf, tsvector } from '../postgres/rows.ts'
 import { PlantTable, type Write } from '../postgres/write/write-plants.ts'
 
 /**
@@ -18,8 +18,7 @@ export class ShardedPlants extends PlantTable {
   override async write(run: Run, write: Write, swaps: readonly Swap[]): Promise<bigint[]> {
     // These find the shard of the rows by `plants.id = ANY`.
     if (write !== 'insert') return super.write(run, write, swaps)
-    const rows = swaps.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)]))
-    const inOrder = rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+    const inOrder = (await rowsOf(swaps)).sort((a, b) => (a.id < b.id ? -1 : 1))
     const ids: bigint[] = []
     for (let i = 0; i < inOrder.length; i += MAX_ROWS) {
       ids.push(...idsIn(await run(insertOf(inOrder.slice(i, i + MAX_ROWS)))))

@@ -1,5 +1,5 @@
 import { AppError } from './errors.ts'
-import type { NewPlant, Plant } from './plant.ts'
+import { MAX_NAME, MAX_TAG, type NewPlant, type Plant } from './plant.ts'
 
 /** Selects by tag. An empty part selects all. */
 export interface TagFilter {
@@ -120,15 +120,16 @@ export function matches(filter: PlantFilter, plant: Plant): boolean {
 /**
  * All words of a plant's name and tag, folded, and the words that hyphens join as one: `Kiku-shidare` is also
  * `kikushidare`. The sign of a hybrid genus comes behind the name, because the sort key leaves it out. A word may occur
- * more than once.
+ * more than once. Of a text that folding makes more than twice as long as texts may be, only that much counts: U+FDFA
+ * becomes 18 characters, and a plant of such would take ten times as long to index, and to compare, as any other.
  */
 export function plantWords({ name, tag }: Plant): string[] {
-  const folded = fold(name)
+  const folded = searched(name, MAX_NAME)
   const own = foldedWords(folded)
   const sign = hybridSign(folded)
   if (sign !== '') own.push(...own.splice(0, foldedWords(sign).length))
   if (tag === undefined) return withJoined(own, folded)
-  const ofTag = fold(tag)
+  const ofTag = searched(tag, MAX_TAG)
   return withJoined(withJoined(own.concat(foldedWords(ofTag)), folded), ofTag)
 }
 
@@ -159,8 +160,41 @@ export function fold(text: string): string {
   if (isAscii(text)) return text.toLowerCase()
   // Lower case first: the capital sharp s (U+1E9E) has no upper case, but `ß` has.
   const cased = withoutMarks(text).toLowerCase().toUpperCase().toLowerCase()
-  return withoutMarks(cased).replaceAll('ς', 'σ')
+  return decomposed(cased).replaceAll('ς', 'σ')
 }
+
+/**
+ * UTF-16 units that are folded at a time, where the start of the folded text may do: the names of most plants are
+ * shorter.
+ */
+const PIECE = 64
+
+/**
+ * Folds the start of a text, piece by piece: no character folds otherwise beside others.
+ *
+ * @param isEnough whether the folded text so far is as much as the caller uses
+ */
+function foldStart(text: string, isEnough: (folded: string) => boolean): string {
+  if (text.length <= PIECE || isAscii(text)) return fold(text)
+  let folded = ''
+  for (let from = 0; from < text.length && !isEnough(folded); ) {
+    const piece = startOf(text.slice(from), PIECE)
+    folded += fold(piece)
+    from += piece.length
+  }
+  return folded
+}
+
+/** The first UTF-16 units of a text, at most `max`, without half a character. */
+const startOf = (text: string, max: number): string =>
+  text.length <= max ? text : text.slice(0, max).replace(SPLIT_PAIR, '')
+
+/** The part of a folded text that searches find. @param max characters of the text before it was folded */
+const searched = (text: string, max: number): string =>
+  startOf(
+    foldStart(text, ({ length }) => length > 2 * max),
+    2 * max,
+  )
 
 /**
  * The words of a text, folded: runs of letters and digits. A pictograph or a flag is a word of its own. The hybrid sign
@@ -188,11 +222,14 @@ export const SORT_KEY_LENGTH = 128
  * The length of a key is bounded, as cursors and indexes hold keys.
  */
 export function sortKey(name: string): string {
-  const start = name.length <= FOLDED_LENGTH ? name : name.slice(0, FOLDED_LENGTH).replace(SPLIT_PAIR, '')
-  const whole = fold(start.search(QUOTATION_MARK) === -1 ? start : start.replaceAll(QUOTATION_MARKS, "'"))
+  const start = startOf(name, FOLDED_LENGTH)
+  const whole = foldStart(start.search(QUOTATION_MARK) === -1 ? start : start.replaceAll(QUOTATION_MARKS, "'"), hasKey)
   const folded = whole.slice(hybridSign(whole).length)
   return folded.length <= SORT_KEY_LENGTH ? folded : Array.from(folded).slice(0, SORT_KEY_LENGTH).join('')
 }
+
+/** Whether a folded start has what may be signs of hybrids, and a key behind them. */
+const hasKey = (folded: string): boolean => folded.length - (SIGNS.exec(folded)?.[0].length ?? 0) > 2 * SORT_KEY_LENGTH
 
 /** The start of a folded name that is not part of the name of a hybrid genus; empty for all others. */
 const hybridSign = (folded: string): string => (MAYBE_HYBRID.test(folded) ? (HYBRID_GENUS.exec(folded)?.[0] ?? '') : '')
@@ -213,6 +250,7 @@ const SPLIT_PAIR = /[\ud800-\udbff]$/
 /** At the start of a folded name: × of hybrids, + of graft chimaeras, and an x with a blank, as keyboards have no ×. */
 const HYBRID_GENUS = /^\s*(?:[×+]\s*|x\s+)+(?=\p{L})/v
 const MAYBE_HYBRID = /^[\s×+x]/
+const SIGNS = /^[\s×+x]*/
 const QUOTATION_MARK = /[\u0022\u0060\u00ab\u00b4\u00bb\u2018-\u201f\u2032-\u2037\u2039\u203a]/
 const QUOTATION_MARKS = new RegExp(QUOTATION_MARK, 'g')
 const HYPHEN = /[-\u2010\u2011]/
@@ -230,9 +268,10 @@ const BEYOND_ASCII = /[\u0080-\uffff]/
 const isAscii = (text: string): boolean => !BEYOND_ASCII.test(text)
 /**
  * Marks go before the decomposition too, with the same result: it sorts each run of marks by insertion, so that a
- * mebibyte of U+0323 U+0301 took 95 s.
+ * mebibyte of U+0323 U+0301 took 95 s. A change of case adds two marks to a character at most.
  */
-const withoutMarks = (text: string): string => text.replaceAll(MARKS, '').normalize('NFKD').replaceAll(MARKS, '')
+const withoutMarks = (text: string): string => decomposed(text.replaceAll(MARKS, ''))
+const decomposed = (text: string): string => text.normalize('NFKD').replaceAll(MARKS, '')
 
 /** Surrogates encode the characters beyond U+FFFF, so they sort after U+E000 to U+FFFF. */
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { Turns } from '../base/time-slice.ts'
+import { isTurnOver, nextTurn } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
 import { type IdRange, MAX_PROPOSED } from '../domain/id-store.ts'
 import { type ImportedPlant, plantJson, textLength } from '../domain/plant.ts'
@@ -156,9 +156,8 @@ class IdAssigner {
 async function* partsOf(
   plants: readonly ImportedPlant[],
 ): AsyncGenerator<readonly [part: readonly ImportedPlant[], at: number], void> {
-  const turns = new Turns()
   for (let at = 0; at < plants.length; at += BATCH_ROWS) {
     yield [plants.slice(at, at + BATCH_ROWS), at]
-    if (turns.isOver) await turns.next()
+    if (isTurnOver()) await nextTurn()
   }
 }

@@ -1,4 +1,4 @@
-import { Turns } from '../base/time-slice.ts'
+import { isTurnOver, nextTurn } from '../base/time-slice.ts'
 import { AppError } from '../domain/errors.ts'
 import type { ImportedPlant } from '../domain/plant.ts'
 import type { RowOptions } from '../json/body.ts'
@@ -52,7 +52,6 @@ export async function* batchesOf<Row extends { readonly line: number }>(
   rows: Divider<Row>,
   plantIn: (row: Row) => ImportedPlant | undefined,
 ): AsyncGenerator<Batch, void> {
-  const turns = new Turns()
   let batch = emptyBatch()
   const take = (row: Row): void => {
     try {
@@ -76,7 +75,7 @@ export async function* batchesOf<Row extends { readonly line: number }>(
       for (const row of divided) {
         take(row)
         if (sizeOf(batch) >= BATCH_ROWS) yield* taken()
-        if (turns.isOver) await turns.next()
+        if (isTurnOver()) await nextTurn()
       }
     } catch (error) {
       yield* taken()
@@ -86,7 +85,7 @@ export async function* batchesOf<Row extends { readonly line: number }>(
   }
   for await (const chunk of text) {
     yield* takeAll(rows.divide(chunk))
-    if (turns.isOver) await turns.next()
+    if (isTurnOver()) await nextTurn()
   }
   yield* takeAll(rows.end())
 }

@@ -1,4 +1,4 @@
-import type { NewPlant } from '../domain/plant.ts'
+import { type NewPlant, textLength } from '../domain/plant.ts'
 import {
   comparePositions,
   isDescending,
@@ -78,7 +78,7 @@ export function* forEach(plants: Candidates, take: (plant: NewPlant) => boolean)
   const turn = new Turn()
   for (const plant of plants) {
     if (plant !== undefined && take(plant)) return
-    if (plant === undefined || turn.isOver) yield
+    if (plant === undefined || turn.isOver(textLength(plant))) yield
   }
 }
 
@@ -171,7 +171,7 @@ export function* firstByName(
         first = first.sort(compare).slice(0, limit)
         last = first.at(-1)
       }
-      if (turn.isOver) yield
+      if (turn.isOver(textLength(plant))) yield
     }
     yield
   }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import type { AgentCaller } from '../../src/http/resources/agents.ts'
+import { agentsEndpoint } from '../../src/mcp/endpoint.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
-import { agentOf, MODES } from '../support/agents.ts'
+import { agentOf, callMessage, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
 import { withService } from '../support/service.ts'
 
 const READ = ['get_history', 'get_plant', 'list_tags', 'search_plants']
@@ -50,6 +52,27 @@ suite('the tools', () => {
     assert.deepEqual(await namesWith(['plants:write']), WRITE)
     assert.deepEqual(await namesWith(['plants:read', 'plants:write']), [...READ, ...WRITE].sort())
     assert.deepEqual(await namesWith(['webhooks']), [])
+  })
+
+  test('have their results written in turns of the event loop, one long one in each round', async () => {
+    const agents = agentsEndpoint('test', true, assert.fail)
+    const body = JSON.stringify(Array.from({ length: 50 }, () => '\u0001'.repeat(1000)))
+    const caller: AgentCaller = { may: () => true, call: async () => ({ status: 200, headers: {}, body }) }
+    const headers = { ...MESSAGE_HEADERS, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'get_history' }
+    let round = 0
+    const count = () => {
+      round++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const answered = async () => {
+      const request = new Request('http://localhost/mcp', { method: 'POST', headers })
+      await agents.answer(request, callMessage('get_history', { id: '1', limit: 50 }), caller)
+      return round
+    }
+    const rounds = await Promise.all(Array.from({ length: 8 }, answered))
+    clearImmediate(counting)
+    assert.equal(new Set(rounds).size, 8, `answers in the rounds ${rounds}`)
   })
 
   test('hint what each does: reads change nothing, and only a change or a delete destroys', () => {

@@ -15,7 +15,6 @@ import type { BasePath } from './base-path.ts'
 import { Compressor, compressPieces, withCoding } from './compression.ts'
 import { endAfterBody } from './end-after-body.ts'
 import { RequestLog } from './request-log.ts'
-import { RowWriter } from './row-writer.ts'
 import type { SlowClients, Transfer } from './slow-clients.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -54,7 +53,6 @@ const TRANSPORT_SECURITY = ['Strict-Transport-Security', `max-age=${180 * 86_400
 export class Responder {
   readonly audit: AuditTrail
   readonly compressor: Compressor
-  readonly rows = new RowWriter()
   readonly #options: ResponderOptions
   readonly #requests: RequestLog
   /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */

@@ -9,7 +9,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { preferredType } from '../request/head.ts'
 import type { OperationParameters } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
-import { answerPage, linkTo, writePage } from './lists.ts'
+import { answerPage, arrayJson, linkTo, writePage } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
 
@@ -28,7 +28,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
     const tagging = taggingOf(query)
     const write = async (signal: AbortSignal) => {
       const { entries, next } = await log.read({ after: await startOf(log, after), limit, ...tagging }, signal)
-      return { json: await responder.rows.write(entries, entryJson), next }
+      return { json: await arrayJson(entries, entryJson), next }
     }
     return admission.during('search', exchange, write).then(({ json, next }) => {
       const link = `<${linkTo(PATH, query, { after: next })}>; rel="next"`
@@ -66,7 +66,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
       const path = `/plants/${id}/history`
       const page = await admission.during('search', exchange, async (signal) => {
         const found = await log.history(id, cursor, limit + 1, signal)
-        return writePage(responder, path, found, { limit }, entryJson, ({ position }) => position)
+        return writePage(path, found, { limit }, entryJson, ({ position }) => position)
       })
       answerPage(responder, exchange, page)
     },

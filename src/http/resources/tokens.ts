@@ -66,7 +66,7 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
       const after = cursor === undefined ? undefined : readPosition(cursor)
       const page = await admission.during('search', exchange, async () => {
         const found = await tokens.listTokens({ after, limit: limit + 1 })
-        return writePage(responder, '/tokens', found, { limit }, tokenJson, writePosition)
+        return writePage('/tokens', found, { limit }, tokenJson, writePosition)
       })
       answerPage(responder, exchange, page)
     },

@@ -1,8 +1,9 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import { matches, type PlantFilter, type PlantOrder } from '../../domain/plant-query.ts'
+import type { PlantFilter, PlantOrder } from '../../domain/plant-query.ts'
 import { budgetOf, type Client, PLANNER_SETTINGS, type Run } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { wordQuery } from '../search-terms.ts'
+import { matching } from './search.ts'
 import { ordering, storableTags, tagging } from './search-conditions.ts'
 
 /** Milliseconds for one statement: a filter may skip many plants until it finds one. */
@@ -29,7 +30,7 @@ export async function* exported(
   const { text, values } = selectStatement(filter, order)
   await run({ text: `DECLARE export NO SCROLL CURSOR FOR ${text}`, values })
   for await (const plants of plantsAt(run, 'export')) {
-    const meant = plants.filter((plant) => matches(filter, plant))
+    const meant = await matching(filter, plants)
     if (meant.length > 0) yield meant
   }
 }

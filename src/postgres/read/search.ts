@@ -1,3 +1,4 @@
+import { inTurns } from '../../base/time-slice.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import {
   comparePositions,
@@ -24,7 +25,7 @@ export async function listPlants(
 ): Promise<NewPlant[]> {
   const find = async (run: Run) => search(run, query, limit, await kept.current(run))
   const rows = await share.with(find, budget)
-  const found = rows.filter((plant) => matches(query, plant))
+  const found = await matching(query, rows)
   if (found.length === rows.length || rows.length < limit) return found
   // The index added plants that do not match. Reads the page again, with plants in their place, from one snapshot.
   const refill = async (run: Run) => fill(run, query, limit, await kept.current(run))
@@ -61,6 +62,12 @@ export async function counted(
   return Number(rows[0]?.[0] ?? 0)
 }
 
+/** Returns the plants that match a filter. */
+export async function matching(filter: PlantFilter, plants: readonly NewPlant[]): Promise<NewPlant[]> {
+  const isFound = await inTurns(plants, (plant) => matches(filter, plant))
+  return plants.filter((_, i) => isFound[i])
+}
+
 /** Maximum number of plants that one page of `fill` reads. */
 const MAX_REFILL = 1000
 
@@ -69,7 +76,7 @@ async function fill(run: Run, query: PlantQuery, limit: number, statistics: Sear
   const found: NewPlant[] = []
   for (let after = query.after, size = limit; ; size = Math.min(MAX_REFILL, 4 * size)) {
     const page = await search(run, { ...query, after }, size, statistics)
-    found.push(...page.filter((plant) => matches(query, plant)))
+    found.push(...(await matching(query, page)))
     const last = page.at(-1)
     if (last === undefined || found.length >= limit || page.length < size) return found.slice(0, limit)
     after = positionOf(query.order, last)

@@ -11,7 +11,7 @@ import {
 } from '../changes/log-rows.ts'
 import type { Run } from '../pool/client.ts'
 import { selectPlants } from '../read/point-reader.ts'
-import { bigintArray, COLUMNS, columnsOf, idsIn, plantOf, rowOf, textsOf } from '../rows.ts'
+import { bigintArray, COLUMNS, columnsOf, idsIn, plantOf, rowsOf, textsOf } from '../rows.ts'
 
 export type Write = 'insert' | 'update' | 'delete'
 
@@ -66,9 +66,7 @@ async function writePart(run: Run, write: Write, swaps: readonly Swap[]): Promis
   const changes = swaps.flatMap((swap) => swap.changes)
   const ids = swaps.map(({ id }) => id)
   const values = [
-    ...(write === 'delete'
-      ? [bigintArray(ids)]
-      : columnsOf(swaps.flatMap(({ after }) => (after === undefined ? [] : [rowOf(after)])))),
+    ...(write === 'delete' ? [bigintArray(ids)] : columnsOf(await rowsOf(swaps))),
     ...(write === 'insert' ? [] : textsOf(swaps.map(({ before }) => before))),
   ]
   if (changes.length === 0) {

@@ -69,7 +69,7 @@ export class ChangeFeed {
         if (++seen > MAX_SEEN) return { entries, next, isEnd: false }
         last = row.position
         next = this.#positionOf(last, row.at)
-        if (turn.isOver) yield
+        if (turn.isOver()) yield
         continue
       }
       for (const entry of this.#entriesOf(row, last)) {
@@ -77,7 +77,7 @@ export class ChangeFeed {
         seen++
         if (isSelected(filter, entry)) entries.push(entry)
         next = entry.position
-        if (turn.isOver) yield
+        if (turn.isOver()) yield
       }
       last = row.position
     }

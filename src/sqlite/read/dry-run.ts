@@ -31,7 +31,7 @@ export class SqliteDryRun {
     try {
       for (const plant of plantsOf(plants)) {
         outcomes.push(this.#import(plant))
-        if (turn.isOver) yield
+        if (turn.isOver()) yield
       }
     } catch (error) {
       // The connection writes to its temporary file alone, so the store is well.

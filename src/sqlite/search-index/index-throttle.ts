@@ -2,7 +2,7 @@ import { monotonicTime } from '../indexed.ts'
 
 /**
  * Work that the index may be behind: 8,000 short names. A search looks these plants up one by one, in 10 ms of processor
- * time, and in 0.4 s at worst, if folding makes 18 characters of each.
+ * time, and in 30 ms at worst, if folding makes 18 characters of each.
  */
 const MAX_WORK = 2 ** 19
 const MAX_WORK_OF_ACTOR = MAX_WORK / 2
