@@ -1,11 +1,13 @@
 // Runs the packed client in Deno, Bun and the Node.js of this machine, against a service of its own for each. Run it by
 // hand: it installs the runtimes into a temporary folder, which takes 100 MB and a minute.
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { TOUR, tourFrom } from '../test/client/tour.ts'
+import { makeBundles } from './bundles.ts'
+import { clientPackage } from './package/npm-package.ts'
 import { ROOT, report } from './repository.ts'
 
 const TOKEN = 'the-token-of-the-runtime-check-4711'
@@ -22,13 +24,10 @@ const packages = PACKAGES[`${process.platform}-${process.arch}`]
 if (packages === undefined) throw new Error(`there is no Deno or Bun for ${process.platform}-${process.arch} here`)
 const folder = mkdtempSync(join(tmpdir(), 'plantstore-'))
 try {
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], {
-    cwd: join(ROOT, 'client'),
-    stdio: 'inherit',
-  })
-  const archive = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+  await makeBundles()
+  const archive = clientPackage(folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
-  const wanted = [`./${archive}`, packages.deno, packages.bun]
+  const wanted = [archive, packages.deno, packages.bun]
   execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', ...wanted], { cwd: folder, stdio: 'inherit' })
   writeFileSync(join(folder, 'tour.js'), tourFrom('plantstore-client'))
   const modules = join(folder, 'node_modules')

@@ -1,9 +1,10 @@
-// `npm run package`: makes all packages in dist/. `npm run package -- npm` makes the npm package alone.
+// `npm run package`: makes all packages in dist/. `npm run package -- npm` makes the npm package alone, and `client` the
+// one of the client.
 import { mkdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { makeBundles } from './bundles.ts'
 import { executable } from './package/executable.ts'
-import { npmPackage } from './package/npm-package.ts'
+import { clientPackage, npmPackage } from './package/npm-package.ts'
 import { tarball } from './package/tarball.ts'
 import { ROOT } from './repository.ts'
 
@@ -12,6 +13,7 @@ const OUT = join(ROOT, 'dist')
 /** Each function makes its file in an existing folder, and returns the path. */
 const KINDS: Readonly<Record<string, (out: string) => string | Promise<string>>> = {
   npm: npmPackage,
+  client: clientPackage,
   tarball,
   executable,
 }

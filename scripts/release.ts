@@ -1,5 +1,6 @@
-// `npm run release`: makes all that a release consists of in dist/, and uploads it. `npm run release -- --dry-run` makes
-// all of it and uploads nothing. What other systems have made for this version is in dist/ before, and goes along.
+// `npm run release` makes all that a release consists of in dist/, and uploads it as a draft. What other systems have
+// made for this version is in dist/ before, and goes along. `npm run release -- --publish` publishes the packages, then
+// the draft. Each may run again after a failure. With --dry-run, either uploads nothing. See docs/releasing.md.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,25 +10,31 @@ import { makeBundles } from './bundles.ts'
 import { type LockedPackage, lockedPackages } from './lockfile.ts'
 import { bundledPackages } from './package/dependencies.ts'
 import { executable } from './package/executable.ts'
-import { npmPackage } from './package/npm-package.ts'
-import { manifest } from './package/program.ts'
+import { clientPackage, npmPackage } from './package/npm-package.ts'
+import { manifest, repositoryUrl, workflowRepository } from './package/pack.ts'
 import { tarball } from './package/tarball.ts'
 import { ROOT } from './repository.ts'
 
 const OUT = join(ROOT, 'dist')
 const SUMS = 'SHA256SUMS'
 
-const { 'dry-run': isDryRun } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } }).values
+const { 'dry-run': isDryRun, publish: isSecondStep } = parseArgs({
+  options: { 'dry-run': { type: 'boolean', default: false }, publish: { type: 'boolean', default: false } },
+}).values
 const { version } = manifest()
+const TAG = `v${version}`
+const PACKAGES = ['plantstore-client', 'plantstore']
+
 const faults = faultsOfVersion(version)
 if (faults.length > 0) {
   for (const fault of faults) console.error(`release: ${fault}`)
   process.exitCode = 1
-} else await release()
+} else if (isSecondStep) publish()
+else await draft()
 
 /** What speaks against a release of this version: it has one number everywhere, a date, and the tag of the commit. */
 function faultsOfVersion(version: string): readonly string[] {
-  const client = JSON.parse(readFileSync(join(ROOT, 'client/package.json'), 'utf8')) as { readonly version: string }
+  const client = manifest('client')
   const latest = /^## (.*)$/m.exec(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))?.[1]
   const tag = process.env['GITHUB_REF_TYPE'] === 'tag' ? process.env['GITHUB_REF_NAME'] : undefined
   const found: string[] = []
@@ -35,33 +42,81 @@ function faultsOfVersion(version: string): readonly string[] {
   if (!new RegExp(`^${RegExp.escape(version)} - \\d{4}-\\d\\d-\\d\\d$`).test(latest ?? '')) {
     found.push(`CHANGELOG.md begins with "${latest}" in place of "${version} - YYYY-MM-DD"`)
   }
-  if (tag !== undefined && tag !== `v${version}`) found.push(`the tag is ${tag} in place of v${version}`)
+  if (tag !== undefined && tag !== TAG) found.push(`the tag is ${tag} in place of ${TAG}`)
   if (tag === undefined && !isDryRun) found.push('only a workflow of a tag uploads; --dry-run makes everything else')
+  const [url, here] = [repositoryUrl(), workflowRepository()]
+  if (here !== undefined && url !== here) {
+    found.push(`package.json names the repository ${url}, and this workflow runs in ${here}`)
+  }
   return found
 }
 
-async function release(): Promise<void> {
+/** Makes everything, and a draft of the release with it, which nobody else sees. */
+async function draft(): Promise<void> {
   await makeBundles()
   mkdirSync(OUT, { recursive: true })
-  const packages = [npmPackage(OUT), clientPackage()]
+  npmPackage(OUT)
+  clientPackage(OUT)
   await executable(OUT)
   if (process.platform === 'linux') tarball(OUT)
   writeBills()
   const names = writeSums()
   for (const name of names) console.log(name)
-  for (const path of packages) {
-    // Provenance needs the identity of a workflow, which a dry run has not.
-    npm(OUT, 'publish', path, '--access', 'public', ...(isDryRun ? ['--dry-run'] : ['--provenance']))
-  }
-  const upload = ['release', 'create', `v${version}`, '--verify-tag', '--title', `Plantstore ${version}`]
   const files = [...names, SUMS].map((name) => join(OUT, name))
-  if (isDryRun) console.log(`not done: gh ${upload.join(' ')}, with ${files.length} files`)
-  else execFileSync('gh', [...upload, '--notes', notes(), ...files], { cwd: ROOT, stdio: 'inherit' })
+  const create = ['release', 'create', TAG, '--draft', '--verify-tag', '--title', `Plantstore ${version}`]
+  if (isDryRun) console.log(`not done: gh ${create.join(' ')}, with ${files.length} files`)
+  else {
+    const state = stateOfRelease()
+    if (state === 'none') gh(...create, '--notes', notes(), ...files)
+    if (state === 'draft') gh('release', 'upload', TAG, '--clobber', ...files)
+    if (state === 'public') console.log(`the release ${TAG} is published already; its files stay`)
+  }
 }
 
-function clientPackage(): string {
-  npm(join(ROOT, 'client'), 'pack', '--silent', '--pack-destination', OUT)
-  return join(OUT, `plantstore-client-${version}.tgz`)
+/** Publishes what a draft made in dist/: first the packages, of which npm takes none back, then the draft. */
+function publish(): void {
+  for (const name of PACKAGES) publishPackage(name)
+  if (isDryRun) console.log(`not done: gh release edit ${TAG} --draft=false`)
+  else gh('release', 'edit', TAG, '--draft=false')
+}
+
+function stateOfRelease(): 'none' | 'draft' | 'public' {
+  const options = { cwd: ROOT, encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync('gh', ['release', 'view', TAG, '--json', 'isDraft'], options)
+  if (status === 0) return (JSON.parse(stdout) as { readonly isDraft: boolean }).isDraft ? 'draft' : 'public'
+  if (/release not found/.test(stderr)) return 'none'
+  throw new Error(`gh release view ${TAG} failed: ${stderr}`)
+}
+
+function gh(...args: readonly string[]): void {
+  execFileSync('gh', args, { cwd: ROOT, stdio: 'inherit' })
+}
+
+/**
+ * Publishes an archive in dist/, by the identity of the workflow and with provenance. One that an earlier run has
+ * published stays: npm takes no version twice.
+ */
+function publishPackage(name: string): void {
+  const path = join(OUT, `${name}-${version}.tgz`)
+  const there = publishedIntegrity(name)
+  if (there === undefined) npm('publish', path, '--access', 'public', ...(isDryRun ? ['--dry-run'] : []))
+  else if (there === integrityOf(path)) console.log(`${name} ${version} is published already, with the same content`)
+  else throw new Error(`npm has another ${name} ${version}, with ${there}; give the release the next number`)
+}
+
+/** @returns the hash of the content of this version, or `undefined` if the registry has no such version */
+function publishedIntegrity(name: string): string | undefined {
+  const { status, stdout } = spawnNpm('view', `${name}@${version}`, 'dist.integrity', '--json')
+  const answer =
+    stdout === '' ? undefined : (JSON.parse(stdout) as string | { readonly error: { readonly code: string } })
+  if (typeof answer === 'string') return answer
+  if (answer === undefined && status === 0) return undefined
+  if (answer?.error.code === 'E404') return undefined
+  throw new Error(`npm view ${name}@${version} failed: ${stdout}`)
+}
+
+function integrityOf(path: string): string {
+  return `sha512-${createHash('sha512').update(readFileSync(path)).digest('base64')}`
 }
 
 /**
@@ -131,14 +186,11 @@ function notes(): string {
   return latest.trim()
 }
 
-function npm(folder: string, ...args: readonly string[]): string {
-  const isWindows = process.platform === 'win32'
-  const { status, stdout, stderr } = spawnSync('npm', args, {
-    cwd: folder,
-    encoding: 'utf8',
-    shell: isWindows,
-    maxBuffer: 2 ** 26,
-  })
+function npm(...args: readonly string[]): void {
+  const { status, stderr } = spawnNpm(...args)
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed: ${stderr}`)
-  return stdout
+}
+
+function spawnNpm(...args: readonly string[]) {
+  return spawnSync('npm', args, { cwd: OUT, encoding: 'utf8', shell: process.platform === 'win32' })
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { filesOf, ROOT } from '../repository.ts'
-import { manifest } from './program.ts'
+import { manifest } from './pack.ts'
 
 /** Modules that read files beside them, and the modules that replace them in the executable. */
 const REPLACED: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../repository.ts'
 import { bundledPackages } from './dependencies.ts'
+import { aboutProject, manifest } from './pack.ts'
 
 /** Files of the program that are not TypeScript. They keep their paths, by which the program finds them. */
 const COPIED = [
@@ -15,21 +16,6 @@ const COPIED = [
   'LICENSE',
   'CHANGELOG.md',
 ]
-
-interface Manifest {
-  readonly name: string
-  readonly version: string
-  readonly description: string
-  readonly license: string
-  readonly engines: object
-  readonly bin: object
-  readonly dependencies: Readonly<Record<string, string>>
-}
-
-/** The manifest of the project, package.json. */
-export function manifest(): Manifest {
-  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
-}
 
 /**
  * Writes the program into a folder: as JavaScript with types, because Node.js runs no TypeScript in `node_modules`, and
@@ -65,13 +51,14 @@ function nameJavaScript(path: string): void {
  * The manifest of the package, without scripts and development dependencies. The package contains its dependencies, so
  * that people install the versions that were tested.
  */
-function publishedManifest(): object {
-  const { name, version, description, license, engines, bin, dependencies } = manifest()
+export function publishedManifest() {
+  const { name, version, description, license, engines, bin, dependencies = {} } = manifest()
   return {
     name,
     version,
     description,
     license,
+    ...aboutProject(),
     type: 'module',
     engines,
     bin,

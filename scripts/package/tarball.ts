@@ -3,7 +3,8 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { ROOT } from '../repository.ts'
-import { manifest, writeProgram } from './program.ts'
+import { manifest } from './pack.ts'
+import { writeProgram } from './program.ts'
 
 /**
  * Makes an archive for Linux with systemd: the program, the Node.js that runs this script, the unit and install.sh.
