@@ -5,10 +5,12 @@ import {
   type ImportedPlant,
   type ImportMode,
   type ImportResult,
+  MIN_ID,
   type NewPlant,
   NO_EXPECTATION,
 } from '../src/domain/plant.ts'
 import type { Actor } from '../src/domain/token.ts'
+import { withIds } from '../src/import/assign-ids.ts'
 import type { Batch } from '../src/import/batch.ts'
 import { runImport } from '../src/import/run-import.ts'
 import { TESTER } from './support/actor.ts'
@@ -249,6 +251,28 @@ export function importTests(suite: Suite, open: OpenStore): void {
     const found = await runImport(store, batches(), options, () => {})
     const rows = coming.flatMap(([, id], i) => (id === undefined ? [] : [{ line: i + 1, id }]))
     assert.deepEqual(found, { duplicates: rows.length, duplicateRows: rows })
+  })
+
+  suite('a few rows without ids are compared with the plants that sort like them, and more with all', async (t) => {
+    const { store } = await open(t)
+    // More than a page of plants whose sort keys are equal.
+    const alike = Array.from({ length: 250 }, (_, i) => plant(BigInt(i), i % 2 === 0 ? 'ALOE' : 'Áloe', `${i}`))
+    await importAll(store, [plant(MIN_ID, 'Least'), ...alike, plant(1000n, 'aloe'), plant(1001n, 'Ficus')])
+    const { mock } = t.mock.method(store, 'exportPlants')
+    const rows = async function* (plants: readonly NewPlant[]): AsyncGenerator<Batch> {
+      yield { plants, lines: plants.map((_, i) => i + 1), refused: [] }
+    }
+    const storedOf = async (plants: readonly NewPlant[]) => {
+      const batches = withIds(store, rows(plants), { actor: TESTER, dryRun: true })
+      return (await Array.fromAsync(batches)).flatMap(({ stored }) => stored ?? [])
+    }
+    const names = [['Least'], ['Ficus'], ['Ficus', ''], ['aloe'], ['Aloe'], ['ALOE', '248'], ['Áloe', '248']] as const
+    const few = names.map(([name, tag]) => plant(0n, name, tag))
+    assert.deepEqual(await storedOf(few), [1, 2, 4, 6])
+    assert.equal(mock.callCount(), 0)
+    const many = [...few, ...Array.from({ length: 50 }, (_, i) => plant(0n, `none ${i}`))]
+    assert.deepEqual(await storedOf(many), [1, 2, 4, 6])
+    assert.equal(mock.callCount(), 1)
   })
 
   suite('concurrent dry runs do not affect each other', async (t) => {

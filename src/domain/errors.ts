@@ -1,3 +1,5 @@
+import { StacklessError } from '../base/stackless-error.ts'
+
 /**
  * Every refusal of the service. A number is the HTTP status times 100 plus a counter, and is never reused. openapi.yaml
  * names the refusals of each operation; `npm run generate` makes docs/reference/errors.md from this list.
@@ -55,7 +57,7 @@ export interface AppErrorOptions {
 const TRANSIENT = [429, 503]
 
 /** The only error that reaches a client, as `{error, message}`. The client gets 50001 for every other error. */
-export class AppError extends Error {
+export class AppError extends StacklessError {
   override readonly name = 'AppError'
   readonly number: ErrorNumber
   /** Seconds after which a retry makes sense; undefined when no retry helps. */

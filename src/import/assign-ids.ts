@@ -8,10 +8,11 @@ import type { Store } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import { BATCH_ROWS, type Batch, type RefusedRow } from './batch.ts'
 import { DuplicateFinder } from './duplicates.ts'
+import { type StoredPlants, storedPlants } from './stored-plants.ts'
 
 /**
- * The most rows of a group, and UTF-16 units of the texts of its plants. The store is read once for each group, as no
- * index has names and tags as they are.
+ * The most rows of a group, and UTF-16 units of the texts of its plants. The store is read once for each group of
+ * more than a few, as no index has names and tags as they are.
  */
 const GROUP_ROWS = 50_000
 const GROUP_TEXT = 2 ** 23
@@ -71,6 +72,7 @@ class IdAssigner {
   readonly #signal: AbortSignal | undefined
   /** The ranges of the import so far. */
   readonly #own: IdRange[] = []
+  #isLater = false
   /** SHA-256 of the plants of the import so far. */
   #content: Buffer = Buffer.alloc(0)
 
@@ -109,8 +111,12 @@ class IdAssigner {
   /** The plants whose name and tag a stored one has that is not of this import. */
   async #storedOf(plants: readonly ImportedPlant[]): Promise<ReadonlySet<ImportedPlant>> {
     const [own, store, signal] = [this.#own, this.#store, this.#signal]
-    const others = async function* () {
-      for await (const page of store.exportPlants(ALL_PLANTS, 'id', signal)) {
+    const stored = storedPlants(store, () => store.exportPlants(ALL_PLANTS, 'id', signal), signal)
+    // The index may be far behind the groups before.
+    const isFirst = !this.#isLater
+    this.#isLater = true
+    const others: StoredPlants = async function* (names) {
+      for await (const page of stored(isFirst ? names : undefined)) {
         yield page.filter(({ id }) => !own.some(({ first, last }) => first <= id && id <= last))
       }
     }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ImportResult, NewPlant } from '../domain/plant.ts'
 import type { Batch } from './batch.ts'
+import { FEW_NAMES, type StoredPlants } from './stored-plants.ts'
 
 /** A row that would add a plant with the name and the tag of a stored one. */
 export interface DuplicateRow {
@@ -27,22 +28,21 @@ interface Wanted {
 
 /**
  * Finds the rows of a dry run that would add a plant with the name and the tag of a stored one. It reads all plants once
- * for every SEARCHED_ROWS of such rows: no index has names and tags as they are, and one search per row would take longer.
+ * for every SEARCHED_ROWS of such rows, unless they are few: no index has names and tags as they are.
  */
 export class DuplicateFinder {
-  readonly #plants: () => AsyncIterable<readonly NewPlant[]>
+  readonly #plants: StoredPlants
   readonly #maxRows: number
   readonly #maxListed: number
   #wanted = new Map<string, Wanted>()
   /** The rows, each with its place among those with its name and tag. */
   #rows: { readonly line: number; readonly wanted: Wanted; readonly place: number }[] = []
+  /** The names of the rows, while they are few. */
+  #names: Set<string> | undefined = new Set()
   #count = 0
   readonly #listed: DuplicateRow[] = []
 
-  constructor(
-    plants: () => AsyncIterable<readonly NewPlant[]>,
-    { maxRows = SEARCHED_ROWS, maxListed = MAX_LISTED } = {},
-  ) {
+  constructor(plants: StoredPlants, { maxRows = SEARCHED_ROWS, maxListed = MAX_LISTED } = {}) {
     this.#plants = plants
     this.#maxRows = maxRows
     this.#maxListed = maxListed
@@ -50,7 +50,7 @@ export class DuplicateFinder {
 
   async add({ plants, lines }: Batch, results: readonly ImportResult[]): Promise<void> {
     for (const [i, plant] of plants.entries()) {
-      if (results[i] === 'added') this.#add(lines[i] ?? 0, keyOf(plant))
+      if (results[i] === 'added') this.#add(lines[i] ?? 0, plant)
     }
     if (this.#rows.length >= this.#maxRows) await this.#find()
   }
@@ -60,7 +60,9 @@ export class DuplicateFinder {
     return { duplicates: this.#count, duplicateRows: this.#listed }
   }
 
-  #add(line: number, key: string): void {
+  #add(line: number, plant: NewPlant): void {
+    const key = keyOf(plant)
+    if (this.#names?.add(plant.name).size === FEW_NAMES + 1) this.#names = undefined
     let wanted = this.#wanted.get(key)
     if (wanted === undefined) {
       wanted = { rows: 0, ids: [] }
@@ -80,11 +82,12 @@ export class DuplicateFinder {
     }
     this.#wanted = new Map()
     this.#rows = []
+    this.#names = new Set()
   }
 
   async #match(): Promise<void> {
     let left = this.#rows.length
-    for await (const page of this.#plants()) {
+    for await (const page of this.#plants(this.#names)) {
       for (const plant of page) {
         const wanted = this.#wanted.get(keyOf(plant))
         if (wanted === undefined || wanted.ids.length === wanted.rows) continue

@@ -4,6 +4,7 @@ import type { Store } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import type { Batch, RefusedRow } from './batch.ts'
 import { DuplicateFinder, type Duplicates } from './duplicates.ts'
+import { storedPlants } from './stored-plants.ts'
 
 interface ImportOptions {
   readonly mode: ImportMode
@@ -42,7 +43,9 @@ export async function runImport(
   }
   const run = await store.startDryRun(mode)
   try {
-    const finder = duplicates ? new DuplicateFinder(() => run.storedPlants(signal)) : undefined
+    const finder = duplicates
+      ? new DuplicateFinder(storedPlants(store, () => run.storedPlants(signal), signal))
+      : undefined
     const put: PutBatch = async (batch) => {
       const results = await run.importPlants(batch.plants)
       await finder?.add(batch, results)

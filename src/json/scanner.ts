@@ -1,5 +1,7 @@
+import { StacklessError } from '../base/stackless-error.ts'
+
 /** The reason of a refusal, and the offset of the byte at fault. */
-export class JsonFault extends Error {
+export class JsonFault extends StacklessError {
   readonly kind: 'syntax' | 'depth'
   readonly at: number
 

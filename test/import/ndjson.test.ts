@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { AppError } from '../../src/domain/errors.ts'
+import { parseRow } from '../../src/json/body.ts'
 import { readAll } from './support.ts'
 
 const plant = (id: bigint, name: string, tag?: string) => ({ id, name, tag })
@@ -15,6 +17,18 @@ suite('an NDJSON file', () => {
       ])
       assert.deepEqual([refused, fault], [[], undefined])
     }
+  })
+
+  test('has refusals without a stack, which would take most of the time of a refused row', async () => {
+    const texts = ['x', '{}', '{"id":1,"id":2}', '[]', '{"id":1,"name":"a","tag":1}']
+    for (const text of texts) {
+      assert.throws(
+        () => parseRow(Buffer.from(text)),
+        (error: Error) => error instanceof AppError && !error.stack?.includes('\n'),
+        text,
+      )
+    }
+    assert.match(new Error('a bug').stack ?? '', /\n.*ndjson\.test/)
   })
 
   test('may be empty, begin with a byte order mark, and contain blank lines', async () => {
