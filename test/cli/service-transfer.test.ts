@@ -59,19 +59,6 @@ suite('plantstore import and export through a service', () => {
     }
   })
 
-  test('name rows that would add the name and tag of a stored plant, in a dry run that asks for them', async (t) => {
-    const { folder, address } = await servedEmpty(t)
-    const path = join(folder, 'plants.csv')
-    const importing = async (rows: string, ...flags: string[]) => {
-      writeFileSync(path, `id,name\n${rows}`)
-      return command(['import', path, '--url', address, ...flags], { env })
-    }
-    assert.equal((await importing('9223372036854775807,Fern\n')).code, 0)
-    const { code, stderr } = await importing('1,Moss\n2,Fern\n', '--dry-run', '--duplicates')
-    assert.equal(code, 0)
-    assert.match(stderr, /^line 3: has the name and tag of plant 9223372036854775807\n1 row would add a plant/)
-  })
-
   test('name refused rows by their lines, whether the command or the service refused them', async (t) => {
     const { folder, address } = await servedEmpty(t)
     const path = join(folder, 'plants.csv')

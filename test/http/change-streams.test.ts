@@ -63,20 +63,6 @@ suite('a stream of changes', () => {
     for (const stream of [again, late]) stream.close()
   })
 
-  test('with tags has only their entries', async (t) => {
-    const service = await withService(t)
-    await create(service, 1, 'a', 'tree')
-    const filters = ['tag=tree&tag=herb', 'tagPrefix=o', 'untagged=true', '']
-    const streams = await Promise.all(filters.map((filter) => openStream(service, `/changes?${filter}`)))
-    await create(service, 2, 'b', 'other')
-    await create(service, 3, 'c', 'herb')
-    await create(service, 1, 'd')
-    const wanted = [['a', 'c', 'd'], ['b'], ['d'], ['a', 'b', 'c', 'd']]
-    await Promise.all(streams.map((stream, i) => stream.until(wanted[i]?.length ?? 0)))
-    assert.deepEqual(streams.map(names), wanted)
-    for (const stream of streams) stream.close()
-  })
-
   test('with tags has the same events as one without, for every id and text', async (t) => {
     const service = await withService(t)
     const tag = 'a "tag"\n\ndata: {}\u2028'

@@ -107,45 +107,6 @@ suite('the service supports rarely used HTTP:', () => {
 })
 
 suite('several requests on one connection', () => {
-  clearTest('are answered in order, however they arrive', async () => {
-    const service = await emptyService()
-    const bad = post('{}', 'Content-Length: 2')
-    const bytes = [whole(), `${LIVE}\r\n`, bad, whole('If-None-Match: *'), `${LIVE}Connection: close\r\n\r\n`].join('')
-    const answers = await raw(service.port, bytes)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 400, 412, 200],
-    )
-    for (const i of [0, 2, 3]) assertConforms('createPlant', answers[i] as (typeof answers)[0])
-    for (const i of [1, 4]) assertConforms('getLiveness', answers[i] as (typeof answers)[0])
-  })
-
-  clearTest('get the refusal of a later one after the answers to earlier ones', async () => {
-    const service = await emptyService()
-    const garbage = 'GARBAGE\r\n\r\n'
-    const firsts = [whole(), `${LIVE}\r\n`, post('{}', 'Content-Length: 2'), 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n']
-    for (const [first, status] of firsts.map((bytes, i) => [bytes, [200, 200, 400, 404][i]] as const)) {
-      const answers = await raw(service.port, first + garbage)
-      assert.deepEqual(
-        answers.map((answer) => [answer.status, answer.body.includes('40004')]),
-        [
-          [status, false],
-          [400, true],
-        ],
-      )
-    }
-    const connection = new RawConnection(service.port)
-    connection.write(`${LIVE}\r\n`)
-    await connection.until('{"status":"live"}')
-    connection.write(garbage)
-    const answers = answersIn(await connection.untilClosed())
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 400],
-      'once the first is answered, the second is too',
-    )
-  })
-
   clearTest('are never smuggled in the body of the first', async () => {
     const service = await emptyService()
     const inner = whole().replace('"id":1', '"id":2')

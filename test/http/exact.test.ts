@@ -94,21 +94,6 @@ suite('the id of a plant', () => {
     }
     assert.deepEqual(await service.plants(), [])
   })
-
-  test('is accepted if and only if its value is an int64', async () => {
-    const service = await emptyService()
-    await holds(
-      fc.asyncProperty(numberText, async (spelling) => {
-        const value = exactInteger(spelling)
-        const isInt64 = value !== undefined && value >= MIN_ID && value <= MAX_ID
-        const answer = await service.create(`{"id":${spelling},"name":"x"}`)
-        assert.equal(answer.status, isInt64 ? 200 : 400, spelling)
-        if (isInt64) assert.equal(answer.headers['content-location'], `/plants/${value}`)
-        else assert.equal(errorOf(answer), 40002)
-      }),
-      RUNS,
-    )
-  })
 })
 
 suite('int64Of', () => {
@@ -162,30 +147,6 @@ suite('the texts of a plant', () => {
       }),
       RUNS,
     )
-  })
-
-  test('are not trimmed, folded or normalised, so look-alikes are different texts', async () => {
-    const service = await emptyService()
-    const names = [
-      'Caf\u00e9',
-      'Cafe\u0301',
-      'caf\u00e9',
-      ' Caf\u00e9',
-      'Caf\u00e9\n',
-      'Caf\u00e9\ufeff',
-      '\u{1f331}',
-      '',
-    ]
-    for (const [id, name] of names.entries()) assert.equal((await service.create({ id, name, tag: name })).status, 200)
-    assert.deepEqual(
-      (await service.plants()).map(({ name }) => name),
-      names,
-    )
-    for (const [id, name] of names.entries()) {
-      const others = names.filter((other) => other !== name)
-      const [other = ''] = others
-      assert.equal((await service.create({ id, name: other, tag: name })).status, 409)
-    }
   })
 
   test('are the same in one piece and in many, with a cached and an uncached token', async () => {

@@ -90,14 +90,4 @@ suite('exporting, importing into an empty store and exporting again', () => {
       assert.equal(await exported(other, format), file)
     }
   })
-
-  test('works from one format to the other and back', async (t) => {
-    const [plants] = fc.sample(anyPlants, { numRuns: 1, seed: 7 }) as [NewPlant[]]
-    const table = await exported(await withPlants(t, plants), 'csv')
-    const second = await withService(t)
-    await imported(second, 'csv', table)
-    const third = await withService(t)
-    await imported(third, 'ndjson', await exported(second, 'ndjson'))
-    assert.equal(await exported(third, 'csv'), table)
-  })
 })

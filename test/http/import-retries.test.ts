@@ -23,25 +23,6 @@ function countsOf(answer: Answer): number[] {
 const named = async (service: Service): Promise<string[]> => (await service.plants()).map(({ name }) => name).toSorted()
 
 suite('an import that assigns ids, with an Idempotency-Key,', () => {
-  test('gives each row the same id again', async () => {
-    const service = await emptyService()
-    const key = randomUUID()
-    assert.deepEqual(countsOf(await send(service, ['Fern', 'Moss', 'Fern'], key)), [3, 0, 0])
-    const before = await service.plants()
-    assert.deepEqual(countsOf(await send(service, ['Fern', 'Moss', 'Fern'], key)), [0, 3, 0])
-    assert.deepEqual(await service.plants(), before)
-  })
-
-  test('adds the rest of equal rows of which some are stored', async () => {
-    const service = await emptyService()
-    const key = randomUUID()
-    await send(service, ['Fern', 'Fern'], key)
-    const [first] = await service.plants()
-    await service.send('DELETE', `/plants/${first?.id}`)
-    assert.deepEqual(countsOf(await send(service, ['Fern', 'Fern'], key)), [1, 1, 0])
-    assert.deepEqual(await named(service), ['Fern', 'Fern'])
-  })
-
   test('adds no row again that somebody has changed since, and refuses it', async () => {
     const service = await emptyService()
     const key = randomUUID()

@@ -54,19 +54,6 @@ suite('an import of a sheet, by the names of its columns', () => {
     })
   }
 
-  test('in pieces of any size, whatever encoding they are in', async () => {
-    for (const name of ['greek.csv', 'japanese.csv', 'french-macintosh.csv', 'gbif-occurrences.tsv']) {
-      const service = await emptyService()
-      const { columns, plants } = await readAsPage(name)
-      const answer = await service.send('POST', `/plants/import?${queryOf(columns)}`, {
-        body: readFileSync(sheetPath(name)),
-        headers: { 'Content-Type': CSV },
-        chunked: true,
-      })
-      assert.deepEqual(countsOf(answer), [plants.length, 0, 0])
-    }
-  })
-
   test('beyond its first 64 KiB, by their encoding and separator', async () => {
     const service = await emptyService()
     const lines = Array.from({ length: 6000 }, (_, i) => `${i};Häberlea ${i};Süd\r\n`)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { type Answer, emptyService, errorOf, messageOf, type Sending, type Service } from '../support/service.ts'
 
@@ -123,17 +122,6 @@ suite('an import', () => {
     assert.equal((answer.json as Report).dryRun, false)
   })
 
-  test('reads CSV as spreadsheets save it, and says how to save a workbook as CSV', async () => {
-    const service = await emptyService()
-    const file = (name: string) => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
-    assert.deepEqual(countsOf(await send(service, file('libreoffice-utf16-tab.csv'), { type: CSV })), [4, 0, 0, 0])
-    const semicolons = file('libreoffice-semicolon.csv')
-    assert.deepEqual(countsOf(await send(service, semicolons, { type: CSV, chunked: true })), [0, 0, 4, 0])
-    const answer = await send(service, file('libreoffice.xlsx'), { type: CSV })
-    assert.equal(errorOf(answer), 40001)
-    assert.match(messageOf(answer), /^the file is not text but a workbook .*; no row was processed; /)
-  })
-
   test('reads a file labelled UTF-16 like the same file without the label, and refuses one without its mark', async () => {
     const service = await emptyService()
     const utf16 = (text: string) => Buffer.from(text, 'utf16le')
@@ -255,28 +243,6 @@ suite('an import', () => {
         ],
       ],
     )
-  })
-
-  test('counts each row of a table once, also those whose quotation marks and size are wrong', async () => {
-    const service = await emptyService()
-    const large = `3,"${'x'.repeat(70_000)}",\r\n`
-    const answer = await send(service, `${TABLE}${large}4,"Elm\n5,Oak",x"\n6,Oak,\n7,"Oak,\r\n8,Elm,\r\n`, {
-      type: CSV,
-    })
-    assert.deepEqual(
-      [countsOf(answer), refusedIn(answer)],
-      [
-        [3, 0, 0, 5],
-        [
-          [4, 41301],
-          [5, 40001],
-          [6, 40001],
-          [8, 40001],
-          [9, 40001],
-        ],
-      ],
-    )
-    assert.equal((await service.plants()).length, 3)
   })
 })
 

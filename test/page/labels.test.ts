@@ -288,17 +288,4 @@ suite('labels', () => {
     },
     { viewport: PHONE },
   )
-
-  inBrowser(
-    `are accessible and fit ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await openLabels(opened)
-      await choose(page)
-      await page.getByLabel('Labels on').selectOption('own')
-      await page.getByText('Show the labels').click()
-      await assertAtBothSizes(page)
-    },
-    { viewport: PHONE },
-  )
 })

@@ -51,6 +51,13 @@ async function startImport({ page }: Opened, name: string): Promise<() => void> 
   return resolve
 }
 
+/** Tries to close the tab, and chooses to stay when the browser asks. */
+async function refuseToLeave(page: Page): Promise<void> {
+  const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
+  assert.equal(dialog.type(), 'beforeunload')
+  await dialog.dismiss()
+}
+
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Import' })
 
 suite('a person who leaves the page', () => {
@@ -117,6 +124,7 @@ suite('a person who leaves the page', () => {
       const progress = progressOf(page).getByText('1,000 of 2,000 plants')
       await page.getByRole('link', { name: 'Plants', exact: true }).click()
       await progress.waitFor()
+      await refuseToLeave(page)
       await assertAccessible(page)
       await assertFits(page)
       await page.goBack()

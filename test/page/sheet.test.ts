@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { openAsBlob, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { guess } from '../../src/import/sheet/guess.ts'
 import type { Reading } from '../../src/import/sheet/sheet.ts'
 import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
 import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
+import { said } from '../../web/src/page/said.ts'
+import { tempFolder } from '../support/files.ts'
 
 const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
   openSheet(new File([text], 'plants.csv'), chosen)
@@ -196,5 +200,14 @@ suite('the page divides a sheet into cells', () => {
     for (const [file, message] of files) {
       await assert.rejects(sheetOf(file), (error: Error) => message.test(error.message))
     }
+  })
+
+  test('and says of a file that has changed since that it has to be chosen again', async (t) => {
+    const path = join(tempFolder(t), 'plants.csv')
+    writeFileSync(path, 'id,name\n1,Fern\n')
+    const sheet = await openSheet(new File([await openAsBlob(path)], 'plants.csv'))
+    writeFileSync(path, 'id,name\n1,Fern\n2,Moss\n')
+    const fault = await Array.fromAsync(rowsOf(sheet), () => {}).catch(said)
+    assert.equal(fault, 'The file was changed or is gone. Choose it again.')
   })
 })

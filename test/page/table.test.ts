@@ -370,21 +370,4 @@ suite('the table of the page', () => {
     }
     await until(page, `${opacity(3)} === '1'`)
   })
-
-  inBrowser(
-    `is accessible and fits ${PHONE.width} pixels`,
-    async (opened) => {
-      const { page } = opened
-      await fill(opened)
-      await page.getByLabel('Search plants').fill('tarax')
-      await page.locator('.name', { hasText: LONG }).waitFor()
-      await openTools(page)
-      await page.getByText('Tags', { exact: true }).click()
-      await page.getByLabel('Ähre 1').check()
-      await page.getByRole('checkbox', { name: LONG_TAG }).check()
-      await page.getByRole('button', { name: `Remove the filter ${LONG_TAG}` }).waitFor()
-      await assertAtBothSizes(page)
-    },
-    { viewport: PHONE },
-  )
 })

@@ -44,9 +44,11 @@ export async function shareBrowser(scene: Scene): Promise<string> {
  * flags one of its own. It sees no font of this machine.
  */
 export async function withBrowser(scene: Scene, flags: readonly string[] = []): Promise<Browser> {
-  const shared = process.env[SHARED_VARIABLE]
+  const shared = flags.length > 0 ? undefined : process.env[SHARED_VARIABLE]
+  // Here, because the runner starts files of tests with its environment, which unpacking changes for a moment.
+  if (shared !== undefined) await unpacked(scene)
   const browser =
-    shared === undefined || flags.length > 0
+    shared === undefined
       ? await chromium.launch(await launchOptions(scene, flags))
       : await chromium.connect(await (await fetch(shared)).text())
   scene.after(() => browser.close())
