@@ -64,6 +64,8 @@ async function sendWatched(
     async (outcome) => {
       if (!isWatched) await hold(key, outcome)
       else if (outcome.kind === 'met') await drop(key)
+      // What the person has changed on its way goes out once more.
+      look(false)
       return outcome
     },
     async (error: unknown): Promise<Outcome> => {
@@ -122,15 +124,17 @@ async function sendNow(sender: Session, isAgain: boolean): Promise<void> {
 async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   const work = async () => {
     await refresh()
-    const tried = new Set<string>()
-    const next = () => listOf(isAgain).find(({ key }) => !tried.has(key) && isFree(key))
+    const failed = new Set<string>()
+    const next = () => listOf(isAgain).find(({ key }) => !failed.has(key) && isFree(key))
     for (let found = next(); found !== undefined && session.value === sender; found = next()) {
       const { key } = found
-      tried.add(key)
       try {
-        await hold(key, await send(sender, key))
+        const outcome = await send(sender, key)
+        await hold(key, outcome)
+        if (outcome.kind !== 'stored') failed.add(key)
       } catch (error) {
         if (!(await refuse(key, error))) return
+        failed.add(key)
       }
     }
   }

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Page } from 'playwright-core'
+import { intercept, NO_NETWORK, pageTests, pressOn } from '../support/page.ts'
+import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { withService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
+
+suite('a change that waits', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'is sent as it was, and then as the person wants it by now, where they edit it while it is on its way',
+    async ({ page, context, service }) => {
+      await service.create({ id: 1, name: 'Acer' })
+      await page.reload()
+      await rowOf(page, 1).waitFor()
+      await context.setOffline(true)
+      await rename(page, 1, 'Acer rubrum')
+      await line(page, '1 change waits on this device.')
+      const release = await holdChange(page, 1)
+      await context.setOffline(false)
+      await until(() => release.isHeld(), 'the change does not go out')
+      await pressOn(page, page.getByRole('link', { name: 'Show them' }))
+      await pressOn(page, page.getByRole('button', { name: 'Edit what waits for 1 Acer rubrum' }))
+      await page.locator('textarea:focus').fill('Acer saccharum')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await line(page, '1 Acer saccharum')
+      release.answer()
+      await nothingWaits(page)
+      assert.deepEqual(await storedPlant(service, 1), { id: 1, name: 'Acer saccharum' })
+      const history = (await service.send('GET', '/plants/1/history')).json as readonly { plant: { name: string } }[]
+      assert.deepEqual(history.map(({ plant }) => plant.name).toSorted(), ['Acer', 'Acer rubrum', 'Acer saccharum'])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'goes out only after the service has said which store it has',
+    async ({ page, context, service, t }) => {
+      const other = await withService(t)
+      for (const each of [service, other]) await each.create({ id: 2, name: 'Fagus' })
+      await page.reload()
+      await rowOf(page, 2).waitFor()
+      await context.setOffline(true)
+      await rename(page, 2, 'Fagus sylvatica')
+      await line(page, '1 change waits on this device.')
+      await line(page, 'The service does not answer.')
+      const sent: string[] = []
+      page.on('request', (request) => sent.push(request.method()))
+      const { promise: asked, resolve: answer } = Promise.withResolvers<void>()
+      await intercept(page, '**/tokens/self', async (route) => {
+        await asked
+        const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
+        await route.fulfill({ response: await route.fetch({ url }) })
+      })
+      await context.setOffline(false)
+      await page.getByText('The service does not answer.').waitFor({ state: 'detached' })
+      // Whoever sends what waits has the lock until the service has answered.
+      await page.evaluate(`navigator.locks.request('plantstore-send', () => {})`)
+      answer()
+      await pressOn(page, page.getByRole('link', { name: 'Show them' }))
+      await line(page, '1 change is for another store, or for this one before it was restored')
+      assert.ok(!sent.includes('PATCH'))
+    },
+    { expected: NO_NETWORK },
+  )
+})
+
+/** Holds the answer to a change of a plant that the store has taken. */
+async function holdChange(page: Page, id: number) {
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  let isHeld = false
+  await intercept(page, `**/plants/${id}`, async (route) => {
+    const isFirst = route.request().method() === 'PATCH' && !isHeld
+    if (!isFirst) return route.continue()
+    isHeld = true
+    const response = await route.fetch()
+    await promise
+    await route.fulfill({ response })
+  })
+  return { answer, isHeld: () => isHeld }
+}
