@@ -1,4 +1,4 @@
-import { StacklessError } from '../base/stackless-error.ts'
+import { StacklessError } from '../domain/errors.ts'
 
 /** The reason of a refusal, and the offset of the byte at fault. */
 export class JsonFault extends StacklessError {
