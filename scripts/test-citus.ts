@@ -7,9 +7,14 @@ import { parseArgs } from 'node:util'
 import { CITUS_BUILD_VARIABLE, CITUS_VARIABLE, CitusCluster } from '../test/support/citus.ts'
 
 /** Tests that also hold on a distributed store. */
-const SHARED = ['postgres-store', 'hard/postgres-model', 'hard/postgres-http', 'hard/postgres-instances'].map(
-  (name) => `test/${name}.test.ts`,
-)
+const SHARED = [
+  'postgres-store',
+  'postgres-lists',
+  'postgres-files',
+  'hard/postgres-model',
+  'hard/postgres-http',
+  'hard/postgres-instances',
+].map((name) => `test/${name}.test.ts`)
 
 const { values } = parseArgs({ options: { build: { type: 'string' } } })
 const named = process.env[CITUS_VARIABLE] ?? ''

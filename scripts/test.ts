@@ -13,7 +13,8 @@ if (commands.length === 0) {
 }
 for (const files of runs) {
   const args = [
-    '--import=./test/support/processor-time.ts',
+    // By its whole address, because threads load it too, in whatever folder their process is by then.
+    `--import=${new URL('../test/support/processor-time.ts', import.meta.url).href}`,
     '--test',
     // More than the two cores of a small machine, because many tests wait for disks, timers and other processes.
     '--test-concurrency=3',

@@ -6,7 +6,7 @@ import { type OpenStore, plant, type Suite } from './support/store-under-test.ts
 
 /** A slow query: half of the plants have the tag, the other half the word, and no plant has both. */
 const SLOW: PlantQuery = { tags: ['-'], words: ['odd'], order: 'name', after: undefined }
-const PLANTS = Array.from({ length: 20_000 }, (_, i) =>
+const PLANTS = Array.from({ length: 8000 }, (_, i) =>
   i % 2 === 0 ? plant(BigInt(i), 'Aloe', '-') : plant(BigInt(i), 'odd'),
 )
 const REASON = new Error('the client has left')

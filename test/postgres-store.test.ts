@@ -2,4 +2,4 @@ import { storeSuite } from './store-suite.ts'
 import { isDistributed } from './support/citus.ts'
 import { openPostgres } from './support/open-postgres.ts'
 
-storeSuite('PostgreSQL', openPostgres, { isSharded: isDistributed() })
+storeSuite('writes', 'PostgreSQL', openPostgres, { isSharded: isDistributed() })

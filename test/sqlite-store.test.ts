@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { changeLogSuite } from './change-log-suite.ts'
 import { storeSuite } from './store-suite.ts'
 import { TESTER } from './support/actor.ts'
 import { replacePlant } from './support/change-plant.ts'
@@ -15,8 +14,7 @@ import { openSqlite } from './support/open-sqlite.ts'
 import { listAll } from './support/store-calls.ts'
 import { plant, refusal } from './support/store-under-test.ts'
 
-storeSuite('SQLite', openSqlite)
-changeLogSuite('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))
+storeSuite('writes', 'SQLite', openSqlite)
 
 test('SQLite: changes beyond the queue are refused and not stored', async (t) => {
   const { store, plants } = await openSqlite(t, { maxWaiting: 10 })

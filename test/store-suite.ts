@@ -23,23 +23,18 @@ import { taggingTests } from './tagging-suite.ts'
 import { token, tokenTests } from './token-suite.ts'
 import { webhookTests } from './webhook-suite.ts'
 
-/** The specification of Store (src/domain/store.ts) as tests. In a sharded store, each shard commits its part of an import. */
-export function storeSuite(name: string, open: OpenStore, { isSharded = false } = {}): void {
+/** The parts of the specification of Store (src/domain/store.ts) as tests, each for a file of its own. */
+const PARTS = {
+  writes: [createTests, lookupTests, concurrencyTests, changeTests, closeTests],
+  lists: [listTests, freshnessTests, propertyTests, tagTests, taggingTests, abortTests],
+  files: [importTests, exportTests, tokenTests, idTests, webhookTests],
+} as const
+
+/** Tests a part of the specification. In a sharded store, each shard commits its part of an import. */
+export function storeSuite(part: keyof typeof PARTS, name: string, open: OpenStore, { isSharded = false } = {}): void {
   const suite: Suite = (title, work) => void test(`${name}: ${title}`, work)
-  createTests(suite, open)
-  lookupTests(suite, open)
-  concurrencyTests(suite, open)
-  changeTests(suite, open)
-  listTests(suite, open)
-  freshnessTests(suite, open)
-  propertyTests(suite, open)
-  tagTests(suite, open)
-  taggingTests(suite, open)
-  importTests(suite, open)
-  if (!isSharded) wholeImportTests(suite, open)
-  exportTests(suite, open)
-  abortTests(suite, open)
-  for (const tests of [tokenTests, idTests, webhookTests, closeTests]) tests(suite, open)
+  for (const tests of PARTS[part]) tests(suite, open)
+  if (part === 'files' && !isSharded) wholeImportTests(suite, open)
 }
 
 const lenient = { mustBeNew: false }

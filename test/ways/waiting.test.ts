@@ -198,7 +198,7 @@ suite('changes that wait for the service', () => {
       await page.close()
       await context.setOffline(false)
       // No service answers the new tabs before both wait for it.
-      await context.route('**/plants/5*', (route) => route.abort())
+      await context.route('**/plants/5*', (route) => route.abort().catch(() => {}))
       const tabs = [await context.newPage(), await context.newPage()] as const
       for (const tab of tabs) {
         await tab.goto(`${address}#token=${SECRET}`)

@@ -18,7 +18,7 @@ import { createsPlant, linesFor } from './support.ts'
 const SETTINGS = { PLANTSTORE_PORT: '0', PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error' }
 
 /** Both engines and the page in the browser. `npm run test:minimal` runs all tests. */
-const SOME_TESTS = 'test/sqlite-store.test.ts test/postgres-store.test.ts test/ways/edit.test.ts'
+const SOME_TESTS = 'test/sqlite-lists.test.ts test/postgres-store.test.ts test/ways/edit.test.ts'
 
 for (const name of Object.keys(SYSTEMS) as SystemName[]) {
   test(`all ways to start, and tests, work on a ${name} that has nothing but Node.js and npm`, async (t) => {

@@ -1,0 +1,4 @@
+import { storeSuite } from './store-suite.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+
+storeSuite('files', 'SQLite', openSqlite)
