@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { OperatorError } from '../base/operator-error.ts'
 
@@ -51,25 +52,17 @@ export class BackupHook {
   async run(result: BackupResult): Promise<void> {
     const { file, log, timeout = TIMEOUT } = this.#options
     const start = performance.now()
-    // A group of its own, so that a kill also ends what the hook has started.
-    const child = spawn(resolve(file), {
-      env: this.#environmentFor(result),
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    })
-    this.#child = child
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(-MAX_SAID)
-      })
-    }
     let isLate = false
     const late = setTimeout(() => {
       isLate = true
       this.#kill()
     }, timeout)
-    const fault = await endOf(child)
+    let said = ''
+    const onSaid = (text: string) => {
+      said = (said + text).slice(-MAX_SAID)
+    }
+    // A machine without memory or descriptors starts no process. The next backup runs the hook again.
+    const fault = await this.#runOnce(result, onSaid).catch((error: Error) => error.message)
     clearTimeout(late)
     this.#child = undefined
     if (this.#isClosed) return
@@ -81,6 +74,23 @@ export class BackupHook {
       this.failures++
       log.error({ ...details, err: new Error(why) }, 'the backup hook failed')
     }
+  }
+
+  /** @param onSaid gets what the hook writes. @returns why it failed */
+  async #runOnce(result: BackupResult, onSaid: (text: string) => void): Promise<string | undefined> {
+    // A group of its own, so that a kill also ends what the hook has started.
+    const child = spawn(resolve(this.#options.file), {
+      env: this.#environmentFor(result),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.#child = child
+    const ended = endOf(child)
+    // Without descriptors, Node.js makes no streams.
+    for (const stream of [child.stdout, child.stderr] as (Readable | undefined)[]) {
+      stream?.setEncoding('utf8').on('data', onSaid)
+    }
+    return ended
   }
 
   close(): void {

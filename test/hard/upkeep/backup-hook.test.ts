@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
@@ -147,6 +148,32 @@ suite('the hook of scheduled backups', () => {
     await hook.run(RESULT)
     assert.match(lines.at(-1) ?? '', /the backup hook failed/)
     assert.equal(hook.failures, 1)
+  })
+
+  test('fails alone on a machine that starts no process, and runs again later', async (t) => {
+    const { file, told } = script(t, TELLS)
+    const lines: string[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(line) })
+    const environment: NodeJS.ProcessEnv = {}
+    const hook = new BackupHook({ file, environment, log })
+    // The system refuses a process with so large an environment, as it does one without memory.
+    environment['LARGE'] = 'x'.repeat(2 ** 23)
+    await hook.run(RESULT)
+    assert.match(lines.at(-1) ?? '', /spawn E2BIG.*the backup hook failed/)
+    delete environment['LARGE']
+    const open: number[] = []
+    const limit = spawnSync('prlimit', ['--pid', String(process.pid), '--nofile=200:'])
+    if (limit.status !== 0) return notTestedHere(t, 'a hook for which no descriptor is left, without prlimit')
+    try {
+      for (;;) open.push(openSync('/dev/null', 'r'))
+    } catch {
+      await hook.run(RESULT)
+    }
+    for (const descriptor of open) closeSync(descriptor)
+    assert.match(lines.at(-1) ?? '', /spawn \S+ EMFILE.*the backup hook failed/)
+    assert.equal(hook.failures, 2)
+    await hook.run(RESULT)
+    assert.deepEqual([hook.failures, linesOf(told).length], [2, 1])
   })
 })
 
