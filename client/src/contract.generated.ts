@@ -290,7 +290,7 @@ export interface WebhookPatch {
   readonly body?: 'event' | 'plant' | undefined
   /** The number of requests at once. */
   readonly concurrency?: number | undefined
-  /** Headers to set, as at the creation; null removes one, or all. The others stay. If `url` changes to another origin, all that the same request does not set are removed, so that no other receiver gets them. */
+  /** Headers to set, as at the creation; null removes one, or all. The others stay. If `url` changes to another origin or path, all that the same request does not set are removed, so that no other receiver gets them. */
   readonly headers?: Readonly<Record<string, string | null>> | null | undefined
   readonly state?: 'active' | 'paused' | undefined
 }
@@ -319,7 +319,7 @@ export interface WebhookTest {
   readonly failure?: string | undefined
   /** Milliseconds from the look-up of the name to the end of the answer. */
   readonly durationMs: number
-  /** The first 256 bytes of the answer. */
+  /** The first 256 bytes of the answer; empty for a webhook with headers, which a receiver may send back. */
   readonly answer: string
 }
 
@@ -335,7 +335,7 @@ export interface WebhookDelivery {
   readonly status?: number | undefined
   /** Why the attempt failed; absent for a success. */
   readonly failure?: string | undefined
-  /** The first 256 bytes of the answer. */
+  /** The first 256 bytes of the answer; empty for a webhook with headers, which a receiver may send back. */
   readonly answer: string
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly nextAttempt?: string | undefined

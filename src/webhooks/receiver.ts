@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import type { IncomingHttpHeaders } from 'node:http'
-import { isIP, isIPv6, type LookupFunction } from 'node:net'
+import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Dispatcher, Pool } from 'undici'
 import { abortable } from '../domain/store.ts'
@@ -85,7 +85,9 @@ export class Receiver {
       const { status, headers, body } = await abortable(reading.answer, signal)
       // The next attempt can use the connection only after this turn.
       await turn()
-      const answer = withoutSecrets(body.toString('utf8', 0, SHOWN_ANSWER), keys)
+      // A receiver may send the values of its headers back, in any form.
+      const isShown = (keys.headers ?? []).length === 0
+      const answer = isShown ? body.toString('utf8', 0, SHOWN_ANSWER) : ''
       if (status >= 200 && status < 300) return done({ status, failure: undefined, answer, retryAfter: undefined })
       return done({ status, failure: `the status ${status}`, answer, retryAfter: retryAfterIn(headers, time) })
     } catch (error) {
@@ -128,18 +130,24 @@ export class Receiver {
     void this.#pool?.close()
     this.#addresses = key
     // Loads with the first delivery, in 120 ms. Takes no proxy of the environment.
-    const { Pool } = await import('undici')
+    const { buildConnector, Pool } = await import('undici')
+    const connect = buildConnector({
+      allowH2: false,
+      lookup: lookupOf(addresses),
+      // TLS names a host without the dot of the root (RFC 6066 section 3), and no address.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      // Given here, so that no variable of the environment switches it off.
+      rejectUnauthorized: true,
+      timeout: ATTEMPT_TIMEOUT,
+    })
     this.#pool = new Pool(this.#url.origin, {
       allowH2: false,
       keepAliveTimeout: IDLE_TIME,
-      connect: {
-        lookup: lookupOf(addresses),
-        // TLS names a host without the dot of the root (RFC 6066 section 3), and no address.
-        ...(isIP(host) === 0 ? { servername: host } : {}),
-        // Given here, so that no variable of the environment switches it off.
-        rejectUnauthorized: true,
-        timeout: ATTEMPT_TIMEOUT,
-      },
+      connect: (options, callback) =>
+        connect(options, (...made) => {
+          if (made[0] === null) takeContinue(made[1])
+          callback(...made)
+        }),
     })
     return this.#pool
   }
@@ -161,21 +169,6 @@ export class Receiver {
       body,
     }
   }
-}
-
-/** Letters from which on the beginning of a value at the end of an answer counts as the value. */
-const MIN_CUT = 4
-
-/** Masks the values of headers that a receiver sends back, also one that the end of the kept answer cuts off. */
-function withoutSecrets(answer: string, { headers = [] }: WebhookKeys): string {
-  let shown = answer
-  for (const [, value] of headers) {
-    shown = shown.replaceAll(value, '…')
-    for (let length = value.length - 1; length >= MIN_CUT; length--) {
-      if (shown.endsWith(value.slice(0, length))) shown = `${shown.slice(0, -length)}…`
-    }
-  }
-  return shown
 }
 
 interface Answer {
@@ -232,6 +225,22 @@ class Reading implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.fail(error)
+  }
+}
+
+const CONTINUE = Buffer.from('HTTP/1.1 100')
+
+/**
+ * Has undici pass over `100 Continue` as over 102: it ends the connection at a 100 that it has not asked for, which any
+ * receiver may send (RFC 9110 section 15.2.1).
+ */
+function takeContinue(socket: Socket): void {
+  const read = socket.read.bind(socket)
+  socket.read = (size) => {
+    const chunk: unknown = read(size)
+    const isContinue = Buffer.isBuffer(chunk) && chunk.subarray(0, CONTINUE.length).equals(CONTINUE)
+    if (isContinue) chunk.write('2', CONTINUE.length - 1)
+    return chunk
   }
 }
 

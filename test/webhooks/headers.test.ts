@@ -37,12 +37,16 @@ test('a webhook sends the headers of its receiver, and answers their names alone
   assert.deepEqual([later.authorization, later['x-garden'], later['x-new']], [undefined, '2', 'n'])
 })
 
-test('another origin of a webhook gets no header that was given before', async (t) => {
+test('another origin or path of a webhook gets no header that was given before', async (t) => {
   const service = await emptyService(LOCAL)
   const [first, second] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await createdWebhook(service, { url: first.url, headers: { 'X-Key': 'secret', 'X-Other': 'b' } })
-  await patchWebhook(service, id, { url: `${first.url}/other-path` })
-  assert.deepEqual((await webhookOf(service, id)).headerNames, ['X-Key', 'X-Other'])
+  const names = async () => (await webhookOf(service, id)).headerNames
+  await patchWebhook(service, id, { url: new URL('?bed=7#there', first.url).href })
+  assert.deepEqual(await names(), ['X-Key', 'X-Other'])
+  await patchWebhook(service, id, { url: new URL('/other-path', first.url).href })
+  assert.deepEqual(await names(), [])
+  await patchWebhook(service, id, { url: first.url, headers: { 'X-Key': 'secret', 'X-Other': 'b' } })
   await patchWebhook(service, id, { url: second.url, headers: { 'X-Other': 'given again' } })
   assert.deepEqual((await webhookOf(service, id)).headerNames, ['X-Other'])
   await sendJson(service, 'POST', `/webhooks/${id}/test`, {})

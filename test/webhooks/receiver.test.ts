@@ -184,6 +184,19 @@ suite('an attempt', () => {
     assert.ok(written < 2 ** 26, `${written} bytes were written`)
   })
 
+  test('passes over a 100 Continue that it has not asked for', async (t) => {
+    const { url } = await startReceiver(t, {
+      respond(response) {
+        response.writeContinue()
+        response.writeHead(200).end('taken')
+      },
+    })
+    for (let i = 0; i < 2; i++) {
+      const { status, failure, answer } = await send(url)
+      assert.deepEqual([status, failure, answer], [200, undefined, 'taken'])
+    }
+  })
+
   test('ends where the receiver sends answers of 1xx again and again', async (t) => {
     const { url } = await startReceiver(t, {
       respond(response) {

@@ -164,14 +164,14 @@ function readHeaders(value: unknown, takesNull: boolean): readonly HeaderChange[
 }
 
 /**
- * The keys after a change of headers. At another origin the webhook has only the headers of the change: whoever may
- * change its URL must not get the secrets of the receiver before.
+ * The keys after a change of headers. At another origin or path the webhook has only the headers of the change: whoever
+ * may change its URL must not get the secrets of the receiver before.
  *
  * @throws AppError 40002 for too many headers
  */
-export function withHeaders(keys: WebhookKeys, patch: HeaderPatch = [], isOtherOrigin = false): WebhookKeys {
+export function withHeaders(keys: WebhookKeys, patch: HeaderPatch = [], isOtherPlace = false): WebhookKeys {
   const changed = new Set(patch?.map(([name]) => name.toLowerCase()))
-  const isKept = ([name]: WebhookHeader) => !isOtherOrigin && patch !== null && !changed.has(name.toLowerCase())
+  const isKept = ([name]: WebhookHeader) => !isOtherPlace && patch !== null && !changed.has(name.toLowerCase())
   const given = (patch ?? []).flatMap(([name, value]): WebhookHeader[] => (value === null ? [] : [[name, value]]))
   const headers = [...(keys.headers ?? []).filter(isKept), ...given]
   if (headers.length > MAX_HEADERS) throw new AppError(40002, `a webhook has at most ${MAX_HEADERS} headers`)

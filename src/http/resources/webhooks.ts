@@ -221,13 +221,16 @@ const contentOf = (webhook: Webhook): string => {
 }
 
 function patched(webhook: Webhook, { state, headers, ...request }: WebhookPatch): Webhook {
-  const isOtherOrigin = request.url !== undefined && new URL(request.url).origin !== new URL(webhook.url).origin
-  const changed = { ...webhook, ...request, keys: withHeaders(webhook.keys, headers, isOtherOrigin) }
+  const isOtherPlace = request.url !== undefined && placeOf(request.url) !== placeOf(webhook.url)
+  const changed = { ...webhook, ...request, keys: withHeaders(webhook.keys, headers, isOtherPlace) }
   const fault = faultOfTaggings(changed)
   if (fault !== undefined) throw new AppError(40002, fault)
   if (state === undefined || state === webhook.state) return changed
   return { ...changed, state, reason: state === 'paused' ? 'person' : undefined, since: Date.now() }
 }
+
+/** Origin and path. Several receivers may share an origin. */
+const placeOf = (url: string): string => new URL(url).origin + new URL(url).pathname
 
 /**
  * A webhook that is made active tries at once what has failed before. One whose filter changes begins again with the
