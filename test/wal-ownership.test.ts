@@ -5,8 +5,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openWriter } from '../src/sqlite/connection.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
+import { advanceEpoch } from '../src/sqlite/wal/epoch.ts'
 import { transaction } from '../src/sqlite/wal/transaction.ts'
-import { advanceEpoch, judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
+import { judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { copyAsAfterCrash, tempFolder } from './support/files.ts'
 
@@ -60,7 +61,8 @@ function create(db: DatabaseSync, plants: number): void {
   })
 }
 
-const mark = (db: DatabaseSync): void => transaction(db, () => advanceEpoch(db))
+/** Advances the epoch, with the mark of a file that lacks what its log has, or without. */
+const mark = (db: DatabaseSync, hasMark = false): void => transaction(db, () => advanceEpoch(db, hasMark))
 
 /** The file in the middle of a checkpoint: its first pages are those of `after`. */
 const partly = (before: Buffer, after: Buffer, pages: number): Buffer =>
@@ -72,11 +74,12 @@ test('the log of a crash at any point matches its store, and an older or newer l
   const bases: Image[] = []
   for (let generation = 0; generation < 4; generation++) {
     for (let commit = 0; commit < 4; commit++) create(db, commit % 2 === 0 ? 1 : 40)
-    mark(db)
+    mark(db, true)
     const before = image()
     // A commit under way has written some of its frames.
     for (let length = 0; length <= before.log.length; length += FRAME / 2) {
-      assert.equal(judge(before.file, before.log.subarray(0, length)), 'own', `${length} bytes of the log`)
+      const verdict = length === 0 && generation > 0 ? 'missing' : 'own'
+      assert.equal(judge(before.file, before.log.subarray(0, length)), verdict, `${length} bytes of the log`)
     }
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     const checkpointed = image()
@@ -90,16 +93,12 @@ test('the log of a crash at any point matches its store, and an older or newer l
     }
     mark(db)
     const after = image()
-    for (const length of [
-      0,
-      LOG_HEADER - 1,
-      LOG_HEADER,
-      LOG_HEADER + FRAME - 1,
-      LOG_HEADER + FRAME,
-      after.log.length,
-    ]) {
+    for (const length of [LOG_HEADER, LOG_HEADER + FRAME - 1, LOG_HEADER + FRAME, after.log.length]) {
       assert.equal(judge(checkpointed.file, after.log.subarray(0, length)), 'own', `${length} bytes of the next log`)
     }
+    // SQLite restarts a log in its place, so it never becomes so short.
+    for (const length of [0, LOG_HEADER - 1])
+      assert.equal(judge(checkpointed.file, after.log.subarray(0, length)), 'missing', `${length} bytes`)
     // A disk may still have old frames behind the header of the new log.
     const torn = Buffer.concat([after.log.subarray(0, LOG_HEADER), before.log.subarray(LOG_HEADER)])
     assert.equal(judge(checkpointed.file, torn), 'own')
@@ -147,7 +146,7 @@ test('a log still matches after the schema has changed before a mark', async (t)
   assert.equal(judge(next.file, image().log), 'own')
 })
 
-test('frames from a wrong checksum on do not count, because SQLite ignores them', async (t) => {
+test('a log with a wrong checksum before a commit that SQLite has followed up is damaged, whatever the file has of it', async (t) => {
   const { db, image, judge } = await openStore(t)
   mark(db)
   create(db, 1)
@@ -160,12 +159,16 @@ test('frames from a wrong checksum on do not count, because SQLite ignores them'
   mark(db)
   const newer = image()
   assert.equal(judge(older.file, newer.log), 'foreign')
-  assert.equal(judge(older.file, withFlippedBit(newer.log, LOG_HEADER + FRAME - 1)), 'own', 'SQLite ignores all of it')
+  assert.equal(
+    judge(older.file, withFlippedBit(newer.log, LOG_HEADER + FRAME - 1)),
+    'damaged',
+    'SQLite ignores all of it',
+  )
   // A checkpoint copied the first page with the second mark, which is only behind the wrong checksum.
   const whole = Buffer.concat([newer.file, Buffer.alloc(100 * PAGE)])
   const checkpointed = partly(whole, newer.log.subarray(between + 24), 1)
   assert.equal(judge(checkpointed, newer.log), 'own')
-  assert.equal(judge(checkpointed, withFlippedBit(newer.log, between - 1)), 'foreign')
+  assert.equal(judge(checkpointed, withFlippedBit(newer.log, between - 1)), 'damaged')
 })
 
 function withFlippedBit(log: Buffer, at: number): Buffer {

@@ -186,13 +186,18 @@ store unchanged.`)
 
 function addCheck(to: ProgramCommand, { settings }: Surroundings): void {
   to.add('check', 'check a store or a backup for damage, even while a service serves it')
-    .settings('store')
+    .settings('store', 'auditLog')
     .option('--reindex', 'have a service that serves the store make its search index anew')
+    .option('--drop-damaged', 'first let a store go on without newest changes that are damaged or missing')
     .output()
     .notes(`
 The command checks the structure of the file, the schema and the log of changes, and makes the search index anew from
 the plants. It changes no plant and no token. A service keeps the index that it uses, unless you say --reindex; large
 searches then wait until the service has made it anew.
+
+A store whose log (plants.db-wal) is damaged or missing lacks acknowledged changes, and nothing opens it. Restore a
+backup, or say --drop-damaged: the store then goes on without what cannot be read. The output names each change that is
+gone, and a damaged log is kept under another name.
 
 Exit codes: 0 in order, 1 damaged or failed, 2 wrong usage, 130 or 143 stopped by a signal.`)
     .examples('plantstore check', 'plantstore check --store sqlite:/backup/plants-2026-11-21.db --json')

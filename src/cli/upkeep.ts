@@ -16,6 +16,7 @@ export interface RestoreFlags extends Flags {
 
 export interface CheckFlags extends Flags {
   readonly reindex?: true
+  readonly dropDamaged?: true
 }
 
 export async function backupStore(file: string, flags: Flags, { store }: Config): Promise<void> {
@@ -39,11 +40,16 @@ export async function restoreStore(file: string, flags: RestoreFlags, { store, a
 }
 
 /** Sets the exit code 1 when a part of the store is damaged, and reports that even with `--quiet`. */
-export async function checkStore(flags: CheckFlags, { store }: Config): Promise<void> {
+export async function checkStore(flags: CheckFlags, { store, auditLog }: Config): Promise<void> {
   giveWayToServices()
-  const reindex = flags.reindex === true
+  const [reindex, dropDamaged] = [flags.reindex === true, flags.dropDamaged === true]
+  using audit = dropDamaged ? new CommandAudit(auditLog, [store], commandActor('check')) : undefined
   const stopped = 'the check is incomplete'
-  const report = await run(flags, store, 'the store', stopped, (upkeep, work) => upkeep.check({ ...work, reindex }))
+  const report = await run(flags, store, 'the store', stopped, (upkeep, work) =>
+    upkeep.check({ ...work, reindex, dropDamaged }),
+  )
+  const { dropped } = report.parts.find(({ part }) => part === 'log') ?? {}
+  if (dropped !== undefined) audit?.write('dropDamage', 'dropped', { store: report.store, changes: dropped.length })
   const isDamaged = report.parts.some(({ faults }) => faults.length > 0)
   tell(isDamaged ? { ...flags, quiet: false } : flags, report, [
     ...report.parts.flatMap(partLines),
@@ -52,9 +58,10 @@ export async function checkStore(flags: CheckFlags, { store }: Config): Promise<
   if (isDamaged) process.exitCode = 1
 }
 
-const partLines = ({ part, found, faults }: CheckReport['parts'][number]): string[] => [
+const partLines = ({ part, found, faults, dropped = [] }: CheckReport['parts'][number]): string[] => [
   `${part}: ${faults.length === 0 ? 'ok' : 'DAMAGED'} (${found})`,
   ...faults.map((fault) => `  ${fault}`),
+  ...dropped.map((change) => `  gone: ${change}`),
 ]
 
 const content = ({ plants, tokens }: Counts): string => `${counted(plants, 'plant')} and ${counted(tokens, 'token')}`

@@ -18,7 +18,7 @@ export interface Upkeep {
 
   /**
    * Checks the whole store, also while a service serves it. Changes nothing but the search index, which it makes anew
-   * unless a service uses it.
+   * unless a service uses it. With `dropDamaged`, it first lets a store go on that no service can open.
    */
   check(options?: CheckOptions): Promise<CheckReport>
 }
@@ -67,6 +67,8 @@ export interface LongWork {
 export interface CheckOptions extends LongWork {
   /** Whether a service that serves the store makes its search index anew. */
   readonly reindex?: boolean
+  /** Whether the store goes on without a part of its write-ahead log that is damaged or missing. */
+  readonly dropDamaged?: boolean
 }
 
 export interface RestoreOptions extends LongWork {
@@ -100,6 +102,8 @@ export interface CheckedPart {
   readonly part: string
   readonly found: string
   readonly faults: readonly string[]
+  /** The changes that are gone with a damaged part. */
+  readonly dropped?: readonly string[]
 }
 
 export interface BackupsMade {

@@ -248,6 +248,8 @@ export class SqliteStore implements Store {
     await this.#queue.close()
     const others = await Promise.allSettled([this.#queries.close(within), this.#index.close(within)])
     await this.#housekeeping.close()
+    // The mark of the epoch stays while pages are copied; the last one to close then copies the first page alone.
+    if (this.#watch !== undefined) await this.#writer.thread.checkpoint().catch(() => {})
     // The writer closes last: the last connection to close checkpoints the WAL, which a read-only one can't.
     this.#reader.close()
     await this.#writer.close()

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, readSync, statSync } fr
 import { basename, dirname, join } from 'node:path'
 import { DRAFT_SUFFIX, withOpen } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
-import { APPLICATION_ID } from '../connection.ts'
+import { APPLICATION_ID, openExclusive } from '../connection.ts'
 import { judgeWal } from '../wal/wal-ownership.ts'
 
 const MAGIC = 'SQLite format 3\0'
@@ -92,6 +92,16 @@ function checkWal(path: string): void {
   }
   const verdict = judgeWal(path)
   if (verdict === 'truncated') throw truncated(path)
+  if (verdict === 'damaged')
+    throw refusal(path, `its log ${path}-wal is damaged, so its newest changes are not whole; ${GO_ON}`)
+  if (verdict === 'missing') {
+    // The log may lie beside the other name.
+    const db = openExclusive(path)
+    if (db === undefined) throw underAnotherName(path)
+    db.close()
+    const why = `its log ${path}-wal is missing, with changes that were acknowledged, as in a copy of the file alone`
+    throw refusal(path, `${why}; put the log back, ${GO_ON}`)
+  }
   if (verdict === 'foreign') {
     throw refusal(
       path,
@@ -99,6 +109,12 @@ function checkWal(path: string): void {
     )
   }
 }
+
+export const underAnotherName = (path: string): OperatorError =>
+  refusal(path, 'another process has the file open under another name; stop that process first')
+
+const GO_ON =
+  'restore a backup, or let it go on without them by "plantstore check --drop-damaged", which names what it drops'
 
 const truncated = (path: string): OperatorError =>
   refusal(path, `the file is truncated to ${statSync(path).size} bytes; restore it from a backup`)

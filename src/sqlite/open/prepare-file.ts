@@ -15,8 +15,9 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { AppError } from '../../domain/errors.ts'
 import { APPLICATION_ID, BUSY_TIMEOUT, openExclusive, openWriter } from '../connection.ts'
 import { adviceOn, hasNoRoomToOpen, isFull, sqliteFault } from '../errors.ts'
-import { transaction } from '../wal/transaction.ts'
-import { advanceEpoch } from '../wal/wal-ownership.ts'
+import { advanceEpoch } from '../wal/epoch.ts'
+import { asFull, transaction } from '../wal/transaction.ts'
+import { underAnotherName } from './preflight.ts'
 
 /** Milliseconds between two attempts to lock out all other connections. */
 const PAUSE = 20
@@ -66,18 +67,20 @@ function tryExclusive(path: string): DatabaseSync | undefined {
     if (db !== undefined || existsSync(`${path}-shm`)) return db
     // Another process may be preparing the file at this moment.
   }
-  throw new OperatorError(
-    `store ${path}: another process has the file open under another name; stop that process first`,
-  )
+  throw underAnotherName(path)
 }
 
-/** Advances the epoch, which distinguishes the next WAL from all earlier ones. */
-function newEpoch(db: DatabaseSync): void {
+/**
+ * Advances the epoch, which distinguishes the next WAL from all earlier ones. The checkpoint before it copies what a
+ * crash has left in the WAL while the file still has its mark.
+ */
+export function newEpoch(db: DatabaseSync): void {
   try {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     transaction(db, () => advanceEpoch(db))
   } catch (error) {
     // A store without space can still be read.
-    if (!isFull(error)) throw error
+    if (!isFull(asFull(db, error))) throw error
   }
 }
 

@@ -150,7 +150,12 @@ function backupFile(file: string, path: string): string {
       `${file}: it is a store and not a backup: ${real}${suffix} holds its newest commits; make a backup with "plantstore backup"`,
     )
   }
-  if (judgeWal(real) === 'truncated') throw new OperatorError(`${file}: it is truncated to ${stat.size} bytes`)
+  const verdict = judgeWal(real)
+  if (verdict === 'truncated') throw new OperatorError(`${file}: it is truncated to ${stat.size} bytes`)
+  if (verdict === 'missing') {
+    const why = 'it was copied from a store in use without its log, so it lacks changes and may be torn'
+    throw new OperatorError(`${file}: ${why}; make a backup with "plantstore backup"`)
+  }
   return real
 }
 

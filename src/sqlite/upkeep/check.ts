@@ -13,6 +13,7 @@ import { StatementCache } from '../rows.ts'
 import { removeIndex } from '../search-index/index-file.ts'
 import { Indexer } from '../search-index/indexer.ts'
 import { countsIn, faultsIn, foreignParts } from './copies.ts'
+import { dropDamage } from './drop-damage.ts'
 
 /** Maximum number of faults that the report names for one part. */
 const MAX_NAMED = 20
@@ -29,6 +30,7 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
     work.signal?.throwIfAborted()
   }
   try {
+    if (work.dropDamaged === true) await add('going on without the damaged changes', dropDamage(path))
     preflight(path)
     using db = openReader(path)
     const schema = checkSchema(db)

@@ -23,8 +23,9 @@ import { indexPath } from '../indexed.ts'
 import { mustBeAlone } from '../open/preflight.ts'
 import { isSameFile, lockOf, makeSchema, schemaOf } from '../open/prepare-file.ts'
 import { plantOf, StatementCache } from '../rows.ts'
+import { renewEpoch } from '../wal/epoch.ts'
 import { transaction } from '../wal/transaction.ts'
-import { judgeWal, renewEpoch } from '../wal/wal-ownership.ts'
+import { judgeWal } from '../wal/wal-ownership.ts'
 
 /**
  * Writes a database file as a draft beside `path`, which only its owner may read (mode 0600). `make` leaves it complete

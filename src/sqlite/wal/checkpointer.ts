@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { BUSY_TIMEOUT } from '../connection.ts'
 import { fullDisk, isBusy, isFull } from '../errors.ts'
+import { advanceEpoch } from './epoch.ts'
 import { giveReserve, hasRoomToGrow, keepReserve, PAGE } from './reserve.ts'
 import { asFull, transaction } from './transaction.ts'
-import { advanceEpoch } from './wal-ownership.ts'
 
 /** Pages: 16 MiB. A checkpoint writes a page once, however many groups have changed it. */
 const MAX_WAL = 4000
@@ -103,18 +103,19 @@ export class WalCheckpointer {
     this.#checkpoint('PASSIVE')
   }
 
-  /** Copies the whole WAL into the file and truncates it, unless readers need it for longer than `timeout`. */
+  /** Copies the whole WAL into the file and shortens it, unless readers need it for longer than `timeout`. */
   restart(timeout = RESTART_TIMEOUT): void {
-    this.#withTimeout(timeout, () => this.#checkpoint('TRUNCATE'))
+    this.#withTimeout(timeout, () => this.#checkpoint('RESTART'))
   }
 
-  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+  /** The file keeps the mark of the epoch as long as the WAL has what the file lacks, so the WAL is never empty. */
+  #checkpoint(mode: 'PASSIVE' | 'RESTART'): void {
+    this.#tolerate(() => this.#advanceEpoch(true))
+    this.#tolerate(() => this.#db.exec(`PRAGMA wal_checkpoint(${mode})`))
+    // SQLite shortens a WAL at the first write after its restart.
+    if (mode === 'RESTART') this.#db.exec('PRAGMA journal_size_limit = 0')
     this.#tolerate(() => this.#advanceEpoch())
-    this.#tolerate(() => {
-      const { log, checkpointed } = this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get() ?? {}
-      // The epoch is the first write to the restarted WAL, unless another process writes in between.
-      if (log === checkpointed) this.#advanceEpoch()
-    })
+    if (mode === 'RESTART') this.#db.exec(`PRAGMA journal_size_limit = ${MAX_WAL * PAGE}`)
   }
 
   /**
@@ -148,8 +149,8 @@ export class WalCheckpointer {
     }
   }
 
-  #advanceEpoch(): void {
-    if (this.#full === undefined) transaction(this.#db, () => advanceEpoch(this.#db))
+  #advanceEpoch(hasMark = false): void {
+    if (this.#full === undefined) transaction(this.#db, () => advanceEpoch(this.#db, hasMark))
   }
 
   /** Remembers an error of a full disk. The connection of the event loop leaves it to the thread to free space. */

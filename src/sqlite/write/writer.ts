@@ -24,7 +24,7 @@ import { indexWork } from '../indexed.ts'
 import { plantAt } from '../lookup.ts'
 import { ownText, type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/checkpointer.ts'
-import { advanceEpoch } from '../wal/wal-ownership.ts'
+import { advanceEpoch } from '../wal/epoch.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
@@ -121,9 +121,10 @@ export class SqliteWriter implements Served {
     )
   }
 
-  /** Writes the store's epoch to the WAL. This real write also shows whether the store is writable. */
+  /** Writes the store's epoch to the WAL and marks the file. This real write also shows whether the store is writable. */
   beginWal(): void {
     this.#wal.transaction(() => advanceEpoch(this.#db))
+    this.#wal.checkpoint()
   }
 
   isWalLong(): boolean {
