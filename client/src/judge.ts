@@ -53,7 +53,8 @@ export async function judge(operation: Operation, response: Response, stream?: R
 }
 
 /**
- * Decides the same of an answer to a message of the Model Context Protocol, and returns the text of its message.
+ * Decides the same of an answer to a message of the Model Context Protocol, and returns the text of its message, or the
+ * refusal of HTTP that it stands for.
  *
  * @param isRequest whether the message asks for one; the answer to a notification is empty
  * @throws as `judge` does
@@ -64,7 +65,8 @@ export async function judgeMessage(response: Response, isRequest: boolean): Prom
   if (!isRequest && status === 202 && text === '' && headers.has('X-Request-Id')) return ''
   const type = headers.get('Content-Type') ?? ''
   const message = EVENTS_TYPE.test(type) ? dataIn(text) : text
-  if ((EVENTS_TYPE.test(type) || JSON_TYPE.test(type)) && isMessage(message)) return message
+  const answer = EVENTS_TYPE.test(type) || JSON_TYPE.test(type) ? answerIn(message) : undefined
+  if (answer !== undefined) return isOwn(status, answer) ? { number: answer.error, message: answer.message } : message
   if (status >= 400) return refusalOf(status, headers, text)
   throw new Foreign(status, 'no message')
 }
@@ -72,13 +74,11 @@ export async function judgeMessage(response: Response, isRequest: boolean): Prom
 /** The message in a stream of one event, as revisions before 2026-07-28 are answered. A dot ends at U+2028, too. */
 const dataIn = (text: string): string => /^data: ([^\r\n]*)/m.exec(text)?.[1] ?? ''
 
-function isMessage(text: string): boolean {
-  try {
-    const { jsonrpc, result, error } = Object(JSON.parse(text))
-    return jsonrpc === '2.0' && (result !== undefined || error !== undefined)
-  } catch {
-    return false
-  }
+/** The data of the error in an answer of JSON-RPC, which has none for a result; undefined for another text. */
+function answerIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const { jsonrpc, result, error } = objectIn(text)
+  const isAnswer = jsonrpc === '2.0' && (result !== undefined || error !== undefined)
+  return isAnswer ? Object(Object(error).data) : undefined
 }
 
 const EVENTS_TYPE = /^text\/event-stream\b/i
@@ -94,15 +94,23 @@ async function jsonOf(response: Response): Promise<unknown> {
   return response.status === 204 ? undefined : parseExact(text)
 }
 
-/** The number of a refusal is its status times 100 plus a counter. */
 function refusalOf(status: number, headers: Headers, text: string): Refusal {
-  const foreign: Refusal = { number: 0, message: `HTTP status ${status}` }
-  if (!JSON_TYPE.test(headers.get('Content-Type') ?? '')) return foreign
+  const body = JSON_TYPE.test(headers.get('Content-Type') ?? '') ? objectIn(text) : {}
+  if (!isOwn(status, body)) return { number: 0, message: `HTTP status ${status}` }
+  return { number: body.error, message: body.message }
+}
+
+/** Whether JSON is a refusal of the service, whose number is the status times 100 plus a counter. */
+const isOwn = (
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+): body is { readonly error: ErrorNumber; readonly message: string } =>
+  typeof body['error'] === 'number' && Math.floor(body['error'] / 100) === status && typeof body['message'] === 'string'
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const { error, message } = Object(parseExact(text)) as Readonly<Record<string, unknown>>
-    const isOwn = typeof error === 'number' && Math.floor(error / 100) === status && typeof message === 'string'
-    return isOwn ? { number: error as ErrorNumber, message } : foreign
+    return Object(parseExact(text)) as Readonly<Record<string, unknown>>
   } catch {
-    return foreign
+    return {}
   }
 }

@@ -1,10 +1,11 @@
+import { parseExact } from '../../client/src/exact-json.ts'
 import type { Config } from '../settings/config.ts'
 import type { Flags } from './command.ts'
 import { type Service, serviceOf } from './service-client.ts'
 
 /** The parts of a message of JSON-RPC that a request of HTTP repeats, or its refusal needs. */
 interface Message {
-  readonly id?: string | number
+  readonly id?: string | number | bigint
   readonly method?: string
   readonly params?: { readonly name?: string; readonly _meta?: Readonly<Record<string, string>> }
 }
@@ -52,7 +53,7 @@ async function answerTo(line: string, service: Service): Promise<string> {
   const bytes = Buffer.from(line, 'latin1')
   let message: Message = {}
   try {
-    message = Object(JSON.parse(bytes.toString()))
+    message = Object(parseExact(bytes.toString()))
   } catch {
     // The service says what is wrong with it.
   }
@@ -81,8 +82,10 @@ function headersOf({ method, params }: Message): Record<string, string> {
 
 /** Answers a request, also one without a known id. Only standard error can tell of a refused notification. */
 function refusal({ id, method }: Message, why: string, code = REFUSED): string {
-  if (id !== undefined || method === undefined)
-    return JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message: why } })
+  if (id !== undefined || method === undefined) {
+    const written = typeof id === 'bigint' ? String(id) : JSON.stringify(id ?? null)
+    return `{"jsonrpc":"2.0","id":${written},"error":${JSON.stringify({ code, message: why })}}`
+  }
   process.stderr.write(`plantstore: ${why}\n`)
   return ''
 }

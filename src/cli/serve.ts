@@ -64,7 +64,7 @@ export async function serve(config: Config, { notice, read, environment }: Serve
       log,
       audit: trail.audit,
       issuer: await issuerOf(config, log),
-      agents: await agentsOf(config, log),
+      agents: await agentsOf(config, contract.document, log),
       state: shutdown.state,
       logLines,
       auditLines: trail.lines,
@@ -175,10 +175,11 @@ async function issuerOf(config: Config, log: Logger): Promise<TokenIssuer | unde
 }
 
 /** The protocol of agents. Its library, which takes 0.3 s, is loaded only where it is on. */
-async function agentsOf({ mcp }: Config, log: Logger): Promise<Agents | undefined> {
+async function agentsOf({ mcp }: Config, contract: object, log: Logger): Promise<Agents | undefined> {
   if (mcp === 'off') return undefined
   const { agentsEndpoint } = await import('../mcp/endpoint.ts')
-  return agentsEndpoint(version(), mcp === 'delete', (err) => log.debug({ err }, 'a message of an agent was refused'))
+  const onFault = (err: Error) => log.debug({ err }, 'a message of an agent was refused')
+  return agentsEndpoint(version(), contract, mcp === 'delete', onFault)
 }
 
 /** Whether other machines reach the service without TLS, neither its own nor that of a proxy. */

@@ -34,6 +34,7 @@ suite('a service whose --public-url has a path', () => {
     for (const path of [
       '/gardener',
       '/gardener/plants',
+      '/gardenplants',
       '/Garden/plants',
       '/garden.plants',
       '/garden/garden/plants',

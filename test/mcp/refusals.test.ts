@@ -6,9 +6,19 @@ import {
   extractWWWAuthenticateParams,
   ProtocolError,
 } from '@modelcontextprotocol/client'
-import { agentOf, callMessage, callTool, MESSAGE_HEADERS, META, MODES, postMessage } from '../support/agents.ts'
+import {
+  agentOf,
+  callMessage,
+  callTool,
+  MESSAGE_HEADERS,
+  META,
+  MODES,
+  postMessage,
+  refusedAs,
+} from '../support/agents.ts'
 import { Issuer } from '../support/issuer.ts'
-import { type Answer, errorOf, messageOf, withService } from '../support/service.ts'
+import { RawConnection } from '../support/raw.ts'
+import { type Answer, errorOf, messageOf, SECRET, withService } from '../support/service.ts'
 
 const codeOf = ({ json }: Answer): number => (json as { error: { code: number } }).error.code
 
@@ -36,7 +46,7 @@ suite('/mcp', () => {
       [`Bearer ${await issuer.token('openid')}`, 40301],
     ] as const
     for (const [authorization, number] of answers) {
-      assert.equal(errorOf(await postMessage(service, 'x', { authorization })), number)
+      assert.equal(refusedAs(await postMessage(service, 'x', { authorization })), number)
     }
   })
 
@@ -59,7 +69,7 @@ suite('/mcp', () => {
         headers: { Origin, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' },
       })
     for (const origin of ['http://evil.example', `http://evil.example:${service.port}`, 'null', 'http://localhost:1']) {
-      assert.equal(errorOf(await from(origin)), 40303, origin)
+      assert.equal(refusedAs(await from(origin)), 40303, origin)
     }
     for (const origin of ['https://garden.example', `http://127.0.0.1:${service.port}`]) {
       assert.equal((await from(origin)).status, 200, origin)
@@ -74,7 +84,7 @@ suite('/mcp', () => {
 })
 
 suite('a message', () => {
-  test('that is no JSON, too deep, too large, a batch or of another type gets the refusal of any body', async (t) => {
+  test('that is no JSON, too deep, too large, a batch or of another type gets the refusal of any body, as an error of JSON-RPC', async (t) => {
     const service = await withService(t, { mcp: 'on' })
     const bodies: readonly (readonly [unknown, number])[] = [
       ['', 40001],
@@ -85,12 +95,99 @@ suite('a message', () => {
       ['7', 40002],
       [callMessage('create_plant', { id: '1', name: 'x'.repeat(17_000) }), 41301],
     ]
-    for (const [body, number] of bodies) assert.equal(errorOf(await postMessage(service, body)), number)
+    for (const [body, number] of bodies) assert.equal(refusedAs(await postMessage(service, body)), number)
     const typed = (headers: Record<string, string>) => postMessage(service, callMessage('list_tags'), { headers })
-    assert.equal(errorOf(await typed({ 'Content-Type': 'text/plain' })), 41501)
-    assert.equal(errorOf(await typed({ 'Content-Type': 'application/json; charset=latin1' })), 41501)
-    assert.equal(errorOf(await typed({ Accept: 'text/html' })), 40601)
+    assert.equal(refusedAs(await typed({ 'Content-Type': 'text/plain' })), 41501)
+    assert.equal(refusedAs(await typed({ 'Content-Type': 'application/json; charset=latin1' })), 41501)
+    assert.equal(refusedAs(await typed({ Accept: 'text/html' })), 40601)
     assert.deepEqual(await service.plants(), [])
+  })
+
+  test('is bounded before anything parses it, also where it comes without an end', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const connection = new RawConnection(service.port)
+    const headers = Object.entries({ ...MESSAGE_HEADERS, Authorization: `Bearer ${SECRET}` })
+    const head = [
+      'POST /mcp HTTP/1.1',
+      'Host: a',
+      'Transfer-Encoding: chunked',
+      ...headers.map((one) => one.join(': ')),
+    ]
+    connection.write(`${head.join('\r\n')}\r\n\r\n4001\r\n${'['.repeat(0x4001)}\r\n`)
+    const answer = String(await connection.untilClosed())
+    assert.match(answer, /^HTTP\/1\.1 413 .*\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32000,.*"error":41301,/s)
+  })
+
+  test('gets its id back as its client wrote it, which finds the answer by it', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const headers = { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'list_tags' }
+    const legacy = { 'Content-Type': 'application/json', Accept: '*/*' }
+    const call = JSON.stringify({ ...callMessage('list_tags'), id: 'ID' })
+    for (const id of [
+      '9007199254740993',
+      '-9007199254740993',
+      '1.0',
+      '7',
+      '1e3',
+      '"9007199254740993"',
+      '"\\u00e9$&"',
+    ]) {
+      const answers = [
+        await postMessage(
+          service,
+          call.replace('"ID"', () => id),
+          { headers },
+        ),
+        await postMessage(
+          service,
+          call.replace('"ID"', () => id),
+        ),
+        await service.send('POST', '/mcp', { headers: legacy, body: `{"jsonrpc":"2.0","id":${id},"method":"ping"}` }),
+        await postMessage(
+          service,
+          call.replace('"ID"', () => id),
+          { headers: { ...headers, Origin: 'http://x.example' } },
+        ),
+      ]
+      for (const { body } of answers) {
+        const [, found = ''] = /"id":("[^"]*"|[^,}]*)/.exec(body) ?? []
+        assert.ok(found === id || (JSON.parse(found) === JSON.parse(id) && id.startsWith('"')), `${id}: ${body}`)
+      }
+    }
+  })
+
+  test('is answered by JSON, whatever of it its client accepts', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    for (const Accept of ['*/*', 'application/json', 'application/*', 'application/json, text/event-stream']) {
+      const headers = { 'Content-Type': 'application/json', Accept }
+      const old = await service.send('POST', '/mcp', { headers, body: JSON.stringify(ping) })
+      const named = {
+        ...headers,
+        'MCP-Protocol-Version': '2026-07-28',
+        'Mcp-Method': 'tools/call',
+        'Mcp-Name': 'list_tags',
+      }
+      const body = JSON.stringify(callMessage('list_tags'))
+      for (const answer of [old, await service.send('POST', '/mcp', { headers: named, body })]) {
+        assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'application/json'], Accept)
+        assert.equal((answer.json as { id: unknown }).id, 1)
+      }
+    }
+  })
+
+  test('may be sent by the pages that the operator allows, with the headers of the protocol', async (t) => {
+    const service = await withService(t, { mcp: 'on', corsOrigins: 'https://garden.example' })
+    const asked = {
+      Origin: 'https://garden.example',
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers':
+        'authorization,content-type,mcp-protocol-version,mcp-session-id,mcp-method,mcp-name',
+    }
+    const { status, headers } = await service.send('OPTIONS', '/mcp', { headers: asked, authorization: null })
+    assert.equal(status, 204)
+    const allowed = String(headers['access-control-allow-headers']).toLowerCase().split(', ')
+    for (const name of asked['Access-Control-Request-Headers'].split(',')) assert.ok(allowed.includes(name), name)
   })
 
   test('that is no message of the protocol gets the error of the protocol', async (t) => {
@@ -143,6 +240,9 @@ suite('wrong arguments', () => {
       ['get_plant', { id: '9223372036854775808' }, 40003, /id/],
       ['get_plant', { id: '../tags' }, 40003, /id/],
       ['get_plant', { id: '\ud800' }, 40003, /id must match pattern/],
+      ['get_history', { id: '7/history' }, 40003, /id must match pattern/],
+      ['update_plant', { id: 'import', etag: 'x', name: 'x' }, 40003, /id must match pattern/],
+      ['delete_plant', { id: '7?x', etag: 'x' }, 40003, /id must match pattern/],
       ['search_plants', { q: '\ud800' }, 40003, /lone surrogate/],
       ['search_plants', { cursor: 'x' }, 40003, /cursor/],
       ['search_plants', { tag: ['a'], untagged: true }, 40003, /tag/],
@@ -151,7 +251,12 @@ suite('wrong arguments', () => {
       ['create_plant', { id: 'x', name: 'x' }, 40003, /id/],
       ['create_plant', { id: '7', name: 'x\u0000' }, 40002, /name/],
       ['create_plant', { id: '7', name: 'x'.repeat(1001) }, 40002, /name/],
-      ['create_plant', { id: '7', name: 'x', tag: null }, 40003, /tag must be a string/],
+      ['create_plant', { id: '7', name: 'x', tag: 7 }, 40003, /tag must be a string/],
+      ['create_plant', { id: null, name: 'x' }, 40003, /id must be a string/],
+      ['create_plant', { id: '7', name: null }, 40003, /name must be a string/],
+      ['search_plants', { limit: '7.5' }, 40003, /limit must be an integer/],
+      ['search_plants', { limit: '51' }, 40003, /limit must be at most 50/],
+      ['search_plants', { count: 'yes' }, 40003, /count must be a boolean/],
       ['update_plant', { id: '7', name: 'x' }, 40003, /etag is required/],
       ['update_plant', { id: '7', etag: '*', name: 'x' }, 40003, /etag/],
       ['update_plant', { id: '7', etag: 'x", "y', name: 'x' }, 40003, /etag/],

@@ -119,6 +119,22 @@ suite('plantstore mcp', () => {
     assert.deepEqual(await service.plants(), [{ id: 1n, name, tag: null }])
   })
 
+  test('passes an id on as it is, also one that JSON.parse would round, where the service refuses or is away', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const line = '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'
+    for (const [url, token] of [
+      [urlOf(service), SECRET],
+      [urlOf(service), 'a-wrong-token'],
+      [`http://127.0.0.1:${await freePort()}`, SECRET],
+    ] as const) {
+      const env = { PLANTSTORE_TOKEN: token }
+      const program = new Program(t, ['mcp', '--url', url], { env, hasInput: true })
+      program.child.stdin?.end(`${line}\n`)
+      const { stdout } = await program.outcome
+      assert.match(stdout, /"id":9007199254740993[,}]/)
+    }
+  })
+
   test('answers what HTTP refuses by errors of JSON-RPC, and notifications on standard error', async (t) => {
     const service = await withService(t, { mcp: 'on' })
     const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })

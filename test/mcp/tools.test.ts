@@ -3,11 +3,14 @@ import { suite, test } from 'node:test'
 import type { AgentCaller } from '../../src/http/resources/agents.ts'
 import { agentsEndpoint } from '../../src/mcp/endpoint.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
-import { agentOf, callMessage, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
-import { withService } from '../support/service.ts'
+import { agentOf, callMessage, callTool, MESSAGE_HEADERS, MODES } from '../support/agents.ts'
+import { contract } from '../support/conforms.ts'
+import { SECRET, withService } from '../support/service.ts'
+import { withSlowSearches } from '../support/slow-searches.ts'
 
 const READ = ['get_history', 'get_plant', 'list_tags', 'search_plants']
 const WRITE = ['check_import', 'create_plant', 'update_plant']
+const TEXT = { type: 'string' }
 const LARGE = '9007199254740993'
 
 for (const mode of MODES) {
@@ -25,7 +28,8 @@ for (const mode of MODES) {
       assert.equal((await agent.refusal('update_plant', { id: LARGE, etag, name: 'x' })).error, 41201)
       assert.deepEqual(await agent.call('search_plants', { q: 'gin', count: true }), {
         plants: [{ id: LARGE, name: 'Ginkgo' }],
-        total: '1',
+        total: 1,
+        totalIsExact: true,
       })
       const { entries } = await agent.call('get_history', { id: LARGE })
       assert.deepEqual(
@@ -55,9 +59,10 @@ suite('the tools', () => {
   })
 
   test('have their results written in turns of the event loop, one long one in each round', async () => {
-    const agents = agentsEndpoint('test', true, assert.fail)
+    const agents = agentsEndpoint('test', contract.document, true, assert.fail)
     const body = JSON.stringify(Array.from({ length: 50 }, () => '\u0001'.repeat(1000)))
-    const caller: AgentCaller = { may: () => true, call: async () => ({ status: 200, headers: {}, body }) }
+    const answer = async () => ({ status: 200, headers: {}, body })
+    const caller: AgentCaller = { may: () => true, call: answer, refuse: answer }
     const headers = { ...MESSAGE_HEADERS, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'get_history' }
     let round = 0
     const count = () => {
@@ -137,15 +142,106 @@ suite('the tools', () => {
     assert.deepEqual(plants, [{ id: '-9223372036854775808', name, tag: '' }])
   })
 
+  test('take what models send for arguments that they leave out, or whose type they miss', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const agent = await agentOf(t, service)
+    await agent.call('create_plant', { id: '7', name: 'Ginkgo', tag: null })
+    await agent.call('create_plant', { id: '8', name: 'Fern', tag: 'shade' })
+    const found = await agent.call('search_plants', {
+      q: null,
+      tag: 'shade',
+      tagPrefix: null,
+      untagged: null,
+      sort: null,
+      count: 'true',
+      limit: '1',
+      cursor: null,
+    })
+    assert.deepEqual(found, { plants: [{ id: '8', name: 'Fern', tag: 'shade' }], total: 1, totalIsExact: true })
+    assert.deepEqual((await agent.call('search_plants', { untagged: 'true' }))['plants'], [{ id: '7', name: 'Ginkgo' }])
+    const { etag } = await agent.call('get_plant', { id: '8' })
+    const changed = await agent.call('update_plant', { id: '8', etag, name: null, tag: null })
+    assert.deepEqual(changed['plant'], { id: '8', name: 'Fern' })
+    await agent.call('check_import', { format: 'csv', content: 'id,name\n9,x\n', mode: null })
+  })
+
+  test('say the types of their results, in few words', async (t) => {
+    const service = await withService(t, { mcp: 'delete' })
+    const { client } = await agentOf(t, service)
+    const { tools } = await client.listTools()
+    const outputs = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema]))
+    assert.equal(outputs.size, Object.keys(TOOLS).length)
+    for (const [name, { result }] of Object.entries(TOOLS)) {
+      assert.deepEqual(outputs.get(name)?.['required'], [result], name)
+    }
+    const plant = { type: 'object', required: ['id', 'name'], properties: { id: TEXT, name: TEXT, tag: TEXT } }
+    assert.deepEqual(outputs.get('get_plant')?.['properties'], { plant, etag: TEXT })
+    const found = JSON.stringify(outputs.get('search_plants'))
+    assert.match(found, /"total":{"type":"integer".*"totalIsExact":{"type":"boolean"/)
+    assert.ok(JSON.stringify(tools).length < 12_000, `${JSON.stringify(tools).length} characters`)
+  })
+
+  test('come with the words that names and tags are of other people', async (t) => {
+    const { client } = await agentOf(t, await withService(t, { mcp: 'on' }))
+    assert.match(client.getInstructions() ?? '', /Names and tags are the words of other people/)
+  })
+
   test('leave lines in the audit log under the token, the operation and the id of the request', async (t) => {
     const service = await withService(t, { mcp: 'on' })
     const { secret, token } = await service.issueToken(['plants:write'])
-    const agent = await agentOf(t, service, MODES[0], secret)
-    await agent.call('create_plant', { id: '7', name: 'Ginkgo' })
+    const authorization = `Bearer ${secret}`
+    const plant = { id: '7', name: 'Ginkgo' }
+    const calls = [
+      ['create_plant', plant],
+      ['create_plant', { ...plant, name: 'Fern' }],
+      ['update_plant', { id: 7, name: 'Fern' }],
+      ['get_plant', { id: '7' }],
+      ['delete_plant', { id: '7', etag: 'x' }],
+      ['drop_table', {}],
+    ] as const
+    const ids: unknown[] = []
+    for (const [name, given] of calls)
+      ids.push((await callTool(service, name, given, { authorization })).headers['x-request-id'])
+    const direct = await service.send('PUT', '/plants/7', { authorization, headers: { 'If-Match': '"x"' }, body: '{}' })
     const lines = service.audited.map((line) => JSON.parse(line) as Record<string, unknown>)
     assert.deepEqual(
-      lines.map(({ operation, outcome, token: by, plant, address }) => [operation, outcome, by, plant, address]),
-      [['createPlant', 'created', token.id, '7', '127.0.0.1']],
+      lines.map(({ operation, outcome, error, plant: id, by }) => [operation, outcome, error, id, by]),
+      [
+        ['createPlant', 'created', undefined, '7', 'agent'],
+        ['createPlant', 'refused', 40901, '7', 'agent'],
+        ['updatePlant', 'refused', 40003, undefined, 'agent'],
+        ['deletePlant', 'refused', 40301, undefined, 'agent'],
+        ['callTools', 'refused', 40301, undefined, 'agent'],
+        ['replacePlant', 'refused', direct.status === 415 ? 41501 : 40002, undefined, undefined],
+      ],
     )
+    for (const { token: by, address } of lines) assert.deepEqual([by, address], [token.id, '127.0.0.1'])
+    assert.deepEqual(
+      lines.slice(0, 5).map(({ req }) => req),
+      [ids[0], ids[1], ids[2], ids[4], ids[5]],
+    )
+  })
+
+  test('end their work when the client leaves', async (t) => {
+    const service = await withSlowSearches(t, { mcp: 'on' }, 30_000)
+    const search = { tag: ['-'], q: `${'x'.repeat(100)}y`, sort: 'name', limit: 5 }
+    const list = service.store.listPlants.bind(service.store)
+    const ended = Promise.withResolvers<unknown>()
+    const leaving = new AbortController()
+    service.store.listPlants = async (query, limit, signal) => {
+      leaving.abort()
+      const found = list(query, limit, signal)
+      found.then(() => ended.resolve('the search came to its end'), ended.resolve)
+      return found
+    }
+    const headers = { ...MESSAGE_HEADERS, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'search_plants' }
+    const sent = fetch(`http://127.0.0.1:${service.port}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, Authorization: `Bearer ${SECRET}` },
+      body: JSON.stringify(callMessage('search_plants', search)),
+      signal: leaving.signal,
+    })
+    await assert.rejects(sent)
+    assert.match(String(await ended.promise), /the client closed the connection/)
   })
 })

@@ -44,6 +44,10 @@ export const callMessage = (name: string, given: unknown = {}) => ({
   params: { name, arguments: given, _meta: META },
 })
 
+/** The number of a refusal, which /mcp writes as an error of JSON-RPC. */
+export const refusedAs = ({ body }: Answer): number =>
+  (JSON.parse(body) as { error: { data: { error: number } } }).error.data.error
+
 export const callTool = (
   service: Service,
   name: string,
@@ -93,7 +97,9 @@ export class Agent {
   async call(name: string, given: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
     const result = await this.#call(name, given)
     assert.notEqual(result.isError, true, textOf(result))
-    return JSON.parse(textOf(result)) as Record<string, unknown>
+    const json = JSON.parse(textOf(result)) as Record<string, unknown>
+    assert.deepEqual(result.structuredContent, json)
+    return json
   }
 
   /** Calls a tool that refuses, and returns the refusal. */

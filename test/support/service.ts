@@ -132,7 +132,7 @@ const delivererOf = (changes: ChangeLog, { webhooks }: Store, config: Config, lo
 async function agentsOf({ mcp }: Config): Promise<Agents | undefined> {
   if (mcp === 'off') return undefined
   const { agentsEndpoint } = await import('../../src/mcp/endpoint.ts')
-  return agentsEndpoint('test', mcp === 'delete', () => {})
+  return agentsEndpoint('test', contract.document, mcp === 'delete', () => {})
 }
 
 const issuerOf = ({ oidcIssuer, ...settings }: Config, log: Logger): JwtIssuer | undefined =>

@@ -45,7 +45,8 @@ export class AuditTrail {
       if (!exchange.isOver) this.#write(exchange, 'unknown', 50001)
     } else if (number === 50301) this.#write(exchange, 'unknown', number)
     else if (!LOAD_REFUSALS.includes(number)) {
-      this.#gather(`${identity.actor.id} ${operation.id} ${number}`, (omitted) =>
+      const by = exchange.take === undefined ? '' : ' agent'
+      this.#gather(`${identity.actor.id} ${operation.id} ${number}${by}`, (omitted) =>
         this.#write(exchange, 'refused', number, omitted),
       )
     }
@@ -63,6 +64,7 @@ export class AuditTrail {
       operation: operation.id,
       outcome,
       actor: identity.actor,
+      isAgent: exchange.take !== undefined,
       plant: change?.plant,
       error,
       details: omitted === undefined ? change?.details?.() : { ...change?.details?.(), ...omitted },
@@ -103,6 +105,8 @@ interface AuditEntry {
   /** The result, such as `created`, `refused`, or `unknown` where the action may or may not have been done. */
   readonly outcome: string
   readonly actor: Actor
+  /** Whether an agent acted, by a tool. */
+  readonly isAgent?: boolean
   readonly plant?: string | undefined
   readonly error?: number | undefined
   readonly details?: object | undefined
@@ -149,8 +153,20 @@ export class AuditLog {
   }
 
   /** The id of a plant is a string, because many programs that collect logs round large numbers. */
-  write({ operation, outcome, actor, plant, error, details, address, request, user }: AuditEntry): void {
+  write({
+    operation,
+    outcome,
+    actor,
+    isAgent = false,
+    plant,
+    error,
+    details,
+    address,
+    request,
+    user,
+  }: AuditEntry): void {
     let line = `${this.#headAt(Date.now())}"${operation}","outcome":"${outcome}"`
+    if (isAgent) line += ',"by":"agent"'
     if (plant !== undefined) line += `,"plant":"${plant}"`
     if (error !== undefined) line += `,"error":${error}`
     if (details !== undefined) line += membersOf(details)

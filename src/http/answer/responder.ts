@@ -130,7 +130,7 @@ export class Responder {
     const refusal = asRefusal(error)
     const { status, number, message } = refusal
     const headers = jsonHeaders('no-store', ...Object.entries(this.#refusalHeaders(refusal)).flat())
-    const body = errorJson(number, message)
+    const body = exchange.operation?.refusalJson?.(refusal, exchange.messageId) ?? errorJson(number, message)
     this.#end(exchange, status, headers, body, Buffer.byteLength(body))
     this.#requests.refused(exchange, refusal)
   }

@@ -219,6 +219,10 @@ export const expiredToken = (): AppError => badToken(40103, EXPIRED)
 /** The refusal of a request for a token with more rights than the token of the request. */
 export const tooStrong = (message: string, scopes: readonly Scope[]): AppError => insufficient(40302, message, scopes)
 
+/** Whether an identity has all of these scopes, and one at least. */
+export const hasScopes = ({ scopes: own }: Identity, scopes: readonly Scope[] = []): boolean =>
+  own.length > 0 && scopes.every((scope) => own.includes(scope))
+
 /** @throws AppError 40301 when the identity lacks one of the scopes, or has none at all, as a JWT may */
 export function requireScopes(identity: Identity, scopes: readonly Scope[]): void {
   if (identity.scopes.length === 0) {

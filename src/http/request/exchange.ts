@@ -34,6 +34,8 @@ export class Exchange {
   textIds = false
   /** Undefined until an answer or a line of the log needs it. */
   requestId: string | undefined = undefined
+  /** The JSON of the id in a message of JSON-RPC, as its client wrote it; undefined until a handler has read it. */
+  messageId: string | undefined = undefined
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
   /** Undefined until the handler of a change has read its request. */

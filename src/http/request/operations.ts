@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readAsset } from '../../base/assets.ts'
+import type { AppError } from '../../domain/errors.ts'
 import { DATE_TIME, type Scope } from '../../domain/token.ts'
 import { type Fault, type Parameter, ParameterReader } from './head.ts'
 
@@ -32,6 +33,8 @@ export type CompiledParameter = Omit<Parameter, 'faultsOf'>
 
 export interface Operation extends Omit<CompiledOperation, 'parameters'> {
   readonly parameters: ParameterReader
+  /** Writes the JSON of a refusal, where another specification than the contract has a form for it. */
+  readonly refusalJson?: (refusal: AppError, messageId: string | undefined) => string
 }
 
 export interface Contract {
@@ -50,7 +53,7 @@ export function readContract(): Contract {
 
 /** An operation that another specification than the contract defines. It needs no token unless it has scopes. */
 export const foreignOperation = (
-  given: Pick<Operation, 'id' | 'method' | 'path'> & Partial<CompiledOperation>,
+  given: Pick<Operation, 'id' | 'method' | 'path'> & Partial<CompiledOperation & Pick<Operation, 'refusalJson'>>,
 ): Operation =>
   readable({
     summary: '',

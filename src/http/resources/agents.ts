@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { http } from '../../base/http.ts'
 import { AppError } from '../../domain/errors.ts'
 import { readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE } from '../answer/responder.ts'
+import { hasScopes } from '../auth/bearer.ts'
 import { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
 import { foreignOperation, type Operation } from '../request/operations.ts'
@@ -36,15 +39,35 @@ export interface AgentCaller {
    * @throws AppError 40003 for a text that no request can carry; the reason for which the request of the agent ended
    */
   readonly call: (call: OperationCall) => Promise<OperationAnswer>
+  /** Refuses the call of an operation, or of none that there is, as its HTTP request would be, in the audit log too. */
+  readonly refuse: (operation: string | undefined, refusal: AppError) => Promise<OperationAnswer>
 }
 
 /** A protocol by which agents call operations. */
 export interface Agents {
-  /** @param message the body of the request, as JSON.parse reads it */
-  answer(request: Request, message: unknown, caller: AgentCaller): Promise<Response>
+  /**
+   * @param message the body of the request, as JSON.parse reads it
+   * @returns a status of HTTP and a message in JSON, or an empty text
+   */
+  answer(
+    request: Request,
+    message: unknown,
+    caller: AgentCaller,
+  ): Promise<{ readonly status: number; readonly text: string }>
 }
 
 const PATH = '/mcp'
+
+/** The codes of JSON-RPC for refusals. It leaves -32000 to -32099 to servers. */
+const CODES: Readonly<Record<number, number>> = { 40001: -32700, 40002: -32600 }
+const REFUSED = -32000
+
+/** Writes a refusal of HTTP as an error of JSON-RPC, which clients of the protocol expect. */
+function refusalJson({ number, message }: AppError, id = 'null'): string {
+  const code = CODES[number] ?? REFUSED
+  const error = JSON.stringify({ code, message: `error ${number}: ${message}`, data: { error: number, message } })
+  return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
+}
 
 const POST_MCP = foreignOperation({
   id: 'callTools',
@@ -53,6 +76,7 @@ const POST_MCP = foreignOperation({
   scopes: [],
   mediaTypes: [JSON_TYPE],
   produces: [JSON_TYPE],
+  refusalJson,
 })
 
 /** The headers of an agent's request that its calls have too: they say who asks, and for which trace. */
@@ -75,13 +99,27 @@ export function addAgents(router: Router, agents: Agents, parts: HandlerParts, o
     return operation
   }
 
-  const callerOf = (exchange: Exchange): AgentCaller => ({
-    may: (id) => (operationOf(id).scopes ?? []).every((scope) => exchange.sender.scopes.includes(scope)),
-    call: (call) => callOperation(operationOf(call.operation), call, exchange),
+  const callerOf = (outer: Exchange): AgentCaller => ({
+    may: (id) => hasScopes(outer.sender, operationOf(id).scopes),
+    call: (call) => {
+      const operation = operationOf(call.operation)
+      return answerTo(requestOf(operation, call, outer), outer, (exchange) => router.route(exchange))
+    },
+    refuse: (id, refusal) => {
+      const operation = id === undefined ? POST_MCP : operationOf(id)
+      return answerTo(requestOf(operation, { operation: operation.id }, outer), outer, (exchange) => {
+        exchange.operation = operation
+        throw refusal
+      })
+    },
   })
 
-  function callOperation(operation: Operation, call: OperationCall, outer: Exchange): Promise<OperationAnswer> {
-    const request = requestOf(operation, call, outer)
+  /** Lets the service answer a request of its own, in the name of an agent. */
+  function answerTo(
+    request: IncomingMessage,
+    outer: Exchange,
+    route: (exchange: Exchange) => void,
+  ): Promise<OperationAnswer> {
     return new Promise((resolve, reject) => {
       const exchange = new Exchange(request, new http.ServerResponse(request))
       exchange.identity = outer.identity
@@ -92,7 +130,7 @@ export function addAgents(router: Router, agents: Agents, parts: HandlerParts, o
         reject(outer.signal.reason)
       })
       try {
-        router.route(exchange)
+        route(exchange)
       } catch (error) {
         responder.refuse(exchange, error)
       }
@@ -100,25 +138,34 @@ export function addAgents(router: Router, agents: Agents, parts: HandlerParts, o
   }
 
   const handle = async (exchange: Exchange, _parameters: object, body: Buffer) => {
+    const read = readJsonBody(body)
+    if (!read.isObject) throw new AppError(40002, 'the body must be one message of JSON-RPC, and no batch')
+    const id = read.value('id')?.toString()
+    if (id !== undefined && /^["\d-]/.test(id)) exchange.messageId = id
     mustBeOurs(exchange.request.headers.origin)
-    if (!readJsonBody(body).isObject)
-      throw new AppError(40002, 'the body must be one message of JSON-RPC, and no batch')
     responder.mustHaveRoom()
-    const message: unknown = JSON.parse(body.toString())
+    const message: object = JSON.parse(body.toString())
+    // JSON.parse would round a long number. Its client finds the answer by the very same id.
+    const mark = id !== undefined && /^[\d-]/.test(id) ? randomUUID() : undefined
+    const marked = mark === undefined ? message : { ...message, id: mark }
     // A message takes a millisecond of the processor or more, before its operation has a queue of its own.
-    const answer = await admission.during('agent', exchange, async (signal) => {
-      const response = await agents.answer(webRequestOf(exchange, origin() + PATH, signal), message, callerOf(exchange))
-      return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
-    })
-    const type = answer.type === null ? [] : ['Content-Type', answer.type]
-    responder.reply(exchange, answer.status, [...type, 'Cache-Control', 'no-store'], answer.text)
+    const { status, text } = await admission.during('agent', exchange, (signal) =>
+      agents.answer(webRequestOf(exchange, origin() + PATH, signal), marked, callerOf(exchange)),
+    )
+    const answer = mark === undefined ? text : text.replace(`"${mark}"`, () => id ?? '')
+    const type = text === '' ? [] : ['Content-Type', JSON_TYPE]
+    responder.reply(exchange, status, [...type, 'Cache-Control', 'no-store'], answer)
   }
   addForeign(router, POST_MCP, handle, options)
 }
 
+const BOTH_TYPES = 'application/json, text/event-stream'
+
 function webRequestOf({ request }: Exchange, url: string, signal: AbortSignal): Request {
-  const named = Object.entries(request.headers).filter(([name]) => /^(?:accept|content-type|mcp-.*)$/.test(name))
-  return new Request(url, { method: 'POST', headers: named.map(([name, value]) => [name, String(value)]), signal })
+  const named = Object.entries(request.headers).filter(([name]) => /^(?:content-type|mcp-.*)$/.test(name))
+  const headers = named.map(([name, value]): [string, string] => [name, String(value)])
+  // The SDK refuses clients that take JSON alone, though they get nothing else.
+  return new Request(url, { method: 'POST', headers: [...headers, ['accept', BOTH_TYPES]], signal })
 }
 
 /** @throws AppError 40003 for a lone surrogate, which no address can have */
