@@ -1,148 +1,26 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { ROOT } from '../../scripts/repository.ts'
 import { ERRORS } from '../../src/domain/errors.ts'
 import { cleanUp } from '../support/clean-up.ts'
-import { tempFolder } from '../support/files.ts'
 import { freePort } from '../support/free-port.ts'
-import { type Block, blockIn, blocksOf } from '../support/guide.ts'
+import { blockIn, blocksOf } from '../support/guide.ts'
+import { follow, heredoc, type Reader, succeed } from '../support/guide-reader.ts'
+import { hasNginx, nginxOf, readGuide, startNginx } from '../support/nginx.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
-import { newDatabase } from '../support/postgres.ts'
+import { newDatabase, query } from '../support/postgres.ts'
+import { SECRET, withService } from '../support/service.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 /** Blocks of all guides together that the test may leave out. */
-const MOST_NOT_RUN = 5
+const MOST_NOT_RUN = 8
 
-interface Reader {
-  /** The lines that the reader runs before the page. */
-  readonly before?: string
-  /** The placeholders of the page, and their values in the test. */
-  readonly own?: Readonly<Record<string, string>>
-  /** A service user has no home, so npx, which needs one, does not work. */
-  readonly isServiceUser?: true
-}
-
-/**
- * Follows a page: runs the lines of its shell blocks in order, in one shell and one folder. A service runs in the
- * background, as in a terminal of its own, until the test ends.
- *
- * @returns their output
- */
-async function follow(t: TestContext, page: string, reader: Reader): Promise<string> {
-  const blocks = blocksOf(page).filter(({ language }) => language === 'sh')
-  const script = blocks.map((block, i) =>
-    block.notRun === undefined ? `echo; echo "@begin ${i}"\n${block.text}\necho; echo "@end ${i} $?"` : '',
-  )
-  const stdout = await runAsReader(t, script.join('\n'), reader)
-  for (const [i, block] of blocks.entries()) if (block.notRun === undefined) check(page, block, i, stdout)
-  return stdout
-}
-
-/** Runs lines in a new folder, with a free port instead of 8080. @returns their output */
-async function runAsReader(
-  t: TestContext,
-  script: string,
-  { before = '', own = {}, isServiceUser }: Reader,
-): Promise<string> {
-  const [folder, port, otherPort] = [tempFolder(t), await freePort(), await freePort()]
-  const commands = join(folder, 'commands')
-  mkdirSync(commands)
-  // Its progress would be in the middle of its output.
-  writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\n')
-  for (const [name, script] of Object.entries(scripts(folder, isServiceUser === true))) {
-    writeFileSync(join(commands, name), `#!/bin/sh\n${script}\n`)
-    chmodSync(join(commands, name), 0o755)
-  }
-  const replaced: Readonly<Record<string, string>> = {
-    'npm ci && npm start': 'start-service',
-    '/opt/plantstore/bin/plantstore serve': 'start-service',
-    '/opt/plantstore': ROOT,
-    '/var/lib/plantstore': `${folder}/state`,
-    '/backup': `${folder}/backup`,
-    '127.0.0.1:8080': `127.0.0.1:${port}`,
-    '127.0.0.1:9090': `127.0.0.1:${otherPort}`,
-    ...own,
-  }
-  const here = replaceAll(`${before}\n${script}`, replaced)
-  cleanUp(t, () => stopServices(folder))
-  const { stdout, code } = await shell(here, folder, {
-    PATH: `${commands}:${process.env['PATH']}`,
-    HOME: isServiceUser === true ? join(folder, 'no-home') : folder,
-    CURL_HOME: folder,
-    PLANTSTORE_PORT: String(port),
-    OTHER_PORT: String(otherPort),
-  })
-  assert.equal(code, 0, stdout)
-  return stdout
-}
-
-/** In one go, and never inside a name: the folder of the project may itself be called backup. */
-function replaceAll(text: string, replaced: Readonly<Record<string, string>>): string {
-  const longestFirst = Object.keys(replaced).sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(`(?<!\\w)(?:${longestFirst.map((each) => RegExp.escape(each)).join('|')})`, 'g')
-  return text.replace(pattern, (found) => replaced[found] ?? found)
-}
-
-/** Checks that the output of a block has all lines of the page, except for parts that vary. */
-function check(page: string, { line, prints }: Block, i: number, stdout: string): void {
-  const [, printed = '', code] = new RegExp(`^@begin ${i}\\n(.*)^@end ${i} (\\d+)$`, 'ms').exec(stdout) ?? []
-  const where = `${page}:${line}:\n${printed}`
-  assert.equal(code, '0', where)
-  const shown =
-    prints?.split('\n').filter((each) => /^(?:[{[]|HTTP\/|ETag: |Link: |line \d+: |Some rows )/.test(each)) ?? []
-  const unfolded = printed.replaceAll('\r', '')
-  for (const each of shown) assert.ok(unfolded.includes(each), `${where}\nhas no ${each}`)
-}
-
-/** The commands that the lines of a guide find, beside those of the system. */
-function scripts(folder: string, isServiceUser: boolean): Readonly<Record<string, string>> {
-  const program = `"${process.execPath}" "${ROOT}/bin/plantstore.js"`
-  const serve = (port: string) => `log=$(mktemp "${folder}/log-XXXXXX")
-${program} serve --port ${port} > "$log" 2>&1 &
-echo $! >> "${folder}/services"
-until grep -q 'curl -X POST' "$log"; do kill -0 $! || { cat "$log"; exit 1; }; sleep 0.1; done
-cat "$log"`
-  return {
-    'start-service': serve('"$PLANTSTORE_PORT"'),
-    'start-other-service': serve('"$OTHER_PORT"'),
-    // What npx does in the project's folder.
-    ...(isServiceUser ? {} : { npx: `shift; exec ${program} "$@"` }),
-    'make-plants': `cat "${folder}/made.ndjson"`,
-  }
-}
-
-async function shell(script: string, cwd: string, env: Readonly<Record<string, string>>) {
-  const child = spawn('sh', ['-s'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
-  const closed = once(child, 'close')
-  child.stdin.end(`exec 2>&1\n${script}\n`)
-  const stdout = await text(child.stdout)
-  const [code] = await closed
-  return { stdout, code: code as number | null }
-}
-
-async function stopServices(folder: string): Promise<void> {
-  const list = join(folder, 'services')
-  const ids = existsSync(list) ? readFileSync(list, 'utf8').trim().split('\n').map(Number) : []
-  for (const id of ids) if (isRunning(id)) process.kill(id, 'SIGKILL')
-  while (ids.some(isRunning)) await sleep(20)
-}
-
-function isRunning(id: number): boolean {
-  try {
-    return process.kill(id, 0)
-  } catch {
-    return false
-  }
-}
-
-const heredoc = (file: string, content: string): string => `cat > ${file} <<'END'\n${content}\nEND\n`
-
+/** Lines that install the client in the folder, as its page says. */
+const CLIENT = `mkdir -p node_modules/plantstore-client
+cp -R "${ROOT}client/package.json" "${ROOT}client/dist" node_modules/plantstore-client/
+`
 const FIRST_TOKEN = '$(cat data/plants.db.first-token)'
 const STARTED = `start-service > /dev/null; TOKEN=${FIRST_TOKEN}\n`
 
@@ -225,6 +103,8 @@ followTest('every line of Follow the changes works, in order', 'docs/guides/foll
   return { before, own: { 'ps_...': '$TOKEN' } }
 })
 
+followTest('every line of Agents works, in order', 'docs/guides/agents.md', () => ({}))
+
 followTest('every line of Receive your first webhook works, in order', 'docs/guides/webhooks.md', () => ({
   own: {
     'npm start': 'start-service',
@@ -233,22 +113,46 @@ followTest('every line of Receive your first webhook works, in order', 'docs/gui
   },
 }))
 
-guideTest(
-  'the program of Follow the changes in Python prints each change',
-  async (t) => {
-    const program = heredoc('follow.py', blockIn('docs/guides/follow-the-changes.md', 'python'))
-    const script = `${program}export PLANTSTORE_TOKEN=$TOKEN URL=http://127.0.0.1:8080
-python3 follow.py > changes.txt 2>&1 & echo $! >> services
+const FOLLOW = 'docs/guides/follow-the-changes.md'
+
+/** A test of a program that follows the changes and prints a plant that is created and deleted. */
+function followerTest(language: string, command: string, program: string, prints: string): void {
+  guideTest(
+    `the program of Follow the changes in ${language} prints each change`,
+    async (t) => {
+      const script = `${program}export PLANTSTORE_TOKEN=$TOKEN URL=http://127.0.0.1:8080
+${command} > changes.txt 2>&1 & echo $! >> services
 AUTH="Authorization: Bearer $TOKEN"
 curl -s "$URL/plants" -H "$AUTH" -H "Content-Type: application/json" -d '{"id":9007199254740993,"name":"Aloe"}'
 curl -s -X DELETE "$URL/plants/9007199254740993" -H "$AUTH"
-until grep -q deleted changes.txt; do sleep 0.1; done
+for i in $(seq 600); do [ $(grep -c 9007199254740993 changes.txt) = 2 ] && break; sleep 0.1; done
 cat changes.txt`
-    const stdout = await runAsReader(t, script, { before: STARTED })
-    const plant = "{'id': 9007199254740993, 'name': 'Aloe'}"
-    assert.match(stdout, new RegExp(`plant\\.created ${plant}\nplant\\.deleted ${plant}`))
-  },
-  'python3',
+      assert.ok((await succeed(t, script, { before: `set -e\n${STARTED}` })).endsWith(prints))
+    },
+    command.split(' ')[0],
+  )
+}
+
+followerTest(
+  'Python',
+  'python3 follow.py',
+  heredoc('follow.py', blockIn(FOLLOW, 'python')),
+  "plant.created {'id': 9007199254740993, 'name': 'Aloe'}\nplant.deleted {'id': 9007199254740993, 'name': 'Aloe'}\n",
+)
+
+followerTest(
+  'JavaScript',
+  'node follow.mjs',
+  CLIENT +
+    heredoc(
+      'follow.mjs',
+      `const readPosition = async () => undefined
+const put = async ({ id, name }) => console.log('put', id, name)
+const remove = async (id) => console.log('remove', id)
+const keepPosition = async () => {}
+${blockIn(FOLLOW, 'js')}`,
+    ),
+  'put 9007199254740993n Aloe\nremove 9007199254740993n\n',
 )
 
 followTest('every line of Import and export works, in order', 'docs/guides/import-and-export.md', () => {
@@ -258,42 +162,88 @@ ${heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv'))}${he
   return { before }
 })
 
+const CLIENTS = 'docs/guides/writing-clients.md'
+const KEPT = `${STARTED}export PLANTSTORE_TOKEN=$TOKEN\n`
+/** Of Node.js 22 and newer, which the page asks for. */
+const NODE = `"${process.execPath}"`
+
 guideTest(
   'the clients of the guides work, in JavaScript and Python',
   async (t) => {
-    const page = 'docs/guides/writing-clients.md'
-    const scripts = blocksOf(page).filter(({ language }) => language === 'js')
+    const [ready = '', ...own] = blocksOf(CLIENTS)
+      .filter(({ language }) => language === 'js')
+      .map(({ text }) => text)
     const list = `${blockIn('docs/guides/using-the-api.md', 'js')}
 const access = { url: 'http://127.0.0.1:8080', token: process.env.PLANTSTORE_TOKEN }
 for await (const { id, name } of listPlants({ limit: 1 }, access)) console.log(id, name)`
-    const printed = await runAsReader(
+    const printed = await succeed(
       t,
-      `export PLANTSTORE_TOKEN=$TOKEN
-${heredoc('create.mjs', scripts.map(({ text }) => text).join('\n'))}"${process.execPath}" create.mjs
-${heredoc('create.py', blockIn(page, 'python'))}python3 create.py
-${heredoc('list.mjs', list)}"${process.execPath}" list.mjs`,
-      { before: STARTED },
+      `${CLIENT}${heredoc('ready.mjs', ready)}node ready.mjs
+${heredoc('create.mjs', own.join('\n'))}${NODE} create.mjs
+${heredoc('create.py', blockIn(CLIENTS, 'python'))}python3 create.py
+${heredoc('list.mjs', list)}${NODE} list.mjs`,
+      { before: KEPT },
     )
-    const shown = blocksOf(page).find(({ language }) => language === 'python')?.prints ?? assert.fail()
-    const listed = '9223372036854775806n Ginkgo biloba\n9223372036854775807n Welwitschia mirabilis\n'
-    assert.equal(printed, `${shown}${listed}`)
+    const shown = blocksOf(CLIENTS).find(({ language }) => language === 'python')?.prints ?? assert.fail()
+    const welwitschia = '9223372036854775807n Welwitschia mirabilis\n'
+    assert.equal(printed, `${welwitschia}${shown}9223372036854775806n Ginkgo biloba\n${welwitschia}`)
   },
   'python3',
 )
 
-followTest('every shell line of Writing clients works, in order', 'docs/guides/writing-clients.md', () => ({
-  before: `${STARTED}export PLANTSTORE_TOKEN=$TOKEN\n`,
-}))
-
-followTest(
-  'every line of Setting up a service works, in order, for a user without a home',
-  'docs/guides/setting-up.md',
-  () => ({
-    before: 'mkdir state',
-    isServiceUser: true,
-  }),
+guideTest(
+  'the lines of the guide in Java create a plant',
+  async (t) => {
+    const program = `import java.net.URI;
+import java.net.http.*;
+import java.time.Duration;
+class Create {
+  public static void main(String[] args) throws Exception {
+${blockIn(CLIENTS, 'java')}System.out.println(response.statusCode() + " " + response.headers().firstValue("Content-Location").get());
+  }
+}
+`
+    const printed = await succeed(t, `${heredoc('Create.java', program)}java Create.java`, { before: KEPT })
+    assert.equal(printed, '200 /plants/-9223372036854775808\n')
+  },
+  'javac',
 )
 
+followTest('every shell line of Writing clients works, in order', CLIENTS, () => ({ before: KEPT }))
+
+const SETTING_UP = 'docs/guides/setting-up.md'
+
+followTest('every line of Setting up a service works, in order, for a user without a home', SETTING_UP, () => ({
+  before: 'mkdir state',
+  isServiceUser: true,
+}))
+
+test('a service behind nginx, as in Setting up a service, gets and gives plants', async (t) => {
+  if (!hasNginx()) return notTestedHere(t, 'a service behind nginx, because there is no nginx')
+  const [service, plain, own] = [
+    await withService(t, { trustedProxies: '127.0.0.1' }),
+    await freePort(),
+    await freePort(),
+  ]
+  const servers = nginxOf(readGuide('setting-up'), {
+    'server 127.0.0.1:8080;': `server 127.0.0.1:${service.port};`,
+    'listen 80;': `listen 127.0.0.1:${plain};`,
+    'listen 443 ssl;': `listen 127.0.0.1:${own};`,
+    'ssl_certificate /etc/ssl/plants.example.pem;': '',
+    'ssl_certificate_key /etc/ssl/plants.example.key;': '',
+  })
+  const proxy = await startNginx(t, servers, own)
+  const headers = { Authorization: `Bearer ${SECRET}`, 'Content-Type': 'application/x-ndjson' }
+  const imported = await fetch(`${proxy}/plants/import`, { method: 'POST', headers, body: '{"id":7,"name":"Aloe"}\n' })
+  assert.partialDeepStrictEqual(await imported.json(), { added: 1, refused: 0 })
+  assert.equal((await service.send('GET', '/plants/7')).status, 200)
+  const exported = await fetch(`${proxy}/plants/export`, { headers })
+  assert.equal(await exported.text(), '{"id":7,"name":"Aloe"}\n')
+  const redirected = await fetch(`http://127.0.0.1:${plain}/docs`, { redirect: 'manual' })
+  assert.equal(redirected.headers.get('Location'), 'https://127.0.0.1/docs')
+})
+
+const SCALE_OUT = 'docs/guides/scale-out.md'
 const TOKEN_CREATE = '/opt/plantstore/bin/plantstore token create --name x --store sqlite:/var/lib/plantstore/plants.db'
 
 followTest(
@@ -304,18 +254,25 @@ followTest(
     const blocks = blocksOf('docs/guides/backup-and-restore.md')
     const restore = blocks.find(({ text }) => text.includes('with the service stopped')) ?? assert.fail()
     const lines = blocks.filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
-    const twice = `set -e\n${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
-    assert.match(await runAsReader(t, twice, reader), /\n2\n$/)
+    const twice = `${lines.map(({ text }) => text).join('')}${restore.text}ls state | grep -c 'replaced-[0-9TZ-]*$'`
+    assert.match(await succeed(t, twice, reader), /\n2\n$/)
   },
 )
 
 followTest(
   'every line of Several instances on PostgreSQL works, in order, for a user without a home',
-  'docs/guides/scale-out.md',
+  SCALE_OUT,
   async (t) => {
-    const database = new URL(await newDatabase((work) => cleanUp(t, work)))
-    const password = decodeURIComponent(database.password)
-    database.password = ''
+    const [role, password] = [`plantstore_${randomBytes(6).toString('hex')}`, randomBytes(16).toString('hex')]
+    const server = await newDatabase((work) => cleanUp(t, work))
+    const statements = blockIn(SCALE_OUT, 'sql').replaceAll('plantstore', role).replaceAll('plants ', `${role} `)
+    for (const statement of statements.replace('…', password).split(';')) await query(server, statement)
+    cleanUp(t, async () => {
+      await query(server, `DROP DATABASE ${role} WITH (FORCE)`)
+      await query(server, `DROP ROLE ${role}`)
+    })
+    const database = new URL(server)
+    Object.assign(database, { username: role, password: '', pathname: role })
     const own = {
       'postgres://plantstore@db.example:5432/plants?sslmode=verify-full': database.href,
       'postgres://plantstore@db.example/plants': database.href,
@@ -325,18 +282,45 @@ followTest(
   },
 )
 
+/** Programs and configurations in the pages, and the files of tests that run them. */
+const RUN_BY: Readonly<Record<string, string>> = {
+  [`${FOLLOW} js`]: 'guides.test.ts',
+  [`${FOLLOW} python`]: 'guides.test.ts',
+  [`${FOLLOW} nginx`]: '../support/follow.ts',
+  [`${CLIENTS} js`]: 'guides.test.ts',
+  [`${CLIENTS} python`]: 'guides.test.ts',
+  [`${CLIENTS} java`]: 'guides.test.ts',
+  [`${SCALE_OUT} sql`]: 'guides.test.ts',
+  [`${SCALE_OUT} nginx`]: 'scale-out.test.ts',
+  'docs/guides/using-the-api.md js': 'guides.test.ts',
+  'docs/guides/webhooks.md js': 'webhooks/guide.test.ts',
+  'docs/guides/webhooks.md python': 'webhooks/guide.test.ts',
+  'docs/guides/backup-and-restore.md bash': 'upkeep/backup-hook.test.ts',
+  'docs/guides/below-a-path.md nginx': 'packages/below-path.check.ts',
+  [`${SETTING_UP} nginx`]: 'guides.test.ts',
+}
+/** What a reader looks at or copies into a file, and no machine runs. */
+const SHOWN: readonly string[] = ['csv', 'http', 'ini', 'json', 'text', 'yaml']
+
 test('each block of the documentation is run, or has a reason in its page', () => {
   const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => `docs/${path}`)
   const blocks = ['README.md', ...pages].flatMap((page) => blocksOf(page).map((block) => ({ page, ...block })))
-  const unrun = blocks.filter(
-    ({ page, language, notRun }) => language === 'sh' && notRun === undefined && !FOLLOWED.includes(page),
-  )
+  const unrun = blocks.filter(({ page, language, notRun }) => {
+    if (notRun !== undefined || SHOWN.includes(language)) return false
+    return language === 'sh' ? !FOLLOWED.includes(page) : RUN_BY[`${page} ${language}`] === undefined
+  })
   assert.deepEqual(
-    unrun.map(({ page, line }) => `${page}:${line}`),
+    unrun.map(({ page, line, language }) => `${page}:${line} ${language}`),
     [],
   )
+  for (const [block, file] of Object.entries(RUN_BY)) {
+    const [page = '', language = ''] = block.split(' ')
+    assert.notEqual(blockIn(page, language), '', `there is no ${block}`)
+    const name = page.slice(page.lastIndexOf('/') + 1, -'.md'.length)
+    assert.ok(readFileSync(join(import.meta.dirname, file), 'utf8').includes(name), `${file} has no ${name}`)
+  }
   // Checks of packages run the lines of one of them as far as it goes, and hold the manifests of the other.
   const elsewhere = ['docs/guides/installing.md', 'docs/guides/kubernetes.md']
   const left = blocks.filter(({ page, notRun }) => notRun !== undefined && !elsewhere.includes(page))

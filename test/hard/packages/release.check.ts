@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
@@ -50,6 +50,7 @@ suite('npm run release', () => {
 
     await run()
     const names = checkSums()
+    checkSizes(names)
     checkBill()
     assert.deepEqual(registry.published(), [], 'nothing on npm before all else is there')
     const [view, create = ''] = calls()
@@ -123,6 +124,19 @@ function checkSums(): readonly string[] {
   assert.deepEqual(names.toSorted(), [...made, ...bills, ...archive].toSorted())
   if (process.platform === 'linux') execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: DIST })
   return names
+}
+
+/** The table of the guide has the sizes of the files, to a fifth. */
+function checkSizes(names: readonly string[]): void {
+  const guide = readFileSync(join(ROOT, 'docs/guides/installing.md'), 'utf8')
+  const rows = { '.tgz': 'npm-package', '-x64': 'one-executable-file', '.tar.gz': 'archive-with' }
+  for (const [end, row] of Object.entries(rows)) {
+    const name = names.find((each) => !each.includes('client') && each.endsWith(end))
+    if (name === undefined) continue
+    const size = statSync(join(DIST, name)).size / 1e6
+    const said = Number(new RegExp(`#[a-z-]*${row}[a-z-]*\\) +\\| (\\d+) MB`).exec(guide)?.[1])
+    assert.ok(Math.abs(size / said - 1) < 0.2, `${name} has ${size.toFixed(1)} MB, and the guide says ${said}`)
+  }
 }
 
 function checkBill(): void {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { cleanUp } from '../../support/clean-up.ts'
 import { tempFolder } from '../../support/files.ts'
 import { freePort } from '../../support/free-port.ts'
-import { blockIn } from '../../support/guide.ts'
+import { blockIn, machineNode } from '../../support/guide.ts'
 import { notTestedHere, runs } from '../../support/not-tested.ts'
 import { withService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -54,8 +54,8 @@ async function followed(t: TestContext, language: string, command: string, file:
   assert.equal(forged.status, 401)
 }
 
-test('the receiver of the guide in TypeScript verifies and prints a plant', (t) =>
-  followed(t, 'ts', process.execPath, 'receiver.ts'))
+test('the receiver of the guide in JavaScript verifies and prints a plant', (t) =>
+  followed(t, 'js', machineNode(), 'receiver.mjs'))
 
 test('the receiver of the guide in Python verifies and prints a plant', (t) => {
   if (!runs('python3', '--version')) return notTestedHere(t, 'the receiver in Python, because there is no python3')
