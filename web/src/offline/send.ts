@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals'
+import { effect } from '@preact/signals'
 import { PlantstoreError } from '../../../client/src/index.ts'
 import { connection, untilAway } from '../page/connection.ts'
 import { isAbort, isRefusal, isSilence } from '../page/said.ts'
@@ -6,7 +6,22 @@ import { nameHere } from '../page/service.ts'
 import { type Session, session } from '../session/session.ts'
 import { type Answer, attempt } from './attempt.ts'
 import { type Change, isSame, type Waiting } from './change.ts'
-import { drop, due, failing, keep, keyOf, keys, ownerOf, refresh, restore, tellSent, update } from './waiting.ts'
+import {
+  byKey,
+  drop,
+  due,
+  failing,
+  keep,
+  keyOf,
+  ownerOf,
+  refresh,
+  restore,
+  tellSent,
+  unwatch,
+  update,
+  watch,
+  watched,
+} from './waiting.ts'
 
 /** What became of a change. */
 export type Outcome =
@@ -28,8 +43,6 @@ const PAUSE = 30_000
 
 /** Ends the requests for a change, by its key. */
 const inFlight = new Map<string, AbortController>()
-/** The keys of changes that `submit` keeps and sends. */
-const submitted = signal<ReadonlySet<string>>(new Set())
 
 /**
  * Keeps a change on the device, and sends it. Where the service does not answer, the change waits.
@@ -40,16 +53,28 @@ const submitted = signal<ReadonlySet<string>>(new Set())
 export async function submit(sender: Session, change: Change, sending: Sending = {}): Promise<Outcome> {
   const owner = ownerOf(sender)
   const { key = keyOf(change.id, owner), isDecided } = sending
-  submitted.value = new Set(submitted.value).add(key)
+  watch(key)
   try {
     inFlight.get(key)?.abort()
     const { before, now: kept } = await keep(key, change, owner, isDecided)
     if (kept === undefined && change.id !== undefined) return { kind: 'stored', id: change.id }
-    if (kept === undefined || connection.value !== 'good' || !sender.isConfirmed) return { kind: 'waits' }
-    return await sendWatched(sender, key, before, sending)
+    if (kept === undefined) return { kind: 'waits' }
+    const mayGo = connection.value === 'good' && sender.isConfirmed
+    const outcome: Outcome = mayGo ? await sendWatched(sender, key, before, sending) : { kind: 'waits' }
+    if (outcome.kind === 'waits') askToKeep()
+    return outcome
   } finally {
-    submitted.value = new Set([...submitted.value].filter((each) => each !== key))
+    unwatch(key)
   }
+}
+
+let hasAsked = false
+
+/** Asks the browser to keep what waits when it runs out of room. Some browsers ask the person, so not at each change. */
+function askToKeep(): void {
+  if (hasAsked || !isSecureContext) return
+  hasAsked = true
+  void navigator.storage.persist().catch(() => {})
 }
 
 /** Sends a change while the person looks on, and goes on in the background as soon as that takes long. */
@@ -86,10 +111,10 @@ async function sendWatched(
 /** Sends what waits whenever the service answers, also what another tab has kept. */
 export function followWaiting(): void {
   effect(() => look(false))
-  setInterval(() => look(true), PAUSE)
+  setInterval(() => void refresh().then(() => look(true)), PAUSE)
   // What the person drops, in this tab or in another one, is not sent any more.
   effect(() => {
-    const { value: there } = keys
+    const { value: there } = byKey
     for (const [key, ending] of inFlight) if (!there.has(key)) ending.abort()
   })
   void refresh()
@@ -143,7 +168,7 @@ async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   await (locks === undefined ? work() : locks.request(nameHere('plantstore-send'), work))
 }
 
-const isFree = (key: string): boolean => !submitted.value.has(key) && !inFlight.has(key)
+const isFree = (key: string): boolean => !watched.value.has(key) && !inFlight.has(key)
 
 /** @throws what `said` words, where the service refuses the change or does not answer */
 async function send(
@@ -181,8 +206,7 @@ async function send(
 
 /** Notes what the next request wants, and under which id, before it goes out: its answer may be lost. */
 async function claim(key: string, freeId: () => Promise<bigint>): ReturnType<typeof update> {
-  const isNumbered = (await update(key, (now) => now)).now?.id !== undefined
-  const free = isNumbered ? undefined : await freeId()
+  const free = byKey.value.get(key)?.id === undefined ? await freeId() : undefined
   return update(key, (now) => now && { ...now, id: now.id ?? free, tried: { plant: now.wanted } })
 }
 

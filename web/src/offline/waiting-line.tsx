@@ -3,14 +3,15 @@ import { say } from '../language/language.ts'
 import { linkTo } from '../page/route.ts'
 import { session } from '../session/session.ts'
 import { isHeld } from './change.ts'
-import { isKept, strange, waiting } from './waiting.ts'
+import { isKept, strange, waiting, watched } from './waiting.ts'
 
-/** Says how many changes wait, in every view. */
+/** Says how many changes wait, in every view. One whose answer a person awaits does not. */
 export function WaitingLine(): JSX.Element {
-  const { value: mine } = waiting
+  const mine = waiting.value.filter(({ key }) => !watched.value.has(key))
   const count = mine.length + strange.value.length
-  const held = mine.filter(isHeld).length
   const leadsOn = count > 0 && session.value.kind === 'signed-in'
+  // Nobody else sends what another token has made, or what is for another store.
+  const held = leadsOn ? mine.filter(isHeld).length + strange.value.length : 0
   return (
     <section
       class={held > 0 || !isKept.value ? 'waiting-line urgent' : 'waiting-line'}

@@ -6,10 +6,12 @@ import { PageError } from '../page/said.ts'
 import { nameHere } from '../page/service.ts'
 import { onSignOut, type Session, session } from '../session/session.ts'
 import { type Change, type Content, isFailing, isHeld, isSame, type Owner, type Waiting } from './change.ts'
-import { database } from './database.ts'
+import { database, onEmptied } from './database.ts'
 
-/** All changes that wait on this device, in the order in which they are sent. */
-const all = signal<readonly Waiting[]>([])
+/** All changes that wait on this device, by their keys. */
+export const byKey = signal<ReadonlyMap<string, Waiting>>(new Map())
+/** Those in the order in which they are sent. */
+const all = computed(() => [...byKey.value.values()].sort((one, other) => one.at - other.at))
 /** Those that the browser could not keep: this tab alone has them. null: dropped, though the browser still has it. */
 const unkept = new Map<string, Waiting | null>()
 
@@ -19,8 +21,6 @@ const owner = computed(() => (session.value.kind === 'signed-in' ? ownerOf(sessi
 const isOf = ({ owner: of }: Waiting, mine: Owner | undefined): boolean =>
   mine !== undefined && of.token === mine.token && of.store === mine.store
 
-/** The keys of all changes on this device. */
-export const keys = computed(() => new Set(all.value.map(({ key }) => key)))
 /** The changes of the person who is signed in. */
 export const waiting = computed(() => all.value.filter((each) => isOf(each, owner.value)))
 /** Changes that another token made on this device, or that belong to another store. */
@@ -52,20 +52,48 @@ export const tellSent = (id: bigint, plant: Content | null): void => {
   for (const listener of listeners) listener(id, plant)
 }
 
-const channel = new BroadcastChannel(nameHere('plantstore-waiting'))
-channel.onmessage = () => void refresh()
+/** The keys of changes whose answers a person awaits: nobody else needs to know of them. */
+export const watched = signal<ReadonlySet<string>>(new Set())
 
-/** Reads what waits: another tab may have changed it. */
-export async function refresh(): Promise<void> {
-  let kept: readonly Waiting[] = []
+export function watch(key: string): void {
+  watched.value = new Set(watched.value).add(key)
+}
+
+/** Ends that, and tells the other tabs whether the change waits. */
+export function unwatch(key: string): void {
+  watched.value = new Set([...watched.value].filter((each) => each !== key))
+  channel.postMessage(key)
+}
+
+/** Tells the keys of changes that other tabs read again. */
+const channel = new BroadcastChannel(nameHere('plantstore-waiting'))
+channel.onmessage = ({ data }) => void (typeof data === 'string' ? read(data) : refresh())
+
+function show(key: string, change: Waiting | undefined): void {
+  const next = new Map(byKey.value)
+  if (change === undefined) next.delete(key)
+  else next.set(key, change)
+  byKey.value = next
+}
+
+async function read(key: string): Promise<void> {
+  if (unkept.has(key)) return
   try {
-    kept = await (await database()).getAll('waiting')
+    show(key, await (await database()).get('waiting', key))
   } catch {
-    // The tab alone has what waits.
+    // The tab has what it knew before.
   }
-  const tabs = [...unkept.values()].filter((each) => each !== null)
-  all.value = [...kept.filter(({ key }) => !unkept.has(key)), ...tabs].sort((one, other) => one.at - other.at)
-  isKept.value = tabs.length === 0
+}
+
+/** Reads all that waits: another tab may have kept more, and the tab may have missed that. */
+export async function refresh(): Promise<void> {
+  try {
+    const kept = (await (await database()).getAll('waiting')).filter(({ key }) => !unkept.has(key))
+    const inTab = [...unkept.values()].filter((each) => each !== null)
+    byKey.value = new Map([...kept, ...inTab].map((each) => [each.key, each]))
+  } catch {
+    // The tab has what it knew before.
+  }
 }
 
 /**
@@ -91,14 +119,34 @@ export async function update(
     await changing.done
     unkept.delete(key)
   } catch {
-    before ??= all.value.find((each) => each.key === key)
+    before ??= byKey.value.get(key)
     now ??= change(before)
     unkept.set(key, now ?? null)
   }
-  await refresh()
-  channel.postMessage(null)
+  noteKept()
+  show(key, now)
+  if (!watched.value.has(key)) channel.postMessage(key)
   return { before, now }
 }
+
+function noteKept(): void {
+  isKept.value = [...unkept.values()].every((each) => each === null)
+}
+
+onEmptied(async (kept) => {
+  try {
+    const changing = kept.transaction('waiting', 'readwrite', { durability: 'strict' })
+    for (const [key, change] of byKey.value) {
+      if (unkept.has(key) || (await changing.store.getKey(key)) === undefined) await changing.store.put(change)
+    }
+    for (const [key, change] of unkept) if (change === null) await changing.store.delete(key)
+    await changing.done
+    unkept.clear()
+  } catch {
+    for (const [key, change] of byKey.value) unkept.set(key, change)
+  }
+  noteKept()
+})
 
 /**
  * Keeps a change until the service has it. All changes of one plant are one.

@@ -22,9 +22,9 @@ interface ChangeProps extends ViewProps {
 
 /** One change that waits: what it does, why it waits, and what the person can do about it. */
 export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps): JSX.Element {
-  const { key, id, base, wanted, at, met, refusal, isOwnId } = waits
+  const { key, id, base, wanted, met, refusal, isOwnId } = waits
   const isDeciding = useSignal(false)
-  const plant = [...(id === undefined ? [] : [id]), named((wanted ?? base)?.name ?? '')].join(' ')
+  const plant = plantIn(waits)
   // The person has seen the change, so a further one begins at what it wants.
   const change = (next: Partial<Change>, isDecided = false) =>
     void keep(key, { id, base: wanted, wanted, ...next }, ownerOf(session), isDecided).catch((error: unknown) =>
@@ -37,16 +37,7 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
   }
   return (
     <li>
-      <p>
-        <strong>{say(kindOf(waits))}</strong> <Sentence text={plant} />{' '}
-        {wanted?.tag !== undefined && <bdi translate={false}>{wanted.tag}</bdi>}{' '}
-        <time class="note">{timeOf(new Date(at).toISOString(), 'short')}</time>
-      </p>
-      {base !== null && wanted !== null && !isSame(base, wanted) && (
-        <p class="note">
-          <Sentence text={say('waiting.before', { text: named([base.name, base.tag ?? ''].join(' ').trim()) })} />
-        </p>
-      )}
+      <ChangeText waits={waits} />
       {met !== undefined && <p class="bad">{say(reasonOf(waits))}</p>}
       {refusal !== undefined && (
         <p class="bad">
@@ -121,6 +112,28 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
     </li>
   )
 }
+
+/** Says what a change does. */
+export function ChangeText({ waits }: Pick<ChangeProps, 'waits'>): JSX.Element {
+  const { base, wanted, at } = waits
+  return (
+    <>
+      <p>
+        <strong>{say(kindOf(waits))}</strong> <Sentence text={plantIn(waits)} />{' '}
+        {wanted?.tag !== undefined && <bdi translate={false}>{wanted.tag}</bdi>}{' '}
+        <time class="note">{timeOf(new Date(at).toISOString(), 'short')}</time>
+      </p>
+      {base !== null && wanted !== null && !isSame(base, wanted) && (
+        <p class="note">
+          <Sentence text={say('waiting.before', { text: named([base.name, base.tag ?? ''].join(' ').trim()) })} />
+        </p>
+      )}
+    </>
+  )
+}
+
+const plantIn = ({ id, base, wanted }: Waiting): string =>
+  [...(id === undefined ? [] : [id]), named((wanted ?? base)?.name ?? '')].join(' ')
 
 function kindOf({ base, wanted }: Waiting): PlainKey {
   if (isSame(base, wanted)) return 'waiting.back'

@@ -8,7 +8,7 @@ import { named } from '../page/named.ts'
 import { Sentence } from '../page/sentence.tsx'
 import { nameOf } from '../session/actor.ts'
 import type { ViewProps } from '../session/session.ts'
-import { WaitingChange } from './waiting-change.tsx'
+import { ChangeText, WaitingChange } from './waiting-change.tsx'
 
 /** Lists the changes that wait, to see, change and drop each. */
 export function WaitingView({ session }: ViewProps): JSX.Element {
@@ -72,6 +72,13 @@ function Strange({ session, changes }: StrangeProps): JSX.Element | null {
       <p>
         <Sentence text={isOfOther ? say('waiting.others', { count, name }) : say('waiting.otherStore', { count })} />
       </p>
+      <ol class="waiting">
+        {changes.map((each) => (
+          <li key={each.key}>
+            <ChangeText waits={each} />
+          </li>
+        ))}
+      </ol>
       <p class="fields">
         <button type="button" onClick={() => void forEach((each) => takeOver(each, mine))}>
           {say(isOfOther ? 'waiting.takeOver' : 'waiting.toThisStore')}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { BrowserContext, Page } from 'playwright-core'
+import { NO_NETWORK, pageTests } from '../support/page.ts'
+import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { SECRET } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
+
+/** Works on the changes that the browser keeps. @param work of `store`, where `ended` awaits a request */
+const onKept = <T>(page: Page, work: string): Promise<T> =>
+  page.evaluate<T>(`(async () => {
+    const ended = (request) => new Promise((done, fail) => {
+      request.onsuccess = () => done(request.result)
+      request.onerror = () => fail(request.error)
+    })
+    // To open one that is not there would make it.
+    if ((await indexedDB.databases()).length === 0) return []
+    const kept = await ended(indexedDB.open('plantstore'))
+    try {
+      const store = kept.transaction('waiting', 'readwrite').objectStore('waiting')
+      ${work}
+    } finally {
+      kept.close()
+    }
+  })()`)
+
+/** The names that the changes on this device want. */
+const namesKept = async (page: Page): Promise<readonly string[]> =>
+  (
+    await onKept<readonly string[]>(page, 'return (await ended(store.getAll())).map(({ wanted }) => wanted.name)')
+  ).toSorted()
+
+/** Clears the database of the page, as a browser does that runs out of room, or a person in its settings. */
+async function emptyStorage(page: Page, context: BrowserContext): Promise<void> {
+  const session = await context.newCDPSession(page)
+  const { origin } = new URL(page.url())
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' })
+}
+
+suite('what waits on a device', () => {
+  const inBrowser = pageTests()
+
+  inBrowser(
+    'comes back where its storage is emptied under an open tab, and is sent',
+    async ({ page, context, service }) => {
+      for (const id of [1, 2, 3]) await service.create({ id, name: `Carex ${id}` })
+      await page.reload()
+      await rowOf(page, 3).waitFor()
+      await context.setOffline(true)
+      await rename(page, 1, 'Carex alba')
+      await rename(page, 2, 'Carex nigra')
+      await line(page, '2 changes wait on this device.')
+      await emptyStorage(page, context)
+      await rename(page, 3, 'Carex flava')
+      await line(page, '3 changes wait on this device.')
+      let kept: readonly string[] = []
+      const areKept = async () => {
+        kept = await namesKept(page)
+        return kept.join() === 'Carex alba,Carex flava,Carex nigra'
+      }
+      await until(areKept, () => `the device keeps ${kept}`)
+      await page.getByText('This browser has no room left').waitFor({ state: 'detached' })
+      await context.setOffline(false)
+      await nothingWaits(page)
+      const stored = await Promise.all([1, 2, 3].map((id) => storedPlant(service, id)))
+      assert.deepEqual(stored, [
+        { id: 1, name: 'Carex alba' },
+        { id: 2, name: 'Carex nigra' },
+        { id: 3, name: 'Carex flava' },
+      ])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'is announced when it waits, in this tab and in another one, and not at an ordinary save',
+    async ({ page, context, service, address }) => {
+      await service.create({ id: 10, name: 'Iris' })
+      const other = await context.newPage()
+      await other.goto(`${address}#token=${SECRET}`)
+      for (const tab of [page, other]) {
+        await rowOf(tab, 10).waitFor()
+        await tab.evaluate(`{
+          globalThis.announced = []
+          const place = document.querySelector('.waiting-line')
+          new MutationObserver(() => announced.push(place.textContent)).observe(place, {
+            characterData: true, childList: true, subtree: true
+          })
+        }`)
+      }
+      await rename(page, 10, 'Iris sibirica')
+      await line(page, 'Saved 10')
+      await rowOf(other, 10).getByText('Iris sibirica').waitFor()
+      for (const tab of [page, other]) assert.deepEqual(await tab.evaluate('announced'), [])
+      await context.setOffline(true)
+      await rename(page, 10, 'Iris pumila')
+      for (const tab of [page, other]) await line(tab, '1 change waits on this device.')
+      await context.setOffline(false)
+      for (const tab of [page, other]) await nothingWaits(tab)
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'may stay when the browser runs out of room, which the page asks for when the first change waits',
+    async ({ page, context, service }) => {
+      await service.create({ id: 20, name: 'Poa' })
+      await page.reload()
+      await rowOf(page, 20).waitFor()
+      await page.evaluate(`{
+        globalThis.asked = 0
+        const { persist } = StorageManager.prototype
+        StorageManager.prototype.persist = function () {
+          asked += 1
+          return persist.call(this)
+        }
+      }`)
+      await rename(page, 20, 'Poa annua')
+      await line(page, 'Saved 20')
+      assert.equal(await page.evaluate('asked'), 0)
+      await context.setOffline(true)
+      await rename(page, 20, 'Poa alpina')
+      await line(page, '1 change waits on this device.')
+      await rename(page, 20, 'Poa trivialis')
+      await rowOf(page, 20).press('Delete')
+      await rowOf(page, 20).getByText('will be deleted').waitFor()
+      assert.equal(await page.evaluate('asked'), 1)
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'goes out in its order, and one change reads no other one',
+    async ({ page, context, service }) => {
+      const [first, count] = [1000, 300]
+      const rows = Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"Ficus ${i}"}`)
+      const headers = { 'Content-Type': 'application/x-ndjson' }
+      await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+      await page.getByLabel('Search plants').fill('Ficus 0')
+      await rowOf(page, first).waitFor()
+      await context.setOffline(true)
+      await rename(page, first, 'Ficus 0 carica')
+      await line(page, 'The service does not answer.')
+      await onKept(
+        page,
+        `const [change] = await ended(store.getAll())
+        for (let i = 1; i < ${count}; i++) {
+          const [id, base, wanted] = [BigInt(${first} + i), { name: 'Ficus ' + i }, { name: 'Ficus ' + i + ' carica' }]
+          const key = change.key.replace(/\\d+$/, id)
+          store.put({ ...change, key, id, base, wanted, tried: undefined, at: change.at + i })
+        }`,
+      )
+      const sent: string[] = []
+      page.on('request', (request) => {
+        if (request.method() === 'PATCH') sent.push(new URL(request.url()).pathname)
+      })
+      // The records that the page reads from its database.
+      await page.evaluate(`{
+        globalThis.read = 0
+        const { getAll } = IDBObjectStore.prototype
+        IDBObjectStore.prototype.getAll = function (...how) {
+          const request = getAll.apply(this, how)
+          request.addEventListener('success', () => { read += request.result.length })
+          return request
+        }
+      }`)
+      await context.setOffline(false)
+      await until(
+        async () => sent.length >= count,
+        () => `${sent.length} of ${count} changes went out`,
+      )
+      await nothingWaits(page)
+      assert.deepEqual(
+        sent,
+        Array.from({ length: count }, (_, i) => `/plants/${first + i}`),
+      )
+      assert.ok((await page.evaluate<number>('read')) <= 3 * count, 'each change reads all of them')
+    },
+    { expected: NO_NETWORK },
+  )
+})
