@@ -41,6 +41,8 @@ const MAVEN_COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy'
 const ARTIFACT = `org.openapitools:openapi-generator-cli:${OPENAPI_GENERATOR}`
 const TYPESCRIPT = ['typescript@5.9.3', '@types/node@24.13.6'] as const
 const ACCEPT = '`Accept: application/json;IEEE754Compatible=true` as a header of every request'
+/** Such a client writes `application/json` into each request. */
+const ADDRESS = 'an address that ends with `/text-ids`'
 const CONTENT_TYPE = 'the same as `Content-Type`'
 
 /** Type-checks a program with its client, bundles and runs it. */
@@ -152,6 +154,26 @@ export const GENERATORS: readonly ClientGenerator[] = [
     leavesOut: [],
     cannot: {},
     needs: ACCEPT,
+  },
+  {
+    ...typescript('oazapfts'),
+    name: 'oazapfts 7.5.0',
+    install: [npm('oazapfts@7.5.0', '@oazapfts/runtime@1.2.0', ...TYPESCRIPT)],
+    generate: npmBin('oazapfts', '{spec}', '{out}/client.ts'),
+    id: /export type Id = string;/,
+    leavesOut: [],
+    cannot: { export: 'it reads NDJSON as one JSON text' },
+    needs: `${ADDRESS}; the \`Content-Type\` of the file at an import`,
+  },
+  {
+    ...typescript('swagger-typescript-api'),
+    name: 'swagger-typescript-api 13.13.0',
+    install: [npm('swagger-typescript-api@13.13.0', ...TYPESCRIPT)],
+    generate: npmBin('swagger-typescript-api', 'generate', '-p', '{spec}', '-o', '{out}', '-n', 'client.ts'),
+    id: /export type Id = string;/,
+    leavesOut: [],
+    cannot: { import: 'it writes every body as one JSON text' },
+    needs: `${ADDRESS}; \`format: 'json'\` where the contract has several answers of success, and \`format: 'text'\` at an export`,
   },
   {
     ...python,

@@ -16,7 +16,7 @@ import { acceptedBodies, checkBodyHeaders, type Exchange, type Route, readBody }
 import { PRECONDITIONS, preferredType } from './request/head.ts'
 import type { OperationParameters } from './request/operations.generated.ts'
 import type { Contract, Method, Operation } from './request/operations.ts'
-import { hasUnknownIds, TEXT_IDS_FAULT } from './request/text-ids.ts'
+import { hasUnknownIds, TEXT_IDS_FAULT, TEXT_IDS_PATH, takeTextPath } from './request/text-ids.ts'
 
 interface RouterOptions {
   /** Characters that one parameter of a path may have. */
@@ -54,7 +54,10 @@ export class Router {
   route(exchange: Exchange): void {
     const { method = '', url = '' } = exchange.request
     // The library would take `*`, which only OPTIONS may name, for the root.
-    const found = url === '*' ? null : this.#paths.find(ANY, this.#base?.within(url) ?? url)
+    const target = this.#base?.within(url) ?? url
+    const plain = takeTextPath(target, exchange.request)
+    if (plain !== undefined) exchange.prefix = TEXT_IDS_PATH
+    const found = url === '*' ? null : this.#paths.find(ANY, plain ?? target)
     let route = this.#notFound
     if (found !== null) {
       const resource: Resource | null = found.store

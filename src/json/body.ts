@@ -284,7 +284,9 @@ function idIn(json: JsonBody, wanted: bigint | undefined): PlantCandidate['id'] 
   return id === wanted ? id : `must be ${wanted} as in the ${json.subject === 'value' ? 'row' : 'path'}, or left out`
 }
 
-function faultOfId(fault: Int64Fault, { textIds }: JsonBody): string {
+function faultOfId(fault: Int64Fault, json: JsonBody): string {
   if (fault === 'out of range') return ID_RANGE
-  return `must be an integer, as ${textIds ? 'a text in plain decimal or ' : ''}a JSON number`
+  const isText = json.subject === 'body' && !json.textIds && typeof json.text('id') === 'string'
+  const way = isText ? ' (a text needs IEEE754Compatible=true at the Content-Type, or an address below /text-ids)' : ''
+  return `must be an integer, as ${json.textIds ? 'a text in plain decimal or ' : ''}a JSON number${way}`
 }

@@ -102,7 +102,7 @@ suite('a service whose --public-url has a path', () => {
 
 test('--public-url refuses a path that begins like one of the service, because a request could mean two things', () => {
   const own = contract.operations.map(({ path }) => path.split('/')[1] ?? '').filter((part) => part !== '')
-  for (const part of [...own, 'mcp', 'llms.txt', 'favicon.ico']) {
+  for (const part of [...own, 'mcp', 'text-ids', 'llms.txt', 'favicon.ico']) {
     for (const path of [`/${part}`, `/${part}/garden`]) {
       assert.throws(() => readConfig({ publicUrl: `https://example.org${path}` }, {}), {
         name: 'OperatorError',

@@ -117,7 +117,7 @@ suite('a body that is not a plant', () => {
     ['{"name":"x"}', 'id is required'],
     [
       '{"id":"1","name":1,"tag":[]}',
-      'id must be an integer, as a JSON number; name must be a string; tag must be a string',
+      'id must be an integer, as a JSON number (a text needs IEEE754Compatible=true at the Content-Type, or an address below /text-ids); name must be a string; tag must be a string',
     ],
     [
       '{"id":9223372036854775808,"name":null}',

@@ -117,6 +117,70 @@ suite('Accept with IEEE754Compatible=true', () => {
   })
 })
 
+suite('a path below /text-ids', () => {
+  const typed = { headers: { 'Content-Type': 'application/json', Accept: 'application/json' } }
+
+  test('has ids as texts for a client that writes its own headers, or none', async (t) => {
+    const service = await withService(t)
+    const [first = '', second = '', third = ''] = IDS
+    for (const id of IDS) {
+      const made = await service.send('POST', '/text-ids/plants', { ...typed, body: `{"id":"${id}","name":"x"}` })
+      assert.deepEqual([made.status, made.headers['content-location']], [200, `/text-ids/plants/${id}`])
+    }
+    for (const headers of [{}, { Accept: '*/*' }, typed.headers, { Accept: 'application/*;q=0.5, text/html' }]) {
+      const read = await service.send('GET', `/text-ids/plants/${second}`, { headers })
+      assert.deepEqual([read.headers['content-type'], read.json], [JSON_TEXT, { id: second, name: 'x' }])
+      assert.match(String(read.headers.etag), /-text"$/)
+    }
+    const page = await service.send('GET', '/text-ids/plants?limit=2', typed)
+    assert.deepEqual(page.json, [
+      { id: first, name: 'x' },
+      { id: second, name: 'x' },
+    ])
+    const next = /<([^>]*)>/.exec(String(page.headers['link']))?.[1] ?? ''
+    assert.match(next, /^\/text-ids\/plants\?/)
+    assert.deepEqual((await service.send('GET', next, typed)).json, [{ id: third, name: 'x' }])
+    const changed = await service.send('PUT', `/text-ids/plants/${second}`, {
+      ...typed,
+      body: `{"id":"${second}","name":"y"}`,
+    })
+    assert.deepEqual(changed.json, { id: second, name: 'y' })
+    const file = `{"id":"${second}","name":"y"}\n`
+    const report = await service.send('POST', '/text-ids/plants/import', {
+      headers: { 'Content-Type': 'application/x-ndjson' },
+      body: file,
+    })
+    assert.equal((report.json as { unchanged: number }).unchanged, 1)
+    for (const Accept of ['*/*', 'application/x-ndjson', 'application/json']) {
+      const { body } = await service.send('GET', '/text-ids/plants/export?q=y', { headers: { Accept } })
+      assert.equal(body, file)
+    }
+    const sheet = await service.send('GET', '/text-ids/plants/export?q=y', { headers: { Accept: 'text/csv' } })
+    assert.equal(sheet.body, `id,name,tag\r\n${second},y,\r\n`)
+    assert.match((await service.send('GET', '/text-ids/openapi.json')).body, /application\/json;IEEE754Compatible=true/)
+    assert.equal((await service.send('OPTIONS', '/text-ids/plants')).headers.allow, 'GET, HEAD, POST, OPTIONS')
+  })
+
+  test('stands behind the path of --public-url, and in a whole address', async (t) => {
+    const service = await withService(t, { publicUrl: 'https://example.org/garden' })
+    await service.create({ id: 7, name: 'x' })
+    for (const base of ['', '/garden', 'http://example.org', 'HTTP://example.org/garden']) {
+      const page = await service.send('GET', `${base}/text-ids/plants?limit=1`)
+      assert.deepEqual(page.json, [{ id: '7', name: 'x' }], base)
+    }
+    await service.create({ id: 8, name: 'x' })
+    const page = await service.send('GET', '/garden/text-ids/plants?limit=1')
+    assert.match(String(page.headers['link']), /^<\/garden\/text-ids\/plants\?/)
+  })
+
+  test('is one of the contract: pages and the protocol of agents have none', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    for (const path of ['/', '', '/page/page.js', '/docs', '/mcp', '/text-ids/plants', 'x/plants', '/plant']) {
+      assert.equal(errorOf(await service.send('GET', `/text-ids${path}`)), 40401, path)
+    }
+  })
+})
+
 suite('a body with ids as texts', () => {
   const send = (service: Service, body: string, type = JSON_TEXT) =>
     service.create(body, { headers: { 'Content-Type': type } })
@@ -127,7 +191,8 @@ suite('a body with ids as texts', () => {
     assert.equal((await send(service, '{"id":7,"name":"x"}')).status, 200)
     for (const type of ['application/json', 'application/json;IEEE754Compatible=false']) {
       const refused = await send(service, '{"id":"8","name":"x"}', type)
-      assert.deepEqual(refused.json, { error: 40002, message: 'id must be an integer, as a JSON number' })
+      const way = 'a text needs IEEE754Compatible=true at the Content-Type, or an address below /text-ids'
+      assert.deepEqual(refused.json, { error: 40002, message: `id must be an integer, as a JSON number (${way})` })
     }
     assert.deepEqual(await service.plants(), [{ id: 7n, name: 'x', tag: null }])
   })

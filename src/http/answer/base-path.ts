@@ -28,12 +28,18 @@ export class BasePath {
     return target.replace(this.#pattern, (_, origin: string = '', metadata: string = '/') => origin + metadata)
   }
 
-  /** Puts the path before those in the headers of an answer. @param headers names and values in turn */
-  addTo(headers: string[]): void {
-    if (this.path === '') return
+  /**
+   * Puts the path before those in the headers of an answer.
+   *
+   * @param headers names and values in turn
+   * @param prefix stands between the two
+   */
+  addTo(headers: string[], prefix: string): void {
+    const path = this.path + prefix
+    if (path === '') return
     for (let i = 0; i < headers.length; i += 2) {
       if (WITH_PATHS.includes(headers[i] ?? ''))
-        headers[i + 1] = headers[i + 1]?.replace(/^<?(?=\/)/, `$&${this.path}`) ?? ''
+        headers[i + 1] = headers[i + 1]?.replace(/^<?(?=\/)/, `$&${path}`) ?? ''
     }
   }
 

@@ -280,7 +280,7 @@ export class Responder {
 
   #begin(exchange: Exchange, status: number, headers: string[]): void {
     const { request, response, operation, rateLimitHeaders } = exchange
-    this.#options.base?.addTo(headers)
+    this.#options.base?.addTo(headers, exchange.prefix)
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
     if (this.#isHttps) headers.push(...TRANSPORT_SECURITY)

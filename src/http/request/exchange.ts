@@ -27,6 +27,8 @@ export class Exchange {
   operation: Operation | undefined = undefined
   /** Percent-decoded, by their names in the contract. */
   pathParameters: Readonly<Record<string, string | undefined>> = NO_PARAMETERS
+  /** What the path has before the one of the contract, below the path of the public address; paths of the answer get it. */
+  prefix = ''
   identity: Identity | undefined = undefined
   /** Whose token was sent, if it was revoked. */
   revoked: Actor | undefined = undefined

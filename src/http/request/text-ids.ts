@@ -17,6 +17,27 @@ export function hasTextIds({ parameters }: MediaType): boolean | undefined {
   return value === 'true' ? true : value === 'false' ? false : undefined
 }
 
+/** Stands before a path of the contract, and carries the parameter for clients whose generators write other headers. */
+export const TEXT_IDS_PATH = '/text-ids'
+/** The pages and the protocol of agents have no such form. */
+const BELOW_IT = new RegExp(`^((?i:https?)://[^/?]*)?${TEXT_IDS_PATH}(?=/(?!(?:page|docs|mcp)(?:[/?]|$)|[?]|$))`)
+const TYPE_WITH_IDS =
+  /(application\/(?:json|x-ndjson|merge-patch\+json)|text\/event-stream)(?![^,]*IEEE754Compatible)/gi
+
+/**
+ * Takes TEXT_IDS_PATH off the target of a request, and puts the parameter into its headers.
+ *
+ * @returns undefined where the target does not have it
+ */
+export function takeTextPath(target: string, { headers }: IncomingMessage): string | undefined {
+  if (!target.includes(TEXT_IDS_PATH) || !BELOW_IT.test(target)) return undefined
+  const { accept = '*/*', 'content-type': type } = headers
+  const marked = accept.replace(TYPE_WITH_IDS, `$1${WITH_TEXT_IDS}`)
+  headers.accept = /(?:application|\*)\/\*/.test(accept) ? `application/json${WITH_TEXT_IDS}, ${marked}` : marked
+  if (type !== undefined) headers['content-type'] = type.replace(TYPE_WITH_IDS, `$1${WITH_TEXT_IDS}`)
+  return target.replace(BELOW_IT, '$1')
+}
+
 /** Whether a type in Accept has the parameter with a value that it does not have. */
 export const hasUnknownIds = (accept: string): boolean =>
   HAS_TEXT_IDS.test(accept) && readMediaTypes(accept).some((range) => hasTextIds(range) === undefined)

@@ -58,7 +58,7 @@ export function docsHandlers(parts: HandlerParts): Pick<Handlers, 'getContract' 
   const fileOf = (name: string): StaticFile => fileIn(files, name, '/docs')
   return {
     getContract: (exchange, { ids, 'If-None-Match': tags }) =>
-      answerFile(responder, exchange, tags, ids === 'text' ? inTextForm() : document),
+      answerFile(responder, exchange, tags, ids === 'text' || exchange.prefix !== '' ? inTextForm() : document),
     getDocs: (exchange, { 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf('index.html')),
     getDocsFile: (exchange, { file, 'If-None-Match': tags }) => answerFile(responder, exchange, tags, fileOf(file)),
   }
