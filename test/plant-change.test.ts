@@ -4,6 +4,7 @@ import {
   createResult,
   decideChange,
   decidePut,
+  faultOf,
   importResult,
   type NewPlant,
   NO_EXPECTATION,
@@ -82,4 +83,13 @@ suite('a change', () => {
     assert.throws(() => decideChange({ kind: 'replace', plant: monstera, expected }, undefined), refusal(41201))
     assert.deepEqual(decideChange({ kind: 'delete', id: 7n, expected }, monstera), { result: 'deleted' })
   })
+})
+
+test('the bounds of name and tag count code points, whatever each takes', () => {
+  for (const letter of ['x', '\u00e9', '\ufdfa', '\u{1f335}']) {
+    const whole = { id: 1n, name: letter.repeat(1000), tag: letter.repeat(200) }
+    assert.equal(faultOf(whole), undefined, letter)
+    assert.match(faultOf({ ...whole, name: `${whole.name}x` })?.message ?? '', /name .*1000/, letter)
+    assert.match(faultOf({ ...whole, tag: `${whole.tag}x` })?.message ?? '', /tag .*200/, letter)
+  }
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { openWriter } from '../src/sqlite/connection.ts'
+import { prepareFile } from '../src/sqlite/open/prepare-file.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
 import { advanceEpoch } from '../src/sqlite/wal/epoch.ts'
 import { transaction } from '../src/sqlite/wal/transaction.ts'
@@ -176,3 +177,18 @@ function withFlippedBit(log: Buffer, at: number): Buffer {
   flipped.writeUInt8(flipped.readUInt8(at) ^ 1, at)
   return flipped
 }
+
+test('a file that a crash left in the middle of a checkpoint needs no log once it is prepared', async (t) => {
+  const { db, image } = await openStore(t)
+  create(db, 10)
+  mark(db, true)
+  db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  const { file, log } = image()
+  const path = join(tempFolder(t), 'plants.db')
+  writeFileSync(path, file)
+  writeFileSync(`${path}-wal`, log)
+  prepareFile(path, true)
+  // A start that fails after this leaves no log.
+  assert.ok(!existsSync(`${path}-wal`))
+  assert.equal(judgeWal(path), 'own')
+})

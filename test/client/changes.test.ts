@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { entriesOf } from '../../client/src/changes.ts'
 import { type ChangeEntry, PlantstoreClient, PlantstoreError, PlantstoreUnreachable } from '../../client/src/index.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { SECRET, withService } from '../support/service.ts'
@@ -8,6 +10,11 @@ import { settled } from '../support/until.ts'
 import { all, clientOf } from './support.ts'
 
 const BIG = 2n ** 53n + 1n
+
+/** Lets all that is due without a timer happen. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 10; i++) await nextTurn()
+}
 
 /** Follows until there are so many entries. */
 async function follow(entries: AsyncIterable<ChangeEntry>, count: number): Promise<ChangeEntry[]> {
@@ -126,5 +133,41 @@ suite('the client', () => {
         (error) => error instanceof PlantstoreError && error.number === number,
       )
     }
+  })
+
+  test('opens another stream after its last position when one has sent nothing for 45 s', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const opened: (string | undefined)[] = []
+    const first = JSON.stringify({
+      position: 'a',
+      type: 'plant.created',
+      time: '',
+      plant: { id: 1, name: 'x' },
+      token: '',
+    })
+    const open = async (after: string | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+      opened.push(after)
+      return new ReadableStream({
+        start(stream) {
+          stream.enqueue(Buffer.from(opened.length === 1 ? `id: a\ndata: ${first}\n\n` : ''))
+          signal.addEventListener('abort', () => stream.error(signal.reason))
+        },
+      })
+    }
+    const leaving = new AbortController()
+    const entries = entriesOf(open, { after: undefined, signal: leaving.signal })
+    assert.equal((await entries.next()).value?.position, 'a')
+    const next = entries.next().catch(() => {})
+    await turns()
+    t.mock.timers.tick(44_999)
+    await turns()
+    assert.deepEqual(opened, [undefined])
+    t.mock.timers.tick(1)
+    await turns()
+    t.mock.timers.tick(60_000)
+    await turns()
+    assert.deepEqual(opened, [undefined, 'a'])
+    leaving.abort()
+    await next
   })
 })

@@ -140,6 +140,11 @@ suite('the client', () => {
     const deleted = await client.importPlants(deleting, { mode: 'delete' })
     assert.deepEqual([deleted.deleted, deleted.unchanged, deleted.refusedRows.map(({ line }) => line)], [2, 1, [2]])
     assert.equal((await client.importPlants([{ id: 5n }], { mode: 'delete', dryRun: true })).deleted, 1)
+    const rest = Array.from({ length: 11_000 }, (_, i) => ({ id: BigInt(i) }))
+    const before = (await all(client.exportPlants())).length
+    const inParts = await client.importPlants(rest, { mode: 'delete' })
+    assert.equal(inParts.deleted, before - (await all(client.exportPlants())).length)
+    assert.equal((inParts.deleted ?? 0) + inParts.unchanged, rest.length)
   })
 
   test('creates and revokes tokens, and reads its own token', async () => {

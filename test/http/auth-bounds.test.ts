@@ -50,6 +50,26 @@ function revokedUses(t: TestContext) {
 const list = (service: Service, secret: string, scheme = 'Bearer') =>
   service.send('GET', '/plants', { authorization: `${scheme} ${secret}` })
 
+suite('the audit log', () => {
+  test('has the address and the actor of each line, also where one of them is as before', () => {
+    const lines: string[] = []
+    const log = new AuditLog({ write: (line) => lines.push(line) })
+    const other = { id: 'tok_other', name: 'another' }
+    const uses = [
+      [TESTER, '192.0.2.1'],
+      [TESTER, '192.0.2.2'],
+      [other, '192.0.2.2'],
+      [TESTER, '192.0.2.2'],
+    ] as const
+    for (const [actor, address] of uses) log.write({ operation: 'createPlant', outcome: 'created', actor, address })
+    const seen = lines.map((line) => JSON.parse(line) as { token: string; address: string })
+    assert.deepEqual(
+      seen.map(({ token, address }) => [token, address]),
+      uses.map(([{ id }, address]) => [id, address]),
+    )
+  })
+})
+
 suite('the memory of tokens and addresses', () => {
   test('is bounded: the oldest entry makes room, and updating an entry makes it the newest', () => {
     const map = new BoundedMap<string, number>(2)
