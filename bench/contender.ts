@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
-import type { OfferOptions, OfferResult } from './offered-load.ts'
 
 export const TOKEN = 'bench-only-k7Qz3fV0pW9mX2rT5sN8'
 const HERE = import.meta.dirname
@@ -22,10 +21,6 @@ export interface Contender {
   readonly flags?: readonly string[]
   /** The only core to run on, if the system can pin processes. */
   readonly core?: number
-  /** The program that runs the server, such as strace with its flags. */
-  readonly under?: readonly string[]
-  /** The files of a certificate and its key; without them, the server speaks clear text. */
-  readonly tls?: { readonly cert: string; readonly key: string }
   /** The address of the store; by default a file in a temporary folder. */
   readonly store?: string
 }
@@ -39,8 +34,6 @@ export const SHIPPED: Contender = {
   program: ['../bin/plantstore.js', 'serve'],
 }
 export const SINGLE = variant('one commit per create', 'one-commit-per-create')
-export const ON_LOOP = variant('always on the event loop', 'writer-on-event-loop')
-export const IN_THREAD = variant('always in its thread', 'writer-in-thread')
 
 export function variant(name: string, decision: string): Contender {
   return { ...SHIPPED, name, program: ['variant-server.ts', decision] }
@@ -84,7 +77,6 @@ export class Running {
     const port = await freePort()
     const [file = '', ...args] = [
       ...pin(contender.core),
-      ...(contender.under ?? []),
       process.execPath,
       ...(contender.flags ?? []),
       join(HERE, contender.program[0] ?? ''),
@@ -96,15 +88,11 @@ export class Running {
         ...process.env,
         PLANTSTORE_PORT: String(port),
         PLANTSTORE_TOKEN: TOKEN,
-        ...(contender.tls && { PLANTSTORE_TLS_CERT: contender.tls.cert, PLANTSTORE_TLS_KEY: contender.tls.key }),
         PLANTSTORE_STORE: contender.store ?? `sqlite:${store}`,
         // By default the audit log goes to standard error, which is the terminal of the bench.
         PLANTSTORE_AUDIT_LOG: join(store, '..', 'audit.log'),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // Under another program it has its own process group, so that a signal reaches both. Otherwise it has none,
-      // because the scheduler divides the cores among such groups, which changes the measurement.
-      detached: contender.under !== undefined,
     })
     await new Promise<void>((resolve, reject) => {
       child.stdout?.once('data', () => resolve())
@@ -114,28 +102,14 @@ export class Running {
     return new Running(contender, child, port, store, performance.now() - startedAt, plants)
   }
 
-  async load(
-    options: Pick<LoadOptions, 'connections' | 'seconds' | 'work' | 'tokensFile'>,
-    core?: number,
-  ): Promise<LoadResult> {
-    const isSecure = this.contender.tls !== undefined
-    const target = { port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId, isSecure }
+  async load(options: Pick<LoadOptions, 'connections' | 'seconds' | 'work'>, core?: number): Promise<LoadResult> {
+    const target = { port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
     const all: LoadOptions = { ...options, ...target }
     const [file = '', ...args] = [...pin(core), process.execPath, join(HERE, 'load.ts'), JSON.stringify(all)]
     const { stdout } = await promisify(execFile)(file, args)
     const result = JSON.parse(stdout) as LoadResult
     if (result.failed > 0) throw new Error(`${this.contender.name}: ${result.failed} requests failed`)
     if (options.work.startsWith('create')) this.#nextId += result.acknowledged + options.connections
-    return result
-  }
-
-  /** Sends requests at a fixed rate, without waiting for answers. */
-  async offer(options: Pick<OfferOptions, 'connections' | 'seconds' | 'work' | 'rate'>): Promise<OfferResult> {
-    const all: OfferOptions = { ...options, port: this.port, token: TOKEN, plants: this.#plants, firstId: this.#nextId }
-    const args = [join(HERE, 'offered-load.ts'), JSON.stringify(all)]
-    const { stdout } = await promisify(execFile)(process.execPath, args)
-    const result = JSON.parse(stdout) as OfferResult
-    if (options.work.startsWith('create')) this.#nextId += result.sent
     return result
   }
 
@@ -173,8 +147,7 @@ export class Running {
 
   async stop(keepStore = false): Promise<void> {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve))
-    const pid = this.#process.pid ?? Number.NaN
-    process.kill(this.contender.under === undefined ? pid : -pid, 'SIGTERM')
+    this.#process.kill('SIGTERM')
     await ended
     if (!keepStore) rmSync(join(this.store, '..'), { recursive: true, force: true })
   }

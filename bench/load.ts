@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect as connectSecurely } from 'node:tls'
 import { isSuccess, lengthOf, quantilesOf, WARM_UP } from './answers.ts'
 import { requests, type WorkOptions } from './requests.ts'
 
@@ -13,7 +12,6 @@ export interface LoadOptions extends WorkOptions {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  readonly isSecure?: boolean
 }
 
 export interface LoadResult {
@@ -26,8 +24,6 @@ export interface LoadResult {
   readonly acknowledged: number
   /** The share of the time in which the event loop of the generator was busy. */
   readonly utilization: number
-  /** Processor time of the generator for each answer, in microseconds. */
-  readonly generatorTime: number
 }
 
 async function run(options: LoadOptions): Promise<LoadResult> {
@@ -46,7 +42,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
       sentAt = performance.now()
       socket.write(nextRequest(), 'latin1')
     }
-    socket.on(options.isSecure ? 'secureConnect' : 'connect', send)
+    socket.on('connect', send)
     socket.on('data', (chunk: Buffer) => {
       if (missing === undefined) {
         if (isSuccess(chunk)) acknowledged++
@@ -64,8 +60,7 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   }
 
   for (let i = 0; i < options.connections; i++) {
-    const to = { port: options.port, host: '127.0.0.1' }
-    const socket = options.isSecure ? connectSecurely({ ...to, rejectUnauthorized: false }) : connect(to)
+    const socket = connect({ port: options.port, host: '127.0.0.1' })
     socket.setNoDelay(true)
     drive(socket)
   }
@@ -73,13 +68,11 @@ async function run(options: LoadOptions): Promise<LoadResult> {
   measuring = true
   const startedAt = performance.now()
   const before = performance.eventLoopUtilization()
-  const usedBefore = process.cpuUsage()
   await sleep(options.seconds * 1000)
   measuring = false
   stopping = true
   const seconds = (performance.now() - startedAt) / 1000
   const { utilization } = performance.eventLoopUtilization(before)
-  const { user, system } = process.cpuUsage(usedBefore)
   await sleep(200)
   return {
     perSecond: latencies.length / seconds,
@@ -87,7 +80,6 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     failed,
     acknowledged,
     utilization,
-    generatorTime: (user + system) / latencies.length,
   }
 }
 

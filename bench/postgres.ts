@@ -1,8 +1,6 @@
-import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
 import { query } from '../test/support/postgres.ts'
 import { PostgresServer } from '../test/support/postgres-server.ts'
-import { BARE, type Contender, Running, SHIPPED, variant } from './contender.ts'
+import { BARE, Running, SHIPPED, variant } from './contender.ts'
 import { type Effort, median, plot, sideBySide } from './measure.ts'
 import { canTellProcessorTime, databaseTime } from './processor-time.ts'
 
@@ -13,14 +11,13 @@ const FLOOR = 2.5
  * Measures creates in a PostgreSQL on the same cores, by single INSERTs through a pool of ten connections and as the
  * service ships, with the processor time of the database for each.
  */
-export async function measurePostgres({ rounds, seconds }: Effort, more: readonly Contender[] = []): Promise<void> {
+export async function measurePostgres({ rounds, seconds }: Effort): Promise<void> {
   const server = await PostgresServer.create()
   const running: Running[] = []
   try {
     const contenders = [
       variant('one INSERT per create', 'one-insert-per-create'),
       { ...SHIPPED, name: 'PostgreSQL as it ships' },
-      ...more,
     ]
     running.push(await Running.start(BARE))
     for (const [i, contender] of contenders.entries()) {
@@ -46,25 +43,18 @@ export async function measurePostgres({ rounds, seconds }: Effort, more: readonl
   }
 }
 
-export interface MeasuredStore {
+interface MeasuredStore {
   readonly running: Running
   readonly servers: readonly PostgresServer[]
   /** Completes work that the database has postponed. */
   readonly settle: () => Promise<void>
 }
 
-/**
- * Compares the processor time of the database servers, with load on one store at a time.
- *
- * @returns for each store the ratio of its time for a create to that of the first store
- */
-export async function compareDatabaseTime(
-  stores: readonly MeasuredStore[],
-  { rounds, seconds }: Effort,
-): Promise<number[]> {
+/** Compares the processor time of the database servers, with load on one store at a time. */
+async function compareDatabaseTime(stores: readonly MeasuredStore[], { rounds, seconds }: Effort): Promise<void> {
   if (!canTellProcessorTime) {
     console.log('  Processor time of the database: not measured, because only Linux reports it.\n')
-    return []
+    return
   }
   const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
@@ -84,23 +74,4 @@ export async function compareDatabaseTime(
     console.log(`  ${running.contender.name.padEnd(26)} ${cost}, ${ratios[i]?.toFixed(2)} of the first`)
   }
   console.log()
-  return ratios
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
-      more: { type: 'string', multiple: true, default: [] },
-    },
-  })
-  console.log(
-    `Node ${process.version}, ${availableParallelism()} cores, ${values.rounds} rounds of ${values.seconds} s each\n`,
-  )
-  const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
-  await measurePostgres(
-    effort,
-    values.more.map((each) => variant(each, each)),
-  )
 }

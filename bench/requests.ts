@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { writePlace } from '../src/http/resources/lists.ts'
 import { nameOf, queryOf, tagOf } from './plants.ts'
 
@@ -8,8 +7,6 @@ export type Work =
   | 'create'
   /** Creates new plants with random ids. */
   | 'create at random'
-  /** Replaces plants that creates with ascending ids have made. */
-  | 'update'
   /** Reads one plant. */
   | 'get'
   /** Lists the first page of 50 by id. */
@@ -22,30 +19,23 @@ export type Work =
   | 'search by name'
   /** Lists the first 50 results by name for one word that many plants have, but not first in their names. */
   | 'word by name'
-  /** Asks for liveness, which needs no store. */
-  | 'live'
 
 export interface WorkOptions {
   readonly work: Work
   readonly token: string
-  /** A file with a token in each line, which reads by id send in turn instead. */
-  readonly tokensFile?: string | undefined
   /** Existing plants to read, with the ids from 1 on. */
   readonly plants: number
   readonly firstId: number
 }
 
 /** Returns the bytes of the next request. */
-export function requests({ work, token, tokensFile, plants, firstId }: WorkOptions): () => string {
+export function requests({ work, token, plants, firstId }: WorkOptions): () => string {
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
   const get = (path: () => string) => () => `GET ${path()} HTTP/1.1\r\n${head}\r\n`
   const anyPlant = () => 1 + Math.floor(Math.random() * plants)
   switch (work) {
     case 'get':
-      if (tokensFile !== undefined) return reads(readFileSync(tokensFile, 'utf8').split('\n'), anyPlant)
       return get(() => `/plants/${anyPlant()}`)
-    case 'update':
-      return updates(head, firstId)
     case 'page':
       return get(() => '/plants?limit=50')
     case 'any page':
@@ -56,18 +46,8 @@ export function requests({ work, token, tokensFile, plants, firstId }: WorkOptio
       return get(() => `/plants?limit=50&sort=name&q=${queryOf(anyPlant())}`)
     case 'word by name':
       return get(() => `/plants?limit=50&sort=name&q=${queryOf(anyPlant()).split('+').at(-1)}`)
-    case 'live':
-      return get(() => '/health/live')
     default:
       return creates(head, firstId, work === 'create' ? undefined : randomIds(BigInt(firstId)))
-  }
-}
-
-function reads(tokens: readonly string[], anyPlant: () => number): () => string {
-  let count = 0
-  return () => {
-    const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${tokens[count++ % tokens.length]}\r\n`
-    return `GET /plants/${anyPlant()} HTTP/1.1\r\n${head}\r\n`
   }
 }
 
@@ -83,16 +63,6 @@ function creates(head: string, firstId: number, ids: (() => bigint) | undefined)
     count++
     const length = body.length
     return `POST /plants HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`
-  }
-}
-
-function updates(head: string, firstId: number): () => string {
-  let count = 0
-  return () => {
-    const id = 1 + Math.floor(Math.random() * (firstId - 1))
-    const body = `{"name":"${nameOf(id)} ${count++}"}`
-    const type = `Content-Type: application/json\r\nContent-Length: ${body.length}`
-    return `PUT /plants/${id} HTTP/1.1\r\n${head}${type}\r\n\r\n${body}`
   }
 }
 

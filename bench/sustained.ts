@@ -17,14 +17,14 @@ const BARE_SECONDS = 10
 const CONNECTIONS = 64
 const BURST_SECONDS = 3
 const BURSTS = 5
-/** Rows of the imported file. */
-const ROWS = 1_000_000
 
 /**
  * Measures creates without a pause, with a search every 100 ms, by size of the store, on all cores and on one; then
  * imports.
+ *
+ * @param rows of the imported file
  */
-export async function measureSustained(sizes: readonly number[], seconds: number): Promise<void> {
+export async function measureSustained(sizes: readonly number[], seconds: number, rows = 1_000_000): Promise<void> {
   for (const size of sizes) {
     const plants = `${size.toLocaleString('en')} plants`
     await bursts(`${plants}, all cores`, size, 0.65)
@@ -33,15 +33,15 @@ export async function measureSustained(sizes: readonly number[], seconds: number
     await bursts(`${plants}, one core`, size, 0.45, 0)
     await sustained(`${plants}, one core`, size, seconds, 0.35, 0)
   }
-  const file = plantFile()
-  await importOverHttp(file)
-  if (canPin) await importStraight(file)
+  const file = plantFile(rows)
+  await importOverHttp(file, rows)
+  if (canPin) await importStraight(file, rows)
 }
 
-/** Writes a file with ROWS plants. @returns its path */
-function plantFile(): string {
+/** @returns the path of a file with so many plants */
+function plantFile(count: number): string {
   const file = join(mkdtempSync(join(tmpdir(), 'plantstore-bench-')), 'plants.ndjson')
-  const rows = Array.from({ length: ROWS }, (_, i) =>
+  const rows = Array.from({ length: count }, (_, i) =>
     JSON.stringify({ id: i + 1, name: nameOf(i + 1), tag: tagOf(i + 1) }),
   )
   writeFileSync(file, `${rows.join('\n')}\n`)
@@ -116,16 +116,16 @@ async function sustained(what: string, size: number, seconds: number, floor: num
   }
 }
 
-async function importOverHttp(file: string): Promise<void> {
+async function importOverHttp(file: string, rows: number): Promise<void> {
   const store = await startStore(0, undefined)
   try {
-    const searcher = new Searcher(store.port, store.token, () => ROWS)
+    const searcher = new Searcher(store.port, store.token, () => rows)
     const startedAt = performance.now()
-    await send(store, file)
+    await send(store, file, rows)
     const seconds = (performance.now() - startedAt) / 1000
     const searched = await searcher.end()
-    console.log(`\nImport of ${ROWS.toLocaleString('en')} plants over HTTP, with searches`)
-    judge('plants a second', ROWS / seconds, 50_000, 'at least')
+    console.log(`\nImport of ${rows.toLocaleString('en')} plants over HTTP, with searches`)
+    judge('plants a second', rows / seconds, 50_000, 'at least')
     judgeSearches(searched, 200)
   } finally {
     await store.stop()
@@ -135,7 +135,7 @@ async function importOverHttp(file: string): Promise<void> {
 /**
  * Imports into a store that no service has open, on one core, then waits until a service on that core has indexed it.
  */
-async function importStraight(file: string): Promise<void> {
+async function importStraight(file: string, rows: number): Promise<void> {
   const path = join(file, '..', 'straight.db')
   const program = [process.execPath, join(import.meta.dirname, '../bin/plantstore.js')]
   const args = ['import', file, '--store', `sqlite:${path}`, '--quiet']
@@ -143,30 +143,30 @@ async function importStraight(file: string): Promise<void> {
   execFileSync('taskset', ['-c', '0', ...program, ...args])
   const seconds = (performance.now() - importedAt) / 1000
   const servedAt = performance.now()
-  const store = await Running.start(pinned(SHIPPED, 0), path, ROWS)
+  const store = await Running.start(pinned(SHIPPED, 0), path, rows)
   try {
     for (;;) {
       const headers = { authorization: `Bearer ${store.token}` }
-      const { status } = await fetch(`http://127.0.0.1:${store.port}/plants?q=${queryOf(ROWS)}`, { headers })
+      const { status } = await fetch(`http://127.0.0.1:${store.port}/plants?q=${queryOf(rows)}`, { headers })
       if (status === 200) break
     }
     const searchable = (performance.now() - servedAt) / 1000
-    console.log(`\nImport of ${ROWS.toLocaleString('en')} plants straight into a store, on one core`)
-    judge('plants a second', ROWS / seconds, 100_000, 'at least')
+    console.log(`\nImport of ${rows.toLocaleString('en')} plants straight into a store, on one core`)
+    judge('plants a second', rows / seconds, 100_000, 'at least')
     judge('seconds from the start of a service until it searches them', searchable, 15, 'at most')
   } finally {
     await store.stop()
   }
 }
 
-async function send(store: Running, file: string): Promise<void> {
+async function send(store: Running, file: string, rows: number): Promise<void> {
   const headers = { authorization: `Bearer ${store.token}`, 'content-type': 'application/x-ndjson' }
   const answer = await new Promise<string>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port: store.port, method: 'POST', path: '/plants/import', headers })
     sent.once('response', (response) => text(response).then(resolve, reject)).once('error', reject)
     createReadStream(file).pipe(sent)
   })
-  if (!answer.includes(`"added":${ROWS},`)) throw new Error(`the import answered ${answer}`)
+  if (!answer.includes(`"added":${rows},`)) throw new Error(`the import answered ${answer}`)
 }
 
 /** Samples the lag of the index from the metrics. */

@@ -6,17 +6,14 @@ import { PostgresStore } from '../src/postgres/store.ts'
 import { readConfig, type SqliteAddress } from '../src/settings/config.ts'
 import type { PostgresAddress } from '../src/settings/postgres-address.ts'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { AdaptiveWriter } from '../src/sqlite/write/write-queue.ts'
 import { singleInserts } from './single-inserts.ts'
 
 /**
- * The decision that this variant of the service reverses, to measure it: `one-commit-per-create`,
- * `writer-on-event-loop` or `writer-in-thread`; on PostgreSQL `one-insert-per-create` through ten connections.
+ * The decision that this variant of the service reverses, to measure it: `one-commit-per-create`; on PostgreSQL
+ * `one-insert-per-create` through ten connections.
  */
 const variant = process.argv[2]
 const config = readConfig({}, process.env)
-const place = { 'writer-on-event-loop': 'event loop', 'writer-in-thread': 'thread' }[variant ?? '']
-if (place !== undefined) Object.defineProperty(AdaptiveWriter.prototype, 'commitsOn', { get: () => place })
 const store = config.store.engine === 'sqlite' ? await openSqlite(config.store) : await openPostgres(config.store)
 
 function openSqlite({ path }: SqliteAddress): Promise<SqliteStore> {

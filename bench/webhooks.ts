@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Contender, Running, SHIPPED } from './contender.ts'
 import { median, together } from './measure.ts'
 import type { Received } from './webhook-receiver.ts'
@@ -102,11 +103,13 @@ async function measureHanging(receiver: Receiver, seconds: number): Promise<bool
       for (let live = 0; live < LIVE; live++) await createWebhook(service, { url: receiver.url() })
       for (let hangs = 0; hangs < HANGING * i; hangs++) await createWebhook(service, { url: receiver.url('/hang') })
     }
+    let nextId = 1
     for (let round = 0; round <= ROUNDS; round++) {
       const slowest: number[] = []
       for (const service of services) {
         await receiver.take()
-        await service.offer({ connections: 4, seconds, work: 'create', rate: RATE })
+        await createSteadily(service, seconds, nextId)
+        nextId += Math.ceil(seconds * RATE)
         const { p50, p99, count } = await receiver.take()
         console.log(`  ${count} deliveries, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
         slowest.push(p99)
@@ -162,6 +165,16 @@ class Receiver {
 
 const createWebhook = (service: Running, body: object): Promise<{ id: string }> =>
   send(service, 'POST', '/webhooks', body) as Promise<{ id: string }>
+
+/** Creates RATE plants a second, and waits for no answer before the next one. */
+async function createSteadily(service: Running, seconds: number, firstId: number): Promise<void> {
+  const creates: Promise<unknown>[] = []
+  for (let i = 0; i < seconds * RATE; i++) {
+    creates.push(send(service, 'POST', '/plants', { id: firstId + i, name: `Plant ${i}` }))
+    await sleep(1000 / RATE)
+  }
+  await Promise.all(creates)
+}
 
 async function send({ port, token }: Running, method: string, path: string, body?: object): Promise<unknown> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }

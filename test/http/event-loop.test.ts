@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withService } from '../support/service.ts'
 
 /**
- * Milliseconds of processor time, which the client shares. bench/hostile-bodies.ts holds 50 on a fast machine; this
- * limit is for one several times as slow. Without its mend, each of these requests took more than 400 on the fast one.
+ * Milliseconds of processor time, which the client shares. A fast machine needs less than 50; this limit is
+ * for one several times as slow. Without its mend, each of these requests took more than 400 on the fast one.
  */
 const LIMIT = 200
 

@@ -12,6 +12,7 @@ export interface Answer {
   readonly status: number
   readonly error: number | undefined
   readonly closes: boolean
+  readonly body: string
 }
 
 /** Sends one request and reads the whole answer. Rejects if the connection breaks. */
@@ -34,7 +35,7 @@ export async function send(
   const error = [200, 204].includes(response.statusCode ?? 0)
     ? undefined
     : (JSON.parse(content) as { error: number }).error
-  return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close' }
+  return { status: response.statusCode ?? 0, error, closes: response.headers.connection === 'close', body: content }
 }
 
 /** Writes a plant as JSON. The id is written as text, because a double may be unable to represent it. */
