@@ -15,7 +15,7 @@ export function fill(path: string, plants: number): void {
     const group: NewPlant[] = []
     for (let id = first; id < first + GROUP && id <= plants; id++)
       group.push({ id: BigInt(id), name: nameOf(id), tag: tagOf(id) })
-    writer.importPlants(columnsOf(group), 'add', 'bench')
+    writer.importPlants(columnsOf(group), 'add', { actor: 'bench' })
   }
   writer.close()
   const indexer = new Indexer(path)

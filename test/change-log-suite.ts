@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChangeRequest } from '../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
+import { actionTests } from './action-suite.ts'
 import { followTests, historyTests } from './history-suite.ts'
 import { TESTER } from './support/actor.ts'
 import {
@@ -32,6 +33,7 @@ export function changeLogSuite(name: string, open: OpenStore): void {
   positionTests(suite, open)
   historyTests(suite, open)
   followTests(suite, open)
+  actionTests(suite, open)
 }
 
 const lenient = { mustBeNew: false }

@@ -22,10 +22,12 @@ const CHECKSUMS = {
   sqlite: [
     'fce87b7005f6c44619131a3bc5889a019cfe9cc3c6e017a58ea6939e316ec346',
     '142d55ddafa67ee57b1ac6dd1f5d2bacef2f2fd92c287071477c6e791798b9f1',
+    '0de3524e0d273032b67bbfcf3a09c0c3d7eeba01f5bcb9fe1a243b91e1c33a19',
   ],
   postgres: [
     '2b95630896496689b4f4c5dced23da9238a7af2e63a797b9daba16cecf812d7b',
     '65ee7b6d7c64e45bba234375b277231bf45216d4cfacad141353c000a8724c97',
+    'ed6eb6ee76c07f16229a467cfab7a2b565a90f4c87c716fcc3fae291b9fc491c',
   ],
 }
 

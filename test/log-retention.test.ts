@@ -16,7 +16,7 @@ import { tempFolder } from './support/files.ts'
 import { openStore } from './support/open-postgres.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { newDatabase } from './support/postgres.ts'
-import { plant } from './support/store-under-test.ts'
+import { plant, refusal } from './support/store-under-test.ts'
 import { progress, webhook } from './webhook-suite.ts'
 
 const [HOUR, DAY, YEAR] = [3_600_000, 86_400_000, 365 * 86_400_000]
@@ -96,6 +96,30 @@ for (const [engine, open] of [
     await trim()
     assert.deepEqual((await names(store)).at(-1), 'now')
     assert.ok((await readAll(logOf(store))).length <= 2, 'what is too old stays')
+  })
+
+  test(`${engine}: an action with a part that is gone can't be undone, and one without a change left is none`, async (t) => {
+    const { store, trim } = await open(t)
+    const actions = store.actions ?? assert.fail()
+    const by = (id: string) => ({ ...TESTER, action: { id } })
+    const change = async (id: string, name: string) => {
+      await replace(store, plant(1n, name.padEnd(900)), by(id))
+      await logOf(store).end()
+    }
+    await change('gone', 'first')
+    await change('partial', 'second')
+    for (let i = 0; i < 20; i++) await change('other', `third ${i}`)
+    await change('partial', 'last')
+    await trim(5000)
+    assert.equal(await actions.get('gone'), undefined)
+    assert.deepEqual((await actions.list({}, 10)).map(({ id }) => id).toSorted(), ['other', 'partial'])
+    const end = await logOf(store).end()
+    for (const actor of [TESTER, { ...TESTER, action: { id: 'back', undoes: 'partial' } }]) {
+      await assert.rejects(actions.undo('partial', undefined, actor), refusal(41002))
+    }
+    assert.equal(await logOf(store).end(), end)
+    await trim(0)
+    assert.deepEqual(await actions.get('other'), undefined)
   })
 
   test(`${engine}: what an active webhook has not delivered is never too old, but may be too much`, async (t) => {

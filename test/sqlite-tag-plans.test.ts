@@ -29,7 +29,7 @@ function filled(t: TestContext, plants: readonly NewPlant[]): string {
   const path = join(tempFolder(t), 'plants.db')
   createStoreFile(path)
   const writer = new SqliteWriter(path)
-  writer.importPlants(columnsOf(plants), 'add', 'tester')
+  writer.importPlants(columnsOf(plants), 'add', { actor: 'tester' })
   writer.close()
   indexAll(path)
   return path

@@ -1,13 +1,16 @@
+import { actionHeaders, undoReportOf, withAction } from './actions.ts'
 import { type ChangesQuery, entriesOf, entryOf } from './changes.ts'
 import {
+  type Action,
   type ChangeEntry,
   type CreatedToken,
   type ExportPlantsQuery,
   type GetHistoryQuery,
   type Health,
   type IdRange,
-  type ImportPlantsQuery,
   type ImportReport,
+  type ListActionsQuery,
+  type ListChangesQuery,
   type ListPlantsQuery,
   type ListTagsQuery,
   type ListTokensQuery,
@@ -24,6 +27,7 @@ import {
   type TagCount,
   type Token,
   type TokenOverlap,
+  type UndoReport,
   type Webhook,
   type WebhookDelivery,
   type WebhookOverlap,
@@ -38,30 +42,17 @@ import { batchesOf, emptyReport, type ImportSource, joined, reportOf, textsOf } 
 import type { Success } from './judge.ts'
 import { linesOf } from './lines.ts'
 import { Listing, nextIn, queryOf, totalIn } from './listing.ts'
-import type { CallOptions, ClientOptions } from './options.ts'
+import type {
+  CallOptions,
+  ClientOptions,
+  CreateOptions,
+  ImportOptions,
+  ReportOf,
+  UndoOptions,
+  WriteOptions,
+} from './options.ts'
 import { isPatched, isSame, type KeptPlant, plantOf } from './plants.ts'
 import { type Call, Transport } from './transport.ts'
-
-export interface CreateOptions extends CallOptions {
-  /** Refuses an id that exists, even with an equal plant (`If-None-Match: *`). */
-  readonly mustBeNew?: boolean
-}
-
-export interface WriteOptions extends CallOptions {
-  /** Refuses to write a plant that no longer has this entity tag; `*` refuses to write a plant that does not exist. */
-  readonly ifMatch?: string | undefined
-  /** `*` refuses to write a plant that exists. */
-  readonly ifNoneMatch?: string | undefined
-}
-
-export interface ImportOptions extends CallOptions, ImportPlantsQuery {
-  /** The format of a file; `ndjson` by default. An iterable of plants needs none. */
-  readonly format?: 'ndjson' | 'csv'
-  /** The Idempotency-Key of an import that assigns ids, for a retry by the caller; by default a random one. */
-  readonly key?: string
-  /** Called with the report so far, after each part of an iterable of plants. */
-  readonly onProgress?: (report: ImportReport) => void
-}
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const FILE_TYPES = { ndjson: 'application/x-ndjson', csv: 'text/csv' } as const
@@ -78,9 +69,9 @@ export class PlantstoreClient {
   /** Stores a plant if its id is free or belongs to an equal plant. */
   async createPlant(
     { id, name, tag }: NewPlant,
-    { mustBeNew = false, signal }: CreateOptions = {},
+    { mustBeNew = false, signal, ...action }: CreateOptions = {},
   ): Promise<KeptPlant> {
-    const headers = mustBeNew ? { ...JSON_TYPE, 'If-None-Match': '*' } : JSON_TYPE
+    const headers = { ...JSON_TYPE, ...(mustBeNew ? { 'If-None-Match': '*' } : {}), ...actionHeaders(action) }
     const call = { operation: OPERATIONS.createPlant, headers, body: withId(id, { name, tag }), signal }
     const plant = tag === undefined ? { id, name } : { id, name, tag }
     return this.#transport
@@ -147,24 +138,28 @@ export class PlantstoreClient {
    * Imports a file, or an iterable of plants. The client sends an iterable in parts, so the number of plants has no
    * limit. If a part fails, the parts before it are stored, and importing all of them again is safe. The client sends a
    * stream once, without a retry; of the browsers, only those on Chromium can send one. `columns` and `ids` are for files.
+   * All parts and attempts are one action.
    */
-  async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+  async importPlants(source: ImportSource, options: ImportOptions = {}): Promise<ReportOf<ImportReport>> {
     const { mode, dryRun = false, duplicates, columns, ids, key, format = 'ndjson', onProgress, signal } = options
-    const send = (body: Blob | string | ReadableStream<Uint8Array>, type: string): Promise<ImportReport> => {
+    const named = dryRun ? {} : actionHeaders({ ...options, action: options.action ?? randomKey() })
+    const send = (body: Blob | string | ReadableStream<Uint8Array>, type: string): Promise<ReportOf<ImportReport>> => {
       const assigns = ids !== undefined || columns !== undefined
-      const headers = { 'Content-Type': type, ...(assigns ? { 'Idempotency-Key': key ?? randomKey() } : {}) }
+      const keyed = assigns ? { 'Idempotency-Key': key ?? randomKey() } : {}
+      const headers = { 'Content-Type': type, ...keyed, ...named }
       const query = queryOf({ mode, dryRun, duplicates, columns, ids })
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
-      return this.#transport.send(call, (success) => reportOf(json<ImportReport>(success)))
+      return this.#transport.send(call, (success) => withAction(reportOf(json<ImportReport>(success)), success))
     }
     if (typeof source === 'string' || source instanceof Blob || source instanceof ReadableStream)
       return send(source, FILE_TYPES[format])
     // One request for all plants: a dry run stores nothing, so a later request would not see earlier plants.
     if (dryRun) return send(new Blob(await textsOf(source)), FILE_TYPES.ndjson)
-    let report = emptyReport(dryRun)
+    let report: ReportOf<ImportReport> = emptyReport(dryRun)
     let before = 0
     for await (const { ndjson, rows } of batchesOf(source)) {
-      report = joined(report, await send(ndjson, FILE_TYPES.ndjson), before)
+      const part = await send(ndjson, FILE_TYPES.ndjson)
+      report = { ...part, ...joined(report, part, before) }
       before += rows
       onProgress?.(report)
     }
@@ -179,7 +174,7 @@ export class PlantstoreClient {
 
   /** Returns the changes of all plants from a position on, the oldest first, up to the present end of the log. */
   listChanges(
-    query: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+    query: Pick<ListChangesQuery, 'after' | 'limit' | 'action'> = {},
     options: CallOptions = {},
   ): Listing<ChangeEntry> {
     const log = this.#list(OPERATIONS.listChanges, query, options, entryOf)
@@ -204,6 +199,22 @@ export class PlantstoreClient {
       return this.#stream(call, /^text\/event-stream\b/i)
     }
     return entriesOf(open, query)
+  }
+
+  /** Returns what was done together, such as imports, the newest first. */
+  listActions(query: ListActionsQuery = {}, options: CallOptions = {}): Listing<Action> {
+    return this.#list(OPERATIONS.listActions, query, options, (json) => json as Action)
+  }
+
+  async getAction(id: string, { signal }: CallOptions = {}): Promise<Action> {
+    return this.#transport.send({ operation: OPERATIONS.getAction, id, signal }, json<Action>)
+  }
+
+  /** Makes plants what they were before an action, as an action of its own; a later call with the same `action` goes on. */
+  async undoAction(id: string, { dryRun, signal, ...action }: UndoOptions = {}): Promise<ReportOf<UndoReport>> {
+    const headers = { 'Idempotency-Key': randomKey(), ...actionHeaders(action) }
+    const call = { operation: OPERATIONS.undoAction, id, query: queryOf({ dryRun }), headers, signal, isLong: true }
+    return this.#transport.send(call, (success) => withAction(undoReportOf(json<UndoReport>(success)), success))
   }
 
   /** Returns a free id. Another client may get the same one. */
@@ -370,6 +381,7 @@ function writeCall(operation: Operation, id: bigint, options: WriteOptions, body
     ...(body === undefined ? {} : JSON_TYPE),
     ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
     ...(ifNoneMatch === undefined ? {} : { 'If-None-Match': ifNoneMatch }),
+    ...actionHeaders(options),
   }
   return { operation, id: exactId(id), headers, body, signal }
 }

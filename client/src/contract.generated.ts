@@ -55,6 +55,48 @@ export interface ChangeEntry {
   readonly before?: StoredPlant | undefined
   /** The id of the access token that made the change, or a name such as `command:import`. */
   readonly token: string
+  /** The id of an action, chosen by a client. */
+  readonly action?: string | undefined
+}
+
+export interface Action {
+  /** The id of an action, chosen by a client. */
+  readonly id: string
+  /** What its first request called it, such as the name of a file. */
+  readonly title?: string | undefined
+  /** The id of the access token that made the changes, or a name such as `command:import`. */
+  readonly token: string
+  /** The time of its first change, in UTC. */
+  readonly began: string
+  /** The time of its last change so far, in UTC. */
+  readonly ended: string
+  /** How often it created a plant. */
+  readonly created: number
+  /** How often it changed a plant that stayed. */
+  readonly updated: number
+  /** How often it deleted a plant. */
+  readonly deleted: number
+  /** The id of an action, chosen by a client. */
+  readonly undoes?: string | undefined
+  /** The id of an action, chosen by a client. */
+  readonly undoneBy?: string | undefined
+}
+
+export interface UndoReport {
+  /** Whether nothing was changed. */
+  readonly dryRun: boolean
+  /** Plants that are what they were before the action, or would be. */
+  readonly restored: number
+  /** Plants that stay as they are, because something else has changed them since. */
+  readonly left: number
+  /** The first 1000 of them, as they are now. */
+  readonly leftPlants: readonly LeftPlant[]
+}
+
+export interface LeftPlant {
+  /** Any integer from -9223372036854775808 to 9223372036854775807. */
+  readonly id: bigint
+  readonly plant?: StoredPlant | undefined
 }
 
 export interface TagCount {
@@ -419,6 +461,22 @@ export interface ListChangesQuery {
   readonly tagPrefix?: string | undefined
   /** With `true`, only entries whose `plant` or `before` is there without a tag. */
   readonly untagged?: boolean | undefined
+  /** Only entries of this action, and not with a stream. Those of an action that several connections make at once are complete once it has ended. */
+  readonly action?: string | undefined
+}
+
+export interface ListActionsQuery {
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
+  readonly limit?: number | undefined
+  /** Only actions of the token with this id. */
+  readonly token?: string | undefined
+  /** Only actions that began at this time or later (RFC 3339). */
+  readonly since?: string | undefined
+}
+
+export interface UndoActionQuery {
+  /** With `true`, the service changes nothing, and answers the report that the undo would have. */
+  readonly dryRun?: boolean | undefined
 }
 
 export interface ListTagsQuery {
@@ -473,6 +531,9 @@ export const OPERATIONS = {
     members: ['position', 'type', 'time'],
   },
   listChanges: { method: 'GET', path: '/changes', success: [200], isList: true, members: ['position', 'type', 'time'] },
+  listActions: { method: 'GET', path: '/actions', success: [200], isList: true, members: ['id', 'token', 'began'] },
+  getAction: { method: 'GET', path: '/actions/{id}', success: [200], members: ['id', 'token', 'began'] },
+  undoAction: { method: 'POST', path: '/actions/{id}/undo', success: [200], members: ['dryRun', 'restored', 'left'] },
   listTags: { method: 'GET', path: '/tags', success: [200], isList: true, members: ['tag', 'plants'] },
   proposeId: { method: 'GET', path: '/ids', success: [200], members: ['next'] },
   reserveIds: { method: 'POST', path: '/ids', success: [200], members: ['first', 'last'] },
@@ -547,7 +608,9 @@ export type ErrorNumber =
   | 40904
   | 40905
   | 40906
+  | 40907
   | 41001
+  | 41002
   | 41201
   | 41301
   | 41501

@@ -1,3 +1,4 @@
+import type { ImportPlantsQuery, ImportReport } from './contract.generated.ts'
 import type { PlantstoreError } from './errors.ts'
 
 export interface ClientOptions {
@@ -30,7 +31,44 @@ export interface Retry {
   readonly wait: number
 }
 
+/** What a change is a part of. */
+export interface ActionOptions {
+  /** 1 to 64 characters of `[A-Za-z0-9_-]`, such as a UUID, the same for all that is done together. */
+  readonly action?: string | undefined
+  /** What people call it, such as the name of a file: at most 200 characters. */
+  readonly actionTitle?: string | undefined
+}
+
 export interface CallOptions {
   /** Ends the call early; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+}
+
+export interface CreateOptions extends CallOptions, ActionOptions {
+  /** Refuses an id that exists, even with an equal plant (`If-None-Match: *`). */
+  readonly mustBeNew?: boolean
+}
+
+export interface WriteOptions extends CallOptions, ActionOptions {
+  /** Refuses to write a plant that no longer has this entity tag; `*` refuses to write a plant that does not exist. */
+  readonly ifMatch?: string | undefined
+  /** `*` refuses to write a plant that exists. */
+  readonly ifNoneMatch?: string | undefined
+}
+
+export interface ImportOptions extends CallOptions, ActionOptions, ImportPlantsQuery {
+  /** The format of a file; `ndjson` by default. An iterable of plants needs none. */
+  readonly format?: 'ndjson' | 'csv'
+  /** The Idempotency-Key of an import that assigns ids, for a retry by the caller; by default a random one. */
+  readonly key?: string
+  /** Called with the report so far, after each part of an iterable of plants. */
+  readonly onProgress?: (report: ImportReport) => void
+}
+
+/** A report, with the id of the action that it is of; without one of a dry run, and of a store without a log. */
+export type ReportOf<Report> = Report & { readonly action?: string | undefined }
+
+export interface UndoOptions extends CallOptions, ActionOptions {
+  /** Changes nothing. */
+  readonly dryRun?: boolean
 }

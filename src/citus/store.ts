@@ -166,7 +166,7 @@ export class CitusStore implements Store {
     const commit = async () => {
       const all = parts.map(async ([shard, indexes]) => {
         const part = indexes.map((i) => plants[i] as ImportedPlant)
-        const done = await this.#shards.on(shard, () => this.#writer.importPlants(part, mode, token))
+        const done = await this.#shards.on(shard, () => this.#writer.importPlants(part, mode, { token }))
         for (const [at, i] of indexes.entries()) results[i] = done[at] as ImportResult
       })
       // The caller continues only after the last statement has ended, also when one has failed.

@@ -19,6 +19,8 @@ export interface ChangeEntry {
   readonly before: NewPlant | undefined
   /** The id of the actor (Actor.id). */
   readonly token: string
+  /** The id of the action to which the change belongs; undefined for a change on its own. */
+  readonly action: string | undefined
 }
 
 /** Makes an entry of what a log has of a change. A plant that is absent before was created, one absent after deleted. */
@@ -28,17 +30,19 @@ export function entryOf(
   before: NewPlant | undefined,
   plant: NewPlant | undefined,
   token: string,
+  action: string | undefined,
 ): ChangeEntry {
   const type = before === undefined ? 'plant.created' : plant === undefined ? 'plant.deleted' : 'plant.updated'
-  return { position, type, time, plant, before, token }
+  return { position, type, time, plant, before, token, action }
 }
 
 /** The JSON text of an entry, in one line. Leaves out an absent plant. */
-export function entryJson({ position, type, time, plant, before, token }: ChangeEntry): string {
+export function entryJson({ position, type, time, plant, before, token, action }: ChangeEntry): string {
   const after = plant === undefined ? '' : `,"plant":${newPlantJson(plant)}`
   const earlier = before === undefined ? '' : `,"before":${newPlantJson(before)}`
   const start = `{"position":"${position}","type":"${type}","time":"${new Date(time).toISOString()}"`
-  return `${start}${after}${earlier},"token":${JSON.stringify(token)}}`
+  const part = action === undefined ? '' : `,"action":"${action}"`
+  return `${start}${after}${earlier},"token":${JSON.stringify(token)}${part}}`
 }
 
 /** Selects entries whose `plant` or `before` has such a tag. An empty part selects all. */
@@ -47,6 +51,8 @@ export interface ChangeFilter extends TagFilter {
 }
 
 export interface ChangeRequest extends ChangeFilter {
+  /** The id of an action, whose changes alone to return. */
+  readonly action?: string | undefined
   /** The position after which to begin; undefined for the oldest entry that is kept. */
   readonly after: string | undefined
   /** The number of entries after which the page ends. */

@@ -1,3 +1,4 @@
+import type { ActionLog } from './actions.ts'
 import type { ChangeLog } from './changes.ts'
 import type { IdStore } from './id-store.ts'
 import type {
@@ -39,7 +40,8 @@ export interface DryRun {
  * reach; a write may or may not have been done), and every write 50304 (no space; nothing was done) and 50303 (the
  * store is closing; nothing was done).
  *
- * Every write of plants names its actor. An engine with a log of changes stores the actor's id with the change.
+ * Every write of plants names its actor. An engine with a log of changes stores the actor's id with the change, and its
+ * action. It refuses a write with 40907 whose action is another token's.
  */
 export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
@@ -51,6 +53,9 @@ export interface Store {
 
   /** The log of changes of plants; absent while it is switched off. */
   readonly changes?: ChangeLog | undefined
+
+  /** What was done together in the log of changes; absent where the log is. */
+  readonly actions?: ActionLog | undefined
 
   /** The connections that reads and writes share, where their number is bounded. */
   readonly pool?: StorePool

@@ -162,10 +162,22 @@ export function excessOf(
   return (wanted.expiresAt?.getTime() ?? 0) > creator.expiresAt ? 'expiry' : undefined
 }
 
+/** The name that requests give to what they do together, such as an import. */
+export interface ActionName {
+  /** 1 to 64 characters of `[A-Za-z0-9_-]`, which one token uses. */
+  readonly id: string
+  /** At most MAX_TITLE characters, such as the name of a file. The first change of an action stores it. */
+  readonly title?: string | undefined
+  /** The id of the action that this one undoes. */
+  readonly undoes?: string | undefined
+}
+
 export interface Actor {
   /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
   readonly id: string
   readonly name: string
+  /** What the change is a part of; undefined for a change on its own. */
+  readonly action?: ActionName | undefined
 }
 
 /** The token that the configuration of the service names. */

@@ -18,6 +18,7 @@ import { monitoringHandlers, monitoringPort } from './monitoring.ts'
 import { type CertificatePair, descriptorsForConnections, Port, shuttingDown } from './port/port.ts'
 import { Cors } from './refusal.ts'
 import type { Contract } from './request/operations.ts'
+import { actionHandlers } from './resources/actions.ts'
 import { type Agents, addAgents } from './resources/agents.ts'
 import { changeHandlers } from './resources/changes.ts'
 import { exportHandlers, importHandlers } from './resources/files.ts'
@@ -126,6 +127,7 @@ const clientHandlers = (parts: HandlerParts): Omit<Handlers, (typeof MONITORING)
   ...webhookHandlers(parts),
   ...resourceMetadataHandlers(parts),
   ...docsHandlers(parts),
+  ...actionHandlers(parts),
   ...pageHandlers(parts),
 })
 

@@ -1,4 +1,5 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
+import type { ActionLog } from '../domain/actions.ts'
 import { shuttingDown } from '../domain/errors.ts'
 import type { IdStore } from '../domain/id-store.ts'
 import type {
@@ -16,6 +17,7 @@ import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/s
 import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
+import { getAction, listActions, planUndo } from './changes/actions.ts'
 import { PostgresChangeLog } from './changes/change-log.ts'
 import { type HistoryUse, openHistory } from './changes/history.ts'
 import { Retention, type RetentionOptions } from './changes/retention.ts'
@@ -25,7 +27,7 @@ import { type PrepareOptions, prepareDatabase } from './migrate.ts'
 import { Pool } from './pool/pool.ts'
 import { dividePool, type PoolShares, storePool } from './pool/pool-share.ts'
 import { countPlants, exported } from './read/long-reads.ts'
-import { findPlants, type Wish } from './read/point-reader.ts'
+import { findPlants, selectPlants, type Wish } from './read/point-reader.ts'
 import { countMatches, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from './records.ts'
@@ -100,6 +102,22 @@ export class PostgresStore implements Store {
     return this.#changes
   }
 
+  get actions(): ActionLog | undefined {
+    if (this.#changes === undefined) return undefined
+    const { searches } = this.#shares
+    const within = (signal?: AbortSignal) => searches.within(searches.budget(signal))
+    return {
+      list: (query, limit, signal) => listActions(within(signal), query, limit),
+      get: (id, signal) => getAction(within(signal), id),
+      undo: async (id, from, { id: token, action }) => {
+        if (action !== undefined) return this.#writer.undo(id, from, { token, action })
+        const run = within()
+        const { restored, left, next } = await planUndo(run, id, from, undefined, (ids) => selectPlants(run, ids))
+        return { restored, left, next }
+      },
+    }
+  }
+
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
     return this.#queue.create(plant, mustBeNew, actor)
   }
@@ -130,9 +148,9 @@ export class PostgresStore implements Store {
   async importPlants(
     plants: readonly ImportedPlant[],
     mode: ImportMode,
-    { id: token }: Actor,
+    { id: token, action }: Actor,
   ): Promise<ImportResult[]> {
-    const write = () => this.#writer.importPlants(plants, mode, token)
+    const write = () => this.#writer.importPlants(plants, mode, { token, action })
     const results = await countCommit(this.#queue.commits.import, plants.length, write)
     this.#upkeep.imported(plants.length)
     return results

@@ -193,8 +193,3 @@ export const firstInOrder = (plants: readonly NewPlant[], order: PlantOrder, lim
     order,
     limit,
   )
-
-export function plantAt(statements: StatementCache, id: bigint): NewPlant | undefined {
-  const row = statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
-  return row && plantOf(row)
-}

@@ -62,6 +62,12 @@ export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 
+/** The plant with this id. */
+export function plantAt(statements: StatementCache, id: bigint): NewPlant | undefined {
+  const row = statements.get('SELECT id, name, tag FROM plants WHERE id = ?', id)
+  return row && plantOf(row)
+}
+
 /** Plants as arrays, for a message to another thread: 0.15 µs of processor time each, where objects take 0.45 µs. */
 export type PlantColumns = ReturnType<typeof columnsOf>
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, storePath } from '../base/files.ts'
 import type { WriteStats } from '../base/group-commit.ts'
+import type { ActionLog } from '../domain/actions.ts'
 import type { ChangeLog } from '../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../domain/errors.ts'
 import type { IdStore } from '../domain/id-store.ts'
@@ -41,6 +42,7 @@ export class SqliteStore implements Store {
   readonly tokens: TokenStore
   readonly ids: IdStore
   readonly changes: ChangeLog | undefined
+  readonly actions: ActionLog | undefined
   readonly webhooks: WebhookStore
   readonly #path: string
   readonly #options: SqliteStoreOptions
@@ -139,7 +141,9 @@ export class SqliteStore implements Store {
     })
     const { maxWaiting, maxGroup = 1000 } = options
     this.#queue = new WriteQueue(this.#writer, this.#index, { maxWaiting, maxGroup, maxDelay })
-    this.changes = changesKeep > 0 ? sqliteChanges(() => this.#reads) : undefined
+    const reads = () => this.#reads
+    this.changes = changesKeep > 0 ? sqliteChanges(reads) : undefined
+    this.actions = changesKeep > 0 ? sqliteActions(reads, () => this.#writes) : undefined
   }
 
   createPlant(plant: NewPlant, { mustBeNew }: CreateOptions, actor: Actor): Promise<CreateResult> {
@@ -283,6 +287,14 @@ export class SqliteStore implements Store {
     if (this.#watch !== undefined) this.#options.onFatal(this.#fatal)
   }
 }
+
+/** Actions in the log of changes. The thread for queries reads them, and the writer undoes. */
+const sqliteActions = (reads: () => QueryClient, writes: () => WriteQueue): ActionLog => ({
+  list: async (query, limit, signal) => reads().read((reader) => reader.listActions(query, limit), signal),
+  get: async (id, signal) => reads().read((reader) => reader.getAction(id), signal),
+  undo: async (id, from, actor) =>
+    actor.action === undefined ? reads().read((reader) => reader.tryUndo(id, from)) : writes().undo(id, from, actor),
+})
 
 export interface SqliteStoreOptions {
   /** Creates that may wait at once, and changes as many. */

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type NewPlant, PlantstoreClient, PlantstoreError } from '../../client/src/index.ts'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { contract } from '../support/conforms.ts'
-import { emptyService } from '../support/service.ts'
+import { emptyService, withService } from '../support/service.ts'
 import { all, clientOf, urlOf } from './support.ts'
 
 const EDGE = 2n ** 53n
@@ -48,6 +48,35 @@ suite('the client', () => {
     assert.deepEqual(await service.plants(), [])
   })
 
+  test('names what it does together, and undoes it', async (t) => {
+    const client = clientOf(await withService(t))
+    const named = { action: 'delivery-7', actionTitle: 'Lieferung 7 (größer)' }
+    await client.createPlant({ id: MAX_ID, name: 'a' }, named)
+    const rows = Array.from({ length: 12_000 }, (_, i) => ({ id: BigInt(i), name: `plant ${i}` }))
+    assert.equal((await client.importPlants(rows, named)).action, 'delivery-7')
+    await client.updatePlant(1n, { tag: 'x' }, named)
+    await client.deletePlant(2n, named)
+    await client.replacePlant(MAX_ID, { name: 'of another' })
+    const { began, ended, ...action } = await client.getAction('delivery-7')
+    const counts = { created: 12_001, updated: 1, deleted: 1 }
+    assert.deepEqual(action, { id: 'delivery-7', title: named.actionTitle, token: 'configured', ...counts })
+    assert.deepEqual(await all(client.listActions({ since: began, token: 'configured' })), [
+      { ...action, began, ended },
+    ])
+    assert.equal((await all(client.listChanges({ action: 'delivery-7', limit: 1000 }))).length, 12_003)
+    const left = { left: 1, leftPlants: [{ id: MAX_ID, plant: { id: MAX_ID, name: 'of another' } }] }
+    assert.deepEqual(await client.undoAction('delivery-7', { dryRun: true }), {
+      dryRun: true,
+      restored: 12_000,
+      ...left,
+    })
+    const { action: undo, ...report } = await client.undoAction('delivery-7', { action: 'back', actionTitle: 'Zurück' })
+    assert.deepEqual([undo, report], ['back', { dryRun: false, restored: 12_000, ...left }])
+    assert.deepEqual(await all(client.listPlants()), [{ id: MAX_ID, name: 'of another' }])
+    assert.equal((await client.getAction('delivery-7')).undoneBy, 'back')
+    await assert.rejects(client.undoAction('none'), refusal(40402))
+  })
+
   test('refuses a number that may have been rounded as an id', async () => {
     const client = clientOf(await emptyService())
     const rounded = JSON.parse('{"id":9007199254740993,"name":"x"}') as NewPlant
@@ -84,7 +113,9 @@ suite('the client', () => {
       id: MAX_ID - BigInt(i),
       name: `ü ${'x'.repeat(i % 997)}`,
     }))
-    assert.deepEqual(await client.importPlants(plants), {
+    const { action, ...report } = await client.importPlants(plants)
+    assert.match(action ?? '', /^[0-9a-f]{32}$/)
+    assert.deepEqual(report, {
       dryRun: false,
       added: 3000,
       updated: 0,

@@ -52,6 +52,9 @@ const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
   deletePlant: { status: 204 },
   getHistory: { status: 200 },
   listChanges: { status: 200 },
+  listActions: { status: 200 },
+  getAction: { status: 200 },
+  undoAction: { status: 200, queries: ['', '?dryRun=true'] },
   listTags: { status: 200 },
   proposeId: { status: 200 },
   reserveIds: { status: 200, body: { count: 2 } },
@@ -274,7 +277,10 @@ async function jwts(issuer: Issuer): Promise<Credential[]> {
 }
 
 async function makeThings(service: Service): Promise<Things> {
-  await service.send('PUT', '/plants/1', { headers: { 'Content-Type': 'application/json' }, body: '{"name":"x"}' })
+  const headers = { 'Content-Type': 'application/json', 'Plantstore-Action': '1' }
+  for (const name of ['x', 'y', 'x']) {
+    await service.send('PUT', '/plants/1', { headers, body: JSON.stringify({ name }) })
+  }
   const { webhooks } = service.store
   for (const { webhook } of await webhooks.list()) await webhooks.delete(webhook.id)
   const { id: webhook } = await createdWebhook(service, { url: 'http://127.0.0.1:9/hook' })

@@ -46,7 +46,7 @@ export class OpenTransaction {
   }
 
   async #swap(write: 'insert' | 'update', before: NewPlant | undefined, after: NewPlant): Promise<void> {
-    const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id }] }
+    const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id, action: undefined }] }
     await new PlantTable().write(this.#run, write, [swap])
   }
 }

@@ -13,7 +13,11 @@ export interface OperationParameters {
     readonly q?: string | undefined
     readonly count: boolean
   }
-  readonly createPlant: { readonly 'If-None-Match'?: string | undefined }
+  readonly createPlant: {
+    readonly 'If-None-Match'?: string | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
+  }
   readonly importPlants: {
     readonly mode: 'add' | 'update' | 'delete'
     readonly dryRun: boolean
@@ -21,6 +25,8 @@ export interface OperationParameters {
     readonly columns?: readonly string[] | undefined
     readonly ids?: 'assign' | undefined
     readonly 'Idempotency-Key'?: string | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
   }
   readonly exportPlants: {
     readonly format?: 'ndjson' | 'csv' | undefined
@@ -39,16 +45,22 @@ export interface OperationParameters {
     readonly id: bigint
     readonly 'If-Match'?: EntityTags | undefined
     readonly 'If-None-Match'?: EntityTags | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
   }
   readonly deletePlant: {
     readonly id: bigint
     readonly 'If-Match'?: EntityTags | undefined
     readonly 'If-None-Match'?: EntityTags | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
   }
   readonly updatePlant: {
     readonly id: bigint
     readonly 'If-Match'?: EntityTags | undefined
     readonly 'If-None-Match'?: EntityTags | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
   }
   readonly getHistory: {
     readonly id: bigint
@@ -61,7 +73,22 @@ export interface OperationParameters {
     readonly tag?: readonly string[] | undefined
     readonly tagPrefix?: string | undefined
     readonly untagged: boolean
+    readonly action?: string | undefined
     readonly 'Last-Event-ID'?: string | undefined
+  }
+  readonly listActions: {
+    readonly limit: number
+    readonly cursor?: string | undefined
+    readonly token?: string | undefined
+    readonly since?: string | undefined
+  }
+  readonly getAction: { readonly id: string }
+  readonly undoAction: {
+    readonly id: string
+    readonly dryRun: boolean
+    readonly 'Idempotency-Key'?: string | undefined
+    readonly 'Plantstore-Action'?: string | undefined
+    readonly 'Plantstore-Action-Title'?: string | undefined
   }
   readonly listTags: {
     readonly limit: number

@@ -24,10 +24,10 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
   const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
-    const { after, limit } = query
+    const { after, limit, action } = query
     const tagging = taggingOf(query)
     const write = async (signal: AbortSignal) => {
-      const { entries, next } = await log.read({ after: await startOf(log, after), limit, ...tagging }, signal)
+      const { entries, next } = await log.read({ after: await startOf(log, after), limit, action, ...tagging }, signal)
       return { json: await arrayJson(entries, entryJson), next }
     }
     return admission.during('search', exchange, write).then(({ json, next }) => {
@@ -39,6 +39,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
   function stream(exchange: Exchange, log: ChangeLog, query: ChangesParameters, open: ChangeStreams): Promise<void> {
     const { after, 'Last-Event-ID': last = after } = query
     const tagging = taggingOf(query)
+    if (query.action !== undefined) throw new AppError(40003, 'action works only without a stream')
     responder.mustHaveRoom()
     return admission.during('stream', exchange, async (signal) => {
       const read: ReadPage = (request) =>

@@ -14,6 +14,7 @@ import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { keyIn, preferredType, readMediaType } from '../request/head.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
+import { actionHeader, actorOfWork, mustMakeAction } from './actions.ts'
 
 export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlants'> {
   const { store, responder, admission, slowClients, stopping } = parts
@@ -30,11 +31,13 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
       if (duplicates && !dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
       if (columns !== undefined && format !== 'csv') throw new AppError(40003, 'columns works only with text/csv')
       if (assignsIds) checkAssignment(mode, format, columns)
+      const actor = dryRun ? exchange.actor : actorOfWork(exchange, store, options, 'import')
       return admission
         .during(dryRun ? 'dryRun' : 'import', exchange, async (ending) => {
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
-          const { actor, textIds } = exchange
+          const { textIds } = exchange
+          await mustMakeAction(store, actor)
           const read = readPlants(format, pieces, { charset, mode, textIds, columns, assignsIds })
           const batches = assignsIds ? withIds(store, read, { actor, dryRun, key: keyIn(options) }, signal) : read
           const reporter = new ImportReporter(mode, dryRun)
@@ -53,7 +56,9 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
           // It may take longer than a client waits for its answer.
           if (!dryRun) void store.afterImport()
         })
-        .then((report) => responder.reply(exchange, 200, ['Content-Type', JSON_TYPE], reportJson(report)))
+        .then((report) =>
+          responder.reply(exchange, 200, ['Content-Type', JSON_TYPE, ...actionHeader(actor)], reportJson(report)),
+        )
     },
   }
 }

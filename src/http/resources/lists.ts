@@ -121,15 +121,19 @@ interface WrittenPage {
 interface Query extends FilterRequest {
   readonly limit: number
   readonly sort?: string
+  readonly action?: string | undefined
+  readonly token?: string | undefined
+  readonly since?: string | undefined
 }
 
 /** Writes the address of a page. @param place the parameter that says where it begins */
 export function linkTo(
   path: string,
-  { limit, sort, tag, tagPrefix, untagged, q }: Query,
+  { limit, sort, tag, tagPrefix, untagged, q, action, token, since }: Query,
   place: Readonly<Record<string, string>>,
 ): string {
-  const parameters = { limit, sort, tag, tagPrefix, untagged: untagged || undefined, q, ...place }
+  const others = { action, token, since }
+  const parameters = { limit, sort, tag, tagPrefix, untagged: untagged || undefined, q, ...others, ...place }
   const pairs = Object.entries(parameters).flatMap(([name, values]) =>
     [values ?? []].flat().map((value) => [name, String(value)] as const),
   )

@@ -11,12 +11,14 @@ import {
   type PlantPatch,
   plantJson,
 } from '../../domain/plant.ts'
+import type { Actor } from '../../domain/token.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE, jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import { type Change, type Exchange, integerFrom, type Readers, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
+import { actionHeader, actorIn } from './actions.ts'
 
 type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' | 'updatePlant' | 'deletePlant'>
 
@@ -38,16 +40,22 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     responder.reply(exchange, 200, headers, json)
   }
 
-  function makeChange(exchange: Exchange, change: PlantChange): Promise<void> {
+  function makeChange(exchange: Exchange, change: PlantChange, actor: Actor): Promise<void> {
     const id = String(idOf(change))
     const recorded: Change = { plant: id }
     exchange.change = recorded
-    return store.changePlant(change, exchange.actor).then((outcome) => {
+    return store.changePlant(change, actor).then((outcome) => {
       recorded.outcome = outcome.result
-      if (outcome.result === 'deleted') return responder.reply(exchange, 204, [])
+      const action = actionHeader(actor)
+      if (outcome.result === 'deleted') return responder.reply(exchange, 204, action)
       const path = pathOf(id)
       const [status, location] = outcome.result === 'created' ? [201, ['Location', path]] : [200, []]
-      responder.reply(exchange, status, [...headersOf(outcome.plant, path), ...location], newPlantJson(outcome.plant))
+      responder.reply(
+        exchange,
+        status,
+        [...headersOf(outcome.plant, path), ...location, ...action],
+        newPlantJson(outcome.plant),
+      )
     })
   }
 
@@ -55,12 +63,15 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     createPlant(exchange, parameters, body) {
       const plant: OperationBodies['createPlant'] & NewPlant = parsePlant(readJsonBody(body, exchange))
       const mustBeNew = parameters['If-None-Match'] !== undefined
+      const actor = actorIn(exchange, store, parameters)
       const id = String(plant.id)
       const change: Change = { plant: id }
       exchange.change = change
-      return store.createPlant(plant, { mustBeNew }, exchange.actor).then((result) => {
+      return store.createPlant(plant, { mustBeNew }, actor).then((result) => {
         change.outcome = result
-        responder.reply(exchange, 200, headersOf(plant, pathOf(id)), plantJson(plant))
+        const headers = headersOf(plant, pathOf(id))
+        if (actor.action !== undefined) headers.push(...actionHeader(actor))
+        responder.reply(exchange, 200, headers, plantJson(plant))
       })
     },
 
@@ -72,17 +83,20 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     replacePlant(exchange, parameters, body) {
       const { id } = parameters
       const plant: OperationBodies['replacePlant'] & NewPlant = parsePlant(readJsonBody(body, exchange), id)
-      return makeChange(exchange, { kind: 'replace', plant, expected: expectationOf(parameters) })
+      const change = { kind: 'replace', plant, expected: expectationOf(parameters) } as const
+      return makeChange(exchange, change, actorIn(exchange, store, parameters))
     },
 
     updatePlant(exchange, parameters, body) {
       const { id } = parameters
       const patch: OperationBodies['updatePlant'] & PlantPatch = parsePatch(readJsonBody(body, exchange), id)
-      return makeChange(exchange, { kind: 'update', id, patch, expected: expectationOf(parameters) })
+      const change = { kind: 'update', id, patch, expected: expectationOf(parameters) } as const
+      return makeChange(exchange, change, actorIn(exchange, store, parameters))
     },
 
     deletePlant(exchange, parameters) {
-      return makeChange(exchange, { kind: 'delete', id: parameters.id, expected: expectationOf(parameters) })
+      const change = { kind: 'delete', id: parameters.id, expected: expectationOf(parameters) } as const
+      return makeChange(exchange, change, actorIn(exchange, store, parameters))
     },
   }
 }

@@ -10,6 +10,7 @@ import { hasTagging } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
+import { readActionPage } from './actions.ts'
 import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter, TICK } from './read-rows.ts'
 
 /** Milliseconds for which one read goes on, through entries that its filter leaves out. */
@@ -42,7 +43,8 @@ export class PostgresChangeLog implements ChangeLog {
   }
 
   read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
-    return readPage(this.#run(signal), request, signal)
+    const run = this.#run(signal)
+    return request.action === undefined ? readPage(run, request, signal) : readActionPage(run, request, signal)
   }
 
   async history(id: bigint, before: string | undefined, limit: number, signal?: AbortSignal): Promise<ChangeEntry[]> {

@@ -34,7 +34,7 @@ async function stateOf(run: Run): Promise<'none' | 'own' | 'foreign'> {
   return isOwn === null ? 'none' : isOwn === 't' ? 'own' : 'foreign'
 }
 
-export const NO_HISTORY = 'TRUNCATE change_history, change_ticks, change_plants, changes'
+export const NO_HISTORY = 'TRUNCATE change_history, change_ticks, change_plants, changes, actions, action_rows'
 
 async function begin(run: Run): Promise<void> {
   const identity = randomBytes(HISTORY_LENGTH / 2).toString('hex')

@@ -37,7 +37,7 @@ const LAST_ELEMENT = 16 ** DIGITS.element - 1
 /** The place after all entries of a tick. */
 export const endOf = ({ tick, mark }: Tick): Place => ({ tick, mark, number: LAST_NUMBER, element: LAST_ELEMENT })
 
-const isEndOfTick = ({ number }: Place): boolean => number === LAST_NUMBER
+export const isEndOfTick = ({ number }: Place): boolean => number === LAST_NUMBER
 
 export function positionOf(history: string, { tick, mark, number, element }: Place): string {
   const hex = (value: bigint | number, digits: number) => value.toString(16).padStart(digits, '0')
@@ -161,27 +161,28 @@ export async function rowsAfter(
   return { head, rows: rows.map((row) => logRowOf(head, row)), isAll: rows.length === total && total < enough.rows }
 }
 
-function logRowOf(head: Head, [, tick, mark, number, changes, time, ...arrays]: Row): LogRow {
+function logRowOf(head: Head, [, tick, mark, number, changes, time, ...columns]: Row): LogRow {
   const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
-  return { ...at, changes: Number(changes), entries: entriesOf(head, at, Number(time), arrays) }
+  return { ...at, changes: Number(changes), entries: entriesOf(head, at, Number(time), columns) }
 }
 
-function* entriesOf(
-  { history, place }: Head,
+export function* entriesOf(
+  { history, place }: Pick<Head, 'history' | 'place'>,
   row: Omit<Place, 'element'>,
   time: number,
-  arrays: Row,
+  columns: Row,
 ): Iterable<ChangeEntry> {
-  const [ids = [], names = [], tags = [], namesBefore = [], tagsBefore = [], tokens = []] = arrays.map((json) =>
-    json === null ? [] : (JSON.parse(json) as (string | null)[]),
-  )
+  const action = columns.at(-1) ?? undefined
+  const [ids = [], names = [], tags = [], namesBefore = [], tagsBefore = [], tokens = []] = columns
+    .slice(0, -1)
+    .map((json) => (json === null ? [] : (JSON.parse(json) as (string | null)[])))
   const first = row.tick === place.tick && row.number === place.number ? place.element + 1 : 0
   for (let element = first; element < ids.length; element++) {
     const id = BigInt(ids[element] ?? 0)
     const plant = plantOf(id, names[element], tags[element])
     const before = plantOf(id, namesBefore[element], tagsBefore[element])
     const token = (tokens.length === 1 ? tokens[0] : tokens[element]) ?? ''
-    yield entryOf(positionOf(history, { ...row, element }), time, before, plant, token)
+    yield entryOf(positionOf(history, { ...row, element }), time, before, plant, token, action)
   }
 }
 
@@ -206,7 +207,7 @@ const ROWS = `WITH head AS MATERIALIZED (${HEAD}),
   LEFT JOIN (SELECT * FROM measured JOIN changes AS log USING (number, xid)
     WHERE coalesce(changes_before, 0) < $5) AS taken ON true
   LEFT JOIN LATERAL (SELECT array_to_json(ids::text[]), array_to_json(names), array_to_json(tags),
-      array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens)
+      array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens), action
     WHERE $6::text[] IS NULL OR tags && $6::text[] OR tags_before && $6::text[]) AS entries ON true
   ORDER BY taken.tick, taken.number`
 
@@ -250,9 +251,11 @@ export async function plantHistory(
     for (const row of rows) {
       const place = placeIn(row)
       if (before !== undefined && place.number === before.number && place.element >= before.element) continue
-      const [, , , , time, name, tag, nameBefore, tagBefore, token] = row
+      const [, , , , time, name, tag, nameBefore, tagBefore, token, action] = row
       const [plant, plantBefore] = [plantOf(id, name, tag), plantOf(id, nameBefore, tagBefore)]
-      entries.push(entryOf(positionOf(history, place), Number(time), plantBefore, plant, token ?? ''))
+      entries.push(
+        entryOf(positionOf(history, place), Number(time), plantBefore, plant, token ?? '', action ?? undefined),
+      )
       if (entries.length === limit) return entries
     }
     at += HISTORY_ROWS
@@ -278,12 +281,15 @@ const HISTORY = `WITH changed AS MATERIALIZED (SELECT number, xid, created_by FR
   SELECT number, xid FROM (SELECT number, xid FROM changed UNION SELECT number, xid FROM creations) AS row
     ORDER BY number DESC LIMIT $3`
 
+/** The first tick that has the changes of the transaction `xid`. */
+export const TICK_OF = `SELECT tick, mark FROM change_ticks
+    WHERE pg_snapshot_xmax(snapshot) > xid AND pg_visible_in_snapshot(xid, snapshot)
+    ORDER BY pg_snapshot_xmax(snapshot), tick LIMIT 1`
+
 const HISTORY_ENTRIES = `SELECT tick.tick, tick.mark, number, element - 1, round(extract(epoch FROM at) * 1000),
     names[element], tags[element], names_before[element], tags_before[element],
-    tokens[CASE cardinality(tokens) WHEN 1 THEN 1 ELSE element END]
+    tokens[CASE cardinality(tokens) WHEN 1 THEN 1 ELSE element END], action
   FROM ${KEYS}
   CROSS JOIN LATERAL unnest(array_positions(ids, $3::bigint)) AS element
-  LEFT JOIN LATERAL (SELECT tick, mark FROM change_ticks
-    WHERE pg_snapshot_xmax(snapshot) > xid AND pg_visible_in_snapshot(xid, snapshot)
-    ORDER BY pg_snapshot_xmax(snapshot), tick LIMIT 1) AS tick ON true
+  LEFT JOIN LATERAL (${TICK_OF}) AS tick ON true
   ORDER BY number DESC, element DESC`

@@ -57,6 +57,7 @@ export class Retention {
     const owed = await this.#owedTick()
     await this.#repeat(TRIM_TICKS, () => [since, owed, keepSize, REMOVED_TICKS])
     await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', REMOVED_ROWS])
+    await this.#repeat(TRIM_ACTIONS, () => [REMOVED_ROWS])
     await run({ text: FORGET_TIMES, values: [since] })
   }
 
@@ -98,8 +99,19 @@ const TRIM_TICKS = `WITH last AS (SELECT tick, bytes FROM change_ticks ORDER BY 
 const TRIM_CHANGES = `WITH base AS (SELECT snapshot FROM change_ticks ORDER BY tick LIMIT 1),
     removed AS (DELETE FROM changes WHERE ctid = ANY (ARRAY(SELECT changes.ctid FROM changes, base
         WHERE xid >= $1::xid8 AND xid < pg_snapshot_xmax(snapshot) AND pg_visible_in_snapshot(xid, snapshot)
-        ORDER BY xid LIMIT $2)) AND ${MY_TURN} RETURNING xid, number, ids, names_before),
+        ORDER BY xid LIMIT $2)) AND ${MY_TURN} RETURNING xid, number, ids, names_before, action),
     unindexed AS (DELETE FROM change_plants USING
         (SELECT DISTINCT unnest(ids) AS plant, number FROM removed WHERE names_before IS NOT NULL) AS gone
-      WHERE change_plants.plant = gone.plant AND change_plants.number = gone.number)
+      WHERE change_plants.plant = gone.plant AND change_plants.number = gone.number),
+    unacted AS (DELETE FROM action_rows USING removed
+      WHERE action_rows.action = removed.action AND action_rows.number = removed.number),
+    partial AS (UPDATE actions SET is_partial = true WHERE id IN (SELECT action FROM removed))
   SELECT count(*), (SELECT xid FROM removed ORDER BY xid DESC LIMIT 1) FROM removed`
+
+/** Removes actions of which the log has no change any more, or never had one: a day tells them from those that begin. */
+const TRIM_ACTIONS = `WITH removed AS (DELETE FROM actions WHERE id = ANY (ARRAY(SELECT id FROM actions
+      WHERE (is_partial OR began < (SELECT extract(epoch FROM made_at - interval '1 day') * 1000
+          FROM change_ticks ORDER BY tick LIMIT 1))
+        AND NOT EXISTS (SELECT FROM action_rows WHERE action = id)
+      LIMIT $1)) AND ${MY_TURN} RETURNING id)
+  SELECT count(*) FROM removed`

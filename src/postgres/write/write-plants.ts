@@ -1,5 +1,6 @@
 import { isEqual, type NewPlant } from '../../domain/plant.ts'
 import {
+  actionOf,
   logged,
   loggedCreates,
   logParts,
@@ -73,6 +74,12 @@ async function writePart(run: Run, write: Write, swaps: readonly Swap[]): Promis
     const outcome = await run({ name: write, text: TEXTS[write], values })
     return outcome.count === ids.length ? ids : idsIn(outcome)
   }
+  const action = swaps[0] && actionOf(swaps[0])
+  if (action !== undefined) {
+    const log = write === 'insert' ? [tokensOf(changes)] : logValues(changes)
+    const statement = { name: `${write}-of-action`, text: OF_ACTION[write], values: [...values, ...log, action] }
+    return writtenIn(await run(statement), ids)
+  }
   const isOnce = write === 'insert' || (write === 'update' && swaps.every((swap) => swap.changes.length === 1))
   const statement = isOnce
     ? { name: `${write}-once`, text: ONCE_AND_LOG[write], values: [...values, tokensOf(changes)] }
@@ -108,4 +115,10 @@ const AND_LOG = {
 const ONCE_AND_LOG = {
   insert: `WITH done AS (${LOGGED.insert}), ${loggedCreates('$6')} ${RETURN_WRITTEN}`,
   update: `WITH done AS (${LOGGED.update}), ${logged([1, 2, 3, 6, 7, 8])} ${RETURN_WRITTEN}`,
+}
+
+const OF_ACTION = {
+  insert: `WITH done AS (${LOGGED.insert}), ${loggedCreates('$6', '$7')} ${RETURN_WRITTEN}`,
+  update: `WITH done AS (${LOGGED.update}), ${logged([8, 9, 10, 11, 12, 13], '$14')} ${RETURN_WRITTEN}`,
+  delete: `WITH done AS (${LOGGED.delete}), ${logged([4, 5, 6, 7, 8, 9], '$10')} ${RETURN_WRITTEN}`,
 }

@@ -37,12 +37,12 @@ export class WriteQueue implements WriteStats {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, { id: token }: Actor): Promise<CreateResult> {
-    return this.#creates.submit({ plant, mustBeNew, token })
+  create(plant: NewPlant, mustBeNew: boolean, { id: token, action }: Actor): Promise<CreateResult> {
+    return this.#creates.submit({ plant, mustBeNew, token, action })
   }
 
-  change(change: PlantChange, { id: token }: Actor): Promise<ChangeOutcome> {
-    return this.#changes.submit({ change, token })
+  change(change: PlantChange, { id: token, action }: Actor): Promise<ChangeOutcome> {
+    return this.#changes.submit({ change, token, action })
   }
 
   get queues(): WriteStats['queues'] {

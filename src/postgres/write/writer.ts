@@ -1,3 +1,4 @@
+import { noAction, type UndoStep } from '../../domain/actions.ts'
 import { AppError } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
@@ -17,6 +18,7 @@ import {
 } from '../../domain/plant.ts'
 import { ALL_PLANTS } from '../../domain/plant-query.ts'
 import type { DryRun } from '../../domain/store.ts'
+import { type Author, getAction, nameActions, planUndo, UNDONE, unlessTaken } from '../changes/actions.ts'
 import { type LoggedChange, MAX_ROW_CHANGES, type Swap } from '../changes/log-rows.ts'
 import { appErrorOf, isRefusedRecord } from '../errors.ts'
 import type { Budget, Run, Statement } from '../pool/client.ts'
@@ -26,15 +28,13 @@ import { selectPlants } from '../read/point-reader.ts'
 import { bigintArray, byId, plantOf, textsOf } from '../rows.ts'
 import { PlantTable } from './write-plants.ts'
 
-export interface CreateRow {
+export interface CreateRow extends Author {
   readonly plant: NewPlant
   readonly mustBeNew: boolean
-  readonly token: string
 }
 
-export interface ActorChange {
+export interface ActorChange extends Author {
   readonly change: PlantChange
-  readonly token: string
 }
 
 /**
@@ -73,12 +73,12 @@ export class PostgresWriter {
    * their order: the second row of an id finds the plant of the first.
    */
   createPlants(rows: readonly CreateRow[], budget: Budget): Promise<(CreateResult | AppError)[]> {
-    return alone(rows, async (some) => {
+    return this.#written(rows, budget, async (some) => {
       const isLogging = this.#isLogging()
       const swaps = new Map<bigint, Swap>()
-      for (const { plant, token } of some) {
+      for (const { plant, token, action } of some) {
         if (swaps.has(plant.id)) continue
-        const changes = isLogging ? [{ before: undefined, after: plant, token }] : []
+        const changes = isLogging ? [{ before: undefined, after: plant, token, action: action?.id }] : []
         swaps.set(plant.id, { id: plant.id, before: undefined, after: plant, changes })
       }
       const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
@@ -97,7 +97,7 @@ export class PostgresWriter {
    * the last state of several changes of one plant, and each change to the log.
    */
   changePlants(changes: readonly ActorChange[], budget: Budget): Promise<(ChangeOutcome | AppError)[]> {
-    return alone(changes, async (some) => {
+    return this.#written(changes, budget, async (some) => {
       const results: (ChangeOutcome | AppError)[] = []
       const writes = some.map(changeWrite)
       const rest = await this.#round(this.#share.within(budget), writes, [...writes.keys()], results)
@@ -112,15 +112,52 @@ export class PostgresWriter {
    * Imports plants in one transaction. Locks only the plants that another transaction has changed since the first read,
    * because the lock of a plant that stays unchanged would be a write.
    */
-  importPlants(plants: readonly ImportedPlant[], mode: ImportMode, token: string): Promise<ImportResult[]> {
+  async importPlants(plants: readonly ImportedPlant[], mode: ImportMode, author: Author): Promise<ImportResult[]> {
+    const [refusal] = (await this.#nameActions([author], undefined)).values()
+    if (refusal !== undefined) return plants.map(() => refusal)
     return alone(plants, (some) => {
-      const writes = some.map((plant) => importWrite(plant, mode, token))
+      const writes = some.map((plant) => importWrite(plant, mode, author))
       return this.#longWrites.transaction('BEGIN', async (run) => {
         const results: ImportResult[] = []
         await this.#finish(run, writes, await this.#round(run, writes, [...writes.keys()], results), results)
         return results
       })
     })
+  }
+
+  /** Makes one step of an undo (ActionLog.undo) in one transaction. */
+  async undo(action: string, from: string | undefined, author: Author): Promise<UndoStep> {
+    // A refused undo stores no name.
+    if ((await getAction(this.#share.within(this.#share.budget()), action)) === undefined) throw noAction(action)
+    const [refusal] = (await this.#nameActions([author], undefined)).values()
+    if (refusal !== undefined) throw refusal
+    return this.#longWrites.transaction('BEGIN', async (run) => {
+      const lock = (wanted: readonly { readonly id: bigint }[]) => this.#table.lock(run, wanted)
+      const { swaps, reached, restored, left, next } = await planUndo(run, action, from, author, lock)
+      const done = await this.#table.swap(run, swaps)
+      await run({ name: 'undone', text: UNDONE, values: [author.action?.id, String(reached)] })
+      this.#wrote(swaps)
+      // Another write has created a plant under such an id, which no lock could keep away.
+      const taken = swaps.filter(({ id }) => !done.has(id))
+      const there = byId(await selectPlants(run, taken))
+      const late = taken.map(({ id }) => ({ id, plant: there.get(id) }))
+      return { restored: restored - late.length, left: [...left, ...late], next }
+    })
+  }
+
+  #nameActions(authors: readonly Author[], budget: Budget | undefined): Promise<ReadonlyMap<string, AppError>> {
+    return this.#isLogging() ? nameActions(this.#share.within(budget ?? this.#share.budget()), authors) : NONE
+  }
+
+  /** Writes rows, and refuses alone those that PostgreSQL refuses, and those whose action is another token's. */
+  #written<Row extends Author, Result>(
+    rows: readonly Row[],
+    budget: Budget,
+    write: (rows: readonly Row[]) => Promise<Result[]>,
+  ): Promise<(Result | AppError)[]> {
+    const hasAction = this.#isLogging() && rows.some(({ action }) => action !== undefined)
+    if (!hasAction) return alone(rows, write)
+    return unlessTaken(this.#share.within(budget), rows, (some) => alone(some, write))
   }
 
   /** Makes writes in a transaction. Several rounds have to wait only for plants that other transactions create. */
@@ -160,6 +197,8 @@ export class PostgresWriter {
   }
 }
 
+const NONE: Promise<ReadonlyMap<string, AppError>> = Promise.resolve(new Map())
+
 /**
  * Refuses only the row that PostgreSQL refuses: the statement of a group fails as a whole, so each half of the group is
  * tried again. Rows of the service are valid, so this takes a rule that an operator has added to the table.
@@ -182,13 +221,12 @@ async function alone<Row, Result>(
 type Plant = NewPlant | undefined
 
 /** A write of one plant, which depends on the present plant. */
-interface Write<Result> {
+interface Write<Result> extends Author {
   readonly id: bigint
-  readonly token: string
   decide(before: Plant): { readonly result: Result; readonly after: Plant }
 }
 
-function changeWrite({ change, token }: ActorChange): Write<ChangeOutcome | AppError> {
+function changeWrite({ change, token, action }: ActorChange): Write<ChangeOutcome | AppError> {
   const decide = (before: Plant) => {
     try {
       const result = decideChange(change, before)
@@ -198,16 +236,16 @@ function changeWrite({ change, token }: ActorChange): Write<ChangeOutcome | AppE
       return { result: error, after: before }
     }
   }
-  return { id: idOf(change), token, decide }
+  return { id: idOf(change), token, action, decide }
 }
 
-function importWrite(plant: ImportedPlant, mode: ImportMode, token: string): Write<ImportResult> {
+function importWrite(plant: ImportedPlant, mode: ImportMode, author: Author): Write<ImportResult> {
   const decide = (before: Plant) => {
     const outcome = decidePut(mode, plant, before)
     const after = outcome === 'created' || outcome === 'updated' ? plant : before
     return { result: importResult(outcome, plant.id), after: outcome === 'deleted' ? undefined : after }
   }
-  return { id: plant.id, token, decide }
+  return { id: plant.id, ...author, decide }
 }
 
 const plantsOf = <Result>(writes: readonly Write<Result>[], indexes: readonly number[]): { readonly id: bigint }[] =>
@@ -231,7 +269,7 @@ function decideAll<Result>(
   >()
   const later = new Set<number>()
   for (const i of indexes) {
-    const { id, token, decide } = writes[i] as Write<Result>
+    const { id, token, action, decide } = writes[i] as Write<Result>
     const known = present.get(id)
     const swap = swaps.get(id) ?? { id, before: known, after: known, changes: [], isClosed: false }
     swaps.set(id, swap)
@@ -239,7 +277,8 @@ function decideAll<Result>(
     const { result, after } = decide(before)
     // The lock of its row gives a change its place in the log, so a created plant has no other change before the commit.
     const isCreated = swap.before === undefined && before !== undefined && !isEqual(before, after)
-    if (isLogging && (isCreated || swap.isClosed || swap.changes.length === MAX_ROW_CHANGES)) {
+    const isOther = swap.changes.length > 0 && swap.changes[0]?.action !== action?.id
+    if (isLogging && (isCreated || isOther || swap.isClosed || swap.changes.length === MAX_ROW_CHANGES)) {
       swap.isClosed = true
       later.add(i)
       continue
@@ -248,10 +287,13 @@ function decideAll<Result>(
     if (isEqual(before, after)) continue
     swap.after = after
     if (!isLogging) continue
-    swap.changes.push({ before, after, token })
+    swap.changes.push({ before, after, token, action: action?.id })
   }
   return { swaps: [...swaps.values()], later }
 }
+
+/** The author of writes that are no more than tried. */
+const NOBODY: Author = { token: '', action: undefined }
 
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
@@ -267,7 +309,7 @@ export async function startDryRun(share: PoolShare, mode: ImportMode): Promise<D
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text, tag text)' })
       hasTable = true
     }
-    const writes = plants.map((plant) => importWrite(plant, mode, ''))
+    const writes = plants.map((plant) => importWrite(plant, mode, NOBODY))
     const results: ImportResult[] = []
     const indexes = [...writes.keys()]
     const wanted = plantsOf(writes, indexes)

@@ -17,7 +17,8 @@ import type { NewPlant } from '../../domain/plant.ts'
 import type { Row, StatementCache } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { Turn } from '../worker/cooperative.ts'
-import { plantBefore, plantsAfter, unpack } from './change-reader.ts'
+import { ACTION } from './action-reader.ts'
+import { createRow, plantBefore, plantsAfter, unpack } from './change-reader.ts'
 import { bytesOf } from './change-writer.ts'
 
 /** Entries that one read looks at: about 0.2 s of work. */
@@ -25,10 +26,11 @@ const MAX_SEEN = 20_000
 /** Hexadecimal digits of a number in the log, and of the time of its row. */
 const NUMBER_LENGTH = 14
 const TIME_LENGTH = 4
-/** More than the changes of one commit. The create of a plant is among so many after its `created`. */
-const MAX_COMMIT = 65_536
 
-const COLUMNS = 'position, at, kind, ids, name, tag, plants, token, created'
+const COLUMNS = `position, at, kind, ids, name, tag, plants, token, created, ${ACTION}`
+const OF_ACTION = `SELECT ${COLUMNS} FROM action_rows JOIN changes USING (position)
+  WHERE action = (SELECT number FROM actions WHERE id = ?) AND position > ? ORDER BY position`
+
 interface LogRow {
   readonly position: number
   readonly at: number
@@ -38,6 +40,7 @@ interface LogRow {
   readonly texts: unknown
   readonly token: string
   readonly created: number | undefined
+  readonly action: string | undefined
 }
 
 /** Reads the log of changes as a ChangeLog does. Call its methods inside a read transaction of the store. */
@@ -55,14 +58,17 @@ export class ChangeFeed {
     return newest === undefined ? this.#positionOf(0, 0) : this.#positionOf(Number(newest[0]), Number(newest[1]))
   }
 
-  *read({ after, limit, ...filter }: ChangeRequest): Task<ChangePage> {
+  *read({ after, limit, action, ...filter }: ChangeRequest): Task<ChangePage> {
     const entries: ChangeEntry[] = []
     let seen = 0
     const turn = new Turn()
     let last = this.#after(after)
     let next = after ?? this.#positionOf(last, 0)
-    const sql = `SELECT ${COLUMNS} FROM changes WHERE position > ? ORDER BY position`
-    for (const raw of this.#statements.iterate(sql, last)) {
+    const rows =
+      action === undefined
+        ? this.#statements.iterate(`SELECT ${COLUMNS} FROM changes WHERE position > ? ORDER BY position`, last)
+        : this.#statements.iterate(OF_ACTION, action, last)
+    for (const raw of rows) {
       const row = rowOf(raw)
       // The plants of such a row need no read.
       if (!hasType(filter, typeOf(row))) {
@@ -91,7 +97,7 @@ export class ChangeFeed {
     const add = (entry: ChangeEntry) => entries.push(entry) === limit
     let created = this.#createdAfter(id, blob, until)
     const addCreate = () => {
-      const create = created === undefined ? undefined : this.#create(id, blob, created)
+      const create = created === undefined ? undefined : this.#create(id, created)
       return create !== undefined && create.number < until && add(create.entry)
     }
     const sql = `SELECT ${COLUMNS} FROM changes INDEXED BY changes_of_plant
@@ -167,7 +173,7 @@ export class ChangeFeed {
   }
 
   #entry(row: LogRow, number: number, plant: NewPlant | undefined): ChangeEntry {
-    return entryOf(this.#positionOf(number, row.at), row.at, row.before, plant, row.token)
+    return entryOf(this.#positionOf(number, row.at), row.at, row.before, plant, row.token, row.action)
   }
 
   /** The `created` of the plant that has the id before a number: of its next delete, or of the stored plant. */
@@ -180,17 +186,13 @@ export class ChangeFeed {
   }
 
   /** Finds the create of a plant. @returns undefined when the log has it no more */
-  #create(id: bigint, blob: Uint8Array, created: number): { number: number; entry: ChangeEntry } | undefined {
-    const sql = `SELECT ${COLUMNS} FROM changes
-      WHERE position > ? AND position <= ? AND kind = 'create' AND instr(ids, ?) > 0 ORDER BY position`
-    for (const raw of this.#statements.all(sql, created, created + MAX_COMMIT, blob)) {
-      const row = rowOf(raw)
-      const i = row.ids.indexOf(id)
-      if (i === -1) continue
-      const number = row.position - row.ids.length + i + 1
-      return { number, entry: this.#entry(row, number, plantsAfter(row.ids, row.texts)[i]) }
-    }
-    return undefined
+  #create(id: bigint, created: number): { number: number; entry: ChangeEntry } | undefined {
+    const found = createRow(this.#statements, id, created)
+    const raw = found && this.#statements.get(`SELECT ${COLUMNS} FROM changes WHERE position = ?`, found.position)
+    if (found === undefined || raw === undefined) return undefined
+    const row = rowOf(raw)
+    const number = row.position - row.ids.length + found.index + 1
+    return { number, entry: this.#entry(row, number, plantsAfter(row.ids, row.texts)[found.index]) }
   }
 }
 
@@ -213,6 +215,7 @@ function rowOf(row: Row): LogRow {
     texts: row[6],
     token: row[7] as string,
     created: numberOr(row[8]),
+    action: textIn(row[9]) ?? undefined,
   }
 }
 

@@ -88,3 +88,22 @@ export function unpack(blob: unknown): BigInt64Array {
   const bytes = blob as Uint8Array
   return new BigInt64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))
 }
+
+/** More than the changes of one commit. The create of a plant is among so many after its `created`. */
+const MAX_COMMIT = 65_536
+
+/** The row of the log that creates a plant, and the index of the plant in it. @returns undefined when the row is gone */
+export function createRow(
+  statements: StatementCache,
+  id: bigint,
+  created: number,
+): { readonly position: number; readonly index: number } | undefined {
+  const blob = new Uint8Array(new BigInt64Array([id]).buffer)
+  const sql = `SELECT position, ids FROM changes
+    WHERE position > ? AND position <= ? AND kind = 'create' AND instr(ids, ?) > 0 ORDER BY position`
+  for (const row of statements.iterate(sql, created, created + MAX_COMMIT, blob)) {
+    const index = unpack(row[1]).indexOf(id)
+    if (index !== -1) return { position: Number(row[0]), index }
+  }
+  return undefined
+}

@@ -1,5 +1,6 @@
 import type { NewPlant } from '../../domain/plant.ts'
 import type { StatementCache } from '../rows.ts'
+import { ActionWriter, type Author } from './action-writer.ts'
 
 /** Plants of a row of creates. A reader of the log reads all of them at once, for a page of ten too. */
 const MAX_CREATES = 250
@@ -20,8 +21,9 @@ const INSERT = `INSERT INTO changes (position, bytes, at, kind, ids, name, tag, 
 /** Appends to the log of changes (sql/sqlite/000001.sql), inside the transaction that changes the plants. */
 export class ChangeWriter {
   readonly #statements: StatementCache
-  /** Created plants without a row yet, by the ids of their actors. */
-  readonly #created = new Map<string, NewPlant[]>()
+  readonly #actions: ActionWriter
+  /** Created plants without a row yet, by their actors and actions. */
+  readonly #created = new Map<string, { readonly author: Author; readonly plants: NewPlant[] }>()
   #count = 0
   #position = 0
   #bytes = 0
@@ -32,52 +34,68 @@ export class ChangeWriter {
 
   constructor(statements: StatementCache) {
     this.#statements = statements
+    this.#actions = new ActionWriter(statements)
   }
 
   /** Begins a transaction, and discards what a rolled-back one has left. */
   begin(): void {
     this.#discard()
+    this.#actions.begin()
     this.#fault = undefined
     const newest = this.#statements.get(NEWEST)
     this.base = this.#position = Number(newest?.[0] ?? 0)
     this.#bytes = Number(newest?.[1] ?? 0)
   }
 
+  /** @throws AppError 40907 when another token has used the id of the author's action */
+  mustOwn(author: Author): void {
+    if (author.action !== undefined) this.#actions.mustOwn(author)
+  }
+
   /**
-   * Adds a create to the next row of its actor. This may reorder creates of several actors in one commit, which is
+   * Adds a create to the next row of its author. This may reorder creates of several actors in one commit, which is
    * harmless: each creates another plant.
    */
-  created(plant: NewPlant, actor: string): void {
-    const plants = this.#created.get(actor)
-    if (plants === undefined) this.#created.set(actor, [plant])
-    else plants.push(plant)
+  created(plant: NewPlant, author: Author): void {
+    const { actor, action } = author
+    const key = action === undefined ? actor : `${actor} ${action.id}`
+    const row = this.#created.get(key)
+    if (row === undefined) this.#created.set(key, { author, plants: [plant] })
+    else row.plants.push(plant)
     if (++this.#count === MAX_CREATES) this.#flush()
   }
 
-  changed(kind: 'replace' | 'update', before: NewPlant, after: NewPlant, actor: string): void {
+  changed(kind: 'replace' | 'update', before: NewPlant, after: NewPlant, author: Author): void {
     this.#flush()
-    this.#add([before.id], Date.now(), kind, before, textsOf([after]), actor, null)
+    this.#add([before.id], Date.now(), kind, before, textsOf([after]), author, null)
   }
 
   /** Adds the row of a delete. @param created `plants.created` of the plant */
-  deleted(before: NewPlant, actor: string, created: bigint | null): void {
+  deleted(before: NewPlant, author: Author, created: bigint | null): void {
     this.#flush()
-    this.#add([before.id], Date.now(), 'delete', before, null, actor, created)
+    this.#add([before.id], Date.now(), 'delete', before, null, author, created)
+  }
+
+  /** Says down to which row of the log an action has undone another one. Writes the rows so far. */
+  undone(id: string, position: number): void {
+    this.#flush()
+    this.#actions.undone(id, position)
   }
 
   /** Ends a transaction before its commit. @throws the error of any row, so that no change is stored without its row */
   end(): void {
     this.#flush()
     if (this.#fault !== undefined) throw this.#fault
+    this.#actions.end()
   }
 
-  /** Writes the rows of the last creates, one for each actor. */
+  /** Writes the rows of the last creates, one for each author. */
   #flush(): void {
     if (this.#count === 0) return
     const at = Date.now()
-    for (const [actor, plants] of this.#created) {
+    for (const { author, plants } of this.#created.values()) {
       const ids = plants.map(({ id }) => id)
-      this.#add(ids, at, 'create', undefined, textsOf(plants), actor, null)
+      this.#add(ids, at, 'create', undefined, textsOf(plants), author, null)
     }
     this.#discard()
   }
@@ -88,7 +106,7 @@ export class ChangeWriter {
     kind: ChangeKind,
     before: NewPlant | undefined,
     plants: string | null,
-    actor: string,
+    author: Author,
     created: bigint | null,
   ): void {
     const [name, tag] = [before?.name ?? null, before?.tag ?? null]
@@ -96,7 +114,9 @@ export class ChangeWriter {
     this.#position += ids.length
     this.#bytes += bytesOf(ids.length, name, tag, plants)
     try {
+      const { actor } = author
       this.#statements.run(INSERT, this.#position, this.#bytes, at, kind, packed, name, tag, plants, actor, created)
+      this.#actions.add(author, this.#position, at, kind === 'replace' ? 'update' : kind, ids.length)
     } catch (error) {
       this.#fault ??= error
       throw error

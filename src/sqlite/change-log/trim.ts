@@ -1,6 +1,7 @@
 import { FORGET_TIMES, NEWEST_AT, type SteadyClock } from '../../records/steady-clock.ts'
 import { owedPositions } from '../../records/webhooks.ts'
 import { ownText, runSteps, type StatementCache } from '../rows.ts'
+import { trimActions } from './action-writer.ts'
 import { numberIn } from './change-feed.ts'
 import { identityIn } from './change-reader.ts'
 
@@ -34,6 +35,7 @@ export function trimChanges(statements: StatementCache, clock: SteadyClock, posi
   }
   if (last === undefined) return false
   statements.run('DELETE FROM changes WHERE position <= ?', last)
+  trimActions(statements, last)
   return true
 }
 

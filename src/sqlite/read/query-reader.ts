@@ -1,7 +1,9 @@
+import type { Action, ActionQuery, UndoStep } from '../../domain/actions.ts'
 import type { ChangeEntry, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
 import { isByName, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
+import { getAction, listActions, undoStep } from '../change-log/action-reader.ts'
 import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PlantColumns } from '../rows.ts'
 import { IndexFault } from '../search-index/index-file.ts'
@@ -137,6 +139,19 @@ export class QueryReader implements Served {
 
   usageOfChanges(): ChangeLogUse {
     return this.#at(({ feed }) => feed.usage())
+  }
+
+  listActions(query: ActionQuery, limit: number): readonly Action[] {
+    return this.#at(({ statements }) => listActions(statements, query, limit))
+  }
+
+  getAction(id: string): Action | undefined {
+    return this.#at(({ statements }) => getAction(statements, id))
+  }
+
+  /** Makes a step of the dry run of an undo. */
+  tryUndo(action: string, from: string | undefined): UndoStep {
+    return this.#at(({ statements }) => undoStep(statements, { action, undo: undefined, from }))
   }
 
   forgetIndex(): void {

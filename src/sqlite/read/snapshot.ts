@@ -50,7 +50,7 @@ const PLANTS_PER_COUNT = 20_000
 export class Snapshot {
   readonly feed: ChangeFeed
   readonly #db: DatabaseSync
-  readonly #statements: StatementCache
+  readonly statements: StatementCache
   readonly #identity: Uint8Array
   readonly #view: IndexView
   readonly #search: PlantSearch
@@ -58,18 +58,18 @@ export class Snapshot {
 
   constructor(path: string) {
     this.#db = openReader(path)
-    this.#statements = new StatementCache(this.#db)
-    this.#identity = identityIn(this.#statements)
-    this.feed = new ChangeFeed(this.#statements, this.#identity)
+    this.statements = new StatementCache(this.#db)
+    this.#identity = identityIn(this.statements)
+    this.feed = new ChangeFeed(this.statements, this.#identity)
     this.#view = new IndexView(path)
-    this.#search = new PlantSearch(this.#statements, this.#view)
+    this.#search = new PlantSearch(this.statements, this.#view)
   }
 
   begin(withIndex: boolean): void {
     const index = withIndex ? this.#view.begin(this.#identity) : undefined
     this.#db.exec('BEGIN')
     // The log is read after the index, so it has all changes of the index if it continues there.
-    this.#index = index !== undefined && continuesFrom(this.#statements, index) ? index : undefined
+    this.#index = index !== undefined && continuesFrom(this.statements, index) ? index : undefined
   }
 
   end(): void {
@@ -108,9 +108,9 @@ export class Snapshot {
       if (work > max) throw new UnreadyIndex('it is too far behind')
     }
     // Each change is some work, so a long log need not be read.
-    if (index !== undefined) mustBeWithin((headOf(this.#statements) - index.position) * PLANT_WORK)
-    const ids = index === undefined ? new Set<bigint>() : changedAfter(this.#statements, index.position)
-    const changed = this.#statements.get(
+    if (index !== undefined) mustBeWithin((headOf(this.statements) - index.position) * PLANT_WORK)
+    const ids = index === undefined ? new Set<bigint>() : changedAfter(this.statements, index.position)
+    const changed = this.statements.get(
       `SELECT sum(${SQL_WORK}) FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value`,
       `[${Array.from(ids).join()}]`,
     )
@@ -119,7 +119,7 @@ export class Snapshot {
     if (index !== undefined && !index.isScanning) return ids
     const { condition, values } = idsAfter(index?.scannedTo)
     const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id`
-    for (const { 0: id, 1: some } of this.#statements.iterate(sql, ...values)) {
+    for (const { 0: id, 1: some } of this.statements.iterate(sql, ...values)) {
       work += Number(some)
       mustBeWithin(work)
       ids.add(id as bigint)
@@ -142,12 +142,12 @@ export class Snapshot {
    * @throws UnreadyIndex when the page is not full after plants of `max` work for the index
    */
   *scan(query: PlantQuery, limit: number, max?: number): Task<NewPlant[]> {
-    return yield* firstOf(scan(this.#statements, query, max), limit, (plant) => matches(query, plant))
+    return yield* firstOf(scan(this.statements, query, max), limit, (plant) => matches(query, plant))
   }
 
   *contentOf(filter: PlantFilter): Task<Content> {
     const content: Content = { plants: 0, ids: 0n }
-    yield* forEach(scan(this.#statements, { ...filter, order: 'id', after: undefined }), (plant) => {
+    yield* forEach(scan(this.statements, { ...filter, order: 'id', after: undefined }), (plant) => {
       if (matches(filter, plant)) addTo(content, plant.id)
       return false
     })
@@ -155,7 +155,7 @@ export class Snapshot {
   }
 
   check(): void {
-    this.#statements.get('SELECT id FROM plants LIMIT 1')
+    this.statements.get('SELECT id FROM plants LIMIT 1')
   }
 
   /** Counts the plants in steps: one statement for ten million plants would keep other reads waiting for 0.3 s. */
@@ -163,7 +163,7 @@ export class Snapshot {
     for (let count = 0, last: bigint | undefined; ; count += PLANTS_PER_COUNT) {
       const { condition, values } = idsAfter(last)
       const sql = `SELECT count(*), max(id) FROM (SELECT id FROM plants WHERE ${condition} ORDER BY id LIMIT ?)`
-      const { 0: some, 1: end } = this.#statements.get(sql, ...values, PLANTS_PER_COUNT) ?? [0n, null]
+      const { 0: some, 1: end } = this.statements.get(sql, ...values, PLANTS_PER_COUNT) ?? [0n, null]
       if (Number(some) < PLANTS_PER_COUNT) return count + Number(some)
       last = end as bigint
       yield
@@ -176,7 +176,7 @@ export class Snapshot {
       if (tag != null) changed.set(tag, (changed.get(tag) ?? 0) + by)
     }
     for (const tag of this.#changedTags()) change(tag, -1)
-    for (const tag of tagsOf(this.#statements, unindexed)) {
+    for (const tag of tagsOf(this.statements, unindexed)) {
       change(tag, 1)
       if (tag === undefined) yield
     }
@@ -205,7 +205,7 @@ export class Snapshot {
     const sql = `SELECT sum(plants) FROM tag_counts WHERE ${condition}`
     let count = this.#index === undefined ? 0 : Number(this.#view.statements.get(sql, ...values)?.[0] ?? 0)
     for (const tag of this.#changedTags()) if (tag !== undefined && isTagged(filter, tag ?? undefined)) count--
-    yield* forEach(candidates(this.#statements, unindexed, { ...filter, words: [] }), ({ tag }) => {
+    yield* forEach(candidates(this.statements, unindexed, { ...filter, words: [] }), ({ tag }) => {
       if (isTagged(filter, tag)) count++
       return false
     })
@@ -217,7 +217,7 @@ export class Snapshot {
     const index = this.#index
     if (index === undefined) return
     const isCounted = (id: bigint) => !index.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
-    for (const [id, tag] of tagsAt(this.#statements, index.position)) if (isCounted(id)) yield tag
+    for (const [id, tag] of tagsAt(this.statements, index.position)) if (isCounted(id)) yield tag
   }
 
   #tagCounts(condition: string, ...values: (string | number)[]): Map<string, number> {
@@ -236,7 +236,7 @@ export class Snapshot {
     // In an order by id, the id alone gives the position.
     const wanted = isByName(order) ? ids : Array.from(ids).filter((id) => isWanted({ key: '', id }))
     const found: NewPlant[] = []
-    yield* forEach(candidates(this.#statements, wanted, query), (plant) => {
+    yield* forEach(candidates(this.statements, wanted, query), (plant) => {
       if (isWanted(positionOf(order, plant)) && matches(query, plant)) found.push(plant)
       return false
     })

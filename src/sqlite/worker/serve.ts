@@ -54,4 +54,4 @@ export function serve(open: (report: (progress: IndexReport) => void) => Served)
 }
 
 const isTask = (outcome: unknown): outcome is Task<unknown> =>
-  typeof outcome === 'object' && outcome !== null && 'next' in outcome
+  typeof outcome === 'object' && outcome !== null && 'next' in outcome && typeof outcome.next === 'function'

@@ -6,6 +6,7 @@ import {
   newWriteCommits,
   type WriteStats,
 } from '../../base/group-commit.ts'
+import type { UndoStep } from '../../domain/actions.ts'
 import type { AppError } from '../../domain/errors.ts'
 import {
   type ChangeOutcome,
@@ -58,25 +59,39 @@ export class WriteQueue implements WriteStats {
     this.#changes = new GroupCommit(this.#commitChanges.bind(this), { ...options, stats: change })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, { id: actor }: Actor): Promise<CreateResult> {
-    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, work: indexWork(plant) }
+  create(plant: NewPlant, mustBeNew: boolean, { id: actor, action }: Actor): Promise<CreateResult> {
+    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, action, work: indexWork(plant) }
     return this.#submit(this.#creates, put)
   }
 
-  change(change: PlantChange, { id: actor }: Actor): Promise<ChangeOutcome> {
-    return this.#submit(this.#changes, { change, actor, work: workOfChange(change) })
+  change(change: PlantChange, { id: actor, action }: Actor): Promise<ChangeOutcome> {
+    return this.#submit(this.#changes, { change, actor, action, work: workOfChange(change) })
   }
 
-  async import(plants: readonly ImportedPlant[], mode: ImportMode, { id: actor }: Actor): Promise<ImportResult[]> {
+  async import(plants: readonly ImportedPlant[], mode: ImportMode, author: Actor): Promise<ImportResult[]> {
+    const { id: actor, action } = author
     const isUnknown = ({ before }: ImportedPlant) => mode === 'delete' && before === undefined
     const rows = plants.map((plant) => ({ actor, work: isUnknown(plant) ? MAX_PLANT_WORK : indexWork(plant) }))
     await this.#index.admit(actor, sum(rows), true)
-    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, actor)
+    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, { actor, action })
     const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)
     return responses.map((response, i) => {
       const outcome = outcomeOf(response)
       return typeof outcome === 'string' ? importResult(outcome, plants[i]?.id ?? 0n) : outcome
     })
+  }
+
+  /** Makes one step of an undo. Only its commit knows the work of its plants, so it is charged as an import of UNDO_WORK. */
+  async undo(undone: string, from: string | undefined, { id: actor, action }: Actor): Promise<UndoStep> {
+    await this.#index.admit(actor, UNDO_WORK, true)
+    let [work, changes] = [0, 0]
+    try {
+      const done = await this.#writer.thread.undoAction(undone, from, { actor, action })
+      ;({ work, changes } = done)
+      return done.step
+    } finally {
+      this.#index.wrote(actor, UNDO_WORK, work, changes)
+    }
   }
 
   get queues(): WriteStats['queues'] {
@@ -143,6 +158,9 @@ export class WriteQueue implements WriteStats {
     }
   }
 }
+
+/** The work of 250 plants of the usual length. */
+const UNDO_WORK = 16 * 2 ** 10
 
 /** A write with the work for which `IndexThrottle.admit` charges its actor. */
 interface Charged {

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { UndoStep } from '../../domain/actions.ts'
 import {
   type ChangeOutcome,
   decideChange,
@@ -17,12 +18,13 @@ import { addReservation, reserveIds } from '../../records/ids.ts'
 import { SteadyClock } from '../../records/steady-clock.ts'
 import type { Steps } from '../../records/steps.ts'
 import { createToken, issueToken, revokeToken } from '../../records/tokens.ts'
+import { undoStep } from '../change-log/action-reader.ts'
+import type { Author } from '../change-log/action-writer.ts'
 import { ChangeWriter } from '../change-log/change-writer.ts'
 import { type Keep, trimChanges } from '../change-log/trim.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
-import { plantAt } from '../lookup.ts'
-import { ownText, type PlantColumns, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
+import { ownText, type PlantColumns, plantAt, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/checkpointer.ts'
 import { advanceEpoch } from '../wal/epoch.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
@@ -31,24 +33,28 @@ import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 const ROWS_PER_INSERT = 8
 
 const TABLES =
-  'plants, tokens, write_check, changes, store_identity, id_reservations, webhooks, webhook_attempts, steady_times'
+  'plants, tokens, write_check, changes, actions, action_rows, store_identity, id_reservations, webhooks, webhook_attempts, steady_times'
 
-/** A create, or a plant of an import, with the id of its actor. */
-export interface Put {
+/** A create, or a plant of an import, with its author. */
+export interface Put extends Author {
   readonly plant: ImportedPlant
   readonly mode: PutMode
-  readonly actor: string
 }
 
-export interface ChangeRequest {
+export interface ChangeRequest extends Author {
   readonly change: PlantChange
-  readonly actor: string
 }
 
 /** A deleted plant comes with the work that it was for the search index. */
 type Deleted = { readonly result: 'deleted'; readonly work: number }
 export type PutResponse = Exclude<PutOutcome, 'deleted'> | Deleted | Refusal
 export type ChangeResponse = ChangeOutcome | Deleted | Refusal
+
+export interface UndoneStep {
+  readonly step: UndoStep
+  readonly work: number
+  readonly changes: number
+}
 
 /** A connection that writes. Each method runs one transaction, and returns after its commit. */
 export class SqliteWriter implements Served {
@@ -87,20 +93,36 @@ export class SqliteWriter implements Served {
     const areDeletes = puts.every(({ mode }) => mode === 'delete')
     return this.#writePlants(() => {
       const inserted = this.#insertFirst(puts)
-      return puts.map((put, i) =>
-        i < inserted ? this.#created(put.plant, put.actor) : orRefusal(() => this.#put(put)),
-      )
+      return puts.map((put, i) => (i < inserted ? this.#created(put.plant, put) : orRefusal(() => this.#put(put))))
     }, areDeletes)
   }
 
-  importPlants(columns: PlantColumns, mode: ImportMode, actor: string): PutResponse[] {
-    return this.createPlants(plantsOf(columns).map((plant) => ({ plant, mode, actor })))
+  importPlants(columns: PlantColumns, mode: ImportMode, author: Author): PutResponse[] {
+    return this.createPlants(plantsOf(columns).map((plant) => ({ plant, mode, ...author })))
   }
 
   /** Applies the changes in their order. A refused change leaves the others alone. */
   changePlants(requests: readonly ChangeRequest[]): ChangeResponse[] {
     const areDeletes = requests.every(({ change }) => change.kind === 'delete')
     return this.#writePlants(() => requests.map((request) => orRefusal(() => this.#change(request))), areDeletes)
+  }
+
+  /** Makes one step of an undo (ActionLog.undo). @returns also the plants changed and their work for the search index */
+  undoAction(action: string, from: string | undefined, author: Author): UndoneStep {
+    let work = 0
+    let changes = 0
+    return this.#writePlants(() => {
+      this.#changeLog.mustOwn(author)
+      const undo = author.action?.id
+      const { position, ...step } = undoStep(this.#statements, { action, undo, from }, ({ id, before }) => {
+        const present = plantAt(this.#statements, id)
+        if (before !== undefined) this.#replace(before, present, 'replace', author)
+        work += before === undefined ? this.#delete(present, author).work : indexWork(before)
+        changes++
+      })
+      if (undo !== undefined) this.#changeLog.undone(undo, position)
+      return { step, work, changes }
+    })
   }
 
   trimChanges(position: number, keep: Keep): boolean {
@@ -172,31 +194,39 @@ export class SqliteWriter implements Served {
       if (part.some(({ mode, plant }) => mode === 'delete' || expectedBy(mode, plant) !== undefined)) break
       const values: (number | bigint | string | null)[] = [this.#changeLog.base]
       for (const { plant } of part) values.push(plant.id, plant.name, plant.tag ?? null)
-      if (orRefusal(() => void this.#insertMany.run(...values)) !== undefined) break
+      const insert = () => {
+        for (const put of part) this.#changeLog.mustOwn(put)
+        this.#insertMany.run(...values)
+      }
+      if (orRefusal(insert) !== undefined) break
       count += ROWS_PER_INSERT
     }
     return count
   }
 
   /** Inserts the plant, and reads the present one only after a conflict: most puts are of new plants. */
-  #put({ plant, mode, actor }: Put): Exclude<PutOutcome, 'deleted'> | Deleted {
+  #put(put: Put): Exclude<PutOutcome, 'deleted'> | Deleted {
+    const { plant, mode } = put
+    this.#changeLog.mustOwn(put)
     if (mode !== 'delete' && expectedBy(mode, plant) === undefined && this.#insert(plant))
-      return this.#created(plant, actor)
+      return this.#created(plant, put)
     const present = plantAt(this.#statements, plant.id)
     const outcome = decidePut(mode, plant, present)
     if (outcome === 'created')
       throw new Error(`SQLite has not inserted the plant ${plant.id}, and has none with its id`)
-    if (outcome === 'updated') this.#replace(plant, present, 'replace', actor)
-    if (outcome === 'deleted') return this.#delete(present, actor)
+    if (outcome === 'updated') this.#replace(plant, present, 'replace', put)
+    if (outcome === 'deleted') return this.#delete(present, put)
     return outcome
   }
 
-  #change({ change, actor }: ChangeRequest): ChangeResponse {
+  #change(request: ChangeRequest): ChangeResponse {
+    const { change } = request
+    this.#changeLog.mustOwn(request)
     const present = plantAt(this.#statements, idOf(change))
     const outcome = decideChange(change, present)
-    if (outcome.result === 'deleted') return this.#delete(present, actor)
+    if (outcome.result === 'deleted') return this.#delete(present, request)
     if (!isEqual(present, outcome.plant))
-      this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', actor)
+      this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', request)
     return outcome
   }
 
@@ -205,26 +235,26 @@ export class SqliteWriter implements Served {
     return this.#insertPlant.run(id, name, tag ?? null, this.#changeLog.base).changes === 1n
   }
 
-  #created(plant: NewPlant, actor: string): 'created' {
-    this.#changeLog.created(plant, actor)
+  #created(plant: NewPlant, author: Author): 'created' {
+    this.#changeLog.created(plant, author)
     return 'created'
   }
 
-  #replace(plant: NewPlant, present: NewPlant | undefined, kind: 'replace' | 'update', actor: string): void {
+  #replace(plant: NewPlant, present: NewPlant | undefined, kind: 'replace' | 'update', author: Author): void {
     const { id, name, tag } = plant
     if (present === undefined) {
       this.#insert(plant)
-      this.#created(plant, actor)
+      this.#created(plant, author)
     } else {
       this.#statements.run('UPDATE plants SET name = ?, tag = ? WHERE id = ?', name, tag ?? null, id)
-      this.#changeLog.changed(kind, present, plant, actor)
+      this.#changeLog.changed(kind, present, plant, author)
     }
   }
 
-  #delete(plant: NewPlant | undefined, actor: string): Deleted {
+  #delete(plant: NewPlant | undefined, author: Author): Deleted {
     if (plant === undefined) return { result: 'deleted', work: 0 }
     const [created = null] = this.#statements.all('DELETE FROM plants WHERE id = ? RETURNING created', plant.id)
-    this.#changeLog.deleted(plant, actor, created?.[0] as bigint | null)
+    this.#changeLog.deleted(plant, author, created?.[0] as bigint | null)
     return { result: 'deleted', work: indexWork(plant) }
   }
 }

@@ -1,0 +1,118 @@
+import { AppError } from './errors.ts'
+import type { NewPlant } from './plant.ts'
+import type { ActionName, Actor } from './token.ts'
+
+export const ACTION_ID = /^[A-Za-z0-9_-]{1,64}$/
+export const MAX_TITLE = 200
+
+/** An action that has changed plants. */
+export interface Action extends ActionName {
+  /** The id of the actor (Actor.id). */
+  readonly token: string
+  /** Of its first and its last change: milliseconds since 1970. */
+  readonly began: number
+  readonly ended: number
+  /** Changes of each kind. */
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+  /** The id of the newest action that undoes this one. */
+  readonly undoneBy: string | undefined
+}
+
+export interface ActionQuery {
+  /** The id of an actor; undefined for all. */
+  readonly token?: string | undefined
+  /** Milliseconds since 1970: actions that ended before are left out. */
+  readonly since?: number | undefined
+  /** The action after which the page begins. */
+  readonly after?: Pick<Action, 'began' | 'id'> | undefined
+}
+
+/** A plant that an undo leaves, because something else has changed it since. */
+export interface LeftPlant {
+  readonly id: bigint
+  /** The plant as it is now; undefined where it is gone. */
+  readonly plant: NewPlant | undefined
+}
+
+/** What one step of an undo has done. */
+export interface UndoStep {
+  /** Plants that are, or would be, as they were before the action. */
+  readonly restored: number
+  readonly left: readonly LeftPlant[]
+  /** The place at which the next step goes on; undefined after the last. */
+  readonly next: string | undefined
+}
+
+/** Actions in the log of changes. An action is there as long as the log has one of its changes. */
+export interface ActionLog {
+  /** Returns at most `limit` actions, the one that began last first. */
+  list(query: ActionQuery, limit: number, signal?: AbortSignal): Promise<readonly Action[]>
+
+  get(id: string, signal?: AbortSignal): Promise<Action | undefined>
+
+  /**
+   * Makes plants what they were before an action, from its last change back to its first, in steps of one commit each.
+   * A plant that anything else has changed since stays, even if it has come back to the state that the action left. What
+   * `actor.action` has undone already counts as restored, so that an undo may begin again after a lost answer.
+   *
+   * @param from the `next` of the step before; undefined for the first
+   * @param actor with the action that undoes; without one, nothing is written
+   * @throws AppError 40402 when there is no such action, 41002 when the log has let a part of it go; nothing changes
+   */
+  undo(id: string, from: string | undefined, actor: Actor): Promise<UndoStep>
+}
+
+export const noAction = (id: string): AppError => new AppError(40402, `there is no action ${id}`)
+
+export const actionGone = (id: string): AppError =>
+  new AppError(41002, `the log of changes has no longer all changes of the action ${id}; nothing was changed`)
+
+/**
+ * @param stored what the log has under the id of the action
+ * @throws AppError 40907 when another token has used the id, or it undoes another action
+ */
+export function mustOwnAction(
+  { undoes }: ActionName,
+  actor: string,
+  stored: { readonly token: unknown; readonly undoes?: unknown },
+): void {
+  if (stored.token === actor && stored.undoes === undoes) return
+  const what = stored.token === actor ? 'this token has used the action id for something else' : TAKEN
+  throw new AppError(40907, `${what}; nothing was changed, choose another id`)
+}
+
+const TAKEN = 'another token has used the action id'
+
+/** The changes of a plant that follow a change of an action, as far as an undo asks. */
+export interface Followers {
+  /** The action of the next change; null for a change without one, undefined when no change follows. */
+  readonly next: string | null | undefined
+  /** The same of the newest change. */
+  newest(): string | null | undefined
+}
+
+/**
+ * Decides what an undo does with a change of an action. It reaches the changes of a plant from the newest back.
+ *
+ * @param undo the id of the action that undoes; undefined for a dry run
+ * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the plant
+ */
+export function decideUndo(
+  { next, newest }: Followers,
+  action: string,
+  undo: string | undefined,
+): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' {
+  if (next === undefined) return 'restore'
+  if (next === undo) return 'restored'
+  if (next !== action) return 'leave'
+  return undo !== undefined && newest() === undo ? 'restore further' : 'earlier'
+}
+
+/** The JSON text of an action. Leaves out what is undefined. */
+export function actionJson({ began, ended, ...action }: Action): string {
+  const { id, title, token, created, updated, deleted, undoes, undoneBy } = action
+  const times = { began: new Date(began).toISOString(), ended: new Date(ended).toISOString() }
+  return JSON.stringify({ id, title, token, ...times, created, updated, deleted, undoes, undoneBy })
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import type { Action, ActionLog, LeftPlant } from '../src/domain/actions.ts'
+import type { NewPlant } from '../src/domain/plant.ts'
+import type { Store } from '../src/domain/store.ts'
+import type { ActionName, Actor } from '../src/domain/token.ts'
+import { TESTER } from './support/actor.ts'
+import { aloe, fern, logOf, moss, OTHER, readAll, remove, replace } from './support/change-entries.ts'
+import { createPlant } from './support/create-plant.ts'
+import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+
+const lenient = { mustBeNew: false }
+
+const by = (id: string, actor = TESTER, more: Partial<ActionName> = {}): Actor => ({
+  ...actor,
+  action: { id, ...more },
+})
+
+const actionsOf = ({ actions }: Store): ActionLog => actions ?? assert.fail('the store has no actions')
+
+/** The parts of an action that a test knows before. */
+const known = ({ began, ended, ...action }: Action) => {
+  assert.ok(ended >= began)
+  return action
+}
+
+const action = (id: string, created: number, updated = 0, deleted = 0, more: Partial<Action> = {}) => ({
+  id,
+  title: undefined,
+  token: TESTER.id,
+  created,
+  updated,
+  deleted,
+  undoes: undefined,
+  undoneBy: undefined,
+  ...more,
+})
+
+/** Undoes an action to its end. Without an action of the actor, it tries only. */
+async function undo(store: Store, id: string, actor: Actor): Promise<{ restored: number; left: LeftPlant[] }> {
+  let restored = 0
+  const left: LeftPlant[] = []
+  for (let from: string | undefined; ; ) {
+    const step = await actionsOf(store).undo(id, from, actor)
+    restored += step.restored
+    left.push(...step.left)
+    if (step.next === undefined) return { restored, left }
+    from = step.next
+  }
+}
+
+const undoing = (id: string, undoes: string): Actor => by(id, TESTER, { undoes })
+
+const many = (count: number, name: string): NewPlant[] =>
+  Array.from({ length: count }, (_, i) => plant(BigInt(i), `${name} ${i}`, i % 3 === 0 ? name : undefined))
+
+/** The specification of ActionLog (src/domain/actions.ts) as tests. */
+export function actionTests(suite: Suite, open: OpenStore): void {
+  listTests(suite, open)
+  undoTests(suite, open)
+}
+
+function listTests(suite: Suite, open: OpenStore): void {
+  suite('changes with one action are one action, with its title and counts, newest first', async (t) => {
+    const { store } = await open(t)
+    await store.importPlants([aloe, plant(2n), plant(3n)], 'add', by('first', TESTER, { title: 'Liste größer.csv' }))
+    await replace(store, plant(4n))
+    await replace(store, fern, by('second', OTHER))
+    await store.importPlants([plant(3n, 'new'), plant(5n)], 'update', by('first', TESTER, { title: 'ignored' }))
+    await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, by('first'))
+    const title = 'Liste größer.csv'
+    const all = [action('second', 0, 1, 0, { token: OTHER.id }), action('first', 4, 1, 1, { title })]
+    assert.deepEqual((await actionsOf(store).list({}, 10)).map(known), all)
+    assert.deepEqual((await actionsOf(store).list({ token: TESTER.id }, 10)).map(known), all.slice(1))
+    const [newest] = await actionsOf(store).list({}, 1)
+    assert.deepEqual((await actionsOf(store).list({ after: newest }, 10)).map(known), all.slice(1))
+    assert.deepEqual(await actionsOf(store).list({ since: Date.now() + 60_000 }, 10), [])
+    assert.deepEqual(known((await actionsOf(store).get('first')) ?? assert.fail()), all[1])
+    assert.equal(await actionsOf(store).get('none'), undefined)
+  })
+
+  suite('entries name their action, and a read of one action has its entries alone', async (t) => {
+    const { store } = await open(t)
+    await store.importPlants([aloe, plant(2n)], 'add', by('one'))
+    await createPlant(store, plant(3n), lenient)
+    await Promise.all(
+      [4n, 5n, 6n].map((id) => store.createPlant(plant(id), lenient, by(id % 2n === 0n ? 'one' : 'two'))),
+    )
+    await replace(store, fern, by('one'))
+    const entries = await readAll(logOf(store))
+    const names = Object.fromEntries(entries.map((entry) => [`${entry.type} ${entry.plant?.id}`, entry.action]))
+    assert.deepEqual(names, {
+      'plant.created 1': 'one',
+      'plant.created 2': 'one',
+      'plant.created 3': undefined,
+      'plant.created 4': 'one',
+      'plant.created 5': 'two',
+      'plant.created 6': 'one',
+      'plant.updated 1': 'one',
+    })
+    assert.deepEqual(
+      (await logOf(store).history(1n, undefined, 9)).map((entry) => entry.action),
+      ['one', 'one'],
+    )
+    for (const limit of [1, 2, 1000]) {
+      const ofOne = await readAll(logOf(store), { action: 'one', limit })
+      assert.deepEqual(
+        ofOne,
+        entries.filter((entry) => entry.action === 'one'),
+      )
+    }
+    assert.deepEqual(await readAll(logOf(store), { action: 'none' }), [])
+    const end = await logOf(store).end()
+    assert.deepEqual(await readAll(logOf(store), { action: 'one', after: end }), [])
+  })
+
+  suite('an action id of another token is refused, and changes nothing', async (t) => {
+    const { store, plants } = await open(t)
+    await store.createPlant(aloe, lenient, by('mine'))
+    await assert.rejects(store.createPlant(plant(2n), lenient, by('mine', OTHER)), refusal(40907))
+    await assert.rejects(replace(store, fern, by('mine', OTHER)), refusal(40907))
+    const [refused] = await store.importPlants([plant(3n)], 'add', by('mine', OTHER))
+    assert.ok(refusal(40907)(refused))
+    await assert.rejects(store.createPlant(plant(2n), lenient, undoing('mine', 'other')), refusal(40907))
+    assert.deepEqual(await plants(), [aloe])
+  })
+
+  suite('a write that changes nothing makes no action', async (t) => {
+    const { store } = await open(t)
+    await createPlant(store, aloe, lenient)
+    await store.createPlant(aloe, lenient, by('nothing'))
+    await store.importPlants([aloe, fern], 'add', by('nothing'))
+    assert.deepEqual(await actionsOf(store).list({}, 10), [])
+    assert.equal(await actionsOf(store).get('nothing'), undefined)
+  })
+}
+
+function undoTests(suite: Suite, open: OpenStore): void {
+  suite('an undo makes plants what they were before, is an action of its own, and can be undone again', async (t) => {
+    const { store, plants } = await open(t)
+    await store.importPlants([plant(1n, 'stays as it was', 'x'), plant(2n), plant(3n)], 'add', TESTER)
+    const before = await plants()
+    const import_ = by('import')
+    await store.importPlants([plant(1n, 'changed'), plant(4n), plant(-5n)], 'update', import_)
+    await replace(store, plant(2n, 'twice'), import_)
+    await replace(store, plant(2n, 'again', 'z'), import_)
+    await store.changePlant({ kind: 'delete', id: 3n, expected: {} }, import_)
+    await store.changePlant({ kind: 'replace', plant: plant(3n, 'new'), expected: {} }, import_)
+    const after = await plants()
+
+    assert.deepEqual(await undo(store, 'import', TESTER), { restored: 5, left: [] })
+    assert.deepEqual(await plants(), after, 'a dry run changes nothing')
+    assert.deepEqual(await undo(store, 'import', undoing('back', 'import')), { restored: 5, left: [] })
+    assert.deepEqual(await plants(), before)
+    const undone = await actionsOf(store).get('import')
+    assert.equal(undone?.undoneBy, 'back')
+    assert.equal((await actionsOf(store).get('back'))?.undoes, 'import')
+
+    assert.deepEqual(await undo(store, 'back', undoing('redo', 'back')), { restored: 5, left: [] })
+    assert.deepEqual(await plants(), after)
+  })
+
+  suite('a plant that something else has changed since stays, also if it is again what the action left', async (t) => {
+    const { store, plants } = await open(t)
+    await store.importPlants([plant(1n), plant(2n), plant(3n, 'old'), plant(4n, 'old')], 'add', TESTER)
+    const work = by('work')
+    await store.changePlant({ kind: 'delete', id: 1n, expected: {} }, work)
+    await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, work)
+    await store.importPlants([plant(3n, 'new'), plant(4n, 'new'), plant(5n), plant(6n)], 'update', work)
+    await createPlant(store, plant(1n, 'recreated'), lenient)
+    await replace(store, plant(2n), OTHER)
+    await remove(store, 2n)
+    await replace(store, plant(3n, 'else'), OTHER)
+    await replace(store, plant(3n, 'new'), OTHER)
+    await remove(store, 5n)
+    const left = [
+      { id: 1n, plant: plant(1n, 'recreated') },
+      { id: 2n, plant: undefined },
+      { id: 3n, plant: plant(3n, 'new') },
+      { id: 5n, plant: undefined },
+    ]
+    const byId = (some: readonly LeftPlant[]) => some.toSorted((a, b) => Number(a.id - b.id))
+    for (const actor of [TESTER, undoing('back', 'work'), undoing('back', 'work')]) {
+      const result = await undo(store, 'work', actor)
+      assert.deepEqual({ restored: result.restored, left: byId(result.left) }, { restored: 2, left })
+    }
+    assert.deepEqual(await plants(), [plant(1n, 'recreated'), plant(3n, 'new'), plant(4n, 'old')])
+  })
+
+  suite('an undo of thousands goes on after any of its steps, and a repeated one changes nothing', async (t) => {
+    const { store, plants, reopen } = await open(t)
+    await store.importPlants(many(2000, 'old'), 'add', TESTER)
+    const before = await plants()
+    for (let i = 0; i < 3; i++) await store.importPlants(many(2500, `new ${i}`), 'update', by('big'))
+    const back = undoing('back', 'big')
+    const first = await actionsOf(store).undo('big', undefined, back)
+    assert.ok(first.next !== undefined && first.restored < 2500)
+    await actionsOf(store).undo('big', first.next, back)
+    const again = await reopen()
+    assert.deepEqual(await undo(again, 'big', back), { restored: 2500, left: [] })
+    assert.deepEqual(await plants(), before)
+    const end = await logOf(again).end()
+    assert.deepEqual(await undo(again, 'big', back), { restored: 2500, left: [] })
+    assert.equal(await logOf(again).end(), end)
+  })
+
+  suite('an undo of what is not there is refused', async (t) => {
+    const { store } = await open(t)
+    await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))
+    await assert.rejects(undo(store, 'none', TESTER), refusal(40402))
+    await replace(store, moss, by('mine', OTHER))
+    await replace(store, plant(8n), by('back', OTHER))
+    await assert.rejects(undo(store, 'mine', undoing('back', 'mine')), refusal(40907))
+  })
+}

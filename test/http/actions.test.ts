@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { nextOf } from '../support/exchanges.ts'
+import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
+
+const NDJSON = 'application/x-ndjson'
+const named = (id: string, title?: string) => ({
+  'Plantstore-Action': id,
+  ...(title === undefined ? {} : { 'Plantstore-Action-Title': title }),
+})
+
+const rows = (count: number, name: string): string =>
+  Array.from({ length: count }, (_, i) => `{"id":${i},"name":"${name} ${i}"}\n`).join('')
+
+const importRows = (service: Service, body: string, headers: Record<string, string> = {}, query = '') =>
+  service.send('POST', `/plants/import${query}`, { headers: { 'Content-Type': NDJSON, ...headers }, body })
+
+const undo = (service: Service, id: string, headers: Record<string, string> = {}, query = '') =>
+  service.send('POST', `/actions/${id}/undo${query}`, { headers })
+
+const actionsOf = async (service: Service, query = '') =>
+  (await service.send('GET', `/actions${query}`)).json as Record<string, unknown>[]
+
+suite('actions', () => {
+  test('are what the header names, with the title of the first request, and each answer names them', async (t) => {
+    const service = await withService(t)
+    const headers = named('list-1', encodeURIComponent('Liste größer 100%.csv'))
+    const json = { 'Content-Type': 'application/json', ...headers }
+    const answers = [
+      await importRows(service, rows(3, 'imported'), headers),
+      await service.send('POST', '/plants', { headers: json, body: '{"id":7,"name":"Ginkgo"}' }),
+      await service.send('PUT', '/plants/7', { headers: json, body: '{"name":"Ginkgo biloba"}' }),
+      await service.send('PUT', '/plants/8', { headers: json, body: '{"name":"new"}' }),
+      await service.send('PATCH', '/plants/7', { headers: json, body: '{"tag":"tree"}' }),
+      await service.send('DELETE', '/plants/0', { headers }),
+    ]
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers['plantstore-action']]),
+      [200, 200, 200, 201, 200, 204].map((status) => [status, 'list-1']),
+    )
+    const [{ began, ended, ...action } = {}, ...others] = await actionsOf(service)
+    assert.deepEqual(others, [])
+    const counts = { created: 5, updated: 2, deleted: 1 }
+    assert.deepEqual(action, { id: 'list-1', title: 'Liste größer 100%.csv', token: 'configured', ...counts })
+    assert.ok(String(began) <= String(ended))
+    assert.deepEqual((await service.send('GET', '/actions/list-1')).json, { ...action, began, ended })
+    const entries = (await service.send('GET', '/changes?action=list-1&limit=3')).json as { action: string }[]
+    assert.deepEqual(
+      entries.map((entry) => entry.action),
+      ['list-1', 'list-1', 'list-1'],
+    )
+  })
+
+  test('are not made by a single change, and in any case by an import, which a retry of its key continues', async (t) => {
+    const service = await withService(t)
+    await service.create({ id: 7, name: 'Ginkgo' })
+    await importRows(service, rows(2, 'dry'), {}, '?dryRun=true')
+    assert.deepEqual(await actionsOf(service), [])
+    const { headers } = await importRows(service, rows(2, 'own'))
+    const headersOfKey = { 'Idempotency-Key': 'a-key-of-twenty-and-more' }
+    const unnamed = '{"name":"a"}\n{"name":"b"}\n'
+    const keyed = [1, 2].map(() => importRows(service, unnamed, headersOfKey, '?ids=assign'))
+    const [first, second] = (await Promise.all(keyed)).map((answer) => answer.headers['plantstore-action'])
+    assert.equal(first, second)
+    const listed = (await actionsOf(service)).map(({ id, created }) => [id, created])
+    assert.deepEqual(listed, [
+      [first, 2],
+      [headers['plantstore-action'], 2],
+    ])
+  })
+
+  test('are listed by pages, by their token and by their time', async (t) => {
+    const service = await withService(t)
+    const { secret, token } = await service.issueToken(['plants:write'])
+    for (let i = 0; i < 5; i++) await importRows(service, `{"id":${i},"name":"x"}`, named(`a${i}`))
+    const headers = { 'Content-Type': NDJSON, ...named('other') }
+    const authorization = `Bearer ${secret}`
+    await service.send('POST', '/plants/import', { authorization, headers, body: '{"id":9,"name":"y"}' })
+    const all = (await actionsOf(service)).map(({ id }) => id)
+    assert.deepEqual(all.toSorted(), ['a0', 'a1', 'a2', 'a3', 'a4', 'other'])
+    const paged: unknown[] = []
+    for (let next: string | undefined = '/actions?limit=2'; next !== undefined; ) {
+      const page = await service.send('GET', next)
+      paged.push(...(page.json as { id: string }[]).map(({ id }) => id))
+      next = nextOf(page)
+    }
+    assert.deepEqual(paged, all)
+    assert.deepEqual(
+      (await actionsOf(service, `?token=${token.id}`)).map(({ id }) => id),
+      ['other'],
+    )
+    assert.deepEqual(await actionsOf(service, '?since=2999-01-01T00:00:00Z'), [])
+    assert.equal((await actionsOf(service, '?since=2026-01-01T00:00:00%2B01:00')).length, 6)
+  })
+
+  test('refuse a bad id, title, time and cursor, and an id of another token', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.issueToken(['plants:write', 'plants:read'])
+    const json = { 'Content-Type': 'application/json' }
+    const create = (headers: Record<string, string>, more: { authorization?: string } = {}) =>
+      service.send('POST', '/plants', { headers: { ...json, ...headers }, body: '{"id":7,"name":"x"}', ...more })
+    for (const [headers, message] of [
+      [named('a b'), /Plantstore-Action must have 1 to 64 letters/],
+      [named('x'.repeat(65)), /Plantstore-Action must have 1 to 64 letters/],
+      [named('a', '%ff'), /Plantstore-Action-Title must be percent-encoded UTF-8/],
+      [named('a', '100%'), /Plantstore-Action-Title must be percent-encoded UTF-8/],
+      [named('a', '%00'), /must not contain U\+0000/],
+      [named('a', 'x'.repeat(201)), /at most 200 characters/],
+      [{ 'Plantstore-Action-Title': 'alone' }, /needs Plantstore-Action/],
+    ] as const) {
+      const answer = await create(headers)
+      assert.equal(errorOf(answer), 40003, answer.body)
+      assert.match(messageOf(answer), message)
+    }
+    assert.equal((await create(named('mine', '%F0%9F%8C%B5'.repeat(200)))).status, 200)
+    const refused = await create(named('mine'), { authorization: `Bearer ${secret}` })
+    assert.deepEqual([refused.status, errorOf(refused)], [409, 40907])
+    const headers = { 'Content-Type': NDJSON, ...named('mine') }
+    const sending = { authorization: `Bearer ${secret}`, headers, body: '{"id":8,"name":"y"}' }
+    assert.equal(errorOf(await service.send('POST', '/plants/import', sending)), 40907)
+    assert.equal((await service.plants()).length, 1)
+    for (const query of ['?since=yesterday', '?cursor=M-QLxkQ41sEAAAAAAAAAAHRva180YlhtMDlUelExcg', '?limit=0']) {
+      assert.equal(errorOf(await service.send('GET', `/actions${query}`)), 40003, query)
+    }
+    for (const path of ['/actions/none', '/actions/none/undo']) {
+      const method = path.endsWith('undo') ? 'POST' : 'GET'
+      assert.equal(errorOf(await service.send(method, path)), 40402, path)
+    }
+    const stream = { headers: { Accept: 'text/event-stream' } }
+    assert.equal(errorOf(await service.send('GET', '/changes?action=mine', stream)), 40003)
+  })
+})
+
+suite('the undo of an action', () => {
+  test('is tried by a dry run, done once whatever its retries, and undone again', async (t) => {
+    const service = await withService(t)
+    await importRows(service, rows(600, 'old'))
+    const before = await service.plants()
+    await importRows(service, rows(700, 'new'), named('work'), '?mode=update')
+    await service.send('DELETE', '/plants/5')
+    const after = await service.plants()
+
+    const report = { restored: 699, left: 1, leftPlants: [{ id: 5 }] }
+    assert.deepEqual((await undo(service, 'work', {}, '?dryRun=true')).json, { dryRun: true, ...report })
+    assert.deepEqual(await service.plants(), after)
+    const key = { 'Idempotency-Key': 'a-key-of-twenty-and-more' }
+    const answers = [await undo(service, 'work', key), await undo(service, 'work', key)]
+    for (const answer of answers) assert.deepEqual(answer.json, { dryRun: false, ...report })
+    const [first, second] = answers.map(({ headers }) => headers['plantstore-action'])
+    assert.equal(first, second)
+    assert.deepEqual(
+      await service.plants(),
+      before.filter(({ id }) => id !== 5n),
+    )
+    const [newest, work] = await actionsOf(service)
+    assert.deepEqual([newest?.['undoes'], newest?.['deleted'], newest?.['updated']], ['work', 100, 599])
+    assert.equal(work?.['undoneBy'], newest?.['id'])
+    await undo(service, String(newest?.['id']), named('redo'))
+    assert.deepEqual(await service.plants(), after)
+  })
+
+  test('by a token that may only write names the plants that stay, without their texts', async (t) => {
+    const service = await withService(t)
+    const { secret } = await service.issueToken(['plants:write'])
+    await importRows(service, rows(2, 'x'), named('work'))
+    const body = '{"name":"secret"}'
+    await service.send('PUT', '/plants/1', { headers: { 'Content-Type': 'application/json' }, body })
+    const path = '/actions/work/undo?dryRun=true'
+    const left = async (sending: { authorization?: string } = {}) =>
+      ((await service.send('POST', path, sending)).json as { leftPlants: object[] }).leftPlants
+    assert.deepEqual(await left({ authorization: `Bearer ${secret}` }), [{ id: 1 }])
+    assert.deepEqual(await left(), [{ id: 1, plant: { id: 1, name: 'secret' } }])
+  })
+
+  test('is a line of the audit log, with both actions and what it did', async (t) => {
+    const service = await withService(t)
+    await importRows(service, rows(3, 'x'), named('work'))
+    await undo(service, 'work', named('back'))
+    const line = JSON.parse(service.audited.findLast((each) => each.includes('undoAction')) ?? '{}') as object
+    const expected = { outcome: 'undone', action: 'work', undo: 'back', restored: 3, left: 0 }
+    assert.deepEqual({ ...line, ...expected }, line)
+  })
+
+  test('is no path while the log is switched off, and headers then name nothing', async (t) => {
+    const service = await withService(t, { changesKeep: '0s' })
+    const json = { 'Content-Type': 'application/json', ...named('a') }
+    const { status, headers } = await service.send('POST', '/plants', { headers: json, body: '{"id":7,"name":"x"}' })
+    assert.deepEqual([status, headers['plantstore-action']], [200, undefined])
+    for (const [method, path] of [
+      ['GET', '/actions'],
+      ['GET', '/actions/a'],
+      ['POST', '/actions/a/undo'],
+    ] as const) {
+      assert.equal(errorOf(await service.send(method, path)), 40401, path)
+    }
+  })
+})
