@@ -121,6 +121,12 @@ test('plantstore help COMMAND shows the same as COMMAND --help', async () => {
   }
 })
 
+test('plantstore -v prints the same as --version', async () => {
+  const [short, long] = await Promise.all([command(['-v']), command(['--version'])])
+  assert.match(short.stdout, /^\d+\.\d+\.\d+\n$/)
+  assert.deepEqual([short.code, short.stdout], [0, long.stdout])
+})
+
 test('plantstore openapi prints the contract that the service serves', async (t) => {
   const { code, stdout, stderr } = await command(['openapi'])
   assert.deepEqual([code, stderr], [0, ''])

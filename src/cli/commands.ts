@@ -98,8 +98,10 @@ function addExport(to: ProgramCommand, { settings }: Surroundings): void {
     .notes(`
 Without --url the command opens the store itself, even while a service serves it.
 The file holds the plants of one moment. It gets its name once it is complete; until then, a draft lies in its folder.
+It holds plants alone: no tokens, no webhooks, no histories.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal.`)
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by a signal, 141 the reader of standard output left
+before the end.`)
     .examples(
       'plantstore export plants.csv',
       'plantstore export ferns.ndjson.gz --tag fern --tag "tree fern" --sort name --force',
@@ -139,7 +141,7 @@ function addCopy(to: ProgramCommand, { settings, environment }: Surroundings): v
     .notes(`
 The copy may lack plants that clients write during it, so stop the service before the last run. To copy again is safe,
 and adds only missing plants.
-The command copies the hashes of the tokens, so the tokens keep working.
+The command copies the hashes of the tokens, so the tokens keep working. It copies no webhooks and no histories.
 
 Exit codes: 0 done and both are equal, 1 failed or they differ, 2 wrong usage, 130 or 143 stopped by a signal.`)
     .examples(

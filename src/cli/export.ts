@@ -63,11 +63,14 @@ export async function exportFile(file: string, flags: ExportFlags, config: Confi
     (isStopped) => (isStopped ? ['stopped; no file was written'] : []),
   )
   const time = formatTime((performance.now() - startedAt) / 1000)
+  if (!isWhole) process.exitCode = ENDED_EARLY
   if (flags.json) printJson({ file, format, gzip, plants: counter.rows })
   else if (!flags.quiet) note(isWhole ? `done: ${counted(counter.rows, 'plant')} in ${time}` : READER_LEFT)
   return counter.rows
 }
 
+/** What a shell reports of a program that SIGPIPE ends: the plants that the reader got are not all. */
+const ENDED_EARLY = 141
 const READER_LEFT = 'ended early: the reader closed standard output before all plants were written'
 
 const QUOTE = 0x22

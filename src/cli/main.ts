@@ -48,7 +48,7 @@ function warnOfIgnored(): void {
 function program(): ProgramCommand {
   const root = new ProgramCommand('plantstore')
     .description('The record of every plant you keep, behind one small, exact HTTP API.')
-    .version(version(), '--version', 'print the version and exit')
+    .version(version(), '-v, --version', 'print the version and exit')
     .helpOption('-h, --help', HELP)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(printable(text.replace(/^error: /, 'plantstore: '))) })

@@ -88,9 +88,11 @@ export class Progress implements Disposable {
     this.#first = { ...state(), time: performance.now() }
     if (quiet) return
     const stream = this.#stream
-    this.#timer = stream.isTTY
-      ? setInterval(() => this.#draw(), REDRAW)
-      : setInterval(() => stream.write(`${this.#line()}\n`), LINE)
+    // A terminal without control sequences, such as a shell in Emacs, shows them as text.
+    this.#timer =
+      stream.isTTY && process.env['TERM'] !== 'dumb'
+        ? setInterval(() => this.#draw(), REDRAW)
+        : setInterval(() => stream.write(`${this.#line()}\n`), LINE)
     this.#timer.unref()
   }
 

@@ -144,7 +144,7 @@ export function outputFile(path: string, force: boolean): Output {
   }
 }
 
-/** Writes to standard output. A reader that closes it early, such as `head`, is no failure. */
+/** Writes to standard output. A reader that closes it early, such as `head`, gets no message of a failure. */
 export const standardOutput: Output = async (source, signal) => {
   const { stdout } = process
   try {

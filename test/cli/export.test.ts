@@ -106,15 +106,14 @@ suite('plantstore export from a store', () => {
     assert.equal(await ids('--tag', 'nothing'), '')
   })
 
-  test('exits with 0 if the reader of its standard output leaves', async (t) => {
+  test('exits with 141 if the reader of its standard output leaves before the end', async (t) => {
     const { exports } = await withPlants(t, manyPlants(20_000))
-    const { stdout, stderr } = await exports(['-', '--format', 'csv', '--quiet'], {
-      under: ['sh', '-c', '"$0" "$@" | head -n 1'],
-    })
-    assert.deepEqual([stdout, stderr], ['id,name,tag\r\n', ''])
-    const told = await exports(['-', '--format', 'csv'], { under: ['sh', '-c', '"$0" "$@" | head -n 1'] })
+    const under = ['sh', '-c', '{ "$0" "$@"; echo "code $?" >&2; } | head -n 1']
+    const { stdout, stderr } = await exports(['-', '--format', 'csv', '--quiet'], { under })
+    assert.deepEqual([stdout, stderr], ['id,name,tag\r\n', 'code 141\n'])
+    const told = await exports(['-', '--format', 'csv'], { under })
     const early = 'ended early: the reader closed standard output before all plants were written\n'
-    assert.deepEqual([told.stdout, told.stderr], ['id,name,tag\r\n', early])
+    assert.deepEqual([told.stdout, told.stderr], ['id,name,tag\r\n', `${early}code 141\n`])
   })
 
   test('exits with 1 and a message if standard output fails', async (t) => {

@@ -32,6 +32,17 @@ suite('on a terminal', () => {
     assert.equal(code, 0)
   })
 
+  test('an import prints no control sequences where TERM says that the terminal has none', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'a terminal without control sequences, as there is no command script')
+    const folder = tempFolder(t)
+    writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
+    const args = ['import', 'plants.ndjson', ...STORE]
+    const { code, stdout } = await run(t, args, { cwd: folder, under: ON_TERMINAL, env: { TERM: 'dumb' } })
+    assert.ok(!stdout.includes(ERASE.slice(1)) && !stdout.includes('\r['), JSON.stringify(stdout))
+    assert.match(stdout, /^done: 100,000 added, .* rows in .*\r$/m)
+    assert.equal(code, 0)
+  })
+
   test('the progress bar stays below messages about refused rows', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'progress on a terminal, as there is no command script')
     const folder = tempFolder(t)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
 import { isThere, nameUnlessThere, storePath } from '../../base/files.ts'
-import { OperatorError, usageError } from '../../base/operator-error.ts'
+import { OperatorError } from '../../base/operator-error.ts'
 import type { BackupReport, Counts, LongWork, RestoreOptions, RestoreReport } from '../../domain/upkeep.ts'
 import { openReader } from '../connection.ts'
 import { isFull } from '../errors.ts'
@@ -23,6 +23,7 @@ import {
   mustHaveRoom,
   refusedPlants,
   replaceStore,
+  taken,
   throughDraft,
 } from './copies.ts'
 
@@ -45,7 +46,7 @@ export async function makeBackup(link: string, file: string, work: LongWork = {}
     )
     return { file, bytes: statSync(target).size, ...counts }
   } catch (error) {
-    throw faultOf(error, path, file, usageError(file, 'it already exists; a backup replaces no file'))
+    throw faultOf(error, path, file, taken(file))
   }
 }
 

@@ -127,9 +127,13 @@ export function backupTarget(file: string, storePath: string): string {
   if (target === store) throw usageError(file, 'it is the store itself; name a new file')
   if (isFileOfStore(target, store))
     throw usageError(file, 'the store uses this name for one of its own files; choose another one')
-  if (stat !== undefined) throw usageError(file, 'it already exists; a backup replaces no file')
+  if (stat !== undefined) throw taken(file)
   return target
 }
+
+/** The fault of a file that exists, with the exit code of `plantstore export` and `restore`. */
+export const taken = (file: string): OperatorError =>
+  new OperatorError(`${file}: it already exists; a backup replaces no file`)
 
 /** Refuses a copy that does not fit on its disk: it would take the last space of a store there. */
 export function mustHaveRoom(target: string, bytes: number): void {
