@@ -88,9 +88,9 @@ export class Progress implements Disposable {
     this.#first = { ...state(), time: performance.now() }
     if (quiet) return
     const stream = this.#stream
-    // A terminal without control sequences, such as a shell in Emacs, shows them as text.
+    // A terminal without colours (TERM=dumb), such as a shell in Emacs, shows control sequences as text.
     this.#timer =
-      stream.isTTY && process.env['TERM'] !== 'dumb'
+      stream.isTTY && stream.hasColors()
         ? setInterval(() => this.#draw(), REDRAW)
         : setInterval(() => stream.write(`${this.#line()}\n`), LINE)
     this.#timer.unref()

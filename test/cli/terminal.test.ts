@@ -37,7 +37,7 @@ suite('on a terminal', () => {
     const folder = tempFolder(t)
     writePlantFile(join(folder, 'plants.ndjson'), manyPlants(100_000))
     const args = ['import', 'plants.ndjson', ...STORE]
-    const { code, stdout } = await run(t, args, { cwd: folder, under: ON_TERMINAL, env: { TERM: 'dumb' } })
+    const { code, stdout } = await run(t, args, { cwd: folder, under: ON_TERMINAL, env: { TERM_OF_TEST: 'dumb' } })
     assert.ok(!stdout.includes(ERASE.slice(1)) && !stdout.includes('\r['), JSON.stringify(stdout))
     assert.match(stdout, /^done: 100,000 added, .* rows in .*\r$/m)
     assert.equal(code, 0)
