@@ -11,6 +11,7 @@ import { hasPostgres } from './postgres-binaries.ts'
 import { PostgresServer } from './postgres-server.ts'
 import { TIMES_VARIABLE } from './processor-time.ts'
 import { SEED_VARIABLE } from './property.ts'
+import { SHORTFALLS_VARIABLE } from './shortfalls.ts'
 
 const ends: (() => Promise<void> | void)[] = []
 let folder: string | undefined
@@ -25,6 +26,7 @@ export async function globalSetup(): Promise<void> {
   chmodSync(folder, 0o711)
   process.env['TMPDIR'] = folder
   process.env[TIMES_VARIABLE] = join(folder, 'times')
+  process.env[SHORTFALLS_VARIABLE] = join(folder, 'shortfalls')
   process.env[BROWSER_VARIABLE] = join(folder, 'browser')
   // Without this cache, hundreds of processes and threads strip the types of the same files: a third of a small test.
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')

@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
+import { noteUntested } from './shortfalls.ts'
 
 /** Reports that this machine cannot test a promise, so that nobody takes a green run for a proof. */
 export function notTestedHere(t: TestContext, what: string): void {
   t.diagnostic(`NOT TESTED HERE: ${what}`)
   process.stderr.write(`NOT TESTED HERE: ${what}\n`)
+  noteUntested(what)
 }
 
 /** Whether a command runs on this machine and succeeds. */

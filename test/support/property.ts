@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import fc, { check, type Parameters, type RunDetails } from 'fast-check'
+import { noteTries } from './shortfalls.ts'
 
 /** Milliseconds after which no further run of a property begins: all runs fit, except on a very busy machine. */
 const BUDGET = 60_000
@@ -100,6 +101,7 @@ function report<T>(details: RunDetails<T>, wanted: number): void {
     throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance })
   }
   if (details.interrupted) {
+    noteTries(details.numRuns, wanted)
     console.log(`A property was tried ${details.numRuns} of ${wanted} times in its time; seed: ${details.seed}`)
   }
 }
