@@ -85,7 +85,7 @@ async function measureMain(effort: Effort, sizes: readonly number[]): Promise<vo
 
 async function measureShortly(effort: Effort): Promise<void> {
   await measureMain(effort, [20_000])
-  await measureFloods(effort.seconds)
+  await measureFloods(3)
   await measureSustained([0], 5, 20_000)
   // The page sets the tag of 100,000 plants.
   await measurePage(120_000, effort.rounds)

@@ -184,12 +184,12 @@ suite('the page speaks', () => {
         .filter({ hasText: /expiresAt/i })
         .waitFor()
       await intercept(page, '**/tokens', async (route) => {
-        const json = { error: 50302, message: 'the service is overloaded' }
-        if (route.request().method() === 'POST') await route.fulfill({ status: 400, json })
+        const json = { error: 40904, message: 'the store has 1000 active tokens' }
+        if (route.request().method() === 'POST') await route.fulfill({ status: 409, json })
         else await route.continue()
       })
       await page.locator('form.new-token button[type=submit]').click()
-      await page.getByText('Nicht angelegt. Der Dienst ist überlastet.').waitFor()
+      await page.getByText('Nicht angelegt. Der Bestand hat so viele Token, wie der Betreiber erlaubt.').waitFor()
       assert.equal(await alert.locator('[lang]').count(), 0)
     },
     { locale: 'de-DE' },
