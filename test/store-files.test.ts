@@ -269,6 +269,29 @@ test('a second server on another mount of the file is refused', async (t) => {
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })
 
+test('a store whose file alone is mounted is warned of at the start', async (t) => {
+  const folder = tempFolder(t)
+  const { program, storePath } = await startServer(t, folder)
+  program.signal('SIGTERM')
+  await program.outcome
+  const mounted = join(tempFolder(t), 'plants of a\\b.db')
+  writeFileSync(mounted, '')
+  if (!(isRoot && isLinux && runs('mount', '--bind', storePath, mounted))) {
+    return notTestedHere(t, 'a file that is mounted by itself, because nothing can be mounted')
+  }
+  cleanUp(t, () => void runs('umount', '--lazy', mounted))
+  const notices: string[] = []
+  const open = (path: string) =>
+    SqliteStore.open(path, {
+      ...{ serving: false, create: false, maxWaiting: 1, onFatal: assert.fail },
+      onNotice: (text) => notices.push(text),
+    })
+  await (await open(storePath)).close()
+  assert.deepEqual(notices, [])
+  await (await open(mounted)).close()
+  assert.match(notices.join(), /is mounted by itself, .* mount its folder instead$/)
+})
+
 function replaceByNothing(path: string): void {
   renameSync(path, `${path}.old`)
   writeFileSync(path, '')

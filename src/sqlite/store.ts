@@ -20,7 +20,7 @@ import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
 import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
 import { errorOfFault, isFatal } from './errors.ts'
-import { preflight } from './open/preflight.ts'
+import { noticeOfMount, preflight } from './open/preflight.ts'
 import { FileWatch, isServed, openingError, prepareFile, takeServeLock } from './open/prepare-file.ts'
 import { GroupRead } from './read/group-read.ts'
 import { type PlantPage, PointReader } from './read/point-reader.ts'
@@ -67,6 +67,8 @@ export class SqliteStore implements Store {
     try {
       mendReplacement(path)
       const present = preflight(path, options.create)
+      const mount = present ? noticeOfMount(path) : undefined
+      if (mount !== undefined) options.onNotice?.(mount)
       const lock = options.serving ? takeServeLock(path) : undefined
       try {
         prepareFile(path, present, options.onNotice)

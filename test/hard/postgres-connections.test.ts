@@ -14,7 +14,9 @@ import { TESTER } from '../support/actor.ts'
 import { replacePlant } from '../support/change-plant.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { createPlant } from '../support/create-plant.ts'
+import { notTestedHere, runs } from '../support/not-tested.ts'
 import { openStore } from '../support/open-postgres.ts'
+import { startPgBouncer } from '../support/pgbouncer.ts'
 import { lockPlants, newDatabase, query } from '../support/postgres.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
@@ -252,4 +254,34 @@ suite('a connection without TLS', () => {
     await assert.rejects(opening, /asks for the password in clear text, and there is no TLS; set sslmode=verify-full/)
     assert.ok(!Buffer.concat(received).includes('open-sesame'))
   })
+})
+
+for (const mode of ['session', 'transaction'] as const) {
+  test(`behind a PgBouncer in ${mode} mode, the store ${mode === 'session' ? 'works' : 'is refused, with the mode that it needs'}`, async (t) => {
+    if (!runs('pgbouncer', '--version')) return notTestedHere(t, 'a pooler, because PgBouncer is not installed')
+    const url = await startPgBouncer(t, await database(t), mode)
+    if (mode === 'transaction') {
+      await assert.rejects(openStore(t, url), /: a pooler between .* must use session mode$/)
+      return
+    }
+    const store = await openStore(t, url)
+    const all = Array.from({ length: 50 }, (_, i) => createPlant(store, plant(BigInt(i)), { mustBeNew: false }))
+    await Promise.all([...all, store.listPlants(ALL, 10), store.listTags(undefined, 10)])
+    assert.equal((await store.listPlants(ALL, 100)).length, 50)
+  })
+}
+
+test('a connection stays open whatever idle_session_timeout the database has', async (t) => {
+  const url = await database(t)
+  await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET idle_session_timeout = '200ms'`)
+  const notices: string[] = []
+  const store = await openStore(t, url, { onNotice: (text) => notices.push(text) })
+  const pids = async () => {
+    const sql = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
+    return (await query<{ pid: number }>(url, sql)).map(({ pid }) => pid).toSorted()
+  }
+  const before = await pids()
+  await sleep(1000)
+  assert.deepEqual([await pids(), notices], [before, []])
+  await createPlant(store, plant(1n), { mustBeNew: false })
 })

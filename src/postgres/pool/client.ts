@@ -4,7 +4,7 @@ import { type ClientConfig, DatabaseError, Client as PgClient } from 'pg'
 import { mustBePrivate } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 import { isSocketFolder, type PostgresAddress, type PostgresTls } from '../../settings/postgres-address.ts'
-import { ConnectionFault, LastingFault, Unanswered } from '../errors.ts'
+import { ConnectionFault, LastingFault, sqlState, Unanswered } from '../errors.ts'
 
 /** A statement. The server parses a statement with a name only once for each connection. */
 export interface Statement {
@@ -50,6 +50,8 @@ export interface OpenOptions {
   readonly timeout: number
   readonly left: number
   readonly settings: SessionSettings
+  /** Whether no connection of the pool has been open: a pooler is checked once. */
+  readonly isFirst: boolean
 }
 
 /** A connection. Its methods throw a ConnectionFault, or the DatabaseError that PostgreSQL sent. */
@@ -66,7 +68,7 @@ export class Client {
   static async open(
     address: PostgresAddress,
     host: PostgresAddress['hosts'][number],
-    { timeout, left, settings }: OpenOptions,
+    { timeout, left, settings, isFirst }: OpenOptions,
     onEnd: (client: Client, error: Error | undefined) => void,
   ): Promise<Client> {
     const budget = budgetOf(Math.min(left, address.connectTimeout))
@@ -90,9 +92,17 @@ export class Client {
       const refuse = () => pg.connection.stream.destroy(new LastingFault(ASKED))
       pg.connection.once('authenticationCleartextPassword', refuse)
     }
+    let named: number | undefined
+    pg.connection.once('backendKeyData', ({ processID }: { readonly processID: number }) => {
+      named = processID
+    })
     try {
       await pg.connect()
       await client.#prepare(settings, budget)
+      // A pooler names processes of its own.
+      if (isFirst && String(named) !== client.#process[0]) {
+        await client.#mustKeepSession(clientConfig(address, host), budget)
+      }
       return client
     } catch (error) {
       // A server that waits for a password would keep the connection open.
@@ -171,7 +181,7 @@ export class Client {
         text: `SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()),
         pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
         set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),
-        set_config('idle_in_transaction_session_timeout', $3, false),
+        set_config('idle_in_transaction_session_timeout', $3, false), set_config('idle_session_timeout', '0', false),
         set_config('default_transaction_isolation', 'read committed', false),
         -- A commit waits for the disk with every value except off.
         set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
@@ -189,7 +199,29 @@ export class Client {
     if (isReadOnly !== 'f') throw new ConnectionFault('the server is read-only, like a standby')
     this.#process = [pid, start]
   }
+
+  /**
+   * Checks that a pooler gives no other connection the session of this one, as it does in another mode than that of
+   * sessions: settings and prepared statements would be those of any client.
+   */
+  async #mustKeepSession(config: ClientConfig, budget: Budget): Promise<void> {
+    const pg = new PgClient({ ...config, connectionTimeoutMillis: Math.ceil(timeLeft(budget)) + 1 })
+    pg.on('error', () => {})
+    const other = new Client(pg, this.#timeout)
+    try {
+      await pg.connect()
+      const { rows } = await other.run({ text: OWN_PROCESS }, budget)
+      if (String(rows[0]) === String(this.#process)) throw new LastingFault(SESSION_MODE)
+    } finally {
+      other.end()
+    }
+  }
 }
+
+const OWN_PROCESS = 'SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()'
+
+const SESSION_MODE =
+  'a pooler between the service and the database gives one session to several connections; it must use session mode'
 
 const CANCEL = 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2'
 
@@ -198,7 +230,11 @@ const tooLate = (): Error => new Unanswered('the database did not answer in time
 /** Keeps every value as text: a JavaScript number can not hold an int64. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
+/** A prepared statement that another connection has made, or that the session does not have. */
+const POOLED = ['42P05', '26000']
+
 function asFault(error: unknown): unknown {
+  if (POOLED.includes(sqlState(error) ?? '')) return new LastingFault(SESSION_MODE, { cause: error })
   if (error instanceof DatabaseError || error instanceof ConnectionFault) return error
   // A connection to a host name with several addresses fails with one error per address.
   const all: unknown[] = error instanceof AggregateError ? error.errors : [error]

@@ -29,6 +29,7 @@ export class Pool {
   readonly #semaphore: Semaphore
   readonly #whenFree: (() => void)[] = []
   #capacity: number
+  #hasOpened = false
   /** The host to try first: the last one that accepted a connection. */
   #host = 0
 
@@ -112,7 +113,10 @@ export class Pool {
       const left = Math.ceil(timeLeft(budget) / (hosts.length - i))
       if (left === 0) throw fault ?? new ConnectionFault('the deadline passed before the connection was opened')
       try {
-        return await Client.open(address, host, { timeout, left, settings }, (...ended) => this.#ended(...ended))
+        const options = { timeout, left, settings, isFirst: !this.#hasOpened }
+        const client = await Client.open(address, host, options, (...ended) => this.#ended(...ended))
+        this.#hasOpened = true
+        return client
       } catch (error) {
         // "Too many connections" of one host says more than "is a standby" of another.
         if (!isRefusal(fault)) fault = error

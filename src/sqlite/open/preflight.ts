@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, readSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DRAFT_SUFFIX, withOpen } from '../../base/files.ts'
 import { OperatorError } from '../../base/operator-error.ts'
@@ -120,3 +120,21 @@ const truncated = (path: string): OperatorError =>
   refusal(path, `the file is truncated to ${statSync(path).size} bytes; restore it from a backup`)
 
 const refusal = (path: string, why: string): OperatorError => new OperatorError(`store ${path}: ${why}`)
+
+/**
+ * Returns a warning for a store whose file alone is mounted, such as `-v plants.db:/data/plants.db` of a container: its
+ * log would lie in another place, and be lost with it.
+ */
+export function noticeOfMount(path: string): string | undefined {
+  if (process.platform !== 'linux') return undefined
+  // The fifth field is the mount point, with blanks and backslashes in octal (man 5 proc).
+  const name = realpathSync(path).replaceAll(
+    /[ \t\n\\]/g,
+    (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  )
+  const isMount = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .some((line) => line.split(' ')[4] === name)
+  if (!isMount) return undefined
+  return `the file ${path} is mounted by itself, so its log ${path}-wal, which has its newest changes, lies elsewhere; mount its folder instead`
+}

@@ -33,7 +33,7 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
     if (work.dropDamaged === true) await add('going on without the damaged changes', dropDamage(path))
     preflight(path)
     using db = openReader(path)
-    const schema = checkSchema(db)
+    const schema = checkSchema(db, path)
     const isReadable = schema.faults.length === 0 && hasTable(db, 'store_identity')
     const statements = new StatementCache(db)
     db.exec('BEGIN')
@@ -51,14 +51,16 @@ export async function checkStore(link: string, work: CheckOptions = {}): Promise
   }
 }
 
-function checkSchema(db: DatabaseSync): CheckedPart {
+function checkSchema(db: DatabaseSync, path: string): CheckedPart {
   try {
     const { applied, known } = schemaOf(db)
     const found = applied < known ? `schema ${applied}; the next start migrates it to ${known}` : `schema ${applied}`
     return { part: 'schema', found, faults: foreignParts(db, MAX_NAMED) }
   } catch (error) {
-    if (!(error instanceof OperatorError)) throw error
-    return { part: 'schema', found: 'of another program', faults: [error.message] }
+    // It is of another version, which can check it.
+    throw error instanceof OperatorError
+      ? new OperatorError(`store ${path}: ${error.message}`, { cause: error })
+      : error
   }
 }
 
