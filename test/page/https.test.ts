@@ -32,7 +32,7 @@ test('the link of the first start leads to the page over https, where camera and
   context.on('console', (message) => faults.push(message.text()))
   const page = await context.newPage()
   await page.goto(link)
-  await page.getByText('Signed in as operator').waitFor()
+  await page.getByText('Signed in as the operator').waitFor()
   assert.deepEqual(await page.evaluate('[isSecureContext, "mediaDevices" in navigator]'), [true, true])
   await page.evaluate('navigator.clipboard.writeText("Monstera")')
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'Monstera')

@@ -17,7 +17,7 @@ import type { Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
 
 const RETRYING = 'The service does not answer; trying again…'
-const LOST = 'The service does not answer. The page tries again every few seconds.'
+const LOST = 'The service does not answer.'
 const ROWS = '[role=row][data-id]'
 
 const connection = (page: Page): Locator => page.locator('.connection')

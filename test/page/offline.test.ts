@@ -21,7 +21,7 @@ import { choose } from '../support/page-files.ts'
 import { SECRET, type Service } from '../support/service.ts'
 
 const SEEN = 'This is what this device has seen before'
-const LOST = 'The service does not answer. The page tries again every few seconds.'
+const LOST = 'The service does not answer.'
 
 const label = (page: Page): Locator => page.getByLabel('Id of a label')
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()

@@ -207,7 +207,7 @@ suite('the page, for a person who signs in,', () => {
   inBrowser(
     'offers to remember the token of a link on the device',
     async ({ page, context, address }) => {
-      await page.getByText('This device forgets the token when you close the tab.').waitFor()
+      await page.getByText('Signed in until you close the tab.').waitFor()
       await assertAccessible(page)
       await assertFits(page)
       await pressOn(page, page.getByRole('button', { name: 'Not now' }))

@@ -11,6 +11,7 @@ import {
   openTools,
   PHONE,
   pageTests,
+  pressAction,
   pressOn,
   signOut,
   signOver,
@@ -144,6 +145,7 @@ suite('the page, for a stocktake,', () => {
       await untilCount(rows(page), 2)
       await page.getByRole('link', { name: 'Enter it' }).waitFor()
       await assertAtBothSizes(page)
+      await pressOn(page, page.getByLabel('More actions'))
       const file = await saved(opened, 'Export as CSV')
       const line = (i: number, name: string, tag: string, kind: string) =>
         `${first + i},${name} x${first},${tag},${kind}`
@@ -167,7 +169,7 @@ suite('the page, for a stocktake,', () => {
       await page.keyboard.press('ArrowLeft')
       await page.keyboard.press('ArrowLeft')
       await untilFocused(page, missing)
-      await pressOn(page, page.getByRole('button', { name: 'Set tag' }))
+      await pressAction(page, 'Set tag')
       await tabTo(page, page.getByLabel('Tag', { exact: true }))
       await page.keyboard.type('lost')
       await assertAtBothSizes(page)
@@ -200,7 +202,7 @@ suite('the page, for a stocktake,', () => {
     await service.send('DELETE', '/plants/301')
     await page.getByLabel('Id of a label').fill('302')
     await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Remove tag' }).click()
+    await pressAction(page, 'Remove tag')
     await page.getByRole('button', { name: 'Change 4 plants' }).click()
     await page.locator('.notice').getByText('Removed the tag of 4 plants').waitFor()
     assert.deepEqual((await service.send('GET', '/plants/300')).json, { id: 300, name: 'Acer palmatum' })
@@ -218,6 +220,7 @@ suite('the page, for a stocktake,', () => {
     const { secret, token } = await service.issueToken(['plants:read'])
     await signOver(page, address, secret)
     await begin(opened, 400)
+    await page.getByLabel('More actions').click()
     assert.equal(await page.getByRole('button', { name: 'Set tag' }).count(), 0)
     await rows(page).getByLabel('Dahlia').click()
     await page.getByText('1 of 6 plants there').waitFor()
@@ -361,6 +364,7 @@ suite('the page, for a stocktake,', () => {
     await show(page, 'There')
     await rows(page).getByText('Seedling 99999').waitFor()
     await page.getByText('Reading names').waitFor({ state: 'detached' })
+    await page.getByLabel('More actions').click()
     const file = await saved(opened, 'Export as CSV')
     assert.equal(file.split('\r\n').length, 100_002)
     await page.getByRole('button', { name: 'End the stocktake' }).click()

@@ -79,7 +79,7 @@ suite('the page, under the translation of a browser,', () => {
           .getByText(i === 0 ? '1 PLANT SELECTED' : `${i + 1} PLANTS SELECTED`, { exact: true })
           .waitFor()
       }
-      await page.locator('.selection').getByText('DELETE', { exact: true }).click()
+      await page.locator('.selection').getByText('DELETE', { exact: true }).first().click()
       await page.getByRole('dialog').getByText('DELETE 3 PLANTS', { exact: true }).waitFor()
       assert.deepEqual(await page.getByRole('dialog').locator('li').allTextContents(), [
         'Translated 701',

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Service } from './service.ts'
+import { SECRET, type Service } from './service.ts'
 import { sendJson } from './webhooks.ts'
 
 /** Texts without English letters, so that these stand out. */
@@ -46,19 +46,35 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   }
   await page.locator('[role=row][data-id] input[type=checkbox]').first().check()
   await stop('.selection', 'a selection')
-  for (const i of [0, 1, 2, 3, 4]) {
-    await page.locator('.selection .tools button:not(.print)').nth(i).click()
-    await stop('dialog form', `dialog ${i} of a selection`)
+  await page.locator('.selection > button').first().click()
+  await stop('dialog form', 'a dialog of a selection')
+  await close()
+  const menu = page.locator('.selection .further')
+  for (const i of [0, 2, 3, 4]) {
+    await menu.locator('summary').click()
+    await look('the menu of a selection')
+    await menu.locator('button').nth(i).click()
+    await stop('dialog form', `dialog ${i} of the menu of a selection`)
     await close()
   }
   await page.locator('[role=row][data-id="3"]').focus()
   await page.keyboard.press('Enter')
   await stop('.editing textarea', 'an edit')
-  await page.keyboard.press('Escape')
+  await page.locator('.editing textarea').first().fill('Ἄκανθα')
+  const others = { headers: { Authorization: `Bearer ${SECRET}` }, data: { tag: 'δένδρον' } }
+  await page.request.patch(`${address}plants/3`, others)
+  await page.locator('.editing textarea').first().press('Enter')
+  await stop('dialog .versions', 'a conflict')
+  await close()
+  await page.locator('.editing textarea').first().press('Escape')
   await open('plant?id=1', '.history li')
   await look('a plant')
   await open('plant?id=999', 'form #plant-name')
   await look('a plant to enter')
+  await open('nowhere', 'main h1')
+  await look('no view')
+  await open('waiting', 'main h1')
+  await look('what waits')
   await open('duplicates', '.duplicates')
   await look('duplicates')
   await open('actions', '.actions li')

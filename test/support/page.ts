@@ -189,6 +189,14 @@ export async function pressOn(page: Page, target: Locator, key = 'Enter', way?: 
   await page.keyboard.press(key)
 }
 
+/** Presses an action by keyboard, in its bar or, where it has no place there, in the menu of further ones. */
+export async function pressAction(page: Page, name: string, way?: 'Tab' | 'Shift+Tab'): Promise<void> {
+  const action = page.getByRole('button', { name, exact: true })
+  if (await action.isVisible()) return pressOn(page, action, 'Enter', way)
+  await pressOn(page, page.getByLabel('More actions'), 'Enter', way)
+  await pressOn(page, action)
+}
+
 /** Unfolds the tools of the list by keyboard. A wide window always shows them. */
 export async function openTools(page: Page): Promise<void> {
   await page.locator('#tools').waitFor({ state: 'attached' })
@@ -267,13 +275,24 @@ export async function assertAtBothSizes(page: Page): Promise<void> {
   await assertAccessible(page)
 }
 
+/** The rules that axe runs in each colour scheme: only one depends on the colours. */
+const COLOURS = [
+  ['light', {}],
+  ['dark', { runOnly: ['color-contrast'] }],
+] as const
+
+/** Fails if axe finds anything at all, in light or in dark colours. */
+export async function assertFaultless(page: Page, what: string): Promise<void> {
+  for (const [colorScheme, rules] of COLOURS) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await faultsIn(page, rules), [], `${what}, ${colorScheme}`)
+  }
+  await page.emulateMedia({ colorScheme: null })
+}
+
 /** Fails if axe finds a serious or critical fault, or contents in no landmark, in light or in dark colours. */
 export async function assertAccessible(page: Page): Promise<void> {
-  for (const [colorScheme, rules] of [
-    ['light', {}],
-    // Only this rule depends on the colours.
-    ['dark', { runOnly: ['color-contrast'] }],
-  ] as const) {
+  for (const [colorScheme, rules] of COLOURS) {
     await page.emulateMedia({ colorScheme })
     const found = await faultsIn(page, rules)
     const faults = found.filter(({ id, impact }) => id === 'region' || impact === 'serious' || impact === 'critical')

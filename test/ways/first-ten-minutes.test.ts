@@ -87,6 +87,7 @@ suite('the guide for the first ten minutes', () => {
         .getByRole('checkbox', { name: /^Select \d/ })
         .nth(4)
         .click({ modifiers: ['Shift'] })
+      await page.getByLabel('More actions').click()
       await page.getByRole('button', { name: 'Replace text' }).click()
       await page.getByLabel('Find', { exact: true }).fill('i')
       await page.getByLabel('Replace with').fill('j')

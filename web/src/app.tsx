@@ -106,14 +106,19 @@ function SignedIn(current: Session): JSX.Element {
 
 /** Says why the page shows no view. */
 function NoView({ view, first }: { readonly view: string; readonly first: View | undefined }): JSX.Element {
-  if (first === undefined) return <p>{say('page.noView')}</p>
   const isKnown = VIEWS.some(({ name }) => name === view)
+  const why = first === undefined ? 'page.noView' : isKnown ? 'page.closedView' : 'page.unknownView'
   return (
     <>
-      <p>{say(isKnown ? 'page.closedView' : 'page.unknownView')}</p>
-      <p>
-        <a href={linkTo(first.name)}>{say('page.goTo', { view: say(first.title) })}</a>
-      </p>
+      <h1>{say('page.nothing')}</h1>
+      <p>{say(why)}</p>
+      {first !== undefined && (
+        <p>
+          <a class="button" href={linkTo(first.name)}>
+            {say('page.goTo', { view: say(first.title) })}
+          </a>
+        </p>
+      )}
     </>
   )
 }

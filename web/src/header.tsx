@@ -34,7 +34,7 @@ export function Header({ session, views, shown }: HeaderProps): JSX.Element {
         <img src={`${SERVICE}/page/icon.svg`} alt="" /> <span>Plantstore</span>
       </p>
       <nav aria-label={say('page.views')}>{tabs.map(tab)}</nav>
-      <Menu session={session}>{others.length > 0 && <nav aria-label={say('page.views')}>{others.map(tab)}</nav>}</Menu>
+      <Menu session={session}>{others.length > 0 && <nav aria-label={say('page.more')}>{others.map(tab)}</nav>}</Menu>
     </header>
   )
 }

@@ -76,7 +76,7 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
           <span class="count" translate={false}>
             {String(plant.id)}
           </span>{' '}
-          <bdi translate={false}>{plant.name}</bdi>{' '}
+          {plant.name !== group.name && <bdi translate={false}>{plant.name}</bdi>}{' '}
           <bdi translate={false} class="note">
             {plant.tag}
           </bdi>

@@ -99,14 +99,17 @@ export function ImportView({ session }: ViewProps): JSX.Element {
         aria-label={say('import.source')}
       >
         <label for="file">{say('import.drop')}</label>
-        <input
-          id="file"
-          type="file"
-          accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm"
-          disabled={isUnfinished}
-          aria-describedby="file-note"
-          onChange={(event) => void open(event.currentTarget.files?.[0])}
-        />
+        <label class="button file">
+          {say('import.chooseFile')}
+          <input
+            id="file"
+            type="file"
+            accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm"
+            disabled={isUnfinished}
+            aria-describedby="file-note"
+            onChange={(event) => void open(event.currentTarget.files?.[0])}
+          />
+        </label>
         <p id="file-note" class="note">
           {say(isUnfinished ? 'import.next' : 'import.note')}
         </p>

@@ -80,33 +80,12 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         <button type="button" class="primary" onClick={() => make(() => print('labels'))}>
           {say('labels.print')}
         </button>
-        <button
-          type="button"
-          class="primary"
-          aria-disabled={written.value !== undefined}
-          onClick={() => make(() => void save())}
-        >
+        <button type="button" aria-disabled={written.value !== undefined} onClick={() => make(() => void save())}>
           {say('labels.savePdf')}
         </button>
         <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
       </div>
       <Fault text={fault.value} />
-      <p class="note">{say('labels.realSize')}</p>
-      <div class="fields">
-        <button type="button" aria-describedby="label-test-note" onClick={() => print('test')}>
-          {say('labels.test')}
-        </button>
-        <button type="button" onClick={() => make(saveCsv)}>
-          {say('labels.saveCsv')}
-        </button>
-      </div>
-      <p class="note" id="label-test-note">
-        {say('labels.testNote')}
-      </p>
-      <p role="status" class="note">
-        {pitfalls.value !== undefined && <Warning {...pitfalls.value} />}
-      </p>
-      <LabelPrinters job={job} type={type} make={make} />
       <div class="preview" translate={false}>
         <SheetPage
           sheet={job.sheet}
@@ -124,6 +103,22 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
           {say('labels.next')}
         </button>
       </div>
+      <p class="note">{say('labels.realSize')}</p>
+      <div class="fields">
+        <button type="button" aria-describedby="label-test-note" onClick={() => print('test')}>
+          {say('labels.test')}
+        </button>
+        <button type="button" onClick={() => make(saveCsv)}>
+          {say('labels.saveCsv')}
+        </button>
+      </div>
+      <p class="note" id="label-test-note">
+        {say('labels.testNote')}
+      </p>
+      <p role="status" class="note">
+        {pitfalls.value !== undefined && <Warning {...pitfalls.value} />}
+      </p>
+      <LabelPrinters job={job} type={type} make={make} />
       {asked.value !== undefined && (
         <AskAddress
           onStay={() => {

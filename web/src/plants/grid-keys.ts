@@ -34,6 +34,13 @@ export function focusRow(id: string): void {
   })
 }
 
+/** Focuses the row of the table that Tab reaches, after an action that has removed its own controls. */
+export function returnToRows(): void {
+  requestAnimationFrame(() => {
+    document.querySelector<HTMLElement>('[role=row][data-id][tabindex="0"]')?.focus()
+  })
+}
+
 /** Focuses the first field of the editor of a plant once it is drawn. */
 export function focusEditor(id: string): void {
   requestAnimationFrame(() => {

@@ -5,6 +5,7 @@ import { words as wordsOf } from '../../../src/domain/plant-query.ts'
 import { numberOf, say } from '../language/language.ts'
 import { plantOf } from '../offline/attempt.ts'
 import { waitingFor } from '../offline/waiting.ts'
+import { Further } from '../page/further.tsx'
 import { linkTo } from '../page/route.ts'
 import { saveFile } from '../page/save-file.ts'
 import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
@@ -95,31 +96,31 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
             most.value = STEP
           }}
         />
-        {mayWrite && (
-          <>
-            <button
-              type="button"
-              disabled={ids.length === 0}
-              onClick={() => {
-                asked.value = 'tag'
-              }}
-            >
-              {say('bulk.tag')}
-            </button>
-            <button
-              type="button"
-              disabled={ids.length === 0}
-              onClick={() => {
-                asked.value = 'untag'
-              }}
-            >
-              {say('bulk.untag')}
-            </button>
-          </>
-        )}
-        <button type="button" aria-disabled={isReading} onClick={() => !isReading && exportAll()}>
-          {say('stocktake.export')}
-        </button>
+        <Further label={say('bulk.further')}>
+          {mayWrite && ids.length > 0 && (
+            <>
+              <button
+                type="button"
+                onClick={() => {
+                  asked.value = 'tag'
+                }}
+              >
+                {say('bulk.tag')}
+              </button>
+              <button
+                type="button"
+                onClick={() => {
+                  asked.value = 'untag'
+                }}
+              >
+                {say('bulk.untag')}
+              </button>
+            </>
+          )}
+          <button type="button" aria-disabled={isReading} onClick={() => !isReading && exportAll()}>
+            {say('stocktake.export')}
+          </button>
+        </Further>
       </div>
       {pitfalls.value !== undefined && (
         <p role="status" class="note">

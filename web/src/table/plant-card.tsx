@@ -3,8 +3,7 @@ import { useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { waitingFor } from '../offline/waiting.ts'
-import { closeOnEscape } from '../page/focus.ts'
-import { Icon } from '../page/icon.tsx'
+import { Further } from '../page/further.tsx'
 import { linkTo } from '../page/route.ts'
 import { drafts } from '../plants/drafts.ts'
 import { focusEditor } from '../plants/grid-keys.ts'
@@ -83,24 +82,19 @@ export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.E
                 {say('plants.printLabel')}
               </a>
               {changes !== undefined && !isLeaving && (
-                <details class="further" onKeyDown={closeOnEscape}>
-                  <summary aria-label={say('plant.more', { id })}>
-                    <Icon name="more" />
-                  </summary>
-                  <div class="panel">
-                    <button type="button" onClick={onCopy}>
-                      {say('plants.another')}
-                    </button>
-                    <button
-                      type="button"
-                      class="danger"
-                      aria-label={say('plants.deleteOf', { id })}
-                      onClick={() => void changes.delete(plant)}
-                    >
-                      {say('plants.delete')}
-                    </button>
-                  </div>
-                </details>
+                <Further label={say('plant.more', { id })}>
+                  <button type="button" onClick={onCopy}>
+                    {say('plants.another')}
+                  </button>
+                  <button
+                    type="button"
+                    class="danger"
+                    aria-label={say('plants.deleteOf', { id })}
+                    onClick={() => void changes.delete(plant)}
+                  >
+                    {say('plants.delete')}
+                  </button>
+                </Further>
               )}
             </span>
           </>

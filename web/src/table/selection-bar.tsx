@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient, StoredPlant, Total } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { Further } from '../page/further.tsx'
 import { tell } from '../page/notices.tsx'
 import { go } from '../page/route.ts'
 import type { ActionKind } from '../plants/bulk/actions.ts'
@@ -10,6 +11,7 @@ import { BulkDialog } from '../plants/bulk/bulk-dialog.tsx'
 import { plantsIn } from '../plants/bulk/done.tsx'
 import { MOST_LABELS, printLabels, queryForLabels } from '../plants/chosen-labels.ts'
 import type { Filter } from '../plants/filter.ts'
+import { returnToRows } from '../plants/grid-keys.ts'
 import type { PlantList } from '../plants/plant-list.ts'
 import type { Selection, Targets } from '../plants/selection.ts'
 import { CopiesDialog } from './copies-dialog.tsx'
@@ -25,13 +27,13 @@ interface BarProps {
   readonly mayWrite: boolean
 }
 
-/** The first ones, and the labels behind them, are in sight of a phone. */
-const BUTTONS: readonly (readonly [ActionKind, PlainKey])[] = [
-  ['tag', 'bulk.tag'],
-  ['delete', 'plants.delete'],
-  ['untag', 'bulk.untag'],
-  ['replace', 'bulk.replace'],
-]
+interface Action {
+  readonly label: PlainKey
+  readonly run: () => void
+}
+
+/** The actions that a wide window has beside its menu of further ones. */
+const IN_BAR = 3
 
 /** Says that all plants are selected which match, except some. */
 function allText(total: Total | undefined, left: number): string {
@@ -47,9 +49,12 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
   const copied = useSignal<StoredPlant | undefined>(undefined)
   const shown = useComputed(() => new Set(list.chunks.value.flatMap(({ plants }) => plants.map(({ id }) => id))))
   if (selection.isEmpty.value && asked.value === undefined && copied.value === undefined) return null
-  const ask = (kind: ActionKind) => {
-    asked.value = { kind, targets: selection.targets() }
-  }
+  const bulk = (kind: ActionKind, label: PlainKey): Action => ({
+    label,
+    run: () => {
+      asked.value = { kind, targets: selection.targets() }
+    },
+  })
   const copy = () => {
     const targets = selection.targets()
     if (targets.kind === 'chosen') copied.value = targets.plants[0]
@@ -65,38 +70,38 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
   }
   const count = selection.count.value
   const { value: left } = selection.left
-  const isShown = list.shows(filter)
-  const actions = BUTTONS.map(([kind, label]) => (
-    <button key={kind} type="button" onClick={() => ask(kind)}>
+  const elsewhere = selection.countOutside(shown.value)
+  const printing: Action = { label: 'bulk.print', run: print }
+  // A wide window has the first three in the bar, and a narrow one only the first.
+  const actions: readonly Action[] = [
+    ...(mayWrite ? [bulk('tag', 'bulk.tag'), bulk('delete', 'plants.delete')] : []),
+    printing,
+    ...(mayWrite ? [bulk('untag', 'bulk.untag'), bulk('replace', 'bulk.replace')] : []),
+    ...(mayWrite && count === 1 ? [{ label: 'plants.another', run: copy } as const] : []),
+    ...(count === undefined || !list.shows(filter)
+      ? []
+      : [{ label: 'plants.selectAll', run: () => selection.selectAll(filter) } as const]),
+  ]
+  const button = ({ label, run }: Action, name?: string) => (
+    <button key={label} type="button" class={name} onClick={run}>
       {say(label)}
     </button>
-  ))
-  const elsewhere = selection.countOutside(shown.value)
+  )
   return (
     <section class="selection" aria-label={say('bulk.selectedTitle')}>
       <p role="status">
         {count === undefined ? allText(total, left) : say('bulk.selected', { count })}
-        {elsewhere > 0 && <> {say('bulk.elsewhere', { count: elsewhere })}</>}
+        {elsewhere > 0 && <span class="elsewhere"> {say('bulk.elsewhere', { count: elsewhere })}</span>}
       </p>
-      <div class="tools">
-        {mayWrite && actions.slice(0, 2)}
-        <button type="button" class="print" onClick={print}>
-          {say('bulk.print')}
-        </button>
-        {mayWrite && actions.slice(2)}
-        {mayWrite && count === 1 && (
-          <button type="button" onClick={copy}>
-            {say('plants.another')}
-          </button>
-        )}
-        {count !== undefined && (
-          <button type="button" disabled={!isShown} onClick={() => selection.selectAll(filter)}>
-            {say('plants.selectAll')}
-          </button>
-        )}
-      </div>
-      <button type="button" class="quiet" onClick={() => selection.clear()}>
-        {say('bulk.clear')}
+      {actions.slice(0, IN_BAR).map((action, i) => button(action, i === 0 ? undefined : 'wide'))}
+      <Further label={say('bulk.further')}>
+        {actions.slice(1).map((action, i) => button(action, i < IN_BAR - 1 ? 'narrow' : undefined))}
+      </Further>
+      <button type="button" class="quiet clear" onClick={() => selection.clear()}>
+        <span class="word">{say('bulk.clear')}</span>
+        <span class="cross" aria-hidden="true">
+          ×
+        </span>
       </button>
       {copied.value !== undefined && (
         <CopiesDialog
@@ -115,7 +120,9 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
           {...asked.value}
           onClose={(done) => {
             asked.value = undefined
-            if (done !== undefined) selection.clear()
+            if (done === undefined) return
+            selection.clear()
+            returnToRows()
           }}
         />
       )}

@@ -8,6 +8,7 @@ import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
 import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
+import { nameOf } from '../session/actor.ts'
 import type { ViewProps } from '../session/session.ts'
 import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
@@ -177,7 +178,7 @@ function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
     <li tabIndex={-1}>
       <div>
         <strong dir="auto" translate={false}>
-          {name}
+          {nameOf(token)}
         </strong>{' '}
         {isOwn && <span class="note">{say('tokens.isOwn')}</span>}
         {why !== undefined && <div>{why}</div>}

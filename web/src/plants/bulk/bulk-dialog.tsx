@@ -87,9 +87,11 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
       isChanged.current = true
       keepDone(client, list, result, await deletions.current.among(outcome.done, outcome.gone))
     }
-    if (outcome.conflicts.length === 0 && outcome.left.length === 0) close()
-    else step.value = { kind: 'over', outcome, result }
+    const isWhole = outcome.conflicts.length === 0 && outcome.left.length === 0
+    if (!isWhole) step.value = { kind: 'over', outcome, result }
+    // The table behind a closed dialog has the new plants, their number, and the row that gets the focus.
     await list.reload()
+    if (isWhole) close()
   }
   const close = () => {
     ending.current.abort()
