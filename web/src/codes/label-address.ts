@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
-import { nameHere, SERVICE } from '../page/service.ts'
+import { SERVICE } from '../page/service.ts'
+import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 import { PUBLIC_URL, phoneAddress, serviceAt } from './service-address.tsx'
 import { garbledCode, idIn, idTyped, isGarbledSignIn, withoutMarks } from './typed-code.ts'
 
@@ -14,7 +15,7 @@ export type Code =
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'other'; readonly text: string }
 
-const KEY = nameHere('plantstore-label-addresses')
+const KEY = storedAs('plantstore-label-addresses')
 /** The most addresses and manners that the device keeps. A new one replaces the oldest. */
 const MOST = 10
 
@@ -33,10 +34,14 @@ function kept(): readonly string[] {
   }
 }
 
+onForgotten(() => {
+  earlier.value = kept()
+})
+
 /** From now on, labels with this address, or typed in this manner, are labels of this service. */
 export function accept(accepted: string): void {
   earlier.value = [accepted, ...earlier.value.filter((each) => each !== accepted)].slice(0, MOST)
-  localStorage.setItem(KEY, JSON.stringify(earlier.value))
+  keepStored('plantstore-label-addresses', JSON.stringify(earlier.value))
 }
 
 const isOurs = (address: string): boolean =>

@@ -2,13 +2,14 @@ import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { FieldNote } from '../page/sentence.tsx'
-import { nameHere, SERVICE } from '../page/service.ts'
+import { SERVICE } from '../page/service.ts'
+import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 
 /** The address that the operator gave for clients, or that of this page. */
 export const PUBLIC_URL = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content ?? SERVICE
 
 /** Where the device keeps one record: this address, and the choice of a sheet of labels. */
-const KEY = nameHere('plantstore-labels')
+const KEY = storedAs('plantstore-labels')
 
 /** Returns what the device keeps of labels; an empty record where it keeps none, or no readable one. */
 export function kept(): Readonly<Record<string, unknown>> {
@@ -21,7 +22,7 @@ export function kept(): Readonly<Record<string, unknown>> {
 
 /** Replaces some members of what the device keeps of labels. */
 export const keep = (part: Readonly<Record<string, unknown>>): void =>
-  localStorage.setItem(KEY, JSON.stringify({ ...kept(), ...part }))
+  keepStored('plantstore-labels', JSON.stringify({ ...kept(), ...part }))
 
 export function recordIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
@@ -29,6 +30,10 @@ export function recordIn(value: unknown): Readonly<Record<string, unknown>> {
 
 /** The address by which phones reach the service, as the person has typed it. */
 const base = signal(typeof kept()['base'] === 'string' ? String(kept()['base']) : '')
+
+onForgotten(() => {
+  base.value = ''
+})
 
 export const baseFault = computed((): string | undefined =>
   typedAddress(base.value) === undefined

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { nameHere } from '../page/service.ts'
+import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 import type { SameName } from './same-names.ts'
 
 /** Plants of one name that are different plants, as a person has said on this device. */
@@ -8,7 +8,7 @@ interface NotSame {
   readonly ids: readonly string[]
 }
 
-const KEY = nameHere('plantstore-not-same')
+const KEY = storedAs('plantstore-not-same')
 /** The most names that the browser keeps. A new one replaces the oldest. */
 const MOST = 1000
 
@@ -23,6 +23,10 @@ const isNotSame = (value: unknown): value is NotSame =>
 
 const hidden = signal<readonly NotSame[]>(kept())
 const idsOf = computed(() => new Map(hidden.value.map(({ key, ids }) => [key, new Set(ids)])))
+
+onForgotten(() => {
+  hidden.value = kept()
+})
 
 /** Whether a person has said here that these are different plants. A plant that came later shows the name again. */
 export function isHidden({ key, plants }: SameName): boolean {
@@ -49,7 +53,7 @@ function kept(): readonly NotSame[] {
 function keep(next: readonly NotSame[]): void {
   hidden.value = next
   try {
-    localStorage.setItem(KEY, JSON.stringify(next))
+    keepStored('plantstore-not-same', JSON.stringify(next))
   } catch {
     // The browser has no room: they are hidden until the page is loaded again.
   }

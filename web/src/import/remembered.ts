@@ -1,5 +1,6 @@
+import { hash64 } from '../../../src/domain/plant.ts'
 import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
-import { nameHere } from '../page/service.ts'
+import { keepStored, storedAs } from '../page/stored.ts'
 import type { RowPlant } from './plant-row.ts'
 
 /** Which row of a file got which id, kept by this browser for each address of a service. */
@@ -7,15 +8,15 @@ interface Remembered {
   readonly file: string
   /** The ids in the order of the rows: `7`, or `12+391` for 391 ids from 12 on. */
   readonly ids: string
-  /** A column that names each plant, such as its article number, with its cells in the order of the rows. */
+  /** A column that names each plant, such as its article number, with the hashes of its cells in the order of the rows. */
   readonly column?: string | undefined
-  readonly cells?: readonly string[] | undefined
+  readonly hashes?: string | undefined
 }
 
-const KEY = nameHere('plantstore-imports')
+const KEY = storedAs('plantstore-imports')
 /** The most files, and UTF-16 units of all together, that the browser keeps: it has room for about five million. */
 const MOST_FILES = 30
-const MOST_TEXT = 1_000_000
+const MOST_TEXT = 1_300_000
 /** The most rows of a file that are kept, and characters of a cell that names a plant. */
 const MOST_ROWS = 100_000
 const LONGEST_CELL = 60
@@ -43,6 +44,10 @@ export interface Recalled {
 /** Browsers add (1) to the name of a file that they download again. */
 const plainName = (file: string): string => file.replace(/ ?\(\d+\)(?=\.[^.]*$)/, '')
 
+/** A cell may be a person's address, and is of a column that nobody has imported: 52 bits of it, in base 36. */
+const hashOf = (file: string, cell: string): string =>
+  Number.parseInt(hash64(`${plainName(file)}\0${cell}`).slice(0, 13), 16).toString(36)
+
 /** Keeps the ids of the rows of a file, in place of those of earlier imports of it. */
 export async function remember(
   file: string,
@@ -67,12 +72,14 @@ export async function remember(
   const next: Remembered = {
     file: plainName(file),
     ids: runsOf(ids),
-    ...(naming === undefined ? {} : { column: columns[naming[0]], cells: [...naming[1]] }),
+    ...(naming === undefined
+      ? {}
+      : { column: columns[naming[0]], hashes: [...naming[1]].map((cell) => hashOf(file, cell)).join(' ') }),
   }
   let all = [next, ...read().filter((each) => each.file !== next.file)].slice(0, MOST_FILES)
   while (all.length > 0 && JSON.stringify(all).length > MOST_TEXT) all = all.slice(0, -1)
   try {
-    localStorage.setItem(KEY, JSON.stringify(all))
+    keepStored('plantstore-imports', JSON.stringify(all))
   } catch {
     // No room. The page then compares names only.
   }
@@ -96,10 +103,10 @@ export function recall(
   const ids = idsIn(kept.ids)
   const taken = new Set(rows.flatMap(({ id }) => id ?? []))
   const at = kept.column === undefined ? -1 : columns.indexOf(kept.column)
-  if (kept.cells !== undefined && at !== -1) {
-    const byCell = new Map(kept.cells.map((cell, i) => [cell, ids[i]]))
+  if (kept.hashes !== undefined && at !== -1) {
+    const byHash = new Map(kept.hashes.split(' ').map((hash, i) => [hash, ids[i]]))
     return [...added.values()].flatMap(({ cells, ...candidate }) => {
-      const id = byCell.get(cells[at] ?? '')
+      const id = byHash.get(hashOf(file, cells[at] ?? ''))
       return id === undefined || taken.has(id) ? [] : [{ candidate, id, isNamed: true }]
     })
   }
@@ -138,14 +145,15 @@ const isRemembered = (value: unknown): value is Remembered =>
   'ids' in value &&
   typeof value.ids === 'string' &&
   /^(-?\d+(\+\d+)?( |$))*$/.test(value.ids) &&
-  (!('cells' in value) ||
-    value.cells === undefined ||
-    (Array.isArray(value.cells) && value.cells.every((cell) => typeof cell === 'string')))
+  (!('hashes' in value) || typeof value.hashes === 'string')
 
 function read(): readonly Remembered[] {
   try {
     const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? '[]')
-    return Array.isArray(found) ? found.filter(isRemembered) : []
+    // A page of version 1.0.0 kept the cells themselves.
+    return Array.isArray(found)
+      ? found.filter(isRemembered).map(({ file, ids, column, hashes }) => ({ file, ids, column, hashes }))
+      : []
   } catch {
     return []
   }
@@ -169,3 +177,5 @@ const idsIn = (runs: string): readonly bigint[] =>
       const [first = '0', count = '1'] = run.split('+')
       return Array.from({ length: Math.min(Number(count), MOST_ROWS) }, (_, i) => BigInt(first) + BigInt(i))
     })
+
+if (localStorage.getItem(KEY)?.includes('"cells"')) localStorage.setItem(KEY, JSON.stringify(read()))

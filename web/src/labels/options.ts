@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { addressOf, baseFault, keep, kept, recordIn } from '../codes/service-address.tsx'
 import { dateOf, listOf, say } from '../language/language.ts'
+import { onForgotten } from '../page/stored.ts'
 import { chosen } from '../plants/chosen-labels.ts'
 import { type LabelJob, LEAST_MODULE, tooThin } from './document.ts'
 import { CODES, type Codes } from './layout.ts'
@@ -36,6 +37,10 @@ const SHORTEST = 15
 const LONGEST = 300
 
 export const options = signal<Options>(remembered())
+onForgotten(() => {
+  options.value = remembered()
+})
+
 /** Labels that are missing on the first sheet. The device does not store this: the next sheet is a full one. */
 export const skip = signal(0)
 

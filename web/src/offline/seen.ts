@@ -1,6 +1,7 @@
 import type { StoredPlant } from '../../../client/src/index.ts'
 import { type PlantOrder, words } from '../../../src/domain/plant-query.ts'
-import { onSignOut, remembersSession, session } from '../session/session.ts'
+import { noteOwner, onForgotten } from '../page/stored.ts'
+import { remembersSession, session } from '../session/session.ts'
 import { database, type SeenPlant } from './database.ts'
 import { ownerOf } from './waiting.ts'
 
@@ -28,7 +29,11 @@ export async function see(plants: readonly StoredPlant[], absent: readonly bigin
   const owner = ownerText()
   if (owner === undefined || !remembersSession()) return
   try {
-    const seeing = (await database()).transaction('seen', 'readwrite')
+    const kept = await database()
+    // The session may have ended meanwhile, and what was seen with it.
+    if (ownerText() !== owner) return
+    noteOwner()
+    const seeing = kept.transaction('seen', 'readwrite')
     const at = Date.now()
     for (const plant of plants.slice(0, MOST)) void seeing.store.put({ owner, id: String(plant.id), plant, at })
     for (const id of absent) void seeing.store.delete([owner, String(id)])
@@ -96,7 +101,7 @@ function ownerText(): string | undefined {
   return `${token} ${store}`
 }
 
-onSignOut(() => {
+onForgotten(() => {
   void database()
     .then((kept) => kept.clear('seen'))
     .catch(() => {})

@@ -3,7 +3,7 @@ import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { isSame } from '../offline/change.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
-import { nameHere } from '../page/service.ts'
+import { storedAs } from '../page/stored.ts'
 import { onSignOut } from '../session/session.ts'
 
 /** An unsaved edit of a plant. */
@@ -21,7 +21,7 @@ export interface Draft {
   readonly theirs?: KeptPlant | null | undefined
 }
 
-const KEY = nameHere('plantstore-drafts')
+const KEY = storedAs('plantstore-drafts')
 /** Ids in a question before the person leaves. */
 const MOST_NAMED = 10
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { nameHere } from '../page/service.ts'
+import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 import { type Filter, filterIn, queryFor } from './filter.ts'
 
 /** A search that the person has given a name. */
@@ -9,7 +9,7 @@ export interface SavedSearch {
   readonly query: string
 }
 
-const KEY = nameHere('plantstore-searches')
+const KEY = storedAs('plantstore-searches')
 /** The most searches that the device keeps, and the most characters of one. */
 const MOST = 100
 export const LONGEST_NAME = 100
@@ -40,6 +40,10 @@ addEventListener('storage', ({ key }) => {
   if (key === KEY || key === null) savedSearches.value = kept()
 })
 
+onForgotten(() => {
+  savedSearches.value = kept()
+})
+
 export type Saving = 'saved' | 'full' | 'too-long' | 'no-room'
 
 /** Saves a search under a name. It replaces the one with this name. */
@@ -62,7 +66,7 @@ function keep(searches: readonly SavedSearch[]): Saving {
   if (searches.some(({ query }) => query.length > LONGEST_QUERY)) return 'too-long'
   const sorted = searches.toSorted((a, b) => a.name.localeCompare(b.name))
   try {
-    localStorage.setItem(KEY, JSON.stringify(sorted))
+    keepStored('plantstore-searches', JSON.stringify(sorted))
   } catch {
     return 'no-room'
   }

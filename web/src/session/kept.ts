@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
-import { nameHere } from '../page/service.ts'
+import { type StoredName, storedAs } from '../page/stored.ts'
 import { onSignOut } from './session.ts'
 
 /** Keeps typed texts until they are stored: beyond their form, a reload of the tab and an expired token. */
@@ -9,8 +9,8 @@ export class Kept<T> {
   readonly #signal: Signal<T>
 
   /** @param nothing the value while nothing is typed, and after the person has signed out */
-  constructor(key: string, nothing: T) {
-    this.#key = nameHere(key)
+  constructor(key: StoredName, nothing: T) {
+    this.#key = storedAs(key)
     this.#nothing = nothing
     this.#signal = signal<T>(JSON.parse(sessionStorage.getItem(this.#key) ?? 'null') ?? nothing)
     onSignOut(() => this.clear())

@@ -18,7 +18,8 @@ import { say } from '../language/language.ts'
 import { leaveForSignIn } from '../page/leaving.ts'
 import { linkTo } from '../page/route.ts'
 import { foreign, PageError } from '../page/said.ts'
-import { nameHere, SERVICE } from '../page/service.ts'
+import { SERVICE } from '../page/service.ts'
+import { storedAs } from '../page/stored.ts'
 import { KEY } from './token-key.ts'
 
 interface Provider {
@@ -50,8 +51,8 @@ export interface SignInAnswer extends Pending {
   readonly parameters: URLSearchParams
 }
 
-const PENDING = nameHere('plantstore-sign-in')
-const RENEWAL = nameHere('plantstore-renewal')
+const PENDING = storedAs('plantstore-sign-in')
+const RENEWAL = storedAs('plantstore-renewal')
 /** Milliseconds before its expiry at which a token is renewed. */
 const MARGIN = 30_000
 

@@ -6,13 +6,14 @@ import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
 import { linkTo, route } from '../page/route.ts'
 import { isRefusal, isSilence, said } from '../page/said.ts'
-import { nameHere, SERVICE } from '../page/service.ts'
+import { SERVICE } from '../page/service.ts'
+import { forgetStored, ownStored, storedAs } from '../page/stored.ts'
 import { nameOf } from './actor.ts'
 import { endRenewal, freshToken, redeem, type SignInAnswer } from './provider.ts'
 import { KEY } from './token-key.ts'
 
 /** Where the page keeps whose token it is. */
-const OWN = nameHere('plantstore-own')
+const OWN = storedAs('plantstore-own')
 
 export type Scope = OwnToken['scopes'][number]
 
@@ -162,6 +163,7 @@ export function signOut(): void {
 function endSession(): void {
   offered.value = undefined
   for (const forget of ended) forget()
+  forgetStored('sign-out')
 }
 
 const isSession = (token: string): boolean => session.value.kind === 'signed-in' && session.value.token === token
@@ -204,10 +206,12 @@ async function check(token: string, again: () => void): Promise<void> {
   keepOwn()
 }
 
-/** Keeps beside the token whose it is, so that the page opens without the service. */
+/** Keeps beside the token whose it is, so that the page opens without the service, and forgets what others have left. */
 function keepOwn(): void {
   const { value: current } = session
   if (current.kind !== 'signed-in') return
+  const remembered = localStorage.getItem(KEY)
+  ownStored(current.own.id, remembered !== null && remembered !== current.token)
   const text = JSON.stringify({ token: current.token, own: current.own })
   for (const storage of [sessionStorage, localStorage]) {
     if (storage.getItem(KEY) === current.token) storage.setItem(OWN, text)
@@ -289,10 +293,13 @@ function expire(token: string): void {
 
 /** Forgets a refused token wherever it is stored, and no other one. */
 function forgetToken(token: string): void {
+  const wasAccepted = isSession(token) || ownOf(token) !== undefined
   const present = endRenewal(token)
   for (const storage of [sessionStorage, localStorage]) {
     if (storage.getItem(KEY) !== present) continue
     storage.removeItem(KEY)
     storage.removeItem(OWN)
   }
+  // A mistyped token says nothing of the person whose things are here.
+  if (wasAccepted) forgetStored('refusal')
 }

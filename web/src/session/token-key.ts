@@ -1,4 +1,4 @@
-import { nameHere } from '../page/service.ts'
+import { storedAs } from '../page/stored.ts'
 
 /** Where both pages, at / and /docs, keep the token of a person, so that signing in at one signs in at the other. */
-export const KEY = nameHere('plantstore-token')
+export const KEY = storedAs('plantstore-token')

@@ -1,12 +1,12 @@
 import { effect, signal } from '@preact/signals'
 import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
-import { nameHere } from '../page/service.ts'
+import { storedAs } from '../page/stored.ts'
 import { onSignOut } from '../session/session.ts'
 import { Stocktake } from './stocktake.ts'
 
-const SET = nameHere('plantstore-stocktake')
-const FOUND = nameHere('plantstore-stocktake-found')
+const SET = storedAs('plantstore-stocktake')
+const FOUND = storedAs('plantstore-stocktake-found')
 
 /** The stocktake in progress on this device, in all tabs that show this service. */
 export const stocktake = signal<Stocktake | undefined>(kept())
