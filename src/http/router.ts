@@ -227,14 +227,19 @@ function routeOf<Taken>(operation: Operation, handler: Handler<Taken>, { respond
   }
 }
 
-/** Adds the names of the request's preconditions to the store's refusal 41201. Leaves other errors as they are. */
+/**
+ * Adds the names of the request's preconditions to the store's refusal 41201, and why a weak tag cannot hold: a proxy that
+ * compresses answers makes such tags. Leaves other errors as they are.
+ */
 function namePreconditions(
   error: unknown,
   parameters: Partial<Pick<OperationParameters['replacePlant'], (typeof PRECONDITIONS)[number]>>,
 ): unknown {
   if (!(error instanceof AppError) || error.number !== 41201) return error
   const names = PRECONDITIONS.filter((name) => parameters[name] !== undefined)
-  return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')})`)
+  const weak = [parameters['If-Match'] ?? []].flat().some((tag) => tag.startsWith('W/'))
+  const why = weak ? '; If-Match has a weak tag, which never holds there: send it without W/' : ''
+  return names.length === 0 ? error : new AppError(41201, `${error.message} (${names.join(', ')}${why})`)
 }
 
 /** @throws AppError 40601 when the client accepts no media type of the answer, or no form of one */

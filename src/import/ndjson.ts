@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts'
 import { type ImportedPlant, type ImportMode, newPlantJson, plantJson } from '../domain/plant.ts'
 import { parseRow } from '../json/body.ts'
+import { inOneLine } from '../json/lines.ts'
 import { type Batch, batchesOf, type ReadOptions, ROW_LIMIT } from './batch.ts'
 
 const LF = 0x0a
@@ -68,7 +69,7 @@ const NOTHING = Buffer.alloc(0)
 
 export function ndjsonRow(plant: ImportedPlant, mode?: ImportMode): string {
   const json = mode === 'delete' && plant.before === undefined ? `{"id":${plant.id}}` : newPlantJson(plant)
-  return mode === 'delete' || plant.before === undefined
-    ? `${json}\n`
-    : `${json.slice(0, -1)},"before":${plantJson(plant.before)}}\n`
+  const row =
+    mode === 'delete' || plant.before === undefined ? json : `${json.slice(0, -1)},"before":${plantJson(plant.before)}}`
+  return `${inOneLine(row)}\n`
 }

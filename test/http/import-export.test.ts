@@ -59,6 +59,27 @@ suite('exporting, importing into an empty store and exporting again', () => {
     })
   }
 
+  test('has one row in each line, however a client splits lines, and takes files by their other media types', async (t) => {
+    const service = await withService(t)
+    const name = 'a\u0085b\u2028c\u2029d'
+    await service.create({ id: 1, name, tag: name })
+    const file = await exported(service, 'ndjson')
+    assert.equal(file.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/).length, 2, 'as str.splitlines of Python does')
+    for (const type of ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/x-jsonlines']) {
+      const report = await service.send('POST', '/plants/import', { headers: { 'Content-Type': type }, body: file })
+      assert.deepEqual([report.status, (report.json as { unchanged: number }).unchanged], [200, 1], type)
+      const { headers, body } = await service.send('GET', '/plants/export', { headers: { Accept: type } })
+      assert.deepEqual([headers['content-type'], body], ['application/x-ndjson', file], type)
+    }
+    const sheet = await exported(service, 'csv')
+    for (const type of ['text/csv', 'application/csv', 'Application/CSV; charset=utf-8']) {
+      const report = await service.send('POST', '/plants/import', { headers: { 'Content-Type': type }, body: sheet })
+      assert.deepEqual([report.status, (report.json as { unchanged: number }).unchanged], [200, 1], type)
+    }
+    assert.equal((await service.send('GET', '/plants/export', { headers: { Accept: 'application/csv' } })).body, sheet)
+    assert.deepEqual(await service.plants(), [{ id: 1n, name, tag: name }])
+  })
+
   test('works for the largest plants that a request can create, in each format', async (t) => {
     const service = await withService(t)
     const largest = (member: string, unit: string) => `{"${member}":"${unit.repeat(member === 'name' ? 1000 : 200)}"}`

@@ -98,6 +98,26 @@ suite('the value of If-Match and If-None-Match', () => {
     assert.deepEqual(expectationOf({}), {})
   })
 
+  test('that is weak is named in the refusal, because a proxy may have made it so', async () => {
+    const service = await emptyService()
+    const { headers } = await service.create({ id: 1, name: 'x' })
+    const sending = { headers: { 'If-Match': `W/${headers.etag}` } }
+    for (const answer of [
+      await service.send('GET', '/plants/1', sending),
+      await service.send('DELETE', '/plants/1', sending),
+      await put(service, 1, { name: 'y' }, sending),
+      await patch(service, 1, { name: 'y' }, sending),
+    ]) {
+      assert.equal(errorOf(answer), 41201)
+      assert.match(
+        messageOf(answer),
+        /\(If-Match; If-Match has a weak tag, which never holds there: send it without W\/\)$/,
+      )
+    }
+    const other = await put(service, 1, { name: 'y' }, { headers: { 'If-Match': '"7"' } })
+    assert.doesNotMatch(messageOf(other), /weak/)
+  })
+
   test('is 40003 if it is malformed, and the operation does not run', async () => {
     const service = await emptyService()
     await service.create({ id: 1, name: 'x' })

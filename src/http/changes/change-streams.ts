@@ -11,6 +11,7 @@ import {
 } from '../../domain/changes.ts'
 import { hasTagging, type TagFilter } from '../../domain/plant-query.ts'
 import { abortable } from '../../domain/store.ts'
+import { inOneLine } from '../../json/lines.ts'
 import type { ServiceState } from '../answer/responder.ts'
 import { inBackground, type Metrics } from '../metrics/metrics.ts'
 
@@ -23,7 +24,7 @@ const RETRY = 'retry: 2000\n'
 
 const DATA = '\ndata: '
 /** An entry as an event (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
-const entryEvent = (entry: ChangeEntry): string => `id: ${entry.position}${DATA}${entryJson(entry)}\n\n`
+const entryEvent = (entry: ChangeEntry): string => `id: ${entry.position}${DATA}${inOneLine(entryJson(entry))}\n\n`
 /** An event that only moves the position of the client. */
 const positionEvent = (position: string): string => `id: ${position}\n\n`
 

@@ -108,12 +108,21 @@ export function readMediaType(text: string): MediaType | undefined {
   return list.length === 1 ? list[0] : undefined
 }
 
+/** Other names of formats, by which common tools send the same files. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ['application/ndjson', 'application/x-ndjson'],
+  ['application/jsonl', 'application/x-ndjson'],
+  ['application/x-jsonlines', 'application/x-ndjson'],
+  ['application/csv', 'text/csv'],
+])
+
 /** Reads a list of media types, as in Accept. Empty where it is malformed, or gives a parameter of one type twice. */
 export function readMediaTypes(text: string): MediaType[] {
   const list = elementsIn(text, MEDIA_TYPE).map(([, type = '', rest = '']) => {
     const pairs = [...rest.matchAll(new RegExp(PARAMETER, 'g'))]
     const parameters = new Map(pairs.map(([, name = '', value = '']) => [name.toLowerCase(), unquoted(value)]))
-    return { type: type.toLowerCase(), parameters, isOnce: parameters.size === pairs.length }
+    const name = type.toLowerCase()
+    return { type: SYNONYMS.get(name) ?? name, parameters, isOnce: parameters.size === pairs.length }
   })
   return list.every(({ isOnce }) => isOnce) ? list : []
 }

@@ -22,7 +22,7 @@ export const TEXT_IDS_PATH = '/text-ids'
 /** The pages and the protocol of agents have no such form. */
 const BELOW_IT = new RegExp(`^((?i:https?)://[^/?]*)?${TEXT_IDS_PATH}(?=/(?!(?:page|docs|mcp)(?:[/?]|$)|[?]|$))`)
 const TYPE_WITH_IDS =
-  /(application\/(?:json|x-ndjson|merge-patch\+json)|text\/event-stream)(?![^,]*IEEE754Compatible)/gi
+  /(application\/(?:(?:x-)?(?:json|ndjson|jsonl|jsonlines)|merge-patch\+json)|text\/event-stream)(?![\w+-]|[^,]*IEEE754Compatible)/gi
 
 /**
  * Takes TEXT_IDS_PATH off the target of a request, and puts the parameter into its headers.

@@ -25,11 +25,8 @@ type PlantHandlers = Pick<Handlers, 'createPlant' | 'getPlant' | 'replacePlant' 
 export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers {
   function answerFound(exchange: Exchange, id: bigint, plant: NewPlant | undefined, { at, notAt }: Expectation): void {
     if (plant === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
-    if (at !== undefined && !isAt(at, plant)) {
-      const message = `the plant with the id ${id} has none of the entity tags in If-Match`
-      responder.refuse(exchange, new AppError(41201, message))
-      return
-    }
+    if (at !== undefined && !isAt(at, plant))
+      throw new AppError(41201, `the plant with the id ${id} has none of these entity tags`)
     const json = newPlantJson(plant)
     const headers = ['ETag', plantETag(plant), 'Cache-Control', READ_CACHING]
     if (notAt !== undefined && isAt(notAt, plant)) {
