@@ -51,7 +51,7 @@ const withPrinter = ({ context }: Opened): Promise<unknown> =>
       claimInterface: async (number) => window.got.push('claimed ' + number),
       transferOut: async (endpoint, data) => {
         window.got.push(new TextDecoder().decode(data))
-        return { status: endpoint === 1 ? 'ok' : 'stall' }
+        return { status: endpoint === 1 && sessionStorage.refused !== 'stalled' ? 'ok' : 'stall' }
       },
       close: async () => document.body.setAttribute('data-closed', ''),
     }
@@ -115,6 +115,9 @@ suite('labels for label printers', () => {
       assert.equal(labelsIn(parts.join('')).length, PLANTS.length)
       await untilFocused(page, send)
       const refused = page.getByText('The browser could not use this printer')
+      await page.evaluate(`sessionStorage.refused = 'stalled'`)
+      await send.click()
+      await refused.waitFor()
       await page.evaluate(`sessionStorage.refused = 'none'`)
       await send.click()
       await page.locator('button[aria-disabled=false]', { hasText: 'Send to a USB printer' }).waitFor()

@@ -62,7 +62,8 @@ export function pageRaster(labels: readonly PlacedLabel[], { width, height }: Sh
     drawTexts(context, layout, dots, x, y)
     for (const code of codes) {
       const [left, top] = [Math.round((x + code.x) * dots), Math.round((y + code.y) * dots)]
-      const [across, down] = [Math.round(code.width * dots), Math.round(code.height * dots)]
+      // Modules are whole dots wide.
+      const [across, down] = [code.width * dots, code.height * dots]
       for (const run of code.runs)
         context.fillRect(left + run.x * across, top + run.y * down, run.length * across, down)
     }
