@@ -62,6 +62,11 @@ fi
 ln -sfn "$target" "$PREFIX.new"
 mv -T "$PREFIX.new" "$PREFIX"
 install -m 0644 "$here/systemd/plantstore.service" "$UNIT"
+# The command, its completions in shells and its page of the manual.
+(cd "$PREFIX" && find bin/plantstore share -type f) | while read -r path; do
+  install -d "/usr/local/$(dirname "$path")"
+  ln -sfn "$PREFIX/$path" "/usr/local/$path"
+done
 
 # Creates a token only for a new store at the default path. For any other store, the administrator creates one.
 if grep -q "^PLANTSTORE_STORE=sqlite:$STATE/plants.db" "$CONFIG" && [ ! -e "$STATE/plants.db" ]; then

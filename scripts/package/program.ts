@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { program } from '../../src/cli/program.ts'
 import { ROOT } from '../repository.ts'
+import { completions } from './completions.ts'
 import { bundledPackages } from './dependencies.ts'
+import { manPage } from './man-page.ts'
 import { aboutProject, manifest } from './pack.ts'
 
 /** Files of the program that are not TypeScript. They keep their paths, by which the program finds them. */
@@ -16,6 +19,8 @@ const COPIED = [
   'LICENSE',
   'CHANGELOG.md',
 ]
+
+const MAN_PAGE = 'man/man1/plantstore.1'
 
 /**
  * Writes the program into a folder: as JavaScript with types, because Node.js runs no TypeScript in `node_modules`, and
@@ -31,7 +36,18 @@ export function writeProgram(folder: string): void {
   for (const path of globSync(['bin/*.js', '{client,src}/**/*.{js,d.ts}'], { cwd: folder }))
     nameJavaScript(join(folder, path))
   for (const path of bundledPackages()) copyPackage(path, folder)
+  writeShare(join(folder, 'share'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
+}
+
+/** Writes what shells and `man` read, below a folder like /usr/share. */
+function writeShare(share: string): void {
+  const date = /^## \S+ - (\S+)$/m.exec(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))?.[1] ?? ''
+  const page = manPage(program(), manifest().version, date)
+  for (const [path, text] of Object.entries({ ...completions(program()), [MAN_PAGE]: page })) {
+    mkdirSync(dirname(join(share, path)), { recursive: true })
+    writeFileSync(join(share, path), text)
+  }
 }
 
 /** Copies a package without files that never run: tests, examples, types, sources and their maps are 9 of 16 MB. */
@@ -62,11 +78,12 @@ export function publishedManifest() {
     type: 'module',
     engines,
     bin,
+    man: `./share/${MAN_PAGE}`,
     exports: {
       '.': { types: './src/cli/main.d.ts', default: './src/cli/main.js' },
       './package.json': './package.json',
     },
-    files: ['bin', 'client', 'src', 'sql', 'web', 'monitoring', 'CHANGELOG.md'],
+    files: ['bin', 'client', 'share', 'src', 'sql', 'web', 'monitoring', 'CHANGELOG.md'],
     dependencies,
     bundleDependencies: Object.keys(dependencies),
   }

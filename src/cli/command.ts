@@ -27,6 +27,9 @@ const HEADINGS: { readonly [K in keyof SettingValues]?: string } = {
 
 /** A command, with the options and the parts of the help that several commands share. */
 export class ProgramCommand extends Command {
+  /** The values that options take, by their long flags. */
+  readonly choices = new Map<string, readonly string[]>()
+
   override createCommand(name: string): ProgramCommand {
     return new ProgramCommand(name).helpOption('-h, --help', HELP)
   }
@@ -103,6 +106,7 @@ export class ProgramCommand extends Command {
   }
 
   choice(flags: string, help: string, values: readonly string[]): this {
+    this.choices.set(flags.split(' ', 1)[0] ?? '', values)
     return this.option(flags, help, (value: string) => {
       if (values.includes(value)) return value
       throw new InvalidArgumentError(`It is not one of ${values.join(', ')}.`)
