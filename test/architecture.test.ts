@@ -274,12 +274,12 @@ suite('the code', () => {
     assert.deepEqual(uses(/new Worker\(/), ['src/sqlite/worker/start-thread.ts'])
   })
 
-  test('names Citus only in its module and in the commands', () => {
+  test('names Citus only in its module, in the commands and in the form of an address', () => {
     const named = [
       ...uses(/citus|shard/i),
       ...globSync('{sql,src/http}/**/*.{sql,json}', { cwd: ROOT }).filter(namesCitus),
     ]
-    assert.deepEqual([...new Set(named.map(moduleOf))].sort(), ['citus', 'cli'])
+    assert.deepEqual([...new Set(named.map(moduleOf))].sort(), ['citus', 'cli', 'settings'])
   })
 
   test("imports of Node.js's HTTP only types: a value would load fetch and WebSocket, which takes 45 ms of each start", () => {

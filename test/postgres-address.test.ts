@@ -16,6 +16,7 @@ suite('the address of a PostgreSQL database', () => {
       read('postgres://me:pass@db.example:6432/plants?application_name=kew&connect_timeout=9&options=-c%20a%3Db'),
       {
         engine: 'postgres',
+        isDistributed: false,
         hosts: [{ host: 'db.example', port: 6432 }],
         database: 'plants',
         user: 'me',
@@ -27,6 +28,11 @@ suite('the address of a PostgreSQL database', () => {
         shown: 'postgres://db.example:6432/plants',
       },
     )
+  })
+
+  test('begins with citus:// for a store that Citus distributes', () => {
+    const { isDistributed, database, shown } = read('citus://me:pass@db.example:6432/plants')
+    assert.deepEqual([isDistributed, database, shown], [true, 'plants', 'citus://db.example:6432/plants'])
   })
 
   test('may omit almost every part', () => {

@@ -81,7 +81,7 @@ class Distribution {
       await this.#long(`SELECT truncate_local_data_after_distributing_table('${table}')`)
     }
     const [shards, servers] = await this.#row(PLACED)
-    onStep(`done: ${shards} shards on ${servers} servers`)
+    onStep(`done: ${shards} shards on ${servers} servers; its address begins with citus://`)
   }
 
   async #ensureExtension(): Promise<void> {

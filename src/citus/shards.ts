@@ -170,7 +170,7 @@ export class Shards {
 }
 
 /** @returns undefined where the plants are not distributed by their ids */
-export async function readShards(run: Run): Promise<ShardMap | undefined> {
+async function readShards(run: Run): Promise<ShardMap | undefined> {
   const [row] = (await run({ name: 'citus', text: "SELECT to_regclass('pg_catalog.pg_dist_shard')" })).rows
   if (row?.[0] == null) return undefined
   const { rows } = await run({ name: 'shards', text: SHARDS })

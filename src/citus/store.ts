@@ -17,7 +17,7 @@ import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
 import { openingError } from '../postgres/errors.ts'
 import type { GroupOptions } from '../postgres/groups.ts'
-import { type PrepareOptions, prepareDatabase, waitForDatabase } from '../postgres/migrate.ts'
+import { type PrepareOptions, prepareDatabase } from '../postgres/migrate.ts'
 import { PLANNER_SETTINGS } from '../postgres/pool/client.ts'
 import { Pool } from '../postgres/pool/pool.ts'
 import { dividePool, PoolShare, type PoolShares, storePool } from '../postgres/pool/pool-share.ts'
@@ -31,7 +31,7 @@ import { PostgresWriter, startDryRun } from '../postgres/write/writer.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
 import { Lanes } from './lanes.ts'
 import { ShardedPlants } from './sharded-plants.ts'
-import { readShards, Shards } from './shards.ts'
+import { Shards } from './shards.ts'
 
 export interface CitusStoreOptions extends GroupOptions, PrepareOptions {
   readonly connections: number
@@ -56,20 +56,6 @@ export class CitusStore implements Store {
   readonly #lanes: Lanes
   readonly #statistics = new StatisticsCache()
   #closing: Promise<void> | undefined
-
-  /** Whether the database has a store that is distributed. Waits for the database as `open` does. */
-  static async isAt(address: PostgresAddress, { timeout, ...options }: CitusStoreOptions): Promise<boolean> {
-    const pool = new Pool({ address, max: 1, timeout, onTrouble: () => {} })
-    const share = new PoolShare(pool, 1)
-    try {
-      await waitForDatabase(share, options)
-      return (await readShards(share.run)) !== undefined
-    } catch (error) {
-      throw openingError(address, error)
-    } finally {
-      await pool.close()
-    }
-  }
 
   /** @throws OperatorError when the database can not be reached, or a worker may lose acknowledged writes */
   static async open(address: PostgresAddress, options: CitusStoreOptions): Promise<CitusStore> {

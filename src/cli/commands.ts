@@ -232,8 +232,8 @@ interruption, run the command again.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`)
     .examples(
-      'plantstore distribute --store postgres://plantstore@coordinator.example/plants',
-      'plantstore distribute --store postgres://plantstore@coordinator.example/plants --shards 32',
+      'plantstore distribute --store citus://plantstore@coordinator.example/plants',
+      'plantstore distribute --store citus://plantstore@coordinator.example/plants --shards 32',
     )
     .action(async (flags: DistributeFlags) => (await upkeep()).distribute(flags, settings(flags)))
 }

@@ -22,8 +22,8 @@ interface OpenOptions
 /** Opens a store by its address. Only this module knows the engines, and it loads only the engine of the address. */
 export async function openStore(address: StoreAddress, { changesKeep, ...options }: OpenOptions): Promise<ServedStore> {
   if (address.engine === 'postgres') {
-    const { CitusStore } = await import('../citus/store.ts')
-    if (await CitusStore.isAt(address, options)) {
+    if (address.isDistributed) {
+      const { CitusStore } = await import('../citus/store.ts')
       if (changesKeep !== undefined && changesKeep > 0) options.onNotice(WITHOUT_CHANGES)
       return CitusStore.open(address, options)
     }

@@ -7,7 +7,7 @@ import {
   statementsOf,
 } from '../base/migrations.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
+import { DISTRIBUTED, isThisMachine, type PostgresAddress } from '../settings/postgres-address.ts'
 import { isPassing, sqlState } from './errors.ts'
 import type { Run } from './pool/client.ts'
 import { budgetOf } from './pool/client.ts'
@@ -39,8 +39,23 @@ export async function prepareDatabase(
   if (address.tls === undefined && !address.hosts.every(({ host }) => isThisMachine(host))) onNotice(WITHOUT_TLS)
   await waitForDatabase(share, { retryTime, onNotice })
   for (const notice of await preflight(share)) onNotice(notice)
+  await mustBeNamedSo(share, address)
   return migrate(share, create, onNotice)
 }
+
+/** Refuses a distributed store where its address does not say so, and the other way round. */
+async function mustBeNamedSo({ run }: PoolShare, { isDistributed }: PostgresAddress): Promise<void> {
+  const [[there = null, countsTags = null] = []] = (await run({ text: KIND })).rows
+  const kind = there === null ? 'absent' : countsTags === null ? 'distributed' : 'plain'
+  if (kind === 'distributed' && !isDistributed)
+    throw new OperatorError(`it is distributed; begin its address with ${DISTRIBUTED}:// in place of postgres://`)
+  if (kind === 'plain' && isDistributed)
+    throw new OperatorError('it is not distributed; begin its address with postgres://, or run "plantstore distribute"')
+  if (kind === 'absent' && isDistributed) throw new OperatorError('it does not exist; "plantstore distribute" makes it')
+}
+
+/** A store that is distributed counts no tags by triggers. */
+const KIND = "SELECT to_regclass('plantstore_migrations'), to_regclass('tag_counts')"
 
 const WITHOUT_TLS =
   'the database is on another machine and is reached without TLS, so anyone on the network can read and change the ' +

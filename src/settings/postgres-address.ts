@@ -12,6 +12,8 @@ export interface PostgresTls {
 
 export interface PostgresAddress {
   readonly engine: 'postgres'
+  /** Whether the plants are distributed over several servers: `citus://` in place of `postgres://`. */
+  readonly isDistributed: boolean
   /** The store tries them in turn until one takes writes. A host that begins with a slash is a Unix socket's folder. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   readonly database: string
@@ -52,23 +54,26 @@ type Parameters = Partial<Record<Parameter, string>>
 const SYSTEM = 'system'
 /** In seconds. */
 const CONNECT_TIMEOUT = '5'
-const FORM = /^postgres(?:ql)?:\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+const FORM = /^(postgres|postgresql|citus):\/\/(?:([^/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/
+
+/** The scheme of the address of a store that Citus distributes. */
+export const DISTRIBUTED = 'citus'
 
 export const isSocketFolder = (host: string): boolean => host.startsWith('/')
 
 export const isThisMachine = (host: string): boolean =>
   isSocketFolder(host) || /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host)
 
-export const isPostgresAddress = (text: string): boolean => /^postgres(?:ql)?:/.test(text)
+export const isPostgresAddress = (text: string): boolean => /^(?:postgres|postgresql|citus):/.test(text)
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?parameter=value`. Missing parts come from the variables
+ * Reads `postgres://user:password@host:port,host:port/database?parameter=value`, or the same with `citus`. Missing parts come from the variables
  * that every PostgreSQL client knows (https://www.postgresql.org/docs/current/libpq-envars.html).
  *
  * @throws Error with a message that never holds the address, which may hold a password
  */
 export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv): PostgresAddress {
-  const [, userInfoText, authority, path, search] = FORM.exec(text) ?? []
+  const [, scheme, userInfoText, authority, path, search] = FORM.exec(text) ?? []
   if (authority === undefined) throw new Error('is not an address like postgres://user@host:5432/database')
   const [user, password] = cut(userInfoText ?? '', ':').map(decoded)
   const [hosts, ports] = hostsIn(authority)
@@ -81,8 +86,11 @@ export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv
   const database = given.dbname ?? name
   const all = pairHosts(given.host ?? 'localhost', given.port ?? '5432')
   mustBeOneOf('target_session_attrs', given.target_session_attrs ?? 'read-write', ['read-write', 'primary'])
+  const isDistributed = scheme === DISTRIBUTED
+  const place = `${all.map(({ host, port }) => `${encodeURI(host)}:${port}`).join(',')}/${encodeURI(database)}`
   return {
     engine: 'postgres',
+    isDistributed,
     hosts: all,
     database,
     user: name,
@@ -91,7 +99,7 @@ export function readPostgresAddress(text: string, environment: NodeJS.ProcessEnv
     applicationName: given.application_name ?? 'plantstore',
     options: given.options,
     connectTimeout: wholeNumber('connect_timeout', given.connect_timeout ?? CONNECT_TIMEOUT, 1, 3600) * 1000,
-    shown: `postgres://${all.map(({ host, port }) => `${encodeURI(host)}:${port}`).join(',')}/${encodeURI(database)}`,
+    shown: `${isDistributed ? DISTRIBUTED : 'postgres'}://${place}`,
   }
 }
 

@@ -25,7 +25,10 @@ test('a store is moved to the workers with its plants and tokens, and distributi
   await importAll(store, plants)
   const tags = await store.listTags(undefined, 10)
   const env = { PLANTSTORE_STORE: url }
-  await run(t, ['token', 'create', '--name', 'Kew app'], { env })
+  const plain = { PLANTSTORE_STORE: url.replace('citus:', 'postgres:') }
+  const early = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
+  assert.match(early.stderr, /it is not distributed/)
+  await run(t, ['token', 'create', '--name', 'Kew app'], { env: plain })
   const tokens = await store.tokens.exportTokens()
   const inUse = await run(t, ['distribute', '--shards', '6'], { env })
   assert.equal(inUse.code, 1, inUse.stderr)
@@ -38,6 +41,10 @@ test('a store is moved to the workers with its plants and tokens, and distributi
     assert.match(stderr, /done: 6 shards on 2 servers/)
     assert.deepEqual(await plantsOf(url), plants)
   }
+  assert.match(
+    (await run(t, ['token', 'list'], { env: plain })).stderr,
+    /it is distributed; begin its address with citus:/,
+  )
   const opened = await openCitus(t, url)
   assert.deepEqual(await opened.tokens.exportTokens(), tokens)
   assert.deepEqual(await opened.listTags(undefined, 10), tags)

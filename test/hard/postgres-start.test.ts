@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { readMigrations } from '../../src/base/migrations.ts'
+import { openStore as openAt } from '../../src/cli/open-store.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { PostgresStore } from '../../src/postgres/store.ts'
@@ -18,6 +19,7 @@ import { newDatabase, query } from '../support/postgres.ts'
 import { ownServer } from '../support/postgres-faults.ts'
 import { Program, run, serveStore, TOKEN } from '../support/process.ts'
 import { poolOf } from '../support/search-plans.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
 
 const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
 
@@ -237,3 +239,36 @@ test('commands manage tokens of a PostgreSQL store while it is served', async (t
   await new Promise((resolve) => setTimeout(resolve, 1000))
   assert.equal((await create()).error, 40102)
 })
+
+test('a store that Citus distributes is refused under another address, and no other store under citus://', async (t) => {
+  const url = await database(t)
+  const citus = url.replace(/^\w+:/, 'citus:')
+  const refusal = (address: string, why: RegExp) =>
+    assert.rejects(openAt(readPostgresAddress(address, {}), OPENING), (error) => why.test((error as Error).message))
+  await refusal(citus, /: it does not exist; "plantstore distribute" makes it$/)
+  assert.deepEqual(await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"), [])
+  await (await openStore(t, url)).close()
+  await refusal(citus, /: it is not distributed; begin its address with postgres:\/\//)
+  // What "plantstore distribute" removes before it moves the plants.
+  await query(url, 'DROP TABLE tag_counts, tag_changes; DROP FUNCTION count_tags() CASCADE')
+  await refusal(url, /: it is distributed; begin its address with citus:\/\/ in place of postgres:\/\/$/)
+})
+
+test('a command opens a plain store by one connection', async (t) => {
+  const url = await database(t)
+  await (await openStore(t, url)).close()
+  const proxy = await tcpProxy(t, Number(new URL(url).port))
+  const through = addressWith(url, (parts) => {
+    parts.hostname = '127.0.0.1'
+    parts.port = String(proxy.port)
+  })
+  const store = await openAt(readPostgresAddress(through, {}), OPENING)
+  await store.close()
+  assert.equal(proxy.connections, 1)
+})
+
+const OPENING = {
+  ...{ serving: false, maxWaiting: 1, connections: 4, timeout: 10_000, retryTime: 0, create: true },
+  onFatal: assert.fail,
+  onNotice: () => {},
+}

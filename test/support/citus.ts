@@ -110,7 +110,7 @@ async function createDatabase(cluster: string): Promise<string> {
   return coordinator
 }
 
-/** Creates a database without a store on all servers of this coordinator. @returns its address */
+/** Creates a database without a store on all servers of this coordinator. @returns its address, with `citus://` */
 export async function joinedDatabase(cluster: string): Promise<string> {
   const name = `plantstore_test_${randomBytes(6).toString('hex')}`
   const servers = [cluster, ...(await workersOf(cluster))]
@@ -126,5 +126,5 @@ export async function joinedDatabase(cluster: string): Promise<string> {
   })
   const [coordinator = '', ...workers] = urls
   await joinCluster(coordinator, workers)
-  return coordinator
+  return coordinator.replace(/^\w+:/, 'citus:')
 }

@@ -24,7 +24,8 @@ export async function openStore(
   url: string,
   given: Partial<PostgresStoreOptions> = {},
 ): Promise<PostgresStore> {
-  const store = await PostgresStore.open(readPostgresAddress(url, {}), options(given))
+  const address = readPostgresAddress(url.replace(/^citus:/, 'postgres:'), {})
+  const store = await PostgresStore.open(address, options(given))
   cleanUp(t, () => store.close())
   return store
 }

@@ -9,6 +9,8 @@ export type NetworkState = 'passes' | 'silent' | 'down'
 
 export interface TcpProxy {
   readonly port: number
+  /** Connections so far. */
+  connections: number
   state: NetworkState
   /** Milliseconds by which the proxy delays each piece of data. */
   delay: number
@@ -20,6 +22,7 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
   let state: NetworkState = 'passes'
   const server = createServer((client) => {
     if (state === 'down') return client.resetAndDestroy()
+    proxy.connections++
     const upstream = connect(target, '127.0.0.1')
     carry(client, upstream)
     carry(upstream, client)
@@ -52,6 +55,7 @@ export async function tcpProxy(t: TestContext, target: number): Promise<TcpProxy
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     delay: 0,
+    connections: 0,
     get state() {
       return state
     },
