@@ -5,6 +5,7 @@ import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
+  DESKTOP,
   intercept,
   NO_NETWORK,
   type Opened,
@@ -111,6 +112,44 @@ suite('the page, for many plants at once,', () => {
     )
     await button(page, 'Clear').click()
     await page.getByText('plants selected').waitFor({ state: 'detached' })
+  })
+
+  for (const viewport of [PHONE, DESKTOP]) {
+    inBrowser(
+      `says which selected plants are not below, and can leave them out, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page, service } = opened
+        const first = 40_000 + viewport.width
+        await shown(opened, first, 1, `earlier${viewport.width}`, 'old')
+        await page.getByLabel(`Select ${first}`, { exact: true }).click()
+        await shown(opened, first + 10, 3, `later${viewport.width}`, 'old')
+        for (const id of [10, 11, 12]) await page.getByLabel(`Select ${first + id}`, { exact: true }).click()
+        await page.getByText('4 plants selected (1 of them is not below)').waitFor()
+        await pressAction(page, 'Set tag', 'Shift+Tab')
+        await dialogOf(page).getByText('4 plants selected. (1 of them is not below)').waitFor()
+        await assertAtBothSizes(page)
+        await dialogOf(page).getByRole('button', { name: 'Only those below' }).click()
+        await page.getByLabel('Tag', { exact: true }).fill('new')
+        await dialogOf(page).getByRole('button', { name: 'Change 3 plants' }).click()
+        await noticeOf(page, 'Set the tag new for 3 plants').waitFor()
+        assert.deepEqual(await tagsOf(service, `earlier${viewport.width}`), ['old'])
+        assert.deepEqual(await tagsOf(service, `later${viewport.width}`), ['new', 'new', 'new'])
+      },
+      { viewport },
+    )
+  }
+
+  inBrowser('says of plants that have the tag already that they stay, in the dialog and after it', async (opened) => {
+    const { page, service } = opened
+    await shown(opened, 45_000, 2, 'already', 'old')
+    await patchPlant(service, 45_001, { tag: 'new' })
+    await rowOf(page, 45_001).getByText('new').waitFor()
+    for (const id of [45_000, 45_001]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+    await button(page, 'Set tag').click()
+    await page.getByLabel('Tag', { exact: true }).fill('new')
+    await dialogOf(page).getByText('1 plant stays as it is.').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Change 1 plant' }).click()
+    await noticeOf(page, 'Set the tag new for 1 plant. 1 plant stays as it is.').waitFor()
   })
 
   inBrowser('counts more matches than the service does only when the person asks', async (opened) => {

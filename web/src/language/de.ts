@@ -142,6 +142,8 @@ export default catalog({
   'tokens.revokeTitle': '{name} sperren?',
   'tokens.revokeText':
     'Programme mit diesem Token verlieren innerhalb einer Sekunde den Zugang. Ein gesperrtes Token lässt sich nicht wiederherstellen.',
+  'tokens.revokeOnly':
+    'Kein anderes Token dieser Liste darf Token verwalten. Ohne dieses kann nur noch der Betreiber welche anlegen.',
   'tokens.revokeOwn': 'Sie sind mit diesem Token angemeldet.',
   'tokens.keep': 'Behalten',
   'tokens.revokeIt': 'Sperren',
@@ -648,6 +650,7 @@ export default catalog({
   'bulk.selected': { one: '{count} Pflanze ausgewählt', other: '{count} Pflanzen ausgewählt' },
   'bulk.elsewhere': { one: '({count} davon steht nicht unten)', other: '({count} davon stehen nicht unten)' },
   'bulk.further': 'Weitere Aktionen',
+  'bulk.onlyBelow': 'Nur die unten stehenden',
   'bulk.print': 'Drucken',
   'bulk.clear': 'Auswahl aufheben',
   'bulk.tooManyLabels': 'Ein Dokument fasst höchstens {most} Etiketten. Wählen Sie weniger Pflanzen.',

@@ -139,6 +139,8 @@ export default catalog({
   'tokens.revokeTitle': '¿Revocar {name}?',
   'tokens.revokeText':
     'Los programas que usan este token pierden el acceso en un segundo. Un token revocado no se puede restaurar.',
+  'tokens.revokeOnly':
+    'Ningún otro token de esta lista puede gestionar tokens. Sin él, solo el operador podrá crearlos.',
   'tokens.revokeOwn': 'Ha iniciado sesión con este token.',
   'tokens.keep': 'Conservarlo',
   'tokens.revokeIt': 'Revocarlo',
@@ -632,6 +634,7 @@ export default catalog({
   'bulk.selected': { one: '{count} planta seleccionada', other: '{count} plantas seleccionadas' },
   'bulk.elsewhere': { one: '({count} de ellas no está en la lista)', other: '({count} de ellas no están en la lista)' },
   'bulk.further': 'Más acciones',
+  'bulk.onlyBelow': 'Solo las de abajo',
   'bulk.print': 'Imprimir',
   'bulk.clear': 'Quitar la selección',
   'bulk.tooManyLabels': 'Un documento admite como máximo {most} etiquetas. Seleccione menos plantas.',

@@ -140,6 +140,8 @@ export default catalog({
   'tokens.revokeTitle': 'Révoquer {name}\u00a0?',
   'tokens.revokeText':
     'Les programmes qui utilisent ce jeton perdent l’accès en une seconde. Un jeton révoqué ne peut pas être rétabli.',
+  'tokens.revokeOnly':
+    'Aucun autre jeton de cette liste ne peut gérer les jetons. Sans lui, seul l’exploitant pourra en créer.',
   'tokens.revokeOwn': 'Vous êtes connecté avec ce jeton.',
   'tokens.keep': 'Le garder',
   'tokens.revokeIt': 'Le révoquer',
@@ -646,6 +648,7 @@ export default catalog({
     other: '({count} d’entre elles ne sont pas ci-dessous)',
   },
   'bulk.further': 'Autres actions',
+  'bulk.onlyBelow': 'Seulement celles ci-dessous',
   'bulk.print': 'Imprimer',
   'bulk.clear': 'Désélectionner',
   'bulk.tooManyLabels': 'Un document contient au plus {most} étiquettes. Sélectionnez moins de plantes.',

@@ -139,6 +139,8 @@ export default catalog({
   'tokens.revokeTitle': '{name} intrekken?',
   'tokens.revokeText':
     'Programma’s met dit token verliezen binnen een seconde hun toegang. Een ingetrokken token kan niet worden hersteld.',
+  'tokens.revokeOnly':
+    'Geen ander token in deze lijst mag tokens beheren. Zonder dit kan alleen de beheerder er nog maken.',
   'tokens.revokeOwn': 'U bent met dit token aangemeld.',
   'tokens.keep': 'Behouden',
   'tokens.revokeIt': 'Intrekken',
@@ -638,6 +640,7 @@ export default catalog({
   'bulk.selected': { one: '{count} plant geselecteerd', other: '{count} planten geselecteerd' },
   'bulk.elsewhere': { one: '({count} daarvan staat niet hieronder)', other: '({count} daarvan staan niet hieronder)' },
   'bulk.further': 'Meer acties',
+  'bulk.onlyBelow': 'Alleen die hieronder',
   'bulk.print': 'Afdrukken',
   'bulk.clear': 'Selectie wissen',
   'bulk.tooManyLabels': 'Een document bevat hoogstens {most} etiketten. Selecteer minder planten.',

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { say } from '../language/language.ts'
 import { focusMain } from './focus.ts'
 import { plain } from './named.ts'
@@ -18,7 +19,7 @@ const MOST = 4
 const notices = signal<readonly Notice[]>([])
 let last = 0
 
-/** Shows a notice until the person dismisses it or newer ones replace it. */
+/** Shows a notice until the person dismisses it, newer ones replace it, or, of those without an action, time passes. */
 export function tell(text: string, options: { action?: Notice['action']; isError?: boolean } = {}): void {
   const { action, isError = false } = options
   last += 1
@@ -43,32 +44,51 @@ export function Notices({ children }: { readonly children: ComponentChildren }):
   return (
     <section class="notices" aria-label={say('page.messages')} aria-live="polite">
       {children}
-      {notices.value.map(({ id, text, isError, action }) => (
-        <div key={id} class={isError ? 'notice error' : 'notice'}>
-          <Sentence text={text} />
-          {action !== undefined && (
-            <button
-              type="button"
-              onClick={() => {
-                // The action may move the focus to its result, but only while no other element has the focus.
-                focusMain()
-                dismiss(id)
-                action.run()
-              }}
-            >
-              {action.label}
-            </button>
-          )}
-          <button
-            type="button"
-            class="quiet"
-            aria-label={say('page.dismiss', { text: plain(text) })}
-            onClick={() => dismiss(id)}
-          >
-            ×
-          </button>
-        </div>
+      {notices.value.map((notice) => (
+        <Item key={notice.id} {...notice} />
       ))}
     </section>
+  )
+}
+
+/** ms after which a notice leaves that offers nothing and reports no fault. */
+const SHOWN = 8000
+
+function Item({ id, text, isError, action }: Notice): JSX.Element {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isError || action !== undefined) return undefined
+    const timer = setInterval(() => {
+      // Who points at it, is in it or has another tab open has not read it yet.
+      const isLookedAt = place.current?.matches(':hover, :focus-within') === true
+      if (!isLookedAt && document.visibilityState === 'visible') dismiss(id)
+    }, SHOWN)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div ref={place} class={isError ? 'notice error' : 'notice'}>
+      <Sentence text={text} />
+      {action !== undefined && (
+        <button
+          type="button"
+          onClick={() => {
+            // The action may move the focus to its result, but only while no other element has the focus.
+            focusMain()
+            dismiss(id)
+            action.run()
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        aria-label={say('page.dismiss', { text: plain(text) })}
+        onClick={() => dismiss(id)}
+      >
+        ×
+      </button>
+    </div>
   )
 }

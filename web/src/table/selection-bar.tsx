@@ -118,6 +118,7 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
           client={client}
           list={list}
           {...asked.value}
+          {...(asked.value.targets.kind === 'chosen' ? { below: shown.value } : {})}
           onClose={(done) => {
             asked.value = undefined
             if (done === undefined) return

@@ -7,19 +7,21 @@ import { Dialog } from '../page/dialog.tsx'
 interface RevokeProps {
   readonly token: Token
   readonly isOwn: boolean
+  /** Whether no other one may manage tokens. */
+  readonly isOnly: boolean
   readonly onRevoke: (token: Token) => Promise<void>
   readonly onClose: () => void
 }
 
 /** Asks before a token is revoked, because nothing restores a revoked token. */
-export function RevokeDialog({ token, isOwn, onRevoke, onClose }: RevokeProps): JSX.Element {
+export function RevokeDialog({ token, isOwn, isOnly, onRevoke, onClose }: RevokeProps): JSX.Element {
   return (
     <Dialog
       title={sayWith('tokens.revokeTitle', { name: <bdi translate={false}>{token.name}</bdi> })}
       onCancel={onClose}
     >
       <p>
-        {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')}
+        {say('tokens.revokeText')} {isOwn && say('tokens.revokeOwn')} {isOnly && say('tokens.revokeOnly')}
       </p>
       <div class="fields">
         <button type="button" onClick={onClose}>

@@ -23,6 +23,18 @@ export function Secrets(): JSX.Element {
 
 function Secret({ token: { id, name, secret, replaced } }: { readonly token: Created }): JSX.Element {
   const field = useRef<HTMLInputElement>(null)
+  const isAlone = created.value.every((token) => token.id === id || token.name !== name)
+  const title = (
+    <>
+      <bdi translate={false}>{name}</bdi>
+      {!isAlone && (
+        <>
+          {' '}
+          (<code>{id}</code>)
+        </>
+      )}
+    </>
+  )
   const said = useSignal('')
   useLayoutEffect(() => {
     // The button for a new secret may be far below.
@@ -35,7 +47,7 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
   }
   return (
     <div class="secret">
-      <label for={`secret-${id}`}>{sayWith('tokens.secretOf', { name: <bdi translate={false}>{name}</bdi> })}</label>
+      <label for={`secret-${id}`}>{sayWith('tokens.secretOf', { name: title })}</label>
       <input
         id={`secret-${id}`}
         ref={field}

@@ -133,17 +133,31 @@ export function TokensView({ session }: ViewProps): JSX.Element {
           )}
         </div>
       </div>
-      {question && asked.value?.to === 'revoke' && <RevokeDialog {...question} onRevoke={revoke} />}
+      {question && asked.value?.to === 'revoke' && (
+        <RevokeDialog {...question} isOnly={isOnly(question.token, tokens)} onRevoke={revoke} />
+      )}
       {question && asked.value?.to === 'rotate' && <RotateDialog {...question} onRotate={rotate} />}
     </>
   )
 }
 
+/** Whether a token is the only active one that may manage tokens, which the service keeps. */
+const isOnly = (token: Token, tokens: readonly Token[]): boolean => {
+  const able = tokens.filter((each) => each.scopes.includes('tokens') && isActive(each, Date.now()))
+  return able.length === 1 && able[0]?.id === token.id
+}
+
+/** Whether a newer token has taken the place of this one, so that its end needs nobody. */
+const isReplaced = ({ id, name, createdAt }: Token, tokens: readonly Token[]): boolean =>
+  tokens.some(
+    (each) => each.name === name && each.id !== id && each.createdAt > createdAt && each.revokedAt === undefined,
+  )
+
 /** Returns why a person should look at a token, for the active ones that end soon or are not used. */
 function dueOf(tokens: readonly Token[], now: number): Map<string, () => string> {
   const due = new Map<string, () => string>()
   for (const token of tokens) {
-    if (!isActive(token, now)) continue
+    if (!isActive(token, now) || isReplaced(token, tokens)) continue
     const { id, createdAt, lastUsedAt, expiresAt } = token
     const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - now
     const unused = Math.floor((now - Date.parse(lastUsedAt ?? createdAt)) / DAY)

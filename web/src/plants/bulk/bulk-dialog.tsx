@@ -24,6 +24,8 @@ export interface BulkProps {
   readonly list: Reloaded
   readonly kind: ActionKind
   readonly targets: Targets
+  /** The ids of the plants that the person sees below the dialog, where others are selected too. */
+  readonly below?: ReadonlySet<bigint>
   /** The tag that an action renames. */
   readonly from?: string
   /** Called when the dialog closes. @param input undefined: nothing was changed */
@@ -40,7 +42,7 @@ type Step =
 const SHOWN = 5
 
 /** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
-export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkProps): JSX.Element {
+export function BulkDialog({ client, list, kind, targets, below, from, onClose }: BulkProps): JSX.Element {
   const step = useSignal<Step>({ kind: 'reading', count: 0 })
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
@@ -73,6 +75,7 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
   const run = async (wanted: readonly Change[]) => {
     ending.current = new AbortController()
     const { signal } = ending.current
+    const left = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
     step.value = { kind: 'working', done: 0, of: wanted.length }
     const onProgress = (done: number) => {
       step.value = { kind: 'working', done, of: wanted.length }
@@ -82,7 +85,8 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
-    const result = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
+    const done = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
+    const result = left > 0 ? `${done}. ${say('bulk.same', { count: left })}` : done
     if (outcome.done.length > 0) {
       isChanged.current = true
       keepDone(client, list, result, await deletions.current.among(outcome.done, outcome.gone))
@@ -118,6 +122,10 @@ export function BulkDialog({ client, list, kind, targets, from, onClose }: BulkP
             kind={kind}
             from={from}
             count={now.plants.length}
+            elsewhere={below === undefined ? 0 : now.plants.filter(({ id }) => !below.has(id)).length}
+            onOnlyBelow={() => {
+              step.value = { ...now, plants: now.plants.filter(({ id }) => below?.has(id)) }
+            }}
             input={input.value}
             onInput={(part) => {
               input.value = { ...input.value, ...part }
@@ -167,12 +175,15 @@ interface QuestionProps {
   readonly kind: ActionKind
   readonly from: string | undefined
   readonly count: number
+  /** How many of them the person does not see below. */
+  readonly elsewhere: number
+  readonly onOnlyBelow: () => void
   readonly input: ActionInput
   readonly onInput: (part: Partial<ActionInput>) => void
 }
 
 /** The fields of an action. */
-function Question({ client, kind, from, count, input, onInput }: QuestionProps): JSX.Element {
+function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, onInput }: QuestionProps): JSX.Element {
   const needsTag = kind === 'tag' || kind === 'rename-tag'
   const tags = useTags(needsTag ? client : undefined)
   const tag = input.tag.trim()
@@ -201,6 +212,15 @@ function Question({ client, kind, from, count, input, onInput }: QuestionProps):
               count,
               tag: <bdi translate={false}>{from === '' ? say('plants.emptyTag') : from}</bdi>,
             })}
+        {elsewhere > 0 && (
+          <>
+            {' '}
+            {say('bulk.elsewhere', { count: elsewhere })}{' '}
+            <button type="button" onClick={onOnlyBelow}>
+              {say('bulk.onlyBelow')}
+            </button>
+          </>
+        )}
       </p>
       <div class="fields">
         {needsTag &&
