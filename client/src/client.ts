@@ -144,9 +144,7 @@ export class PlantstoreClient {
     const { mode, dryRun = false, duplicates, columns, ids, key, format = 'ndjson', onProgress, signal } = options
     const named = dryRun ? {} : actionHeaders({ ...options, action: options.action ?? randomKey() })
     const send = (body: Blob | string | ReadableStream<Uint8Array>, type: string): Promise<ReportOf<ImportReport>> => {
-      const assigns = ids !== undefined || columns !== undefined
-      const keyed = assigns ? { 'Idempotency-Key': key ?? randomKey() } : {}
-      const headers = { 'Content-Type': type, ...keyed, ...named }
+      const headers = { 'Content-Type': type, ...(key === undefined ? {} : { 'Idempotency-Key': key }), ...named }
       const query = queryOf({ mode, dryRun, duplicates, columns, ids })
       const call = { operation: OPERATIONS.importPlants, query, headers, body, signal, isLong: true }
       return this.#transport.send(call, (success) => withAction(reportOf(json<ImportReport>(success)), success))

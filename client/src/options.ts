@@ -59,7 +59,10 @@ export interface WriteOptions extends CallOptions, ActionOptions {
 export interface ImportOptions extends CallOptions, ActionOptions, ImportPlantsQuery {
   /** The format of a file; `ndjson` by default. An iterable of plants needs none. */
   readonly format?: 'ndjson' | 'csv'
-  /** The Idempotency-Key of an import that assigns ids, for a retry by the caller; by default a random one. */
+  /**
+   * The Idempotency-Key of an import that assigns ids: each row then has the same id in each attempt. Without it, the same
+   * rows go on with the ids of the attempt before.
+   */
   readonly key?: string
   /** Called with the report so far, after each part of an iterable of plants. */
   readonly onProgress?: (report: ImportReport) => void

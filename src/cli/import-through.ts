@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImportOptions as ClientOptions, ImportReport } from '../../client/src/index.ts'
 import { type ImportMode, plantJson } from '../domain/plant.ts'
@@ -50,7 +49,7 @@ export function importThrough(
 
 /**
  * Has a service read a whole file in one request, as a dry run does, and the assignment of ids. A sheet goes as NDJSON
- * with each plant in the line that its row has, and goes again when the answer is lost: its key makes this safe.
+ * with each plant in the line that its row has, and goes again when the answer is lost: the same rows get the same ids.
  */
 export async function importWhole(
   service: Service,
@@ -58,7 +57,6 @@ export async function importWhole(
   options: Pick<ClientOptions, 'mode' | 'dryRun' | 'duplicates' | 'signal'>,
   retrying: RetryOptions,
 ): Promise<ImportReport> {
-  const key = randomUUID()
   let own: RefusedRow[] = []
   const rows = async function* () {
     let line = 1
@@ -77,7 +75,7 @@ export async function importWhole(
       client.importPlants(ReadableStream.from(content ?? encoded(rows())), {
         ...options,
         format: content === undefined ? 'ndjson' : format,
-        ...(assignsIds ? { ids: 'assign', key } : {}),
+        ...(assignsIds ? { ids: 'assign' as const } : {}),
       }),
     )
   // A stream cannot be read again.

@@ -21,10 +21,11 @@ export interface IdStore {
 
   /**
    * Reserves `count` consecutive ids. Resolves after the commit. No two calls get the same id, on any instance, except
-   * that a call with a known key gets the range of that key again, whatever its count. A key is known for a day.
+   * that a call with a known key gets the range of that key again, whatever its count; a count of 0 reserves nothing. A key
+   * is known for a day.
    *
    * @param content SHA-256 of what the ids are for, which a known key must have too
-   * @returns undefined when there is no room, `other content` for a known key with another one; nothing changes
+   * @returns undefined when there is no room, and for a count of 0 with an unknown key, `other content` for a known key with another one; nothing changes
    */
   reserveIds(
     count: number,

@@ -25,7 +25,10 @@ interface Row {
 
 interface Assignment {
   readonly actor: Actor
-  /** The Idempotency-Key of the request. With it, each row has the same id in each attempt. */
+  /**
+   * The Idempotency-Key of the request. With it, each row has the same id in each attempt. Without it, an attempt with the
+   * same rows goes on with the ids of the one before, unless what was stored before has changed meanwhile.
+   */
   readonly key?: string | undefined
   /** Whether to reserve nothing, as nothing is stored. */
   readonly dryRun: boolean
@@ -66,6 +69,12 @@ function rowsOf({ plants, lines, refused }: Batch): Row[] {
   return [...readable, ...others].sort((a, b) => a.line - b.line)
 }
 
+interface Divided {
+  readonly stored: ReadonlySet<ImportedPlant>
+  /** The others, which get ids. */
+  readonly added: readonly ImportedPlant[]
+}
+
 class IdAssigner {
   readonly #store: Store
   readonly #assignment: Assignment
@@ -87,10 +96,9 @@ class IdAssigner {
     const { dryRun, key } = this.#assignment
     const isKeyed = key !== undefined && !dryRun && plants.length > 0
     // Whichever rows are left out in this attempt, each has its own place in the range of all of them.
-    if (isKeyed) await this.#reserve(plants.length, key, await this.#contentWith(plants))
-    const stored = await this.#storedOf(plants)
-    const added = plants.filter((plant) => !stored.has(plant))
-    if (!isKeyed && added.length > 0) await this.#reserve(added.length)
+    const content = plants.length === 0 ? undefined : await this.#contentWith(plants)
+    if (isKeyed) await this.#reserve(plants.length, key, content)
+    const { stored, added } = isKeyed ? await this.#divided(plants) : await this.#continued(plants, content)
     const first = this.#own.at(-1)?.first ?? 0n
     const ids = new Map((isKeyed ? plants : added).map((plant, i) => [plant, first + BigInt(i)]))
     for (let at = 0; at < group.length; at += BATCH_ROWS) {
@@ -104,6 +112,36 @@ class IdAssigner {
         lines: numbered.map(({ line }) => line),
         refused: rows.flatMap(({ refused }) => refused ?? []),
         stored: rows.flatMap(({ line, plant }) => (plant !== undefined && stored.has(plant) ? line : [])),
+      }
+    }
+  }
+
+  async #divided(plants: readonly ImportedPlant[]): Promise<Divided> {
+    const stored = await this.#storedOf(plants)
+    return { stored, added: plants.filter((plant) => !stored.has(plant)) }
+  }
+
+  /** Divides the plants as an earlier attempt with the same rows has done, if there was one, and else reserves ids. */
+  async #continued(plants: readonly ImportedPlant[], content: Buffer | undefined): Promise<Divided> {
+    const key = content?.toString('hex')
+    for (let earlier = await this.#range(0, key, content); ; ) {
+      if (earlier !== undefined) this.#own.push(earlier)
+      const divided = await this.#divided(plants)
+      const count = divided.added.length
+      if (earlier !== undefined) {
+        if (count === lengthOf(earlier)) return divided
+        // Something else has stored or removed such plants since, so the ids of that attempt are other rows'.
+        this.#own.pop()
+        const again = await this.#divided(plants)
+        if (again.added.length > 0) await this.#reserve(again.added.length)
+        return again
+      }
+      if (count === 0) return divided
+      const range = await this.#range(count, key, content)
+      if (range !== undefined && lengthOf(range) !== count) earlier = range
+      else {
+        this.#add(range)
+        return divided
       }
     }
   }
@@ -139,15 +177,25 @@ class IdAssigner {
   }
 
   async #reserve(count: number, key?: string, content?: Buffer): Promise<void> {
-    const { dryRun, actor } = this.#assignment
-    const text = key === undefined ? undefined : `${actor.id}\n${key}\nimport ${this.#own.length}`
-    const hashed = text === undefined ? undefined : hash('sha256', text, 'buffer')
-    const range = dryRun ? await this.#proposed(count) : await this.#store.ids.reserveIds(count, hashed, actor, content)
+    this.#add(await this.#range(count, key, content))
+  }
+
+  #add(range: IdRange | undefined): void {
     if (range === undefined) {
       throw new AppError(40905, `the ids up to ${MAX_PROPOSED} have no free range after those in use`)
     }
-    if (range === 'other content') throw new AppError(40902, 'the Idempotency-Key belongs to an import of other rows')
     this.#own.push(range)
+  }
+
+  /** Reserves a range, or finds that of an earlier attempt. @param count 0 reserves none */
+  async #range(count: number, key?: string, content?: Buffer): Promise<IdRange | undefined> {
+    const { dryRun, actor } = this.#assignment
+    if (dryRun && count > 0) return this.#proposed(count)
+    const text = key === undefined ? undefined : `${actor.id}\n${key}\nimport ${this.#own.length}`
+    const hashed = text === undefined ? undefined : hash('sha256', text, 'buffer')
+    const range = await this.#store.ids.reserveIds(count, hashed, actor, content)
+    if (range === 'other content') throw new AppError(40902, 'the Idempotency-Key belongs to an import of other rows')
+    return range
   }
 
   /** A range that a dry run may use without a reservation. */
@@ -157,6 +205,8 @@ class IdAssigner {
     return first === undefined ? undefined : { first, last: first + BigInt(count) - 1n }
   }
 }
+
+const lengthOf = ({ first, last }: IdRange): number => Number(last - first) + 1
 
 /** Divides plants into parts, each with the place of its first one, and lets other work have its turn between them. */
 async function* partsOf(

@@ -31,6 +31,7 @@ export function* reserveIds(
     const [known] = yield [KNOWN, key, Buffer.concat([key, LAST_CONTENT]), before, whole]
     if (known !== undefined) return Number(known[2]) === 1 ? rangeIn(known) : 'other content'
   }
+  if (count === 0) return undefined
   yield* forgetKeys(OLD_KEYS, before)
   const range = yield* freeRange(count)
   if (range === undefined) return undefined

@@ -96,3 +96,24 @@ test('a killed import leaves an intact store, and can be repeated', async (t) =>
   assert.equal((await run(t, ['import', join(folder, 'plants.ndjson'), '--store', `sqlite:${path}`])).code, 0)
   assert.equal(plantsIn(path).size, PLANTS.length)
 })
+
+test('the same command adds every pot of a sheet without ids, also where a part was stored before', async (t) => {
+  const folder = tempFolder(t)
+  const [file, path] = [join(folder, 'pots.csv'), join(folder, 'plants.db')]
+  // More than one group of rows, to which ids are assigned at once.
+  const pots = 60_000
+  writeFileSync(
+    file,
+    `Botanical name,Bed\n${Array.from({ length: pots }, (_, i) => `Fern ${i % 6000},bed\n`).join('')}`,
+  )
+  const args = ['import', file, '--columns', 'name=Botanical name,tag=Bed', '--store', `sqlite:${path}`]
+  const program = new Program(t, args)
+  await stored(path)
+  program.signal('SIGINT')
+  await program.outcome
+  for (let i = 0; i < 2; i++) {
+    const { code, stderr } = await run(t, args)
+    assert.equal(code, 0, stderr)
+    assert.equal(plantsIn(path).size, pots)
+  }
+})

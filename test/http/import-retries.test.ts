@@ -55,7 +55,7 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
     assert.deepEqual(await named(service), ['Moss'])
   })
 
-  test('adds nothing twice and loses nothing, wherever an attempt breaks and however many run at once', async () => {
+  test('or without one, adds nothing twice and loses nothing, wherever an attempt breaks and however many run at once', async () => {
     const name = fc.constantFrom('Fern', 'Moss', 'Hoya', 'Aloe')
     const many = fc.array(name, { minLength: 1, maxLength: 12 }).chain((some) =>
       // Several batches, so that an attempt can break between two of them.
@@ -64,24 +64,33 @@ suite('an import that assigns ids, with an Idempotency-Key,', () => {
     const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }))
     const breaks = fc.array(fc.record({ share, waits: fc.boolean() }), { maxLength: 3 })
     await holds(
-      fc.asyncProperty(fc.array(name, { maxLength: 2 }), many, breaks, async (before, names, cuts) => {
-        const service = await emptyService()
-        await send(service, before, undefined)
-        const key = randomUUID()
-        const body = names.map((each) => `${JSON.stringify({ name: each })}\n`).join('')
-        const head = importHead(NDJSON, `Idempotency-Key: ${key}`).replace('/import', '/import?ids=assign')
-        const wanted = names.filter((each) => !before.includes(each))
-        for (const { share, waits } of cuts) {
-          const connection = new RawConnection(service.port)
-          const whole = head + chunk(body) + LAST_CHUNK
-          connection.write(whole.slice(0, Math.ceil(share * whole.length)))
-          if (share === 1 && waits && wanted.length > 0) await untilStored(service, before.length + 1)
-          connection.socket.destroy()
-        }
-        const answers = await Promise.all([send(service, names, key), send(service, names, key)])
-        for (const answer of answers) assert.deepEqual(countsOf(answer).slice(2), [0])
-        assert.deepEqual(await named(service), [...before, ...wanted].toSorted())
-      }),
+      fc.asyncProperty(
+        fc.array(name, { maxLength: 2 }),
+        many,
+        breaks,
+        fc.boolean(),
+        async (before, names, cuts, hasKey) => {
+          const service = await emptyService()
+          await send(service, before, undefined)
+          const key = hasKey ? randomUUID() : undefined
+          const body = names.map((each) => `${JSON.stringify({ name: each })}\n`).join('')
+          const head = importHead(NDJSON, key === undefined ? 'X-Request-Id: none' : `Idempotency-Key: ${key}`).replace(
+            '/import',
+            '/import?ids=assign',
+          )
+          const wanted = names.filter((each) => !before.includes(each))
+          for (const { share, waits } of cuts) {
+            const connection = new RawConnection(service.port)
+            const whole = head + chunk(body) + LAST_CHUNK
+            connection.write(whole.slice(0, Math.ceil(share * whole.length)))
+            if (share === 1 && waits && wanted.length > 0) await untilStored(service, before.length + 1)
+            connection.socket.destroy()
+          }
+          const answers = await Promise.all([send(service, names, key), send(service, names, key)])
+          for (const answer of answers) assert.deepEqual(countsOf(answer).slice(2), [0])
+          assert.deepEqual(await named(service), [...before, ...wanted].toSorted())
+        },
+      ),
       { numRuns: 25 },
     )
   })
