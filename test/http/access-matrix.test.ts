@@ -4,11 +4,11 @@ import { makeSecret, SCOPES, type Scope } from '../../src/domain/token.ts'
 import type { OperationParameters } from '../../src/http/request/operations.generated.ts'
 import { foreignOperation, type Operation } from '../../src/http/request/operations.ts'
 import { TOOLS } from '../../src/mcp/tools.ts'
-import { callTool } from '../support/agents.ts'
+import { callTool, refusalIn } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
 import { Issuer } from '../support/issuer.ts'
 import { JWT_FAULTS } from '../support/jwt-faults.ts'
-import { type Answer, messageOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { type Answer, SECRET, type Sending, type Service, withService } from '../support/service.ts'
 import { createdWebhook, LOCAL } from '../support/webhooks.ts'
 
 /** What an operation may change: a plant with the id 1, a token, and a webhook. */
@@ -214,16 +214,13 @@ async function sendAll(
 function assertRefused(service: Service, operation: Operation, credential: Credential, answer: Answer): void {
   const about = `${operation.id}, ${credential.name}: ${answer.body}`
   const number = refusalOf(credential, operation)
-  assert.deepEqual(
-    [answer.status, (answer.json as { error: number }).error],
-    [Math.floor((number ?? 0) / 100), number],
-    about,
-  )
+  const { error, message } = operation === POST_MCP ? refusalIn(answer) : (answer.json as ReturnType<typeof refusalIn>)
+  assert.deepEqual([answer.status, error], [Math.floor((number ?? 0) / 100), number], about)
   const metadata = `resource_metadata="http://127.0.0.1:${service.port}/.well-known/oauth-protected-resource"`
   const needed = operation.scopes?.length === 0 ? SCOPES : (operation.scopes ?? [])
   const details: Readonly<Record<number, readonly string[]>> = {
     40101: [metadata],
-    40102: ['error="invalid_token"', `error_description="${messageOf(answer)}"`, metadata],
+    40102: ['error="invalid_token"', `error_description="${message}"`, metadata],
     40103: ['error="invalid_token"', 'error_description="the access token has expired"', metadata],
     40301: ['error="insufficient_scope"', `scope="${needed.join(' ')}"`],
   }

@@ -44,9 +44,11 @@ export const callMessage = (name: string, given: unknown = {}) => ({
   params: { name, arguments: given, _meta: META },
 })
 
-/** The number of a refusal, which /mcp writes as an error of JSON-RPC. */
-export const refusedAs = ({ body }: Answer): number =>
-  (JSON.parse(body) as { error: { data: { error: number } } }).error.data.error
+/** The number and the message of a refusal, which /mcp writes as an error of JSON-RPC. */
+export const refusalIn = ({ body }: Answer): { readonly error: number; readonly message: string } =>
+  JSON.parse(body).error.data
+
+export const refusedAs = (answer: Answer): number => refusalIn(answer).error
 
 export const callTool = (
   service: Service,
