@@ -81,8 +81,32 @@ suite('the page tells the actions in a log of changes', () => {
     ])
   })
 
-  test('of the last 30 days alone', () => {
+  test('of the last 30 days alone, by the clock of the service', () => {
     assert.deepEqual(found(changes('a', -31 * 24 * 3600, 10), changes('a', 0, 2)), [['a', 2]])
+    const days = 40 * 24 * 3600
+    assert.deepEqual(
+      found(changes('a', -days, 10), changes('a', 1 - days, 2)),
+      [['a', 12]],
+      'the device is 40 days ahead',
+    )
+  })
+
+  test('as two where the second takes the first back, though it follows at once', () => {
+    const tagged = (tag: string | undefined, before: string | undefined, seconds: number) =>
+      changes('a', seconds, 300, 'plant.updated').map((entry, i): ChangeEntry => {
+        const plant = (text: string | undefined) => ({
+          id: BigInt(i),
+          name: 'n',
+          ...(text === undefined ? {} : { tag: text }),
+        })
+        return { ...entry, plant: plant(tag), before: plant(before) }
+      })
+    for (const pause of [1, 10]) {
+      assert.deepEqual(found(tagged('new', 'old', 0), tagged('old', 'new', pause)), [
+        ['a', 300],
+        ['a', 300],
+      ])
+    }
   })
 })
 
@@ -126,6 +150,32 @@ suite('the page, for the last actions,', () => {
     },
     { viewport: PHONE },
   )
+
+  inBrowser('shows nothing that it has read in part, on a device whose clock is a day behind', async (opened) => {
+    const { page, service } = opened
+    await empty(service)
+    const count = 2000
+    const { secret } = await createdToken(service, WRITER)
+    await importPlants(service, some(count, 'Tilia'), secret)
+    await page.clock.install({ time: Date.now() - 24 * 60 * 60 * 1000 })
+    await page.reload()
+    let pages = 0
+    const { promise: asked, resolve: answer } = Promise.withResolvers<void>()
+    await intercept(page, /\/changes\?/, async (route) => {
+      if (route.request().headers()['accept'] === 'text/event-stream') return route.continue()
+      pages += 1
+      if (pages === 2) await asked
+      await route.continue()
+    })
+    await open(page)
+    await page.getByText(/^Reading the changes… [1-9]/).waitFor()
+    assert.equal(await page.locator('.actions li').count(), 0)
+    answer()
+    await undoOf(page, '2,000 plants added').waitFor()
+    await page.getByRole('link', { name: 'Plants', exact: true }).click()
+    await open(page)
+    await undoOf(page, '2,000 plants added').waitFor()
+  })
 
   inBrowser('gives changed plants their earlier tags, one undo for several changes of a plant', async (opened) => {
     const { page, service } = opened

@@ -139,6 +139,11 @@ suite('changes that wait for the service', () => {
       }
       await decide('40 Quercus robur', 'Save my version')
       await decide('41 Quercus rubra', 'Keep the stored plant')
+      await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
+      await pressOn(page, page.getByRole('button', { name: 'Decide about 41 Quercus rubra' }))
+      await untilFocused(page, page.getByRole('dialog').getByRole('button', { name: 'Not now' }))
+      await page.keyboard.press('Enter')
+      await decide('41 Quercus rubra', 'Keep the stored plant')
       await decide('42 Quercus 42', 'Delete it all the same')
       await decide('43 Quercus ilex', 'Keep the stored plant')
       await page.getByText('Nothing waits.').waitFor()

@@ -8,7 +8,7 @@ import { Fault } from '../page/sentence.tsx'
 import { UndoDialog } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
 import { onSignOut, type ViewProps } from '../session/session.ts'
-import { type Action, changesOf, LastActions, LONGEST } from './last-actions.ts'
+import { type Action, changesOf, LastActions } from './last-actions.ts'
 
 /** What this tab has read of the log. */
 const lastActions = signal(new LastActions())
@@ -20,13 +20,16 @@ onSignOut(() => {
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
   const fault = useSignal('')
+  const hasRead = useSignal(false)
   const undoing = useSignal<Action | undefined>(undefined)
   const ending = useRef(new AbortController())
   const actorOf = useActors()
   const update = async (): Promise<void> => {
     fault.value = ''
+    hasRead.value = false
     try {
       await lastActions.value.update(client, ending.current.signal)
+      hasRead.value = true
     } catch (error) {
       if (isAbort(error)) return
       // The log has forgotten the last change that was read here, or the store was restored.
@@ -41,19 +44,21 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
     void update()
     return () => ending.current.abort()
   }, [])
-  const { actions, oldest, count } = lastActions.value
-  const since = oldest.value !== undefined && Date.parse(oldest.value) > Date.now() - LONGEST ? oldest.value : undefined
+  const { actions, oldest, count, isCut } = lastActions.value
+  // An action that is read in part would be undone in part.
+  const shown = hasRead.value ? actions.value : []
+  const since = hasRead.value && isCut ? oldest.value : undefined
   return (
     <>
       <h1>{say('view.actions')}</h1>
       <p>{say('actions.note')}</p>
       <p role="status" class="note">
         {count.value !== undefined && say('actions.reading', { count: count.value })}
-        {count.value === undefined && fault.value === '' && actions.value.length === 0 && say('actions.none')}
+        {hasRead.value && shown.length === 0 && say('actions.none')}
       </p>
       <Fault text={fault.value} onRetry={() => void update()} />
       <ol class="actions">
-        {actions.value.map((action) => (
+        {shown.map((action) => (
           <Row
             key={action.first}
             action={action}

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
-import type { ChangeEntry, PlantstoreClient } from '../../../client/src/index.ts'
+import type { ChangeEntry, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { isSame } from '../offline/change.ts'
 import { PageError } from '../page/said.ts'
 import type { Change } from '../plants/bulk/change.ts'
 
@@ -30,8 +31,10 @@ const PAUSE_OF_BURSTS = 15_000
 const BURST = 250
 /** Entries of one request, the most that the service gives. */
 const PAGE = 1000
+/** Pages in turn with less, which only a log has that grows as fast as the page reads it. */
+const MOST_SHORT = 10
 /** How far back the view looks, which is as long as the service keeps changes by default. */
-export const LONGEST = 30 * 24 * 60 * 60 * 1000
+const LONGEST = 30 * 24 * 60 * 60 * 1000
 /** The most actions that the view lists. */
 const MOST_LISTED = 200
 /** The most plants whose changes the page reads to undo an action: two states of each take memory. */
@@ -42,6 +45,8 @@ interface OpenAction extends Action {
   readonly burst: number
   /** The action that this burst goes on with, if it becomes as large as one of an import. */
   readonly follows: OpenAction | undefined
+  /** The plants before it, by their ids; null: none. */
+  readonly before: Map<bigint, StoredPlant | null>
 }
 
 /** The actions that the log of changes has, read from its oldest change on. A later reading goes on behind the last. */
@@ -50,9 +55,14 @@ export class LastActions {
   readonly actions = signal<readonly Action[]>([])
   /** The time of the oldest change that the log has; undefined before it is known, and for an empty log. */
   readonly oldest = signal<string | undefined>(undefined)
-  /** The number of changes that were read; undefined while none are being read. */
+  /** The number of changes that were read; undefined while none are being read, and only then are the actions whole. */
   readonly count = signal<number | undefined>(undefined)
+  /** Milliseconds since 1970 by the service: the device may have another time. */
+  #latest = 0
   #last: string | undefined
+  /** Whether the log had no end when it was read. */
+  #isBehind = false
+  #reading: Promise<void> | undefined
   /** The last action of each token. */
   readonly #open = new Map<string, OpenAction>()
   #closed: readonly Action[] = []
@@ -61,21 +71,36 @@ export class LastActions {
     return this.#last !== undefined
   }
 
-  /** Reads what was added to the log. */
-  async update(client: PlantstoreClient, abort: AbortSignal): Promise<void> {
-    const until = Date.now()
+  /** Whether the log has no changes any more of a time that the view looks back to. */
+  get isCut(): boolean {
+    return this.oldest.value !== undefined && Date.parse(this.oldest.value) > this.#latest - LONGEST
+  }
+
+  /** Reads what was added to the log, after what is being read now. */
+  update(client: PlantstoreClient, abort: AbortSignal): Promise<void> {
+    const before = this.#reading?.catch(() => {})
+    this.#reading = (before ?? Promise.resolve()).then(() => this.#read(client, abort))
+    return this.#reading
+  }
+
+  async #read(client: PlantstoreClient, abort: AbortSignal): Promise<void> {
     let count = 0
+    let shortPages = 0
     this.count.value = 0
     try {
       const pages = client.listChanges({ after: this.#last, limit: PAGE }, { signal: abort }).pages()
       for await (const page of pages) {
+        // The answer may have come before the reading ended.
+        abort.throwIfAborted()
         this.add(page)
         count += page.length
         this.count.value = count
-        const last = page.at(-1)
-        // Others may write without a pause.
-        if (last !== undefined && Date.parse(last.time) > until) break
+        shortPages = page.length < PAGE ? shortPages + 1 : 0
+        // Others write without a pause, and may be in the middle of their actions.
+        if (shortPages === MOST_SHORT) break
       }
+      this.#isBehind = shortPages === MOST_SHORT
+      this.add([])
     } finally {
       this.count.value = undefined
     }
@@ -84,28 +109,37 @@ export class LastActions {
   /** Takes entries that follow those before. */
   add(entries: readonly ChangeEntry[]): void {
     for (const entry of entries) this.#take(entry)
-    const since = Date.now() - LONGEST
+    const since = this.#latest - LONGEST
+    const until = this.#isBehind ? this.#latest - PAUSE_OF_BURSTS : this.#latest
     this.actions.value = [...[...this.#open.values()].filter(isOfMany), ...this.#closed]
-      .filter(({ ended }) => ended >= since)
+      .filter(({ ended }) => ended >= since && ended <= until)
       .toSorted((a, b) => b.ended - a.ended)
       .slice(0, MOST_LISTED)
   }
 
-  #take({ token, type, position, plant, before, time: at }: ChangeEntry): void {
+  #take(entry: ChangeEntry): void {
+    const { token, type, position, plant, before, time: at } = entry
     const time = Date.parse(at)
     this.oldest.value ??= at
+    this.#latest = Math.max(this.#latest, time)
     const open = this.#open.get(token)
     const pause = open === undefined ? Number.POSITIVE_INFINITY : time - open.ended
+    const isUndo = open !== undefined && takesBack(entry, open)
     const one = { ...NONE, [type]: 1 }
-    if (open !== undefined && pause <= PAUSE) {
+    if (open !== undefined && pause <= PAUSE && !isUndo) {
       const grown = { ...open, counts: sumOf(open.counts, one), burst: open.burst + 1, ended: time, until: position }
+      note(entry, grown)
       this.#open.set(token, grown.burst === BURST ? this.#joined(grown) : grown)
     } else {
-      const follows = open !== undefined && open.burst >= BURST && pause <= PAUSE_OF_BURSTS ? open : undefined
+      const isLate = open !== undefined && open.burst >= BURST && pause <= PAUSE_OF_BURSTS
+      const follows = isLate && !isUndo ? open : undefined
+      if (follows === undefined) open?.before.clear()
       if (open !== undefined && isOfMany(open)) this.#closed = [open, ...this.#closed].slice(0, MOST_LISTED)
       const name = (plant ?? before)?.name ?? ''
       const place = { first: position, after: this.#last, until: position }
-      this.#open.set(token, { token, ended: time, counts: one, name, ...place, burst: 1, follows })
+      const begun = { token, ended: time, counts: one, name, ...place, burst: 1, follows, before: new Map() }
+      note(entry, begun)
+      this.#open.set(token, begun)
     }
     this.#last = position
   }
@@ -115,8 +149,23 @@ export class LastActions {
     const { follows, counts, ended, until, burst } = action
     if (follows === undefined) return action
     this.#closed = this.#closed.filter((each) => each !== follows)
+    for (const [id, old] of action.before) if (!follows.before.has(id)) follows.before.set(id, old)
     return { ...follows, counts: sumOf(follows.counts, counts), ended, until, burst, follows: undefined }
   }
+}
+
+/** Notes what a plant was before an action that changes it. */
+function note({ plant, before }: ChangeEntry, action: OpenAction): void {
+  const id = (plant ?? before)?.id
+  if (id !== undefined && !action.before.has(id) && action.before.size < MOST_UNDONE)
+    action.before.set(id, before ?? null)
+}
+
+/** Whether an entry makes a plant what it was before an action: so an undo begins. */
+function takesBack({ plant, before }: ChangeEntry, action: OpenAction): boolean {
+  const id = (plant ?? before)?.id
+  const old = id === undefined ? undefined : action.before.get(id)
+  return old !== undefined && isSame(old, plant ?? null)
 }
 
 const NONE: Action['counts'] = { 'plant.created': 0, 'plant.updated': 0, 'plant.deleted': 0 }

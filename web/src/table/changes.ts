@@ -45,9 +45,12 @@ export class PlantChanges {
     return this.#save(draft, { base: theirs?.plant ?? null })
   }
 
-  /** Discards the draft, and shows another client's change of the plant. */
-  yield({ base }: Draft, theirs: KeptPlant | null): void {
+  /** Discards the draft, which the person can take back, and shows another client's change of the plant. */
+  yield({ base, name, tag }: Draft, theirs: KeptPlant | null): void {
     dropDraft(base.id)
+    const plant = `${base.id} ${named(name ?? base.name)}`
+    const takeBack = () => putDraft({ base: theirs?.plant ?? base, name, tag })
+    tell(say('waiting.dropped', { plant }), { action: { label: say('plants.undo'), run: takeBack } })
     if (theirs === null) this.#list.remove(base.id)
     else this.#list.replace(theirs.plant)
   }

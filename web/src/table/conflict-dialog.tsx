@@ -15,13 +15,14 @@ interface ConflictProps {
   readonly act?: PlainKey
   readonly onYield: () => void
   readonly onOverwrite: () => void
-  /** Goes on with the stored plant as the one that the person has seen. */
-  readonly onGoOn?: (() => void) | undefined
+  /** What loses nothing, which has the focus first: whoever presses Enter once more has not read the question. */
+  readonly later: PlainKey
+  readonly onLater: () => void
   readonly onCancel: () => void
 }
 
 /** Shows the stored plant and the change to the person who saves second, and lets them choose. */
-export function ConflictDialog({ id, change, theirs, act, ...on }: ConflictProps): JSX.Element {
+export function ConflictDialog({ id, change, theirs, act, later, ...on }: ConflictProps): JSX.Element {
   const { base, wanted } = change
   return (
     <Dialog title={say(titleOf(change, theirs), { id })} onCancel={on.onCancel}>
@@ -30,17 +31,15 @@ export function ConflictDialog({ id, change, theirs, act, ...on }: ConflictProps
         <Version title={say('plants.yours')} plant={wanted} base={base} />
       </div>
       <div class="fields">
+        <button type="button" onClick={on.onLater}>
+          {say(later)}
+        </button>
         <button type="button" onClick={on.onYield}>
           {say(theirs === null ? 'plants.leaveDeleted' : 'plants.keepStored')}
         </button>
         <button type="button" class="primary" onClick={on.onOverwrite}>
           {say(act ?? actOf(wanted, theirs))}
         </button>
-        {on.onGoOn !== undefined && (
-          <button type="button" onClick={on.onGoOn}>
-            {say('plants.goOnEditing')}
-          </button>
-        )}
       </div>
     </Dialog>
   )

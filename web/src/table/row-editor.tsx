@@ -97,7 +97,8 @@ function Conflict({ draft, theirs, changes }: ConflictProps): JSX.Element {
         changeDraft(draft.base.id, { theirs: undefined })
         if (await changes.overwrite(draft, theirs)) focusRow(id)
       }}
-      onGoOn={theirs === null ? undefined : () => goOn(theirs.plant)}
+      later="plants.goOnEditing"
+      onLater={() => goOn(theirs?.plant ?? draft.base)}
       onCancel={() => goOn(draft.base)}
     />
   )

@@ -30,8 +30,10 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
     void keep(key, { id, base: wanted, wanted, ...next }, ownerOf(session), isDecided).catch((error: unknown) =>
       tell(said(error), { isError: true }),
     )
-  const dropIt = () => {
+  const tellDropped = () =>
     tell(say('waiting.dropped', { plant }), { action: { label: say('plants.undo'), run: () => change({ base }) } })
+  const dropIt = () => {
+    tellDropped()
     focusMain()
     change({ wanted: base })
   }
@@ -97,6 +99,7 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
           onYield={() => {
             isDeciding.value = false
             const theirs = met.theirs?.plant ?? null
+            tellDropped()
             change({ base: theirs, wanted: theirs }, true)
           }}
           onOverwrite={() => {
@@ -104,9 +107,9 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
             if (isOwnId) change({ base: met.theirs?.plant ?? null }, true)
             else void renumber(key)
           }}
-          onCancel={() => {
-            isDeciding.value = false
-          }}
+          later="page.notNow"
+          onLater={() => (isDeciding.value = false)}
+          onCancel={() => (isDeciding.value = false)}
         />
       )}
     </li>
