@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { SqliteStore } from '../src/sqlite/store.ts'
-import { restoreBackup } from '../src/sqlite/upkeep/backup.ts'
+import { makeBackup, restoreBackup } from '../src/sqlite/upkeep/backup.ts'
 import { checkStore } from '../src/sqlite/upkeep/check.ts'
 import { judgeWal } from '../src/sqlite/wal/wal-ownership.ts'
 import { copyAsAfterCrash, isIntact, plantsIn, tempFolder } from './support/files.ts'
@@ -118,6 +118,19 @@ test('a store whose log is missing or empty does not start, nor is its file rest
     const { parts } = await checkStore(path, { dropDamaged: true })
     assert.match(parts[0]?.found ?? '', /went on without it, so that nothing tells what it had after the change \d+$/)
     await openSqlite(t, { path })
+  }
+})
+
+test('a backup replaces a store that lacks changes, which stays under another name', async (t) => {
+  for (const damage of [rmSync, (log: string) => flip(log, 100)]) {
+    const path = await crashedStore(t)
+    const backup = join(tempFolder(t), 'backup.db')
+    await makeBackup(path, backup)
+    damage(`${path}-wal`)
+    const { kept } = await restoreBackup(path, backup, { replace: true })
+    assert.equal(judgeWal(path), 'own')
+    assert.equal(plantsIn(path).size, 12)
+    assert.notEqual(judgeWal(kept ?? ''), 'own', 'the store before is as it was')
   }
 })
 
