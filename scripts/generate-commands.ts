@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { ROOT } from './repository.ts'
+import type { Command } from 'commander'
+import { program } from '../src/cli/program.ts'
 
 const INTRODUCTION = `# Commands
 
@@ -9,27 +9,63 @@ a user without a home folder, which npm needs, \`/path/to/the/project/bin/plants
 
 Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one per line.
 The exit code is 0 if the command succeeded, 1 if it failed, and 2 if its arguments or settings are wrong.
+\`plantstore help COMMAND\` prints the section of a command with all of its options; the flags of \`serve\` are in
+[Configuration](configuration.md).
 `
 
-/** The page of all commands. The generator runs the program for the help of each, so the page agrees with it. */
+/** Columns of the help on this page, whose lines are as long as those of the other pages. */
+const WIDTH = 118
+/** An option of so many commands stands once. */
+const SHARED_BY = 4
+
+interface Section {
+  readonly path: string
+  /** The help before its first option, its options, and what is behind them. */
+  readonly head: string
+  readonly options: readonly string[]
+  readonly rest: string
+}
+
+/** The page of all commands, made of the help of each, so that the page agrees with the program. */
 export function commandsPage(): string {
-  return [INTRODUCTION, ...sections([])].join('\n')
+  const sections = commandsIn(program(), 'plantstore').map(sectionOf)
+  const uses = Map.groupBy(
+    sections.flatMap(({ options }) => options),
+    (option) => option,
+  )
+  const shared = [...uses].filter(([, all]) => all.length >= SHARED_BY).map(([option]) => option)
+  const isOwn = (option: string) => !shared.includes(option)
+  const common = `## Options of several commands\n\n${inBlock(shared.join(''))}`
+  return [INTRODUCTION, common, ...sections.map((section) => written(section, isOwn))].join('\n')
 }
 
-function sections(path: readonly string[]): string[] {
-  const help = helpOf(path)
-  const title = ['plantstore', ...path].join(' ')
-  const section = `## ${title}\n\n\`\`\`text\n${help.trim()}\n\`\`\`\n`
-  return [section, ...subcommands(help).flatMap((name) => sections([...path, name]))]
+function commandsIn(command: Command, path: string): readonly { readonly path: string; readonly command: Command }[] {
+  const below = command.commands.filter((each) => each.name() !== 'help')
+  return [{ path, command }, ...below.flatMap((each) => commandsIn(each, `${path} ${each.name()}`))]
 }
 
-function helpOf(path: readonly string[]): string {
-  const run = spawnSync(process.execPath, ['bin/plantstore.js', ...path, '--help'], { cwd: ROOT, encoding: 'utf8' })
-  if (run.status !== 0) throw new Error(`${path.join(' ')} --help ended with ${run.status}: ${run.stderr}`)
-  return run.stdout
+function sectionOf({ path, command }: { readonly path: string; readonly command: Command }): Section {
+  const parts: string[] = []
+  // The same column for the descriptions of all commands, so that an option has one form.
+  const width = { helpWidth: WIDTH, padWidth: () => 24 }
+  command
+    .configureHelp(width)
+    .configureOutput({ writeOut: (part) => void parts.push(part), getOutHelpWidth: () => WIDTH })
+    .outputHelp()
+  const help = parts.join('')
+  // The settings of `serve` have a page of their own.
+  const text = path === 'plantstore serve' ? help.replace(/^Addresses:\n.*?(?=^Options:)/ms, '') : help
+  const [head = '', behind = ''] = text.split(/^Options:\n/m)
+  const [listed = ''] = /^(?: {2,}.*\n)*/.exec(behind) ?? []
+  return { path, head, options: listed.split(/^(?= {2}-)/m), rest: behind.slice(listed.length) }
 }
 
-function subcommands(help: string): string[] {
-  const list = /^Commands:\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? ''
-  return [...list.matchAll(/^ {2}(\w[\w-]*)/gm)].map((match) => match[1] ?? '').filter((name) => name !== 'help')
+function written({ path, head, options, rest }: Section, isOwn: (option: string) => boolean): string {
+  const own = options.filter(isOwn).join('')
+  const named = options.filter((option) => !isOwn(option)).flatMap((option) => /--[\w-]+/.exec(option) ?? [])
+  const also = named.filter((name) => name !== '--help')
+  const list = also.length === 0 ? '' : `  and ${also.join(', ')}\n`
+  return `## ${path}\n\n${inBlock(`${head}${own || list ? `Options:\n${own}${list}` : ''}${rest}`)}`
 }
+
+const inBlock = (text: string): string => `\`\`\`text\n${text.replaceAll(/\n{3,}/g, '\n\n').trimEnd()}\n\`\`\`\n`

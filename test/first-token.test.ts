@@ -76,7 +76,7 @@ suite('the first token', () => {
     const secret = /^ {2}Token {4}(ps_[0-9A-Za-z]{49})\r$/m.exec(banner)?.[1]
     assert.ok(secret !== undefined)
     const [, port = ''] = /^ {2}Address {2}http:\/\/127\.0\.0\.1:(\d+)\r$/m.exec(banner) ?? []
-    const guide = blockIn('docs/guides/first-ten-minutes.md', 'text').trimEnd()
+    const guide = blockIn('docs/guides/people.md', 'text').trimEnd()
     const line = guide.replace('8080', port).replace(/ps_\w+/, secret)
     assert.match(line, /^ {2}Page {5}http:.*#token=ps_\w+$/)
     assert.ok(banner.includes(`\n${line}\r\n`), `the guide shows:\n${line}\nand the first start:\n${banner}`)

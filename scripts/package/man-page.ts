@@ -67,9 +67,9 @@ function options(command: Command): string {
 
 /** What the help of a command has behind its options. */
 function notes(command: Command): string {
-  let text = ''
-  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
-  const rest = text.slice(command.helpInformation().length).trim()
+  const parts: string[] = []
+  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  const rest = parts.join('').slice(command.helpInformation().length).trim()
   return rest === '' ? '' : `.PP\n.nf\n${rest.split('\n').map(escaped).join('\n')}\n.fi\n`
 }
 

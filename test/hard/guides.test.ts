@@ -53,21 +53,15 @@ function followTest(
 
 followTest('every line of the README works, in order', 'README.md', () => ({ own: { 'ps_...': FIRST_TOKEN } }))
 
-followTest('every line of First steps works, in order', 'docs/guides/first-steps.md', () => ({
+followTest('every line of For programs works, in order', 'docs/guides/programs.md', () => ({
   own: { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" },
 }))
 
 followTest(
-  'the first line of First ten minutes starts a service that prints the address of its page',
-  'docs/guides/first-ten-minutes.md',
+  'the first line of For people starts a service that prints the address of its page',
+  'docs/guides/people.md',
   () => ({}),
   (_t, _reader, stdout) => assert.match(stdout, /^ {2}Page {5}http:\/\/127\.0\.0\.1:\d+\/$/m),
-)
-
-followTest(
-  'every line of The first hour works, in order, for a user without a home',
-  'docs/guides/first-hour.md',
-  () => ({ before: 'mkdir state backup', isServiceUser: true }),
 )
 
 followTest('every line of HTTPS works, in order', 'docs/guides/https.md', () => ({
@@ -78,8 +72,8 @@ followTest('every line of HTTPS works, in order', 'docs/guides/https.md', () => 
   },
 }))
 
-test('The first hour says who has to act on each error number', () => {
-  const page = readFileSync(join(ROOT, 'docs/guides/first-hour.md'), 'utf8')
+test('When something is wrong says who has to act on each error number', () => {
+  const page = readFileSync(join(ROOT, 'docs/guides/trouble.md'), 'utf8')
   const rows = page.matchAll(/^\| ((?:\d{5}(?:, )?)+) \|/gm)
   const named = [...rows].flatMap(([, numbers = '']) => numbers.split(', '))
   assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted())

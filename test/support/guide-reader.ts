@@ -101,7 +101,7 @@ function check(page: string, { line, prints }: Block, i: number, stdout: string)
 }
 
 /** Lines that every reader gets as the page shows them. */
-const FIXED = /^(?:[{[]|HTTP\/|ETag: |Link: |line \d+: |Some rows |schema: )/
+const FIXED = /^(?:[{[]|HTTP\/|ETag: |Link: |line \d+: |Some rows )/
 
 /** The commands that the lines of a guide find, beside those of the system. */
 function scripts(folder: string, isServiceUser: boolean): Readonly<Record<string, string>> {

@@ -33,7 +33,7 @@ Welwitschia mirabilis;greenhouse 2
  * Follows the steps of the guide, and takes its pictures and that of the README. PLANTSTORE_PICTURES=write writes them. Otherwise the test
  * fails if a picture no longer looks like the page.
  */
-suite('the guide for the first ten minutes', () => {
+suite('the guide for people', () => {
   let camera: FakeCamera
   const inBrowser = pageTests(undefined, (scene) => {
     camera = fakeCamera(scene)
@@ -43,7 +43,7 @@ suite('the guide for the first ten minutes', () => {
   inBrowser(
     'leads from an empty store to labels, and its pictures show the page',
     async ({ page, address, t }) => {
-      const pages = ['first-ten-minutes.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
+      const pages = ['people.md', '../../README.md'].map((page) => readFileSync(join(GUIDES, page), 'utf8'))
       const shown = pages.flatMap((text) => [...text.matchAll(/\bpictures\/([\w-]+)\.png\)/g)].map(([, name]) => name))
       const taken: string[] = []
       const take = async (name: string) => {
