@@ -8,6 +8,7 @@ import { hasBrowser, withBrowser } from '../support/browser.ts'
 import { contract } from '../support/conforms.ts'
 import { tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
+import { FOREIGN, Portal } from '../support/portal.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
 import { translator } from '../support/translator.ts'
 import { token } from '../token-suite.ts'
@@ -53,6 +54,23 @@ suite('the page at /docs, in a browser', () => {
       assert.deepEqual(faults, [])
     })
   }
+
+  inBrowser('shows no contract of another program on the way', async (page, service, t) => {
+    const portal = await Portal.start(t, service.port)
+    portal.holdsUp = (_method, path) => path === '/openapi.json'
+    for (const name of [
+      'a portal with a page and 200',
+      'another program with JSON',
+      'a redirect to a portal',
+    ] as const) {
+      portal.answer = FOREIGN[name]
+      await page.goto(`${portal.address}/docs`)
+      await page.getByRole('alert').getByText('not of Plantstore').waitFor()
+    }
+    portal.answer = undefined
+    await page.reload()
+    await page.locator('#createPlant').waitFor()
+  })
 
   inBrowser('begins with a request that one can try', async (page, service) => {
     const first = page.locator('main > :first-child')

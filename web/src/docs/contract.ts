@@ -1,4 +1,5 @@
-import { parseExact } from '../../../client/src/exact-json.ts'
+import { OPERATIONS } from '../../../client/src/contract.generated.ts'
+import { judge } from '../../../client/src/judge.ts'
 import { SERVICE } from '../page/service.ts'
 
 /** A value of JSON. An integer that a number could round is a bigint. */
@@ -88,9 +89,10 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete']
  * @throws Error when the service answers anything else
  */
 export async function readContract(): Promise<Contract> {
-  const response = await fetch(`${SERVICE}/openapi.json`)
-  if (!response.ok) throw new Error(`/openapi.json answers ${response.status}`)
-  return parseExact(await response.text()) as Contract
+  const response = await fetch(`${SERVICE}/openapi.json`, { cache: 'no-cache', redirect: 'manual' })
+  const answer = await judge(OPERATIONS.getContract, response)
+  if ('number' in answer) throw new Error(answer.message)
+  return answer.value as Contract
 }
 
 export function operationsOf({ paths, security = [], components }: Contract): Operation[] {
