@@ -152,6 +152,10 @@ test('restore refuses a file that is not an intact store, and leaves the present
       /long\.db: it has plants .*:\nplant 7: name must have at most 1000 characters; tag must have at most 200 characters$/,
     ],
     [
+      made('latin.db', sql(`UPDATE plants SET name = CAST(x'43616ce9' AS TEXT) WHERE id = 7`)),
+      /latin\.db: it has plants .*:\nplant 7: its text is not UTF-8$/,
+    ],
+    [
       made('zero.db', sql(`UPDATE plants SET name = 'a' || char(0) || printf('%1001d', 0) WHERE id = 7`)),
       /zero\.db: it has plants .*:\nplant 7: name must /,
     ],

@@ -30,6 +30,7 @@ interface NamedSheet {
 const MOST_SHEETS = 1000
 /** "EncryptedPackage" in UTF-16, as a workbook with a password has it in its container. */
 const LOCKED = [...'EncryptedPackage'].join('\0')
+const PIECE = 2 ** 20
 
 /**
  * Reads the sheets of a workbook (.xlsx, ECMA-376) that have cells and are not hidden. Long numbers keep the digits that
@@ -40,7 +41,7 @@ const LOCKED = [...'EncryptedPackage'].join('\0')
  */
 export async function sheetsIn(file: File, signal: AbortSignal): Promise<readonly WorkbookSheet[] | WorkbookFault> {
   try {
-    if (await isLocked(file)) return 'locked'
+    if (await isLocked(file, signal)) return 'locked'
     return await read(file, await Archive.open(file, signal))
   } catch (error) {
     // Whatever fails here is a fault of the file: a broken archive, part or text.
@@ -49,10 +50,16 @@ export async function sheetsIn(file: File, signal: AbortSignal): Promise<readonl
 }
 
 /** A workbook with a password is no ZIP archive, but a container of Microsoft's (MS-OFFCRYPTO). */
-async function isLocked(file: File): Promise<boolean> {
+async function isLocked(file: File, signal: AbortSignal): Promise<boolean> {
   const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
   if (start[0] !== 0xd0 || start[1] !== 0xcf) return false
-  return new TextDecoder('latin1').decode(await file.arrayBuffer()).includes(LOCKED)
+  // In pieces, which overlap, as the file may be large, and the name stands anywhere.
+  for (let at = 0; at < file.size; at += PIECE) {
+    signal.throwIfAborted()
+    const piece = await file.slice(at, at + PIECE + LOCKED.length).arrayBuffer()
+    if (new TextDecoder('latin1').decode(piece).includes(LOCKED)) return true
+  }
+  return false
 }
 
 async function read(file: File, archive: Archive): Promise<readonly WorkbookSheet[]> {
@@ -122,7 +129,8 @@ async function relationsOf(archive: Archive, path: string): Promise<readonly Rel
 
 /** Reads what the numbers of each style of cells are. */
 async function readStyles(pieces: AsyncIterable<string>): Promise<readonly NumberKind[]> {
-  const formats = new Map<string, string>()
+  /** A format may be long, and have many styles. */
+  const formats = new Map<string, NumberKind>()
   const styles: NumberKind[] = []
   let isOfCells = false
   for await (const events of eventsIn(pieces)) {
@@ -131,10 +139,10 @@ async function readStyles(pieces: AsyncIterable<string>): Promise<readonly Numbe
       if (event.name === 'cellXfs') isOfCells = event.kind === 'open'
       if (event.kind === 'close') continue
       const attributes = attributesOf(event.attributes)
-      if (event.name === 'numFmt') formats.set(attributes.get('numFmtId') ?? '', attributes.get('formatCode') ?? '')
-      if (event.name !== 'xf' || !isOfCells) continue
       const number = attributes.get('numFmtId') ?? '0'
-      styles.push(kindOfFormat(Number(number), formats.get(number)))
+      if (event.name === 'numFmt') formats.set(number, kindOfFormat(Number(number), attributes.get('formatCode') ?? ''))
+      if (event.name !== 'xf' || !isOfCells) continue
+      styles.push(formats.get(number) ?? kindOfFormat(Number(number), undefined))
     }
   }
   return styles

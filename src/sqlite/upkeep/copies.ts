@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import {
   existsSync,
   linkSync,
@@ -70,10 +71,17 @@ export function faultsIn(db: DatabaseSync, max: number): string[] {
 export function refusedPlants(db: DatabaseSync, max: number): string[] {
   // length() counts up to the first U+0000 (https://sqlite.org/lang_corefunc.html#length).
   const wrong = `SELECT id, name, tag FROM plants WHERE length(name) > ? OR length(tag) > ?
-    OR instr(name, char(0)) > 0 OR instr(tag, char(0)) > 0 ORDER BY id LIMIT ?`
+    OR instr(name, char(0)) > 0 OR instr(tag, char(0)) > 0 OR ${NOT_UTF8('name')} OR ${NOT_UTF8('tag')}
+    ORDER BY id LIMIT ?`
+  // SQLite stores any bytes as a text, and Node.js reads those that are no UTF-8 as U+FFFD.
+  db.function('is_utf8', { deterministic: true }, (bytes) => (isUtf8(bytes as Uint8Array) ? 1 : 0))
   const plants = new StatementCache(db).all(wrong, MAX_NAME, MAX_TAG, max).map(plantOf)
-  return plants.map((plant) => `plant ${plant.id}: ${faultOf(plant)?.message}`)
+  return plants.map((plant) => `plant ${plant.id}: ${faultOf(plant)?.message ?? 'its text is not UTF-8'}`)
 }
+
+/** Calls the function for texts that are not ASCII alone. */
+const NOT_UTF8 = (column: 'name' | 'tag'): string =>
+  `${column} GLOB '*[^' || char(1) || '-' || char(127) || ']*' AND NOT is_utf8(CAST(${column} AS BLOB))`
 
 /** Characters of a text of SQL beyond which it is not compared. Those of this program have a fraction. */
 const MAX_SQL = 16_384
