@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=12
 // Only syntax of Node.js 14.8, so that a runtime that is too old for the program prints one line, not a syntax error.
 // Node.js 24.15 is the first whose SQLite (3.51.3) has no WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
 const atLeast = (version, wanted) => {

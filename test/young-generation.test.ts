@@ -4,13 +4,7 @@ import { basename } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = new URL('../', import.meta.url)
-const PLACES = [
-  'package.json',
-  'bin/*.js',
-  'packaging/**/*.*',
-  'packaging/**/Dockerfile',
-  '{scripts,bench,test}/**/*.ts',
-]
+const PLACES = ['package.json', 'bin/*', 'packaging/**/*.*', 'packaging/**/Dockerfile', '{scripts,bench,test}/**/*.ts']
 
 /** The sizes of the young generation by file: of a process as it starts, or of threads that it starts later. */
 function sizesOf(pattern: RegExp): Map<string, string> {
@@ -27,7 +21,7 @@ test('every way to start the service gives its main thread the same young genera
   const ofProcess = sizesOf(/(?<!setFlagsFromString\(')--max-semi-space-size=(\d+)/)
   assert.equal(new Set(ofThreads.values()).size, 1, JSON.stringify([...ofThreads]))
   assert.equal(new Set(ofProcess.values()).size, 1, JSON.stringify([...ofProcess]))
-  const shipped = ['package.json', 'Dockerfile', 'plantstore.sh', 'executable.ts']
+  const shipped = ['package.json', 'plantstore', 'plantstore.js', 'executable.ts']
   const found = [...ofProcess.keys()].map((file) => basename(file))
   assert.deepEqual(
     shipped.filter((name) => !found.includes(name)),

@@ -39,7 +39,7 @@ function writeTree(folder: string): string {
   cpSync(process.execPath, join(tree, 'runtime/node'), { dereference: true })
   cpSync(join(dirname(process.execPath), '../LICENSE'), join(tree, 'runtime/LICENSE'))
   const packaging = join(ROOT, 'packaging/systemd')
-  cpSync(join(packaging, 'plantstore.sh'), join(tree, 'bin/plantstore'))
+  cpSync(join(ROOT, 'bin/plantstore'), join(tree, 'bin/plantstore'))
   cpSync(join(packaging, 'install.sh'), join(tree, 'install.sh'))
   for (const name of ['plantstore.service', 'plantstore.conf'])
     cpSync(join(packaging, name), join(tree, 'systemd', name))

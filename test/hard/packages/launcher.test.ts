@@ -42,6 +42,25 @@ test('scripts of npm run the Node.js of the machine where npm has none for the s
   assert.ok(!existsSync(join(folder, 'node_modules')))
 })
 
+test('each launcher gives Node.js the flags of npm start', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const flags = scripts.start.split(' ').filter((word) => word.startsWith('--'))
+  const print = 'data:text/javascript,console.log(process.execArgv.filter((each)=>each.includes("space")).join())'
+  for (const launcher of ['bin/plantstore', 'bin/plantstore.js']) {
+    const env = { ...process.env, NODE_OPTIONS: `--import=${print.replaceAll('"', "'")}` }
+    const { stdout } = spawnSync(join(ROOT, launcher), ['--version'], { env, encoding: 'utf8' })
+    assert.equal(stdout.split('\n')[0], flags.join(), launcher)
+  }
+})
+
+test('the launcher says what to do where no Node.js lies beside the program', (t) => {
+  const folder = tempFolder(t)
+  mkdirSync(join(folder, 'bin'))
+  copyFileSync(join(ROOT, 'bin/plantstore'), join(folder, 'bin/plantstore'))
+  const { status, stderr } = spawnSync(join(folder, 'bin/plantstore'), ['serve'], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [1, 'plantstore: there is no Node.js beside the program; "npm ci" installs it\n'])
+})
+
 test('a signal to a script of npm reaches its Node.js', async (t) => {
   const script = `process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000); console.log('ready')`
   const child = spawn(process.execPath, [join(project(t), 'bin/node.js'), '-e', script], {
