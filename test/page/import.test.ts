@@ -226,4 +226,13 @@ suite('the page, for imports,', () => {
     assert.equal(lines.length, 2502)
     assert.match(lines[2500] ?? '', /^2499,other 2499,.*belongs to a different plant/)
   })
+
+  inBrowser('of more plants than one document has labels leads to the labels of all', async ({ page }) => {
+    const rows = Array.from({ length: 1001 }, (_, i) => `Labelled ${i};row`)
+    await choose(page, 'labelled.csv', Buffer.from(['name;tag', ...rows].join('\n')))
+    await page.getByRole('button', { name: 'Check the file' }).click()
+    await page.getByRole('button', { name: 'Import 1,001 plants' }).click()
+    await page.getByRole('button', { name: 'Print their labels' }).click()
+    await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
+  })
 })

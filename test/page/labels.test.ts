@@ -8,6 +8,7 @@ import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
+  DESKTOP,
   openTools,
   PHONE,
   pageTests,
@@ -190,13 +191,34 @@ suite('labels', () => {
     await service.send('DELETE', '/plants/4999')
   })
 
+  for (const viewport of [PHONE, DESKTOP]) {
+    inBrowser(
+      `beyond 1,000 are in documents one after the other, at ${viewport.width} pixels`,
+      async (opened) => {
+        const { page } = opened
+        await openLabels(opened)
+        await page.getByLabel('Search names, tags and ids').fill('seedling')
+        await page.getByText('The first 20 that match').waitFor()
+        await page.getByRole('button', { name: 'Add all that match' }).click()
+        await page.getByText('1,001 labels', { exact: true }).waitFor()
+        await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
+        await pressOn(page, page.getByRole('button', { name: 'Next 1,000' }))
+        await page.getByText('Labels 1,001 to 1,001 of 1,001').waitFor()
+        assert.equal((await page.locator('.preview text').allTextContents()).join(' '), 'Seedling 1000 6000')
+        await assertAtBothSizes(page)
+        await pressOn(page, page.getByRole('button', { name: 'Previous 1,000' }), 'Enter', 'Shift+Tab')
+        await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
+      },
+      { viewport },
+    )
+  }
+
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened
     await openLabels(opened)
     await page.getByLabel('Search names, tags and ids').fill('seedling')
     await page.getByText('The first 20 that match').waitFor()
     await page.getByRole('button', { name: 'Add all that match' }).click()
-    await page.getByText('A document holds at most 1,000 labels.').waitFor()
     await page.getByText('Page 1 of 48').waitFor()
     await page.getByLabel('Labels already used on the first sheet').fill('20')
     await page.getByText('Page 1 of 49').waitFor()

@@ -7,7 +7,7 @@ import { isFocusLost } from '../page/focus.ts'
 import { linkTo } from '../page/route.ts'
 import { plantsIn } from '../plants/bulk/done.tsx'
 import { UndoDialog } from '../plants/bulk/undo-dialog.tsx'
-import { MOST_LABELS, printLabels } from '../plants/chosen-labels.ts'
+import { printLabels } from '../plants/chosen-labels.ts'
 import { queryFor } from '../plants/filter.ts'
 import type { ImportJob } from './import-job.ts'
 
@@ -41,7 +41,7 @@ export function NextSteps({ job, client }: NextStepsProps): JSX.Element {
             <a class="button" href={linkTo('plants', plants.length > 0 ? query : undefined)}>
               {say('import.showThem')}
             </a>
-            {plants.length > 0 && plants.length <= MOST_LABELS && (
+            {plants.length > 0 && (
               <button type="button" onClick={() => printLabels(plants.map(({ after }) => after))}>
                 {say('import.printLabels')}
               </button>

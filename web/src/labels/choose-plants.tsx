@@ -17,7 +17,7 @@ import {
   clearChosen,
   isChosen,
   labelOf,
-  MOST_LABELS,
+  MOST_CHOSEN,
   remove,
 } from '../plants/chosen-labels.ts'
 import { type Filter, wantedBy } from '../plants/filter.ts'
@@ -165,4 +165,4 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
   )
 }
 
-const tellFull = (): void => tell(say('labels.full', { most: MOST_LABELS }), { isError: true })
+const tellFull = (): void => tell(say('labels.full', { most: MOST_CHOSEN }), { isError: true })

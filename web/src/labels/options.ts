@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { addressOf, baseFault, keep, kept, recordIn } from '../codes/service-address.tsx'
 import { dateOf, listOf, say } from '../language/language.ts'
 import { onForgotten } from '../page/stored.ts'
-import { chosen } from '../plants/chosen-labels.ts'
+import { inDocument } from '../plants/chosen-labels.ts'
 import { type LabelJob, LEAST_MODULE, tooThin } from './document.ts'
 import { CODES, type Codes } from './layout.ts'
 import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheets.ts'
@@ -100,10 +100,10 @@ export const mayLeadHere = signal(false)
 const wanted = computed((): LabelJob => {
   const { isItalic, lines, codes } = options.value
   const wording = { lines, isItalic, date: dateOf(new Date()) }
-  return { labels: chosen.value, sheet: sheet.value, codes, skip: skip.value, addressOf, wording }
+  return { labels: inDocument.value.labels, sheet: sheet.value, codes, skip: skip.value, addressOf, wording }
 })
 
 /** undefined while no label is chosen or an option is invalid. */
 export const job = computed((): LabelJob | undefined =>
-  chosen.value.length === 0 || faults.value.size > 0 ? undefined : wanted.value,
+  wanted.value.labels.length === 0 || faults.value.size > 0 ? undefined : wanted.value,
 )

@@ -8,6 +8,7 @@ import { said } from '../page/said.ts'
 import { saveFile } from '../page/save-file.ts'
 import { Fault } from '../page/sentence.tsx'
 import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
+import { chosen, inDocument, MOST_LABELS, turnPart } from '../plants/chosen-labels.ts'
 import { Warning } from '../plants/export-plants.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, pdfOf, typeFor } from './document.ts'
 import { LabelPrinters } from './label-printers.tsx'
@@ -76,6 +77,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">{say('labels.preview')}</h2>
+      {chosen.value.length > MOST_LABELS && <Parts />}
       <div class="fields">
         <button type="button" class="primary" onClick={() => make(() => print('labels'))}>
           {say('labels.print')}
@@ -150,6 +152,23 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         </div>
       )}
     </section>
+  )
+}
+
+/** Leads from document to document, where the labels are more than one has. */
+function Parts(): JSX.Element {
+  const { start, end } = inDocument.value
+  const total = chosen.value.length
+  return (
+    <div class="fields">
+      <span role="status">{say('labels.part', { first: start + 1, last: end, total })}</span>
+      <button type="button" aria-disabled={start === 0} onClick={() => start > 0 && turnPart(-1)}>
+        {say('labels.previousPart', { most: MOST_LABELS })}
+      </button>
+      <button type="button" aria-disabled={end === total} onClick={() => end < total && turnPart(1)}>
+        {say('labels.nextPart', { most: MOST_LABELS })}
+      </button>
+    </div>
   )
 }
 

@@ -5,7 +5,7 @@ import { say } from '../language/language.ts'
 import { tell } from '../page/notices.tsx'
 import { said } from '../page/said.ts'
 import { Sentence } from '../page/sentence.tsx'
-import { addReserved, chosen, MOST_LABELS } from '../plants/chosen-labels.ts'
+import { addReserved, chosen, MOST_CHOSEN, MOST_LABELS } from '../plants/chosen-labels.ts'
 
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {
@@ -14,7 +14,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
   const isReserving = useSignal(false)
   const reserve = async () => {
     const wanted = Number(count.value)
-    const room = MOST_LABELS - chosen.value.length
+    const room = Math.min(MOST_LABELS, MOST_CHOSEN - chosen.value.length)
     if (!Number.isInteger(wanted) || wanted < 1 || wanted > room) {
       fault.value = room === 0 ? say('labels.noRoom') : say('labels.giveWhole', { least: 1, most: room })
       return

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import type { LabelText } from '../codes/qr-code.ts'
 import { go } from '../page/route.ts'
@@ -8,11 +8,30 @@ import { type Filter, queryFor } from './filter.ts'
 /** The most labels of one document: a file of about two megabytes, which takes some seconds to draw. */
 export const MOST_LABELS = 1000
 
+/** The most labels that the page holds, as many as the plants of a stocktake. */
+export const MOST_CHOSEN = 100_000
+
 /** The labels to print, in order. They outlive the view. */
 export const chosen = signal<readonly LabelText[]>([])
 
+const wantedPart = signal(0)
+
+/** The labels of the document: a part of those chosen. */
+export const inDocument = computed(() => {
+  const last = Math.max(0, Math.ceil(chosen.value.length / MOST_LABELS) - 1)
+  const start = Math.min(wantedPart.value, last) * MOST_LABELS
+  const labels = chosen.value.slice(start, start + MOST_LABELS)
+  return { labels, start, end: start + labels.length }
+})
+
+/** Turns to the next part, or to the one before. */
+export const turnPart = (step: 1 | -1): void => {
+  wantedPart.value = inDocument.value.start / MOST_LABELS + step
+}
+
 export const clearChosen = (): void => {
   chosen.value = []
+  wantedPart.value = 0
 }
 onSignOut(clearChosen)
 
@@ -37,7 +56,7 @@ export const CHOOSE_ALL = 'all'
 export const labelOf = ({ id, name, tag }: StoredPlant): LabelText => ({ id, name, tag })
 
 /**
- * Adds labels up to MOST_LABELS. A label whose id is chosen already replaces the old one.
+ * Adds labels up to MOST_CHOSEN. A label whose id is chosen already replaces the old one.
  *
  * @returns how many labels found no room
  */
@@ -46,7 +65,7 @@ export function add(labels: readonly LabelText[]): number {
   const kept = chosen.value.map((label) => renewed.get(label.id) ?? label)
   const known = new Set(kept.map(({ id }) => id))
   const added = labels.filter(({ id }) => !known.has(id))
-  const room = MOST_LABELS - kept.length
+  const room = MOST_CHOSEN - kept.length
   chosen.value = [...kept, ...added.slice(0, room)]
   return Math.max(0, added.length - room)
 }
@@ -55,7 +74,7 @@ export function remove(id: bigint): void {
   chosen.value = chosen.value.filter((label) => label.id !== id)
 }
 
-/** Adds labels for all plants that match, up to MOST_LABELS. @returns whether some found no room */
+/** Adds labels for all plants that match, up to MOST_CHOSEN. @returns whether some found no room */
 export async function addAll(
   client: PlantstoreClient,
   query: Parameters<PlantstoreClient['listPlants']>[0],

@@ -6,10 +6,12 @@ import type { PlainKey } from '../language/texts.ts'
 import { Further } from '../page/further.tsx'
 import { tell } from '../page/notices.tsx'
 import { go } from '../page/route.ts'
+import { said } from '../page/said.ts'
 import type { ActionKind } from '../plants/bulk/actions.ts'
+import { readTargets } from '../plants/bulk/apply.ts'
 import { BulkDialog } from '../plants/bulk/bulk-dialog.tsx'
 import { plantsIn } from '../plants/bulk/done.tsx'
-import { MOST_LABELS, printLabels, queryForLabels } from '../plants/chosen-labels.ts'
+import { printLabels, queryForLabels } from '../plants/chosen-labels.ts'
 import type { Filter } from '../plants/filter.ts'
 import { returnToRows } from '../plants/grid-keys.ts'
 import type { PlantList } from '../plants/plant-list.ts'
@@ -59,19 +61,19 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
     const targets = selection.targets()
     if (targets.kind === 'chosen') copied.value = targets.plants[0]
   }
-  const print = () => {
+  const print = async () => {
     const targets = selection.targets()
     if (targets.kind === 'matching' && targets.without.size === 0) return go('labels', queryForLabels(targets.filter))
-    if (targets.kind === 'matching' || targets.plants.length > MOST_LABELS) {
-      tell(say('bulk.tooManyLabels', { most: MOST_LABELS }), { isError: true })
-      return
+    try {
+      printLabels(await readTargets(client, targets, () => {}, new AbortController().signal))
+    } catch (error) {
+      tell(say('bulk.unread', { why: said(error) }), { isError: true })
     }
-    printLabels(targets.plants)
   }
   const count = selection.count.value
   const { value: left } = selection.left
   const elsewhere = selection.countOutside(shown.value)
-  const printing: Action = { label: 'bulk.print', run: print }
+  const printing: Action = { label: 'bulk.print', run: () => void print() }
   // A wide window has the first three in the bar, and a narrow one only the first.
   const actions: readonly Action[] = [
     ...(mayWrite ? [bulk('tag', 'bulk.tag'), bulk('delete', 'plants.delete')] : []),
