@@ -55,7 +55,9 @@ function sectionOf({ path, command }: { readonly path: string; readonly command:
   const help = parts.join('')
   // The settings of `serve` have a page of their own.
   const text = path === 'plantstore serve' ? help.replace(/^Addresses:\n.*?(?=^Options:)/ms, '') : help
-  const [head = '', behind = ''] = text.split(/^Options:\n/m)
+  // The heading has the name of the command, and a section of their own those below it.
+  const told = text.replace(`Usage: ${path} [options]\n\n`, '').replace(/^Commands:\n(?: {2,}.*\n)+/m, '')
+  const [head = '', behind = ''] = told.split(/^Options:\n/m)
   const [listed = ''] = /^(?: {2,}.*\n)*/.exec(behind) ?? []
   return { path, head, options: listed.split(/^(?= {2}-)/m), rest: behind.slice(listed.length) }
 }

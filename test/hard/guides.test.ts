@@ -54,7 +54,8 @@ function followTest(
 followTest('every line of the README works, in order', 'README.md', () => ({ own: { 'ps_...': FIRST_TOKEN } }))
 
 followTest('every line of For programs works, in order', 'docs/guides/programs.md', () => ({
-  own: { 'ps_...': FIRST_TOKEN, tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" },
+  before: STARTED,
+  own: { tok_LNST1gxBBFl: "$(npx plantstore token list | awk '/label/ { print $1 }')" },
 }))
 
 followTest(
