@@ -108,9 +108,19 @@ export class WalCheckpointer {
     this.#withTimeout(timeout, () => this.#checkpoint('RESTART'))
   }
 
-  /** The file keeps the mark of the epoch as long as the WAL has what the file lacks, so the WAL is never empty. */
+  /** Marks the file before the first write. This commit also shows whether the store is writable. */
+  begin(): void {
+    this.transaction(() => advanceEpoch(this.#db, true))
+    this.#copy('PASSIVE')
+  }
+
   #checkpoint(mode: 'PASSIVE' | 'RESTART'): void {
     this.#tolerate(() => this.#advanceEpoch(true))
+    this.#copy(mode)
+  }
+
+  /** The file keeps the mark of the epoch as long as the WAL has what the file lacks, so the WAL is never empty. */
+  #copy(mode: 'PASSIVE' | 'RESTART'): void {
     this.#tolerate(() => this.#db.exec(`PRAGMA wal_checkpoint(${mode})`))
     // SQLite shortens a WAL at the first write after its restart.
     if (mode === 'RESTART') this.#db.exec('PRAGMA journal_size_limit = 0')

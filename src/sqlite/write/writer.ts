@@ -26,7 +26,6 @@ import { openWriter, type WriterOptions } from '../connection.ts'
 import { indexWork } from '../indexed.ts'
 import { ownText, type PlantColumns, plantAt, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/checkpointer.ts'
-import { advanceEpoch } from '../wal/epoch.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
 
 /** Plants in one INSERT. It takes two thirds of the time of one INSERT for each plant. */
@@ -143,10 +142,8 @@ export class SqliteWriter implements Served {
     )
   }
 
-  /** Writes the store's epoch to the WAL and marks the file. This real write also shows whether the store is writable. */
   beginWal(): void {
-    this.#wal.transaction(() => advanceEpoch(this.#db))
-    this.#wal.checkpoint()
+    this.#wal.begin()
   }
 
   isWalLong(): boolean {
