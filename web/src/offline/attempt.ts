@@ -1,4 +1,5 @@
 import type { KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { versionOf } from '../../../src/domain/plant.ts'
 import { isRefusal } from '../page/said.ts'
 import { type Content, isSame, type Waiting } from './change.ts'
 
@@ -17,28 +18,33 @@ export interface Attempt {
   readonly tried: Waiting['tried']
 }
 
-/** Makes a change of a plant that is as the person saw it. It may be repeated, and then ends in the same state. */
+/**
+ * Makes a change of a plant that is as the person saw it, in one request: the entity tag follows from the plant. The
+ * change may be repeated, and then ends in the same state.
+ */
 export async function attempt({ id, base, wanted }: Numbered, using: Attempt): Promise<Answer> {
   const { client, tried, signal, mayRead } = using
-  if (base === null && wanted !== null) {
-    try {
-      await client.createPlant(plantOf(id, wanted), { mustBeNew: tried === undefined, signal })
-      return { kind: 'stored' }
-    } catch (error) {
-      if (!isTaken(error)) throw error
-      if (!mayRead) return { kind: 'met', theirs: undefined }
-    }
+  const seen = [base, tried?.plant ?? null].filter((each) => each !== null)
+  const isNew = base === null && wanted !== null
+  try {
+    if (isNew) await client.createPlant(plantOf(id, wanted), { mustBeNew: tried === undefined, signal })
+    else if (seen.length > 0) await write(id, { seen, etags: seen.map((each) => etagOf(id, each)) }, wanted, using)
+    if (isNew || seen.length > 0) return { kind: 'stored' }
+  } catch (error) {
+    if (!isOther(error)) throw error
   }
+  if (!mayRead) return { kind: 'met', theirs: undefined }
   const current = await read(id, using)
   const content = current?.plant ?? null
   if (isSame(content, wanted) && (base !== null || tried !== undefined)) return { kind: 'stored' }
   const isKnown = isSame(content, base) || (tried !== undefined && isSame(content, tried.plant))
   if (!isKnown) return { kind: 'met', theirs: current }
   try {
-    await write(id, current, wanted, using)
+    if (current !== null) await write(id, { seen: [current.plant], etags: [current.etag] }, wanted, using)
+    else if (wanted !== null) await client.createPlant(plantOf(id, wanted), { mustBeNew: true, signal })
     return { kind: 'stored' }
   } catch (error) {
-    if (!isTaken(error) && !isRefusal(error, 40402)) throw error
+    if (!isOther(error)) throw error
   }
   // Another client has written between the reading and the write.
   const theirs = await read(id, using)
@@ -47,10 +53,14 @@ export async function attempt({ id, base, wanted }: Numbered, using: Attempt): P
 
 type Numbered = Pick<Waiting, 'base' | 'wanted'> & { readonly id: bigint }
 
-const isTaken = (error: unknown): boolean => isRefusal(error, 41201) || isRefusal(error, 40901)
+/** Whether the store has something else under the id than the request expects. */
+const isOther = (error: unknown): boolean => [41201, 40901, 40402].some((number) => isRefusal(error, number))
 
 export const plantOf = (id: bigint, { name, tag }: Content): StoredPlant =>
   tag === undefined ? { id, name } : { id, name, tag }
+
+/** As `plantETag` of the service writes it. */
+const etagOf = (id: bigint, { name, tag }: Content): string => `"${versionOf({ id, name, tag })}"`
 
 async function read(id: bigint, { client, signal }: Attempt): Promise<KeptPlant | null> {
   try {
@@ -61,20 +71,22 @@ async function read(id: bigint, { client, signal }: Attempt): Promise<KeptPlant 
   }
 }
 
+interface Expected {
+  /** What the plant may be. */
+  readonly seen: readonly Content[]
+  readonly etags: readonly string[]
+}
+
 async function write(
   id: bigint,
-  current: KeptPlant | null,
+  { seen, etags }: Expected,
   wanted: Content | null,
   { client, signal }: Attempt,
 ): Promise<void> {
-  if (current === null) {
-    if (wanted !== null) await client.createPlant(plantOf(id, wanted), { mustBeNew: true, signal })
-    return
-  }
-  const { plant, etag: ifMatch } = current
+  const ifMatch = etags.join(', ')
   if (wanted === null) return client.deletePlant(id, { ifMatch, signal })
   // A member that stays is not sent, so characters that no text field shows stay too.
-  const name = wanted.name === plant.name ? undefined : wanted.name
-  const tag = wanted.tag === plant.tag ? undefined : (wanted.tag ?? null)
+  const name = seen.every((each) => each.name === wanted.name) ? undefined : wanted.name
+  const tag = seen.every((each) => each.tag === wanted.tag) ? undefined : (wanted.tag ?? null)
   await client.updatePlant(id, { name, tag }, { ifMatch, signal })
 }
