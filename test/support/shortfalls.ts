@@ -5,6 +5,9 @@ import { relative } from 'node:path'
 /** The environment variable with the path of the file that has a line for each shortfall. */
 export const SHORTFALLS_VARIABLE = 'PLANTSTORE_TEST_SHORTFALLS'
 
+/** With `yes` in this environment variable, a run fails for each shortfall: the machine has all that the tests take. */
+export const WHOLE_VARIABLE = 'PLANTSTORE_TEST_WHOLE'
+
 const UNTESTED = 'untested '
 const TRIES = 'tries '
 
