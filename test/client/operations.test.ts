@@ -142,6 +142,13 @@ suite('the client', () => {
     assert.equal(file.split('\r\n').length, 3002)
   })
 
+  test('counts the plants that all parts of a long list delete', async () => {
+    const client = clientOf(await emptyService())
+    const rows = Array.from({ length: 6000 }, (_, i) => ({ id: BigInt(i), name: 'x' }))
+    await client.importPlants(rows)
+    assert.equal((await client.importPlants(rows, { mode: 'delete' })).deleted, 6000)
+  })
+
   test('imports files and plants, and reports its progress', async () => {
     const client = clientOf(await emptyService())
     const csv = 'id;name;tag\r\n1;a;x\r\n2;b;\r\nx;c;\r\n'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { encodingOf } from '../../src/import/sheet/encoding.ts'
+import { encodingOf, textsOf } from '../../src/import/sheet/encoding.ts'
 import type { Encoding } from '../../src/import/sheet/guess-encoding.ts'
 
 /** Lines of sheets, by the encoding in which old programs save them. */
@@ -87,4 +87,10 @@ suite('the page finds the encoding of a sheet', () => {
       assert.ok(performance.now() - began < 5000, JSON.stringify(part))
     }
   })
+})
+
+test('a line end that two pieces of a file share is one line end', async () => {
+  // A Blob comes in the pieces that it is made of.
+  const pieces = ['name\r\n', 'Aloe\r', '\nRosa\r\n']
+  assert.deepEqual(await Array.fromAsync(textsOf(new Blob(pieces), 'utf-8')), pieces)
 })

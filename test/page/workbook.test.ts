@@ -179,6 +179,18 @@ suite('the page refuses a workbook', () => {
     assert.ok(process.memoryUsage.rss() - before < 200 * MIB)
   })
 
+  test('whose parts for all sheets unpack to too much, or are not UTF-8', async () => {
+    const [all, book, ...others] = partsOf({ Plants: rowsOf([['name'], ['Abies']]) })
+    assert.ok(all && book)
+    const large = { ...book, content: `${' '.repeat(129 * MIB)}${String(book.content)}` }
+    assert.equal(await opened(zip([all, large, ...others])), 'large')
+    const latin = others.map((part) => ({
+      ...part,
+      content: Buffer.from(String(part.content).replace('Abies', 'Abiés'), 'latin1'),
+    }))
+    assert.equal(await opened(zip([all, book, ...latin])), 'unreadable')
+  })
+
   test('that unpacks to more than its directory says', async () => {
     const bytes = workbook({ Plants: blanks(64 * MIB) }, { said: 1000 })
     assert.ok(bytes.length < MIB / 8)
