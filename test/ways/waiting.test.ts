@@ -4,7 +4,6 @@ import type { BrowserContext, Page } from 'playwright-core'
 import {
   assertAccessible,
   assertAtBothSizes,
-  loseAnswers,
   NO_NETWORK,
   PHONE,
   pageTests,
@@ -85,31 +84,6 @@ suite('changes that wait for the service', () => {
       assert.equal(await changesOf(service, first + 2), 2, 'a create and one update')
     },
     { viewport: PHONE, expected: NO_NETWORK },
-  )
-
-  inBrowser(
-    'are sent once, though their answers were lost',
-    async ({ page, service }) => {
-      await service.create({ id: 30, name: 'Sorbus' })
-      await service.create({ id: 31, name: 'Tilia' })
-      await page.reload()
-      await rowOf(page, 31).waitFor()
-      await page.getByRole('button', { name: 'Add a plant' }).click()
-      await page.getByText(/^Id: \d/).waitFor()
-      const answerAgain = await loseAnswers(page, /\/plants(\/\d+)?$/)
-      await page.getByLabel('Name', { exact: true }).fill('Yucca')
-      await page.keyboard.press('Enter')
-      await line(page, '1 change waits on this device.')
-      await rename(page, 30, 'Sorbus aria')
-      await rowOf(page, 31).press('Delete')
-      await line(page, '3 changes wait on this device.')
-      await answerAgain()
-      await nothingWaits(page)
-      assert.equal((await service.plants()).filter(({ name }) => name === 'Yucca').length, 1)
-      assert.deepEqual(await storedPlant(service, 30), { id: 30, name: 'Sorbus aria' })
-      assert.deepEqual([await changesOf(service, 30), await storedPlant(service, 31)], [2, undefined])
-    },
-    { expected: NO_NETWORK },
   )
 
   inBrowser(

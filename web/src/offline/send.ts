@@ -84,9 +84,11 @@ async function sendWatched(
   before: Waiting | undefined,
   sending: Sending,
 ): Promise<Outcome> {
-  let isWatched = true
+  // Whichever comes first, the answer or the loss of the service, decides who gets the outcome: the person or the queue.
+  let isWatched: boolean | undefined
   const sent = send(sender, key, sending).then(
     async (outcome) => {
+      isWatched ??= true
       if (!isWatched) await hold(key, outcome)
       else if (outcome.kind === 'met') await drop(key)
       // What the person has changed on its way goes out once more.
@@ -94,6 +96,7 @@ async function sendWatched(
       return outcome
     },
     async (error: unknown): Promise<Outcome> => {
+      isWatched ??= true
       if (isWatched && !isSilence(error) && !isAbort(error)) {
         await restore(key, before)
         throw error
@@ -102,10 +105,11 @@ async function sendWatched(
       return { kind: 'waits' }
     },
   )
-  const waits = untilAway().then((): Outcome => ({ kind: 'waits' }))
-  const outcome = await Promise.race([sent, waits])
-  isWatched = false
-  return outcome
+  const waits = untilAway().then((): Outcome | Promise<Outcome> => {
+    isWatched ??= false
+    return isWatched ? sent : { kind: 'waits' }
+  })
+  return Promise.race([sent, waits])
 }
 
 /** Sends what waits whenever the service answers, also what another tab has kept. */

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import fc from 'fast-check'
+import type { Content } from '../../web/src/offline/change.ts'
+import { type Fate, loadQueue, type Queue, SmallService } from '../support/offline-queue.ts'
+import { holds } from '../support/property.ts'
+import { wholeFile } from '../support/whole-file.ts'
+
+/** What happens: the person wants a plant to be so, another client changes it, or the network comes or goes. */
+type Step =
+  | { readonly by: 'person' | 'other'; readonly id: bigint; readonly wants: 'a name' | 'nothing' }
+  | { readonly by: 'person'; readonly id: undefined; readonly wants: 'a name' }
+  | { readonly by: 'network'; readonly isGood: boolean }
+
+const ids = fc.constantFrom(1n, 2n, 3n)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ by: fc.constant('person' as const), id: ids, wants: fc.constantFrom('a name', 'nothing') }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ by: fc.constant('other' as const), id: ids, wants: fc.constantFrom('a name', 'nothing') }),
+  },
+  { weight: 1, arbitrary: fc.constant({ by: 'person', id: undefined, wants: 'a name' } as const) },
+  { weight: 3, arbitrary: fc.record({ by: fc.constant('network' as const), isGood: fc.boolean() }) },
+)
+const fate = fc.constantFrom<Fate>('answered', 'answered', 'request lost', 'answer lost')
+const history = fc.tuple(fc.array(step, { minLength: 1, maxLength: 10 }), fc.array(fate, { maxLength: 8 }))
+
+/** A person at the page: what they saw of each plant, and what they wanted it to be. */
+class Person {
+  readonly #queue: Queue
+  readonly #session: object
+  readonly #saw = new Map<bigint, (Content | null)[]>()
+  /** The last wish for each plant, where the page has not said that it is void. */
+  readonly wishes = new Map<bigint, Content | null>()
+  readonly added: string[] = []
+
+  constructor(queue: Queue, session: object) {
+    this.#queue = queue
+    this.#session = session
+  }
+
+  /** Looks at a plant: at what waits, else at what the service has. */
+  look(service: SmallService, id: bigint): Content | null {
+    const waits = [...this.#queue.byKey.value.values()].find((each) => each.id === id)
+    const plant = waits?.wanted !== undefined ? waits.wanted : (service.plants.get(id) ?? null)
+    this.#saw.set(id, [...(this.#saw.get(id) ?? [null]), plant])
+    return plant
+  }
+
+  hasSeen = (id: bigint, plant: Content | null): boolean =>
+    (this.#saw.get(id) ?? [null]).some((each) => each?.name === plant?.name)
+
+  async wants(id: bigint | undefined, base: Content | null, wanted: Content | null): Promise<void> {
+    if (id === undefined) this.added.push(wanted?.name ?? '')
+    else this.#saw.get(id)?.push(wanted)
+    if (id !== undefined) this.wishes.set(id, wanted)
+    try {
+      const { kind } = await this.#queue.submit(this.#session, { id, base, wanted })
+      if (kind === 'met' && id !== undefined) this.wishes.delete(id)
+    } catch {
+      // The page says so, and the form keeps what was typed.
+      if (id !== undefined) this.wishes.delete(id)
+    }
+  }
+}
+
+suite('the changes that wait on a device', () => {
+  let queue: Queue
+  before(async () => {
+    queue = await loadQueue(wholeFile)
+    queue.followWaiting()
+  })
+
+  const settled = async (): Promise<void> => {
+    for (let quiet = 0; quiet < 6; ) {
+      await new Promise(setImmediate)
+      quiet = queue.connection.value === 'good' && queue.due.value.length > 0 ? 0 : quiet + 1
+    }
+  }
+
+  test('reach the service once, or wait for the person, and replace nothing that the person has not seen', async () => {
+    const property = fc.asyncProperty(history, async ([steps, fates]) => {
+      const service = new SmallService(queue, fates)
+      const session = {
+        own: { id: 'tok', name: 'a', store: 's' },
+        may: () => true,
+        isConfirmed: true,
+        client: service.client,
+      }
+      queue.connection.value = 'good'
+      queue.session.value = { kind: 'signed-in', ...session }
+      for (const id of [1n, 2n]) service.set(id, { name: `old ${id}` })
+      const person = new Person(queue, session)
+      const submits = new Map<bigint | undefined, Promise<void>>()
+      let count = 0
+      for (const each of steps) {
+        if (each.by === 'network') queue.connection.value = each.isGood ? 'good' : 'lost'
+        else if (each.by === 'other')
+          service.set(each.id, each.wants === 'nothing' ? null : { name: `theirs ${count++}` })
+        else {
+          // A form is open for one change of a plant at a time.
+          if (each.id !== undefined) await submits.get(each.id)
+          const base = each.id === undefined ? null : person.look(service, each.id)
+          const wanted = each.wants === 'nothing' ? null : { name: `mine ${count++}` }
+          if (base !== null || wanted !== null)
+            submits.set(each.id ?? BigInt(-count), person.wants(each.id, base, wanted))
+        }
+        for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+      }
+      // The network comes back for good, as often as a request of before is still lost.
+      for (let i = 0; i < 12; i++) {
+        queue.connection.value = 'good'
+        await settled()
+      }
+      await Promise.all(submits.values())
+      await settled()
+      assert.deepEqual(queue.due.value, [], 'nothing waits for the service')
+      const held = [...queue.byKey.value.values()]
+      for (const { id, before: replaced } of service.writes) {
+        if (id < 1000n) assert.ok(person.hasSeen(id, replaced), `${replaced?.name} of ${id} was replaced unseen`)
+      }
+      for (const name of person.added) {
+        const times = service.writes.filter(({ after }) => after?.name === name).length
+        assert.equal(times + held.filter(({ wanted }) => wanted?.name === name).length, 1, `${name}: ${times} times`)
+      }
+      for (const [id, wanted] of person.wishes) {
+        const isDone = service.states.some((state) => state.id === id && state.plant?.name === wanted?.name)
+        const isHeld = held.some((each) => each.id === id && each.wanted?.name === wanted?.name)
+        // A plant that is deleted before the service had it is none of its matters.
+        const isTakenBack = wanted === null && !service.writes.some((write) => write.id === id)
+        assert.ok(isDone || isHeld || isTakenBack, `${wanted?.name ?? 'the deletion'} of ${id} is lost`)
+      }
+      for (const { key } of held) await queue.drop(key)
+    })
+    await holds(property, { numRuns: 2000 })
+  })
+})
