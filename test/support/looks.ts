@@ -76,12 +76,15 @@ export async function assertLooks(page: Page, what: string, check: (where: strin
   }
 }
 
+/** An expression that chooses a language in the menu, where a dialog covers the menu too. */
+export const speaking = (language: string): string => `(() => {
+  const menu = document.querySelector('.language select')
+  menu.value = '${language}'
+  menu.dispatchEvent(new Event('change'))
+})()`
+
 /** Changes the language, and leaves dialogs, panels and the focus as they are. */
 async function speak(page: Page, language: string): Promise<void> {
-  await page.evaluate(`(() => {
-    const menu = document.querySelector('.language select')
-    menu.value = '${language}'
-    menu.dispatchEvent(new Event('change'))
-  })()`)
+  await page.evaluate(speaking(language))
   await until(page, `document.documentElement.lang === '${language}'`)
 }

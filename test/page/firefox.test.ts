@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ENTER, ESCAPE, Firefox, hasFirefox } from '../support/firefox.ts'
+import { LOOKS, speaking } from '../support/looks.ts'
+import { notTestedHere } from '../support/not-tested.ts'
+import { DESKTOP, PHONE } from '../support/page.ts'
+import { plantSome } from '../support/page-languages.ts'
+import { SECRET, withService } from '../support/service.ts'
+
+test('in Firefox, no control of the list, a selection, an edit or a conflict covers another one', async (t) => {
+  if (!hasFirefox) return notTestedHere(t, 'the page at / in Firefox')
+  const service = await withService(t)
+  await plantSome(service)
+  const firefox = await Firefox.start(t)
+  await firefox.open(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
+  const click = async (selector: string) => {
+    await firefox.until(`document.querySelector('${selector}') !== null`)
+    await firefox.evaluate(`document.querySelector('${selector}').click()`)
+  }
+  const row = '[role=row][data-id="3"]'
+  for (const size of [DESKTOP, PHONE]) {
+    await firefox.resize(size)
+    const look = async (what: string, sign: string) => {
+      await firefox.until(`document.querySelector('${sign}') !== null`)
+      for (const language of ['en', 'de']) {
+        await firefox.evaluate(speaking(language))
+        await firefox.until(`document.documentElement.lang === '${language}'`)
+        assert.deepEqual(await firefox.evaluate(LOOKS), [], `${what}, ${language}, ${size.width} pixels`)
+      }
+    }
+    await look('the list', row)
+    await click(`${row} input[type=checkbox]`)
+    await look('a selection', '.selection')
+    await click('.selection .clear')
+    await click(`${row} .actions button`)
+    await look('an edit', `${row} textarea`)
+    await firefox.until(`document.activeElement.matches('${row} textarea')`)
+    await firefox.press('x')
+    const headers = { 'Content-Type': 'application/json' }
+    await service.send('PATCH', '/plants/3', { headers, body: JSON.stringify({ tag: `of others, ${size.width}` }) })
+    await firefox.press(ENTER)
+    await look('a conflict', 'dialog .versions')
+    await firefox.press(ESCAPE)
+    await firefox.until(`document.activeElement.matches('${row} textarea')`)
+    await firefox.press(ESCAPE)
+  }
+})
