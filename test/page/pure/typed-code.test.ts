@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { garbledCode, isGarbledSignIn, withoutMarks } from '../../web/src/codes/typed-code.ts'
-import { asTyped, type CapsLock, KEYBOARDS } from '../support/keyboards.ts'
-import { holds } from '../support/property.ts'
+import { garbledCode, isGarbledSignIn, withoutMarks } from '../../../web/src/codes/typed-code.ts'
+import { asTyped, type CapsLock, KEYBOARDS } from '../../support/keyboards.ts'
+import { holds } from '../../support/property.ts'
 
 const IDS = [7n, -7n, 0n, 42n, 1234567890n, -6890n, 2n ** 63n - 1n, -(2n ** 63n)]
 const ORIGINS = ['http://127.0.0.1:8080', 'https://plants.example', 'http://yew-zoo.local']

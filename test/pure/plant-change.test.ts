@@ -9,8 +9,8 @@ import {
   type NewPlant,
   NO_EXPECTATION,
   type PutMode,
-} from '../src/domain/plant.ts'
-import { refusal } from './support/store-under-test.ts'
+} from '../../src/domain/plant.ts'
+import { refusal } from '../support/store-under-test.ts'
 
 const monstera: NewPlant = { id: 7n, name: 'Monstera', tag: 'houseplant' }
 const others: readonly NewPlant[] = [

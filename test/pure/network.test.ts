@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { addressGroup, blockListOf, plainAddress, readNetworks } from '../src/base/network.ts'
-import { holds } from './support/property.ts'
+import { addressGroup, blockListOf, plainAddress, readNetworks } from '../../src/base/network.ts'
+import { holds } from '../support/property.ts'
 
 suite('a list of networks', () => {
   test('accepts addresses and networks of IPv4 and IPv6', () => {

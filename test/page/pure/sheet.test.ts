@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { openAsBlob, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { guess } from '../../src/import/sheet/guess.ts'
-import type { Reading } from '../../src/import/sheet/sheet.ts'
-import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
-import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
-import { said } from '../../web/src/page/said.ts'
-import { tempFolder } from '../support/files.ts'
+import { guess } from '../../../src/import/sheet/guess.ts'
+import type { Reading } from '../../../src/import/sheet/sheet.ts'
+import { plantIn, type RowPlant } from '../../../web/src/import/plant-row.ts'
+import { openSheet, rowsOf, type Sheet } from '../../../web/src/import/sheet.ts'
+import { said } from '../../../web/src/page/said.ts'
+import { tempFolder } from '../../support/files.ts'
 
 const sheetOf = (text: string | Uint8Array<ArrayBuffer>, chosen?: Reading): Promise<Sheet> =>
   openSheet(new File([text], 'plants.csv'), chosen)

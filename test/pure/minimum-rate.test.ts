@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { SlowClients } from '../src/http/answer/slow-clients.ts'
+import { SlowClients } from '../../src/http/answer/slow-clients.ts'
 
 const LIMITS = { stallTimeout: 30_000, leastSpeed: 1024, unreadLimit: 0 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { AppError } from '../src/domain/errors.ts'
-import { int64Of, NOT_TEXT, readJsonBody } from '../src/json/body.ts'
-import { allEscaped } from './support/escaped-json.ts'
-import { anyCharacter, holds } from './support/property.ts'
+import { AppError } from '../../src/domain/errors.ts'
+import { int64Of, NOT_TEXT, readJsonBody } from '../../src/json/body.ts'
+import { allEscaped } from '../support/escaped-json.ts'
+import { anyCharacter, holds } from '../support/property.ts'
 
 const read = (text: string) => readJsonBody(Buffer.from(text))
 

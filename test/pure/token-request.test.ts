@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { absolute, schemaCompiler } from '../scripts/contract-source.ts'
-import { derivedToken, excessOf, isWellFormed, makeSecret, SCOPES, timeIn } from '../src/domain/token.ts'
-import { parseTokenRequest } from '../src/http/resources/tokens.ts'
-import { contract } from './support/conforms.ts'
-import { anyCharacter, holds } from './support/property.ts'
+import { absolute, schemaCompiler } from '../../scripts/contract-source.ts'
+import { derivedToken, excessOf, isWellFormed, makeSecret, SCOPES, timeIn } from '../../src/domain/token.ts'
+import { parseTokenRequest } from '../../src/http/resources/tokens.ts'
+import { contract } from '../support/conforms.ts'
+import { anyCharacter, holds } from '../support/property.ts'
 
 const isAccepted = (body: unknown): boolean => {
   try {

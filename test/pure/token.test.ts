@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { hashSecret, isScope, isWellFormed, makeSecret, makeTokenId, SCOPES } from '../src/domain/token.ts'
+import { hashSecret, isScope, isWellFormed, makeSecret, makeTokenId, SCOPES } from '../../src/domain/token.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueIn = (digits: string): bigint =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { guess } from '../../src/import/sheet/guess.ts'
-import type { Encoding } from '../../src/import/sheet/guess-encoding.ts'
-import { plantIn } from '../../web/src/import/plant-row.ts'
-import { openSheet, rowsOf } from '../../web/src/import/sheet.ts'
+import { guess } from '../../../src/import/sheet/guess.ts'
+import type { Encoding } from '../../../src/import/sheet/guess-encoding.ts'
+import { plantIn } from '../../../web/src/import/plant-row.ts'
+import { openSheet, rowsOf } from '../../../web/src/import/sheet.ts'
 
 /** What the page must make of a file: the row with the names of columns, the columns, and the plants. */
 interface Expected {
@@ -16,7 +16,7 @@ interface Expected {
   readonly refused?: number
 }
 
-const FOLDER = new URL('../import/fixtures/sheets/', import.meta.url)
+const FOLDER = new URL('../../import/fixtures/sheets/', import.meta.url)
 
 /** Sheets as people have them, each with what is hard in it. */
 const SHEETS: Readonly<Record<string, Expected>> = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AppError } from '../src/domain/errors.ts'
-import { lazySignalOf } from '../src/domain/store.ts'
-import { GroupRead } from '../src/sqlite/read/group-read.ts'
-import { until } from './support/until.ts'
+import { AppError } from '../../src/domain/errors.ts'
+import { lazySignalOf } from '../../src/domain/store.ts'
+import { GroupRead } from '../../src/sqlite/read/group-read.ts'
+import { until } from '../support/until.ts'
 
 /** Reads the lengths of texts, and records the keys that it reads. */
 function make() {

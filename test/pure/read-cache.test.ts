@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ALL_PLANTS } from '../src/domain/plant-query.ts'
-import { PageCache } from '../src/sqlite/read/point-reader.ts'
-import { plant } from './support/store-under-test.ts'
+import { ALL_PLANTS } from '../../src/domain/plant-query.ts'
+import { PageCache } from '../../src/sqlite/read/point-reader.ts'
+import { plant } from '../support/store-under-test.ts'
 
 /** A cache of pages with as many plants as the limit says. Records the limits of all reads. */
 function make() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SearchStatistics } from '../src/postgres/read/search-statistics.ts'
+import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
 
 test('a search asks for a frequent word itself, unless a longer one is frequent too or the word is not ASCII', () => {
   const statistics = new SearchStatistics([

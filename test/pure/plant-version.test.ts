@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { MAX_ID, MIN_ID, murmur3, type NewPlant, versionOf } from '../src/domain/plant.ts'
-import { anyCharacter, holds } from './support/property.ts'
+import { MAX_ID, MIN_ID, murmur3, type NewPlant, versionOf } from '../../src/domain/plant.ts'
+import { anyCharacter, holds } from '../support/property.ts'
 
 suite('murmur3', () => {
   test('has the published values of MurmurHash3_x86_32, where these hash whole UTF-16 units', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupCommit, type GroupCommitOptions, newCommitStats } from '../src/base/group-commit.ts'
-import { AppError } from '../src/domain/errors.ts'
-import { turns } from './support/turns.ts'
+import { GroupCommit, type GroupCommitOptions, newCommitStats } from '../../src/base/group-commit.ts'
+import { AppError } from '../../src/domain/errors.ts'
+import { turns } from '../support/turns.ts'
 
 /** A group commit whose commits end, one after the other, when the test calls `finish`. */
 function make(options: Partial<GroupCommitOptions<string>>) {

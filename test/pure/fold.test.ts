@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { compareCodePoints, fold, plantWords, SORT_KEY_LENGTH, sortKey, words } from '../src/domain/plant-query.ts'
-import { anyText } from './support/plants.ts'
-import { anyCharacter, holds } from './support/property.ts'
-import { modelWords, TRICKY } from './support/word-model.ts'
+import { compareCodePoints, fold, plantWords, SORT_KEY_LENGTH, sortKey, words } from '../../src/domain/plant-query.ts'
+import { anyText } from '../support/plants.ts'
+import { anyCharacter, holds } from '../support/property.ts'
+import { modelWords, TRICKY } from '../support/word-model.ts'
 
 /** Characters in a block of BLOCKS. */
 const BLOCK = 2048

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type IdRange, MAX_PROPOSED } from '../src/domain/id-store.ts'
-import { freeRange } from '../src/records/ids.ts'
-import { holds } from './support/property.ts'
+import { type IdRange, MAX_PROPOSED } from '../../src/domain/id-store.ts'
+import { freeRange } from '../../src/records/ids.ts'
+import { holds } from '../support/property.ts'
 
 /** Drives the search over ranges in use, as an engine does. */
 function find(count: number, used: readonly IdRange[]): { range: IdRange | undefined; asked: number } {

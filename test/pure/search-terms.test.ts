@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Plant } from '../src/domain/plant.ts'
-import { plantWords, sortKey } from '../src/domain/plant-query.ts'
-import { indexedTerms, jsonOf, matchExpression } from '../src/sqlite/search-index/plant-index.ts'
-import { anyText } from './support/plants.ts'
-import { holds } from './support/property.ts'
+import type { Plant } from '../../src/domain/plant.ts'
+import { plantWords, sortKey } from '../../src/domain/plant-query.ts'
+import { indexedTerms, jsonOf, matchExpression } from '../../src/sqlite/search-index/plant-index.ts'
+import { anyText } from '../support/plants.ts'
+import { holds } from '../support/property.ts'
 
 const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
 
 /** Creates a full-text index of one plant. */
 function indexOf(plant: Plant): DatabaseSync {
   const db = new DatabaseSync(':memory:')
-  db.exec(readFileSync(new URL('../sql/sqlite-index.sql', import.meta.url), 'utf8'))
+  db.exec(readFileSync(new URL('../../sql/sqlite-index.sql', import.meta.url), 'utf8'))
   db.exec('CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)')
   db.prepare('INSERT INTO words (rowid, terms) VALUES (1, ?)').run(indexedTerms(plant))
   return db

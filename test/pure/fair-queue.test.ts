@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { FairQueue, type QueueOptions } from '../src/http/admission/admission.ts'
-import { refusal } from './support/store-under-test.ts'
+import { FairQueue, type QueueOptions } from '../../src/http/admission/admission.ts'
+import { refusal } from '../support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
 /** A queue, and the names of its work in the order in which it began. */

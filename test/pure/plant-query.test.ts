@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MAX_ID, MIN_ID } from '../src/domain/plant.ts'
-import { comparePositions, filterOf, matches, PLANT_ORDERS, positionOf, words } from '../src/domain/plant-query.ts'
-import { anyPlant } from './support/plants.ts'
-import { holds } from './support/property.ts'
-import { plant } from './support/store-under-test.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
+import { comparePositions, filterOf, matches, PLANT_ORDERS, positionOf, words } from '../../src/domain/plant-query.ts'
+import { anyPlant } from '../support/plants.ts'
+import { holds } from '../support/property.ts'
+import { plant } from '../support/store-under-test.ts'
 
 const monstera = plant(1n, 'Monstera deliciosa', 'House plant')
 const meant = (tags: string[], text = '') => matches({ tags, words: words(text) }, monstera)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { AppError } from '../src/domain/errors.ts'
-import { makeGroupCommit as make, watch } from './support/group-commits.ts'
-import { turns } from './support/turns.ts'
+import { AppError } from '../../src/domain/errors.ts'
+import { makeGroupCommit as make, watch } from '../support/group-commits.ts'
+import { turns } from '../support/turns.ts'
 
 const refusal = (number: number) => (error: unknown) => error instanceof AppError && error.number === number
 

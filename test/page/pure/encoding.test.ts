@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { encodingOf, textsOf } from '../../src/import/sheet/encoding.ts'
-import type { Encoding } from '../../src/import/sheet/guess-encoding.ts'
+import { encodingOf, textsOf } from '../../../src/import/sheet/encoding.ts'
+import type { Encoding } from '../../../src/import/sheet/guess-encoding.ts'
 
 /** Lines of sheets, by the encoding in which old programs save them. */
 const TEXTS: readonly (readonly [Encoding, readonly string[]])[] = [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
-import { en } from '../../web/src/language/en.ts'
-import { CATALOGS, formsOf, longest, PSEUDO, wordsOf } from '../support/pseudo-language.ts'
+import { en } from '../../../web/src/language/en.ts'
+import { CATALOGS, formsOf, longest, PSEUDO, wordsOf } from '../../support/pseudo-language.ts'
 
 /** Blanks that a language does not have before its marks. In French, a line may not end before a mark either. */
 const BLANKS: Readonly<Record<string, RegExp>> = { de: /\S…/, fr: /\s…| [:;?!»]|« / }
-const SOURCES = new URL('../../web/src/', import.meta.url)
+const SOURCES = new URL('../../../web/src/', import.meta.url)
 
 const namesIn = (text: string): readonly string[] => [...text.matchAll(/\{(.*?)\}/g)].map(([, name = '']) => name)
 
