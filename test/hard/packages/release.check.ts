@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
@@ -87,10 +87,10 @@ suite('npm run release', () => {
     await refused(/only a workflow of a tag uploads/, [])
     await refused(/the tag is v0\.0\.1 in place of v/, ['--dry-run'], { ...OF_A_TAG, GITHUB_REF_NAME: 'v0.0.1' })
     const root = tempFolder(t)
-    for (const name of ['scripts', 'package.json', 'client/package.json', 'CHANGELOG.md']) {
+    for (const name of ['scripts', 'src', 'package.json', 'client/package.json', 'CHANGELOG.md']) {
       cpSync(join(ROOT, name), join(root, name), { recursive: true })
     }
-    cpSync(join(ROOT, 'node_modules/esbuild'), join(root, 'node_modules/esbuild'), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
     writeFileSync(join(root, 'client/package.json'), '{"version":"0.0.1"}')
     writeFileSync(join(root, 'CHANGELOG.md'), `## ${version} - unreleased\n`)
     await refused(/client\/package\.json has 0\.0\.1/, ['--dry-run'], {}, root)
