@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { contract } from '../support/conforms.ts'
 import { nextOf } from '../support/exchanges.ts'
+import { holds } from '../support/property.ts'
 import { errorOf, messageOf, type Service, withService } from '../support/service.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -20,6 +23,15 @@ const undo = (service: Service, id: string, headers: Record<string, string> = {}
 
 const actionsOf = async (service: Service, query = '') =>
   (await service.send('GET', `/actions${query}`)).json as Record<string, unknown>[]
+
+/** The pattern of Plantstore-Action-Title in the contract. */
+function titlePattern(): string {
+  const found = Object.values(contract.document.components['parameters'] ?? {}) as {
+    readonly name?: string
+    readonly schema: { readonly pattern?: string }
+  }[]
+  return found.find(({ name }) => name === 'Plantstore-Action-Title')?.schema.pattern ?? assert.fail()
+}
 
 suite('actions', () => {
   test('are what the header names, with the title of the first request, and each answer names them', async (t) => {
@@ -91,6 +103,50 @@ suite('actions', () => {
     )
     assert.deepEqual(await actionsOf(service, '?since=2999-01-01T00:00:00Z'), [])
     assert.equal((await actionsOf(service, '?since=2026-01-01T00:00:00%2B01:00')).length, 6)
+  })
+
+  test('take as a title exactly what is percent-encoded UTF-8 without U+0000, as the contract says', () => {
+    const pattern = new RegExp(titlePattern(), 'u')
+    const isText = (encoded: string) => {
+      try {
+        return !decodeURIComponent(encoded).includes('\0')
+      } catch {
+        return false
+      }
+    }
+    const byte = fc.oneof(
+      fc.integer({ min: 0, max: 255 }),
+      fc.constantFrom(
+        0,
+        0x7f,
+        0x80,
+        0x8f,
+        0x90,
+        0x9f,
+        0xa0,
+        0xbf,
+        0xc1,
+        0xc2,
+        0xdf,
+        0xe0,
+        0xec,
+        0xed,
+        0xef,
+        0xf0,
+        0xf4,
+        0xf5,
+      ),
+    )
+    const encoded = fc
+      .array(byte, { minLength: 1, maxLength: 4 })
+      .map((bytes) => `%${Buffer.from(bytes).toString('hex').match(/../g)?.join('%')}`)
+    const text = fc.string({ unit: 'binary', minLength: 1 }).filter(isText).map(encodeURIComponent)
+    holds(
+      fc.property(fc.oneof(encoded, text), (title) => {
+        assert.equal(pattern.test(title), isText(title), title)
+      }),
+      { numRuns: 3000 },
+    )
   })
 
   test('refuse a bad id, title, time and cursor, and an id of another token', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolve } from '../../scripts/contract-source.ts'
 import { contract } from '../support/conforms.ts'
-import { withService } from '../support/service.ts'
+import { errorOf, withService } from '../support/service.ts'
 
 interface Parameter {
   readonly name: string
@@ -39,8 +39,8 @@ test('no request made of the examples of an operation is refused as invalid', as
           body: type === undefined ? undefined : (body ?? ''),
         },
       )
-      // What they name need not be there.
-      const isGood = answer.status < 400 || [404, 410, 412].includes(answer.status)
+      // What they name need not be there, and an action is made once.
+      const isGood = answer.status < 400 || [404, 410, 412].includes(answer.status) || errorOf(answer) === 40907
       assert.ok(isGood, `${operationId}: ${answer.status} ${answer.body.slice(0, 300)}`)
       if (answer.status < 400) answered++
       if (path === '/plants' && method === 'get') assert.deepEqual(answer.json, [plant])
