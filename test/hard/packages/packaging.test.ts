@@ -106,7 +106,7 @@ test('npm run package refuses an unknown kind of package', () => {
   const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/package.ts'), 'rpm'], {
     encoding: 'utf8',
   })
-  assert.deepEqual([status, stderr], [2, 'package: there is no kind rpm; there is npm, tarball, executable\n'])
+  assert.deepEqual([status, stderr], [2, 'package: there is no kind rpm; there is npm, client, tarball, executable\n'])
 })
 
 test('systemd-analyze rates the security of the unit as OK', (t) => {
