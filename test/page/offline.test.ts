@@ -182,6 +182,7 @@ suite('where the network goes in the middle of', () => {
       await line(page, '1 change waits on this device.')
       camera.show(`${address}#/plant?id=9`)
       await line(page, 'This device has not seen the plant.')
+      assert.equal(await page.getByText('No plant has this id yet.').count(), 0)
       await page.getByLabel('Name').fill('Fagus')
       await page.keyboard.press('Enter')
       await line(page, '2 changes wait on this device.')

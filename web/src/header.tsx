@@ -6,9 +6,10 @@ import { closeOnEscape } from './page/focus.ts'
 import { Icon } from './page/icon.tsx'
 import { linkTo } from './page/route.ts'
 import { SERVICE } from './page/service.ts'
+import { isPageKept } from './page/version.ts'
 import { nameOf } from './session/actor.ts'
 import { RememberButton } from './session/by-link.tsx'
-import type { Session } from './session/session.ts'
+import { remembersSession, type Session } from './session/session.ts'
 import { SignOut } from './session/sign-out.tsx'
 import type { View } from './views.tsx'
 
@@ -87,6 +88,7 @@ function Menu({ session, children }: MenuProps): JSX.Element {
         {children}
         <p class="name">{name}</p>
         <RememberButton session={session} />
+        {isPageKept.value && remembersSession() && <p class="note">{say('seen.ready')}</p>}
         <LanguageMenu />
         <SignOut title={say('signOut.submit')} />
       </div>

@@ -41,6 +41,7 @@ interface ChooseProps {
 export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseProps): JSX.Element {
   const q = useSignal(filter.q)
   const found = useSignal<readonly StoredPlant[]>([])
+  const hasRead = useSignal(false)
   const hasMore = useSignal(false)
   const fault = useSignal('')
   const unfound = useSignal('')
@@ -66,6 +67,7 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
         const byId = findById(client, wanted, ended.signal)
         const [first, { items, next }] = await Promise.all([byId, listing.page()])
         found.value = withFirst(first, items)
+        hasRead.value = true
         hasMore.value = next !== undefined
         unfound.value = ''
       } catch (error) {
@@ -150,7 +152,7 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
         ))}
       </ul>
       <p role="status" class="note">
-        {found.value.length === 0 && say('plants.noMatch')}
+        {hasRead.value && found.value.length === 0 && say('plants.noMatch')}
         {hasMore.value && say('labels.first', { most: SHOWN })}
       </p>
       <button

@@ -872,6 +872,7 @@ export default catalog({
   'waiting.back': 'Zurücknehmen',
   'seen.since':
     'Das hat dieses Gerät früher gesehen, das Älteste davon: {time}. Andere können es seitdem geändert haben.',
-  'seen.unseen':
-    'Dieses Gerät hat die Pflanze noch nicht gesehen. Tragen Sie sie hier ein, falls das noch niemand getan hat; sonst entscheiden Sie später.',
+  'seen.unseen': 'Dieses Gerät hat die Pflanze noch nicht gesehen.',
+  'seen.enter': 'Tragen Sie sie hier ein, falls das noch niemand getan hat; sonst entscheiden Sie später.',
+  'seen.ready': 'Dieses Gerät behält die Seite und zeigt die Pflanzen, die Sie hier gesehen haben, auch ohne Netz.',
 })

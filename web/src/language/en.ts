@@ -860,5 +860,7 @@ export const en = {
   'waiting.back': 'Take back',
   'seen.since':
     'This is what this device has seen before, the oldest of it at {time}. Others may have changed it since.',
-  'seen.unseen': 'This device has not seen the plant. Enter it here if nobody has; if somebody has, you decide later.',
+  'seen.unseen': 'This device has not seen the plant.',
+  'seen.enter': 'Enter it here if nobody has; if somebody has, you decide later.',
+  'seen.ready': 'This device keeps the page, and shows the plants that you have seen here without a network too.',
 } as const satisfies Readonly<Record<string, Text>>

@@ -848,6 +848,7 @@ export default catalog({
   'waiting.back': 'Retirar',
   'seen.since':
     'Esto es lo que este dispositivo vio antes, lo más antiguo el {time}. Puede que otros lo hayan cambiado desde entonces.',
-  'seen.unseen':
-    'Este dispositivo no ha visto la planta. Introdúzcala aquí si nadie lo ha hecho; si alguien lo hizo, decidirá más tarde.',
+  'seen.unseen': 'Este dispositivo no ha visto la planta.',
+  'seen.enter': 'Introdúzcala aquí si nadie lo ha hecho; si alguien lo hizo, decidirá más tarde.',
+  'seen.ready': 'Este dispositivo guarda la página y muestra también sin red las plantas que ha visto aquí.',
 })

@@ -868,6 +868,7 @@ export default catalog({
   'waiting.back': 'Retirer',
   'seen.since':
     'Voici ce que cet appareil a déjà vu, le plus ancien le {time}. D’autres l’ont peut-être modifié depuis.',
-  'seen.unseen':
-    'Cet appareil n’a pas encore vu cette plante. Saisissez-la ici si personne ne l’a fait\u00a0; sinon, vous déciderez plus tard.',
+  'seen.unseen': 'Cet appareil n’a pas encore vu cette plante.',
+  'seen.enter': 'Saisissez-la ici si personne ne l’a fait\u00a0; sinon, vous déciderez plus tard.',
+  'seen.ready': 'Cet appareil conserve la page et montre aussi sans réseau les plantes que vous y avez vues.',
 })

@@ -856,6 +856,7 @@ export default catalog({
   'waiting.back': 'Terugnemen',
   'seen.since':
     'Dit heeft dit apparaat eerder gezien, het oudste op {time}. Anderen kunnen het sindsdien hebben gewijzigd.',
-  'seen.unseen':
-    'Dit apparaat heeft de plant nog niet gezien. Voer haar hier in als niemand dat heeft gedaan; anders beslist u later.',
+  'seen.unseen': 'Dit apparaat heeft de plant nog niet gezien.',
+  'seen.enter': 'Voer haar hier in als niemand dat heeft gedaan; anders beslist u later.',
+  'seen.ready': 'Dit apparaat bewaart de pagina en toont de planten die u hier hebt gezien ook zonder netwerk.',
 })

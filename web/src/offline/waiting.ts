@@ -29,6 +29,8 @@ export const strange = computed(() => all.value.filter((each) => !isOf(each, own
 export const due = computed(() => waiting.value.filter((each) => !isHeld(each)))
 /** Those that are sent again from time to time, while the person may decide to change or drop them. */
 export const failing = computed(() => waiting.value.filter(isFailing))
+/** Whether the tab has read what waits. */
+export const hasRead = signal(false)
 /** Whether the browser keeps all of them. */
 export const isKept = signal(true)
 
@@ -94,6 +96,7 @@ export async function refresh(): Promise<void> {
   } catch {
     // The tab has what it knew before.
   }
+  hasRead.value = true
 }
 
 /**

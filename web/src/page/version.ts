@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { isLossy } from './leaving.ts'
 import { SERVICE } from './service.ts'
 
@@ -13,6 +14,9 @@ declare global {
     readonly trustedTypes?: PolicyFactory
   }
 }
+
+/** Whether the browser keeps the page, which then opens without a network. */
+export const isPageKept = signal(false)
 
 const WORKER = `${SERVICE}/page/worker.js`
 /** ms between two looks for a moment in which a reload disturbs nobody. */
@@ -63,6 +67,7 @@ async function register(workers: ServiceWorkerContainer): Promise<void> {
   const address = policy?.createScriptURL('') ?? WORKER
   await workers.register(address, { scope: `${SERVICE}/`, updateViaCache: 'none' })
   const registration = await workers.ready
+  isPageKept.value = true
   const takeOver = () => registration.waiting?.postMessage('take over')
   whenUndisturbed(() => registration.waiting !== null, takeOver)
   whenUndisturbed(

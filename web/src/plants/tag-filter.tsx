@@ -27,6 +27,7 @@ const PAGE = 1000
 /** Lists tags with their numbers of plants. Opening the list reads it anew. */
 export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
   const tags = useSignal<readonly TagCount[]>([])
+  const hasRead = useSignal(false)
   const next = useSignal<string | undefined>(undefined)
   const fault = useSignal('')
   const sought = useSignal('')
@@ -47,6 +48,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
       const page = await client.listTags({ limit: PAGE }).page(at)
       if (turn !== reading.current) return
       tags.value = at === undefined ? page.items : [...tags.value, ...page.items]
+      hasRead.value = true
       next.value = page.next
     } catch (error) {
       fault.value = said(error)
@@ -98,7 +100,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
               {say('tags.more')}
             </button>
           )}
-          {tags.value.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
+          {hasRead.value && tags.value.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
         </div>
       </details>
       {list !== undefined && renamed.value !== undefined && (

@@ -46,13 +46,14 @@ function keep(id: bigint, next: Typed): void {
 
 interface EnterProps extends ViewProps {
   readonly id: bigint
+  readonly title: string
   /** Whether the name gets the focus, unless another element has it. */
   readonly isFocused: boolean
   readonly onEntered: () => void
 }
 
 /** The form for a plant whose label was printed before the plant was entered. */
-export function EnterPlant({ session, id, isFocused, onEntered }: EnterProps): JSX.Element {
+export function EnterPlant({ session, id, title, isFocused, onEntered }: EnterProps): JSX.Element {
   const { name, tag } = typed.value[String(id)] ?? NOTHING
   const fault = useSignal('')
   const isSaving = useSignal(false)
@@ -94,7 +95,7 @@ export function EnterPlant({ session, id, isFocused, onEntered }: EnterProps): J
         if (!isSaving.value) void enter()
       }}
     >
-      <p>{say('plants.enter')}</p>
+      <p>{title}</p>
       <div class="field grow">
         <label for="plant-name">{say('plants.name')}</label>
         <input

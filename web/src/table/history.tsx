@@ -28,7 +28,8 @@ const DONE = {
 
 /** Shows what happened to a plant, also to a deleted one, and brings back an earlier state of it. */
 export function History({ client, id, state, mayWrite, onRestored }: HistoryProps): JSX.Element | null {
-  const entries = useSignal<readonly ChangeEntry[]>([])
+  /** undefined: not read yet. */
+  const entries = useSignal<readonly ChangeEntry[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const fault = useSignal('')
   const isKept = useSignal(true)
@@ -39,7 +40,7 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
     fault.value = ''
     try {
       const page = await listing.page(at)
-      entries.value = at === undefined ? page.items : [...entries.value, ...page.items]
+      entries.value = at === undefined ? page.items : [...(entries.value ?? []), ...page.items]
       next.value = page.next
     } catch (error) {
       if (isRefusal(error, 40401)) isKept.value = false
@@ -65,9 +66,9 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
   return (
     <section class="history" aria-label={say('history.title')}>
       <h2>{say('history.title')}</h2>
-      {entries.value.length === 0 && fault.value === '' && <p class="note">{say('history.none')}</p>}
+      {entries.value?.length === 0 && fault.value === '' && <p class="note">{say('history.none')}</p>}
       <ol>
-        {entries.value.map(({ position, type, time: at, plant, before, token }) => (
+        {entries.value?.map(({ position, type, time: at, plant, before, token }) => (
           <li key={position}>
             <p>
               {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}

@@ -138,12 +138,13 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
             session={session}
             id={id}
             isFocused={isScanned}
+            title={say(outcome.value === 'unseen' ? 'seen.enter' : 'plants.enter')}
             onEntered={() => {
               tries.value += 1
             }}
           />
         ) : (
-          <p>{say('plant.absent')}</p>
+          outcome.value === 'absent' && <p>{say('plant.absent')}</p>
         ))}
       {outcome.value === 'there' && (
         <>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import type { Waiting } from '../offline/change.ts'
-import { drop, ownerOf, strange, takeOver, waiting } from '../offline/waiting.ts'
+import { drop, hasRead, ownerOf, strange, takeOver, waiting } from '../offline/waiting.ts'
 import { focusMain } from '../page/focus.ts'
 import { named } from '../page/named.ts'
 import { Sentence } from '../page/sentence.tsx'
@@ -17,7 +17,7 @@ export function WaitingView({ session }: ViewProps): JSX.Element {
   return (
     <>
       <h1>{say('waiting.title')}</h1>
-      {mine.length === 0 && strange.value.length === 0 && <p>{say('waiting.none')}</p>}
+      {hasRead.value && mine.length === 0 && strange.value.length === 0 && <p>{say('waiting.none')}</p>}
       {mine.length > 0 && (
         <>
           <p class="note">{say('waiting.note')}</p>
