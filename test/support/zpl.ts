@@ -8,7 +8,7 @@ export interface Dots {
 }
 
 /** All that the page may write: a picture on a label of its size. Nothing else can be a command. */
-const LABEL = /\^XA\^PW(\d+)\^LL(\d+)\^LH0,0\^FO0,0\^GFA,(\d+),(\d+),(\d+),([0-9A-Zg-z:,]+)\^FS\^XZ\n/y
+const LABEL = /\^XA\^PW(\d+)\^LL(\d+)\^FO0,0\^GFA,(\d+),(\d+),(\d+),([0-9A-Zg-z:,]+)\^FS\^XZ\n/y
 
 /** Reads labels as a printer does: ^GF with the compression of ZPL II, by Zebra's programming guide. */
 export function labelsIn(zpl: string): Dots[] {

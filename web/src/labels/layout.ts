@@ -43,12 +43,14 @@ export interface LabelLayout extends Boxes {
   /** The em of all texts. */
   readonly size: number
   readonly runs: readonly TextRun[]
+  /** Whether some of the text has no room. */
+  readonly isCut: boolean
 }
 
 const POINT = 25.4 / 72
 const LEADING = 1.18
 /** The smallest size. What does not fit in this size is cut off, except for ids. */
-const LEAST = 7 * POINT
+const LEAST = 6 * POINT
 const LARGEST = 8
 /** From one size to the next smaller one. */
 const STEP = 0.92
@@ -103,7 +105,10 @@ export function layOut(lines: readonly Line[], size: number, format: Format, mea
     ...first.map((row, i) => placed(row, text, text.y + size * (0.9 + i * LEADING), size, measure)),
     ...others.map((row, i) => placed(row, text, below + i * size * LEADING, size, measure)),
   ]
-  return { ...boxes, size, runs: runs.flat() }
+  const lengthOf = (parts: readonly Part[]) =>
+    parts.reduce((sum, part) => sum + part.text.replaceAll(' ', '').length, 0)
+  const isCut = rows.some((shown, i) => lengthOf(shown.flatMap(({ parts }) => parts)) !== lengthOf(lines[i] ?? []))
+  return { ...boxes, size, runs: runs.flat(), isCut }
 }
 
 /** Puts bars below everything else: they need the whole width. */

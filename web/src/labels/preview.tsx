@@ -34,6 +34,7 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const asked = useSignal<(() => void) | undefined>(undefined)
   const pitfalls = useSignal<Pitfalls | undefined>(undefined)
   const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
+  const cutOff = labels.filter(({ layout }) => layout.isCut).length
   useEffect(() => {
     if (printing.value === undefined) return undefined
     const release = preparePage(job.sheet)
@@ -88,6 +89,9 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
         <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
       </div>
       <Fault text={fault.value} />
+      <p role="status" class="bad">
+        {cutOff > 0 && say('labels.cutOff', { count: cutOff })}
+      </p>
       <div class="preview" translate={false}>
         <SheetPage
           sheet={job.sheet}

@@ -92,11 +92,20 @@ function* unbreakable(text: string): Generator<string> {
   if (piece !== '') yield piece
 }
 
-/** Returns the longest beginning that fits, with an ellipsis for what is missing. At least the ellipsis remains. */
+/** The name of a cultivar at the end, which tells plants of one species apart. */
+const CULTIVAR = /\s(?:‘[^‘’]+’|'[^']+'|“[^“”]+”|"[^"]+"|„[^„“]+“)$/u
+
+/**
+ * Returns the longest beginning that fits, with an ellipsis for what is missing, and before the name of a cultivar where
+ * that has room. At least the ellipsis remains.
+ */
 export function cut(text: string, fits: (shown: string) => boolean): string {
   if (fits(text)) return text
-  const ends = Array.from(graphemes.segment(text), ({ index }) => index)
-  const shownTo = (end = 0): string => `${text.slice(0, end).trimEnd()}…`
+  const cultivar = CULTIVAR.exec(text)?.[0] ?? ''
+  const end = fits(`…${cultivar}`) ? cultivar : ''
+  const begin = text.slice(0, text.length - end.length)
+  const ends = Array.from(graphemes.segment(begin), ({ index }) => index)
+  const shownTo = (at = 0): string => `${begin.slice(0, at).trimEnd()}…${end}`
   let [least, most] = [0, ends.length - 1]
   while (least < most) {
     const middle = Math.ceil((least + most) / 2)

@@ -2,7 +2,8 @@ import type { Bitmap } from './pdf.ts'
 
 /**
  * Returns the commands that print one page, as a picture of its dots. So a printer needs no fonts for the scripts of
- * names, places codes as the preview does, and reads no text of a person: `^` and `~` begin commands in ZPL.
+ * names, places codes as the preview does, and reads no text of a person: `^` and `~` begin commands in ZPL. The home
+ * of the label stays where the printer has it: people set it there for their roll.
  * https://docs.zebra.com/us/en/printers/software/zpl-pg.html
  */
 export function zplOf({ width, height, bits }: Bitmap): string {
@@ -15,7 +16,7 @@ export function zplOf({ width, height, bits }: Bitmap): string {
   )
   const data = texts.map((text, y) => (y > 0 && text === texts[y - 1] ? ':' : compressed(text))).join('')
   const total = rowBytes * height
-  return `^XA^PW${width}^LL${height}^LH0,0^FO0,0^GFA,${total},${total},${rowBytes},${data}^FS^XZ\n`
+  return `^XA^PW${width}^LL${height}^FO0,0^GFA,${total},${total},${rowBytes},${data}^FS^XZ\n`
 }
 
 /** A row of hexadecimal digits: its end is `,` where only zeros follow, and a digit more than thrice has its count. */

@@ -292,6 +292,10 @@ export default catalog({
   'labels.part': 'Etiketten {first} bis {last} von {total}',
   'labels.nextPart': 'Nächste {most}',
   'labels.previousPart': 'Vorige {most}',
+  'labels.cutOff': {
+    one: 'Auf {count} Etikett dieser Seite passt nicht der ganze Text.',
+    other: 'Auf {count} Etiketten dieser Seite passt nicht der ganze Text.',
+  },
   'labels.pageOf': 'Seite {page} von {pages}',
   'labels.previous': 'Vorige Seite',
   'labels.next': 'Nächste Seite',

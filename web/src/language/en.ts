@@ -302,6 +302,10 @@ export const en = {
   'labels.part': 'Labels {first} to {last} of {total}',
   'labels.nextPart': 'Next {most}',
   'labels.previousPart': 'Previous {most}',
+  'labels.cutOff': {
+    one: '{count} label of this page has no room for its whole text.',
+    other: '{count} labels of this page have no room for their whole text.',
+  },
   'labels.pageOf': 'Page {page} of {pages}',
   'labels.previous': 'Previous page',
   'labels.next': 'Next page',

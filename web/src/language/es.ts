@@ -289,6 +289,10 @@ export default catalog({
   'labels.part': 'Etiquetas {first} a {last} de {total}',
   'labels.nextPart': 'Siguientes {most}',
   'labels.previousPart': 'Anteriores {most}',
+  'labels.cutOff': {
+    one: 'En {count} etiqueta de esta página no cabe todo el texto.',
+    other: 'En {count} etiquetas de esta página no cabe todo el texto.',
+  },
   'labels.pageOf': 'Página {page} de {pages}',
   'labels.previous': 'Página anterior',
   'labels.next': 'Página siguiente',

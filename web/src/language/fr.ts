@@ -289,6 +289,10 @@ export default catalog({
   'labels.part': 'Étiquettes {first} à {last} sur {total}',
   'labels.nextPart': '{most} suivantes',
   'labels.previousPart': '{most} précédentes',
+  'labels.cutOff': {
+    one: '{count} étiquette de cette page n’a pas la place pour tout son texte.',
+    other: '{count} étiquettes de cette page n’ont pas la place pour tout leur texte.',
+  },
   'labels.pageOf': 'Page {page} sur {pages}',
   'labels.previous': 'Page précédente',
   'labels.next': 'Page suivante',

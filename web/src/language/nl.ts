@@ -288,6 +288,10 @@ export default catalog({
   'labels.part': 'Etiketten {first} tot {last} van {total}',
   'labels.nextPart': 'Volgende {most}',
   'labels.previousPart': 'Vorige {most}',
+  'labels.cutOff': {
+    one: 'Op {count} etiket van deze pagina past niet de hele tekst.',
+    other: 'Op {count} etiketten van deze pagina past niet de hele tekst.',
+  },
   'labels.pageOf': 'Pagina {page} van {pages}',
   'labels.previous': 'Vorige pagina',
   'labels.next': 'Volgende pagina',
