@@ -4,6 +4,7 @@ import { PLANT_ORDERS } from '../domain/plant-query.ts'
 import { FORMATS } from '../import/format.ts'
 import type { Config } from '../settings/config.ts'
 import { integer } from '../settings/setting.ts'
+import type { ActionsFlags, UndoFlags } from './actions.ts'
 import { collect, type Flags, type ProgramCommand } from './command.ts'
 import type { CopyFlags } from './copy.ts'
 import type { DeleteFlags } from './delete.ts'
@@ -22,6 +23,7 @@ export interface Surroundings {
 const importing = () => import('./import.ts')
 const exporting = () => import('./export.ts')
 const deleting = () => import('./delete.ts')
+const acting = () => import('./actions.ts')
 const copying = () => import('./copy.ts')
 const upkeep = () => import('./upkeep.ts')
 const tokens = () => import('./token.ts')
@@ -36,6 +38,7 @@ export function addStoreCommands(to: ProgramCommand, surroundings: Surroundings)
   addImport(to, surroundings)
   addExport(to, surroundings)
   addDelete(to, surroundings)
+  addActions(to, surroundings)
   addCopy(to, surroundings)
   addBackup(to, surroundings)
   addRestore(to, surroundings)
@@ -131,6 +134,28 @@ Exit codes: 0 done, 1 failed or some plants have changed, 2 wrong usage, 130 or 
     .action(async (flags: DeleteFlags) => (await deleting()).deletePlants(flags, settings(flags)))
 }
 
+function addActions(to: ProgramCommand, { settings }: Surroundings): void {
+  to.add('actions', 'list what was done together, such as imports, newest first')
+    .target('store', 'auditLog')
+    .option('--limit <NUMBER>', 'how many actions, at most 1000 (default 20)', upTo(1000))
+    .json()
+    .examples('plantstore actions', 'plantstore actions --limit 5 --url http://127.0.0.1:8080 --json')
+    .action(async (flags: ActionsFlags) => (await acting()).listActions(flags, settings(flags)))
+  to.add('undo', 'undo an action as a whole, such as an import, even while a service serves the store')
+    .argument('<id>', 'the id of an action, as plantstore actions lists it')
+    .target('store', 'auditLog')
+    .option('--yes', 'do not ask; needed where no terminal can ask')
+    .option('--dry-run', 'say what the undo would do, and change nothing')
+    .output()
+    .notes(`
+The command counts what it would do, asks, and makes each plant what it was before the action. A plant that anything else
+has changed since stays as it is, and the command names it. The undo is an action too, and undoing it is the redo.
+
+Exit codes: 0 done, 1 failed or some plants stay, 2 wrong usage, 130 or 143 stopped by a signal.`)
+    .examples('plantstore undo 5d2b8f6a-7c10-4a51-9c39-0e5a3c1e7f4b', 'plantstore undo delivery-7 --yes')
+    .action(async (id: string, flags: UndoFlags) => (await acting()).undoAction(id, flags, settings(flags)))
+}
+
 function addCopy(to: ProgramCommand, { settings, environment }: Surroundings): void {
   to.add('copy', 'copy a store to another one, on the same or another engine, and compare both')
     .settings('auditLog')
@@ -223,7 +248,7 @@ function addDistribute(to: ProgramCommand, { settings }: Surroundings): void {
   const help = 'the number of shards for the plants (default 2 for each worker, at least 4)'
   to.add('distribute', 'distribute a PostgreSQL store over the workers of its Citus coordinator')
     .settings('store')
-    .option('--shards <NUMBER>', help, shards)
+    .option('--shards <NUMBER>', help, upTo(MAX_SHARDS))
     .option('--quiet', 'show errors only: no progress, no steps')
     .notes(`
 The command creates the extension citus and the store if they are missing, copies the tokens to every server, and moves
@@ -241,13 +266,15 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`)
 /** The maximum of Citus (citus.shard_count). */
 const MAX_SHARDS = 64_000
 
-function shards(text: string): number {
-  try {
-    return integer(1, MAX_SHARDS)(text)
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+const upTo =
+  (max: number) =>
+  (text: string): number => {
+    try {
+      return integer(1, max)(text)
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    }
   }
-}
 
 export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
   const token = to

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ImportOptions as ClientOptions, ImportReport } from '../../client/src/index.ts'
+import type { ActionOptions, ImportOptions as ClientOptions, ImportReport } from '../../client/src/index.ts'
 import { type ImportMode, plantJson } from '../domain/plant.ts'
 import { BATCH_ROWS, type Batch, type RefusedRow } from '../import/batch.ts'
 import { ndjsonRow } from '../import/ndjson.ts'
@@ -28,7 +28,7 @@ const TIMEOUT = 60_000
  */
 export function importThrough(
   service: Service,
-  mode: ImportMode,
+  { mode, ...action }: { readonly mode: ImportMode } & ActionOptions,
   batches: AsyncIterable<Batch>,
   take: (summary: ImportSummary) => void,
   retrying: RetryOptions,
@@ -38,7 +38,7 @@ export function importThrough(
     async ({ plants, lines }) => {
       const body = plants.map((plant) => ndjsonRow(plant, mode)).join('')
       const send = () =>
-        service.call((client) => client.importPlants(body, { mode, signal: AbortSignal.timeout(TIMEOUT) }))
+        service.call((client) => client.importPlants(body, { mode, ...action, signal: AbortSignal.timeout(TIMEOUT) }))
       const { refusedRows, ...counts } = await retry(send, retrying)
       // A piece has one row in each line.
       return { ...counts, refusedRows: refusedRows.map((row) => ({ ...row, line: lines[row.line - 1] ?? 0 })) }
@@ -54,7 +54,7 @@ export function importThrough(
 export async function importWhole(
   service: Service,
   { format, content, batches, assignsIds }: OpenedFile,
-  options: Pick<ClientOptions, 'mode' | 'dryRun' | 'duplicates' | 'signal'>,
+  options: Pick<ClientOptions, 'mode' | 'dryRun' | 'duplicates' | 'signal'> & ActionOptions,
   retrying: RetryOptions,
 ): Promise<ImportReport> {
   let own: RefusedRow[] = []

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
 import { usageError } from '../base/operator-error.ts'
 import { count, counted } from '../base/printable.ts'
+import { MAX_TITLE } from '../domain/actions.ts'
 import type { ImportMode } from '../domain/plant.ts'
-import { commandActor } from '../domain/token.ts'
+import { type ActionName, commandActor } from '../domain/token.ts'
 import { withIds } from '../import/assign-ids.ts'
 import type { NamedColumns } from '../import/csv-rows.ts'
 import type { Duplicates } from '../import/duplicates.ts'
@@ -9,6 +12,7 @@ import { type Format, readPlants } from '../import/format.ts'
 import { type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import { duration } from '../settings/setting.ts'
+import { undoHint } from './actions.ts'
 import type { Flags } from './command.ts'
 import { columnsOf, type OpenedFile, openTable } from './import-sheet.ts'
 import { importThrough, importWhole } from './import-through.ts'
@@ -44,6 +48,7 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   using input = openInput(file, gzip)
   const opened = await open(file, input.content(abortOnSignal()), format, { ...flags, columns })
   const reporter = new ImportReporter(mode, opened.place)
+  const action = { id: randomUUID(), title: titleOf(file) }
   await withProgress(
     () => ({ rows: reporter.rows, done: input.share }),
     flags,
@@ -53,20 +58,22 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
       const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
       const retrying = { retryFor, stop, onWait }
       if (target.kind === 'service' && (dryRun || opened.assignsIds)) {
-        const options = { mode, dryRun, duplicates, signal: stop }
+        const options = { mode, dryRun, duplicates, signal: stop, ...named(action) }
         const report = await importWhole(target.service, opened, options, retrying)
         const { duplicates: found, duplicateRows = [], ...summary } = report
         take(summary)
         if (found !== undefined) reporter.duplicates = { duplicates: found, duplicateRows }
         return
       }
-      if (target.kind === 'service') return importThrough(target.service, mode, opened.batches(), take, retrying)
+      if (target.kind === 'service')
+        return importThrough(target.service, { mode, ...named(action) }, opened.batches(), take, retrying)
       const details = () => ({ store: shownStore(target.address), mode, ...reporter.counts })
       return withStore(target.address, { create: !dryRun, quiet, onNotice }, (store) =>
         audit.around('importPlants', details, 'imported', async () => {
           const plants = opened.batches()
-          const batches = opened.assignsIds ? withIds(store, plants, { actor: ACTOR, dryRun }, stop) : plants
-          reporter.duplicates = await runImport(store, batches, { mode, dryRun, duplicates, actor: ACTOR }, take)
+          const actor = { ...ACTOR, action }
+          const batches = opened.assignsIds ? withIds(store, plants, { actor, dryRun }, stop) : plants
+          reporter.duplicates = await runImport(store, batches, { mode, dryRun, duplicates, actor }, take)
           await store.afterImport()
         }),
       )
@@ -80,11 +87,19 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   else if (!quiet) {
     reporter.printDuplicates()
     note(`${dryRun ? 'dry run, nothing was stored' : 'done'}: ${reporter}`)
+    const { added, updated, deleted = 0 } = reporter.counts
+    if (added + updated + deleted > 0 && !dryRun) note(undoHint(action.id))
   }
   if (reporter.counts.refused === 0) return
   if (!dryRun) note(mode === 'delete' ? CHANGED_HINT : CORRECTION_HINT)
   process.exitCode = 1
 }
+
+/** The last part of the path of a file; undefined for standard input. */
+const titleOf = (file: string): string | undefined =>
+  file === '-' ? undefined : basename(file).slice(0, MAX_TITLE).toWellFormed()
+
+const named = ({ id, title }: ActionName) => ({ action: id, actionTitle: title })
 
 /** Opens a file of any format. @throws OperatorError for flags that do not go with it */
 async function open(

@@ -96,6 +96,8 @@ interface WithStoreOptions {
   /** Whether to create the store if it does not exist, with a notice unless `quiet`. */
   readonly create: boolean
   readonly quiet?: boolean
+  /** Whether the work reads the log of changes of a store in a file. */
+  readonly hasLog?: boolean
   /** Called with a message for the operator. By default, standard error shows it. */
   readonly onNotice?: (text: string) => void
 }
@@ -103,13 +105,15 @@ interface WithStoreOptions {
 /** Opens a store for one command, even while a service serves it, and closes it after the work. */
 export async function withStore<T>(
   address: StoreAddress,
-  { create, quiet = false, onNotice = toStandardError }: WithStoreOptions,
+  { create, quiet = false, hasLog = false, onNotice = toStandardError }: WithStoreOptions,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const onMade = () => {
     if (!quiet) onNotice(`created a new store at ${shownStore(address)}`)
   }
-  const store = await openStore(address, { ...FOR_COMMAND, create, onFatal: () => {}, onMade, onNotice })
+  // No command removes anything from the log, however short a time it names.
+  const log = hasLog && address.engine === 'sqlite' ? { changesKeep: 1 } : {}
+  const store = await openStore(address, { ...FOR_COMMAND, ...log, create, onFatal: () => {}, onMade, onNotice })
   try {
     return await work(store)
   } finally {

@@ -184,7 +184,7 @@ export interface Actor {
 export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
 
 /** The actor of a command that opens the store itself, by its rights to the file or the database, without a token. */
-export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'check' | 'serve'): Actor => ({
+export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'check' | 'serve' | 'undo'): Actor => ({
   id: `command:${command}`,
   name: `plantstore ${command}`,
 })

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, type TestContext, test } from 'node:test'
+import { plantsIn, tempFolder } from '../support/files.ts'
+import { run, startServer, TOKEN } from '../support/process.ts'
+
+const env = { PLANTSTORE_TOKEN: TOKEN }
+
+async function imported(t: TestContext, way: 'a service' | 'a store') {
+  const folder = tempFolder(t)
+  const file = join(folder, 'Liste größer.csv')
+  writeFileSync(file, 'id,name\n1,Aloe\n2,Fern\n3,Moss\n')
+  const { address, storePath } = await startServer(t, folder)
+  const to = way === 'a service' ? ['--url', address] : ['--store', `sqlite:${storePath}`]
+  const call = (...args: string[]) => run(t, [...args, ...to], { env })
+  const { stderr } = await call('import', file)
+  const id = /^To take it back: plantstore undo (\S+)$/m.exec(stderr)?.[1] ?? assert.fail(stderr)
+  return { call, id, storePath, address }
+}
+
+suite('plantstore actions and undo', () => {
+  for (const way of ['a service', 'a store'] as const) {
+    test(`list an import of ${way} by the name of its file, and take it back, and that too`, async (t) => {
+      const { call, id, storePath } = await imported(t, way)
+      const listed = await call('actions')
+      assert.match(listed.stdout, new RegExp(`^${id}  \\S+Z  Liste größer\\.csv  3 +0 +0 `, 'm'))
+      const [action] = JSON.parse((await call('actions', '--limit', '1', '--json')).stdout)
+      assert.deepEqual([action.id, action.title, action.created], [id, 'Liste größer.csv', 3])
+
+      const dry = await call('undo', id, '--dry-run')
+      assert.match(dry.stderr, /^dry run, nothing was changed: 3 plants as before/)
+      assert.equal(plantsIn(storePath).size, 3)
+      const done = await call('undo', id, '--yes')
+      assert.deepEqual([done.code, plantsIn(storePath).size], [0, 0], done.stderr)
+      const back = /^To take it back: plantstore undo (\S+)$/m.exec(done.stderr)?.[1] ?? assert.fail(done.stderr)
+      const redone = await call('undo', back, '--yes', '--json')
+      assert.deepEqual([redone.code, JSON.parse(redone.stdout).restored, plantsIn(storePath).size], [0, 3, 3])
+    })
+  }
+
+  test('name the plants that stay, and end with 1', async (t) => {
+    const { call, id, address, storePath } = await imported(t, 'a service')
+    const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+    await fetch(`${address}/plants/2`, { method: 'PUT', headers, body: '{"name":"Tree fern"}' })
+    const { code, stderr } = await call('undo', id, '--yes')
+    assert.equal(code, 1)
+    assert.match(stderr, /2 plants as before .*, 1 left$/m)
+    assert.match(stderr, /^left, because something else has changed it since: the plant 2$/m)
+    assert.deepEqual([...plantsIn(storePath).keys()].map(Number), [2])
+  })
+
+  test('refuse an unknown action, and to ask where nobody can answer', async (t) => {
+    const { call, id, storePath } = await imported(t, 'a store')
+    const unknown = await call('undo', 'none', '--yes')
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [1, 'plantstore: there is no action none; "plantstore actions" lists them\n'],
+    )
+    const asked = await call('undo', id)
+    assert.equal(asked.code, 2)
+    assert.match(asked.stderr, /--yes: needed to undo an action where no terminal can ask/)
+    assert.equal((await call('actions', '--limit', '0')).code, 2)
+    assert.equal(plantsIn(storePath).size, 3)
+  })
+})
