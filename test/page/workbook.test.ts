@@ -48,17 +48,27 @@ suite('the page reads a workbook', () => {
   test('with numbers, dates, times and formulas as its program shows them', async () => {
     const styles =
       '<numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/><numFmt numFmtId="165" formatCode="0 &quot;days&quot;"/>' +
-      '<numFmt numFmtId="166" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
-      `<cellXfs>${[0, 14, 164, 165, 166, 20, 22].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`
+      '<numFmt numFmtId="166" formatCode="[h]:mm"/><numFmt numFmtId="167" formatCode="00000"/>' +
+      '<numFmt numFmtId="168" formatCode="&quot;Bed &quot;000"/><numFmt numFmtId="169" formatCode="0000\\-0000"/>' +
+      '<numFmt numFmtId="170" formatCode="0.0%"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
+      `<cellXfs>${[0, 14, 164, 165, 166, 20, 22, 167, 168, 169, 170, 9].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`
     const cells: readonly (readonly [xml: string, expected: string])[] = [
       ['s="0"><v>45000</v>', '45000'],
       ['s="1"><v>45000</v>', '2023-03-15'],
       ['s="2"><v>45000</v>', '2023-03-15'],
-      ['s="3"><v>45000</v>', '45000'],
+      ['s="3"><v>45000</v>', '45000 days'],
       ['s="4"><v>1.5</v>', '1.5'],
       ['s="5"><v>0.4375</v>', '10:30'],
       ['s="6"><v>45000.4375</v>', '2023-03-15 10:30'],
       ['s="1"><v>1</v>', '1900-01-01'],
+      ['s="7"><v>42</v>', '00042'],
+      ['s="7"><v>1234567</v>', '1234567'],
+      ['s="7"><v>2.5</v>', '2.5'],
+      ['s="7" t="str"><v>A7</v>', 'A7'],
+      ['s="8"><v>7</v>', 'Bed 007'],
+      ['s="9"><v>20260017</v>', '2026-0017'],
+      ['s="10"><v>0.285</v>', '28.5%'],
+      ['s="11"><v>0.07</v>', '7%'],
       ['><v>2.2999999999999998</v>', '2.3'],
       ['><v>9223372036854775807</v>', '9223372036854775807'],
       ['><f>1+1</f><v>2</v>', '2'],
@@ -76,6 +86,20 @@ suite('the page reads a workbook', () => {
       ...cells.map(([, expected]) => expected),
       'end',
     ])
+  })
+
+  test('with days from 1904, also with the second workbookPr of Excel 2013', async () => {
+    const styles = '<cellXfs><xf numFmtId="14"/></cellXfs>'
+    const xml = '<sheetData><row><c s="0"><v>44620</v></c></row></sheetData>'
+    for (const second of ['', '<extLst><ext><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst>']) {
+      const parts = partsOf({ Plants: xml }, { styles }).map((part) => ({
+        ...part,
+        content: String(part.content)
+          .replace('<sheets>', '<workbookPr date1904="1"/><sheets>')
+          .replace('</sheets>', `</sheets>${second}`),
+      }))
+      assert.deepEqual(await lines(zip(parts)), ['2026-03-01'])
+    }
   })
 
   test('cut anywhere into pieces', async () => {

@@ -24,7 +24,7 @@ const NAMES = {
     'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
     |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
-  subspecies: `subspecies|subsp|ssp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
+  subspecies: `subspecies|subsp|ssp|sub spp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
     |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
   cultivar: `cultivar|cultivar name|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
     |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,

@@ -115,16 +115,19 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
     (NAMES_OF.get(meaning) ?? []).map((name) => keys.indexOf(name)).filter((at) => at !== -1)
   const placeOf = (meaning: Meaning): number | undefined => placesOf(meaning)[0]
   // A column such as "Plants" may have their numbers.
-  const whole = placesOf('name').find((at) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at])))
   const [genus, species, subspecies] = (['genus', 'species', 'subspecies'] as const).map(placeOf)
+  const whole =
+    placesOf('name').find((at) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at]))) ??
+    (species === undefined ? wholeNamesBeside(rows, genus, columns.length) : undefined)
   const hasParts = genus !== undefined || species !== undefined
   const parts = [beginsWith(rows, species, genus) ? undefined : genus, species, subspecies]
   const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
   const cultivar = placeOf('cultivar')
+  const tags = placesOf('tag').filter((at) => at !== whole)
   return {
-    id: placesOf('id').find((at) => keys[at] === 'id' || mayBeIds(rows, at)),
+    id: placesOf('id').find((at) => (keys[at] === 'id' ? hasNumbers(rows, at) : mayBeIds(rows, at))),
     name: cultivar === undefined || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
-    tag: placesOf('tag').find((at) => !isConstant(rows, at)) ?? placeOf('tag'),
+    tag: tags.find((at) => !isConstant(rows, at)) ?? tags[0],
   }
 }
 
@@ -140,6 +143,14 @@ const beginsWith = (rows: readonly CsvRow[], at: number | undefined, other: numb
   other !== undefined &&
   rows.length > 0 &&
   rows.every(({ cells }) => cells[at]?.trim().startsWith(cells[other]?.trim() ?? ''))
+
+/** The column of whole names beside that of their genus, which alone would give most plants one name. */
+function wholeNamesBeside(rows: readonly CsvRow[], genus: number | undefined, width: number): number | undefined {
+  const columns = Array.from({ length: genus === undefined ? 0 : Math.min(width, MOST_COMPARED) }, (_, at) => at)
+  return columns.find(
+    (at) => at !== genus && beginsWith(rows, at, genus) && 2 * (looksOf(rows, at).get('name') ?? 0) >= rows.length,
+  )
+}
 
 /** Whether a column repeats in a row what others of it say. */
 const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[]): boolean =>
@@ -189,5 +200,16 @@ function mayBeIds(rows: readonly CsvRow[], at: number): boolean {
   const ids = cells.map(integerOf).filter((id) => typeof id === 'bigint')
   return 2 * new Set(ids).size > cells.length
 }
+
+/**
+ * Whether a column named `id` has numbers where it has anything. One of codes would refuse all rows. Numbers with a
+ * decimal point count, as those of a column with gaps get one in pandas: their rows are refused with the reason.
+ */
+function hasNumbers(rows: readonly CsvRow[], at: number): boolean {
+  const cells = rows.flatMap(({ cells }) => cells[at]?.trim() || [])
+  return cells.length === 0 || 2 * cells.filter((cell) => DIGITS.test(cell)).length > cells.length
+}
+
+const DIGITS = /^-?\d+(?:[.,]\d+)?(?:E\+?\d+)?$/i
 
 const isNumber = (cell: string | undefined): boolean => cell !== undefined && lookOf(cell) === 'number'

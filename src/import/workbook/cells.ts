@@ -2,13 +2,14 @@
 export interface Values {
   /** The texts that cells share. */
   readonly texts: readonly string[]
-  /** For each style of a cell, what its numbers are. */
+  /** For each style of a cell, how its numbers show. */
   readonly styles: readonly NumberKind[]
   /** Whether days count from 1904, as Excel for Mac once did. */
   readonly isFrom1904: boolean
 }
 
-export type NumberKind = 'number' | 'date'
+/** A function writes the digits of a number as its format shows them. */
+export type NumberKind = 'number' | 'date' | ((digits: string) => string)
 
 /** Formats of numbers that every workbook has (ECMA-376 part 1, 18.8.30) and that show a date or a time. */
 const DATES: ReadonlySet<number> = new Set(
@@ -20,12 +21,53 @@ const DATES: ReadonlySet<number> = new Set(
   ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, i) => first + i)),
 )
 
+/** Formats of shares that every workbook has. */
+const SHARES: ReadonlyMap<number, string> = new Map([
+  [9, '0%'],
+  [10, '0.00%'],
+])
+/** Characters of a format (Excel's own bound): each cell with a form reads it again. */
+const LONGEST_FORMAT = 255
+
 /** @param code the format of the workbook, if it has one under this number */
-export function kindOfFormat(number: number, code: string | undefined): NumberKind {
+export function kindOfFormat(number: number, code = SHARES.get(number)): NumberKind {
   if (code === undefined) return DATES.has(number) ? 'date' : 'number'
   // A duration such as [h]:mm is a number. Colours, conditions and languages stand in brackets, too.
   if (/\[[hms]+\]/i.test(code)) return 'number'
-  return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, '')) ? 'date' : 'number'
+  if (/[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, ''))) return 'date'
+  if (code.length > LONGEST_FORMAT) return 'number'
+  const share = /^0(?:\.(0{1,15}))?%$/.exec(code)
+  return share === null ? formOf(code) : shareOf(share[1]?.length ?? 0)
+}
+
+const shareOf =
+  (decimals: number) =>
+  (digits: string): string =>
+    `${Number((100 * Number(digits)).toPrecision(15)).toFixed(decimals)}%`
+
+/** Reads a format of digits in places among other characters, such as `00000`, `"Bed "000` and `0000-0000`. */
+function formOf(code: string): NumberKind {
+  if (!/^(?:"[^"]*"|\\.|[-+() 0])+$/s.test(code)) return 'number'
+  const parts = [...code.matchAll(/"([^"]*)"|\\(.)|(.)/gs)].map(([, quoted, escaped, plain]) => ({
+    text: quoted ?? escaped ?? plain ?? '',
+    isDigit: plain === '0',
+  }))
+  const count = parts.filter(({ isDigit }) => isDigit).length
+  if (count === 0 || parts.length === 1) return 'number'
+  return (digits) => {
+    const [, sign, integer] = /^(-?)([0-9]+)$/.exec(digits) ?? []
+    if (integer === undefined) return digits
+    const padded = integer.padStart(count, '0')
+    let at = 0
+    const take = (): string => {
+      // The first place takes the digits that have none.
+      const end = at === 0 ? padded.length - count + 1 : at + 1
+      const taken = padded.slice(at, end)
+      at = end
+      return taken
+    }
+    return (sign ?? '') + parts.map(({ text, isDigit }) => (isDigit ? take() : text)).join('')
+  }
 }
 
 /**
@@ -45,7 +87,9 @@ export function textOfCell(
   if (type === 'b') return value === '1' || value === 'true' ? 'TRUE' : 'FALSE'
   if (type === 'd') return value.replace(/T00:00(:00(\.0+)?)?Z?$/, '')
   if (type === 'e') return value
-  return styles[Number(style ?? -1)] === 'date' ? dateOf(Number(value), isFrom1904) : numberOf(value)
+  const kind = styles[Number(style ?? -1)] ?? 'number'
+  if (kind === 'date') return dateOf(Number(value), isFrom1904)
+  return kind === 'number' || !Number.isFinite(Number(value)) ? numberOf(value) : kind(numberOf(value))
 }
 
 /** Texts have characters that XML forbids as `_x000D_`. */

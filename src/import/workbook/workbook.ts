@@ -97,7 +97,8 @@ async function readMain(archive: Archive, path: string, relations: readonly Rela
     for (const event of events) {
       if (event.kind !== 'open') continue
       const attributes = attributesOf(event.attributes)
-      if (event.name === 'workbookPr') isFrom1904 = /^(1|true)$/.test(attributes.get('date1904') ?? '')
+      // Excel 2013 and later write a second one, of another namespace, which says nothing about days.
+      if (event.name === 'workbookPr') isFrom1904 ||= /^(1|true)$/.test(attributes.get('date1904') ?? '')
       if (event.name !== 'sheet' || /hidden/i.test(attributes.get('state') ?? '')) continue
       const relation = byId.get(attributes.get('id') ?? '')
       // Sheets of charts alone have no cells.
@@ -127,7 +128,7 @@ async function relationsOf(archive: Archive, path: string): Promise<readonly Rel
   return relations
 }
 
-/** Reads what the numbers of each style of cells are. */
+/** Reads how the numbers of each style of cells show. */
 async function readStyles(pieces: AsyncIterable<string>): Promise<readonly NumberKind[]> {
   /** A format may be long, and have many styles. */
   const formats = new Map<string, NumberKind>()

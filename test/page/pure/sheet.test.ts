@@ -139,6 +139,14 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed('Common name,Place\nfir,bed\n'), ['', 'Common name', 'Place'])
   })
 
+  test('but takes whole names beside their genus, whatever they are called', async () => {
+    const whole = 'GENUS,Label\nAcer,Acer palmatum\nRosa,Rosa glauca\n'
+    assert.deepEqual(await guessed(whole), ['', 'Label', ''])
+    assert.deepEqual(await guessed('GENUS,Remark\nAcer,old\nRosa,new\n'), ['', 'GENUS', ''])
+    const dotted = 'genus,species,sub.spp\nBromus,madritensis,rubens\n'
+    assert.deepEqual(await guessed(dotted), ['', 'genus + species + sub.spp', ''])
+  })
+
   test('and adds the cultivar to a name that lacks it', async () => {
     assert.deepEqual(await guessed('Pflanze;Sorte;Anzahl\nTomate;Roma;3\n'), ['', 'Pflanze + Sorte', ''])
     assert.deepEqual(await guessed('Common name,Variety\nTomato,Roma\n'), ['', 'Common name + Variety', ''])
@@ -153,7 +161,8 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed('Code,Name\nA-12,Abies\nA-13,Betula\n'), ['', 'Name', ''])
     assert.deepEqual(await guessed('Number,Name\n3,Abies\n3,Betula\n'), ['', 'Name', ''])
     assert.deepEqual(await guessed('Nr,Name\n1,Abies\n2,Betula\n1O3,Acer\n'), ['Nr', 'Name', ''])
-    assert.deepEqual(await guessed('id,Name\nA-12,Abies\n,Betula\n'), ['id', 'Name', ''])
+    assert.deepEqual(await guessed('id,Name\nA-12,Abies\n,Betula\n'), ['', 'Name', ''])
+    assert.deepEqual(await guessed('id,Name\n101.0,Abies\n,Betula\n'), ['id', 'Name', ''])
   })
 })
 
