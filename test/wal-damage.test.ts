@@ -175,3 +175,13 @@ test('after a kill, a store starts without a word, also where another program ha
     assert.ok(isIntact(storePath))
   }
 })
+
+test('check --drop-damaged drops nothing of a whole store, and does nothing beside a service', async (t) => {
+  const path = await crashedStore(t)
+  const { parts } = await checkStore(path, { dropDamaged: true })
+  assert.equal(parts[0]?.found, 'no change is damaged or missing')
+  assert.equal(plantsIn(path).size, 12)
+  const { store } = await openSqlite(t, { path })
+  await assert.rejects(checkStore(path, { dropDamaged: true }), /another service already serves it/)
+  await importAll(store, [plant(12n, 'later')])
+})
