@@ -106,13 +106,15 @@ suite('plantstore import of a sheet', () => {
       ['', 'C'],
       ['Acer', undefined],
       ['Total', '2'],
+      ['#REF!', '3'],
     ]
     const file = workbook({ Notes: rowsOf([['made by A. Moss']]), Plants: rowsOf(rows), Empty: '' })
     const { stderr, code, folder } = await importing(t, 'a.xlsx', file, '--columns', 'name=botanical NAME, tag=Bed')
     assert.match(stderr, /sheet "Plants", which has most rows of 2 sheets; row 1 names the columns;/)
     assert.match(stderr, /^row 3: error 40002: name is required$/m)
     assert.match(stderr, /^row 5: error 40002: the row looks like a sum and not like a plant/m)
-    assert.match(stderr, COUNTS(2, 0, 2))
+    assert.match(stderr, /^row 6: error 40002: the name is the error "#REF!" of a formula/m)
+    assert.match(stderr, COUNTS(2, 0, 3))
     assert.deepEqual([code, named(folder)], [1, ['Abies (A\nB)', 'Acer']])
   })
 

@@ -2,11 +2,12 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import { deletedPlant, type ImportedPlant, type ImportMode, validatePlant } from '../../domain/plant.ts'
 import { type Batch, batchesOf, ROW_LIMIT, UNNUMBERED } from '../batch.ts'
-import { type CsvRow, CsvRows, candidateOf, isBlank, type Mapping, type NamedColumns } from '../csv-rows.ts'
+import { type CsvRow, CsvRows, isBlank, type Mapping, type NamedColumns } from '../csv-rows.ts'
 import { asUtf8, textOf } from '../encoding.ts'
 import { isSum } from './column-names.ts'
 import { headerOf, mappingOf } from './columns.ts'
 import { isSeparatorRow, LOOK, openSheet, type Reading, type Sheet } from './sheet.ts'
+import { sheetCandidateOf } from './sheet-row.ts'
 
 export type SheetPlan = Omit<Sheet, 'file' | 'first' | 'below'> & { readonly mapping: Mapping }
 
@@ -94,7 +95,7 @@ export function readSheet(
     end: () => plants(rows.end()),
   }
   const plantIn = (row: CsvRow): ImportedPlant => {
-    const candidate = candidateOf(row, mapping, columns.length, true, textOf)
+    const candidate = sheetCandidateOf(row, mapping, columns.length, true, textOf)
     if (mode === 'delete') return deletedPlant(candidate, shown)
     if (mapping.id !== undefined) return validatePlant(candidate, shown)
     const plant = validatePlant({ ...candidate, id: UNNUMBERED }, shown)

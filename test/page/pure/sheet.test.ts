@@ -6,6 +6,7 @@ import { guess } from '../../../src/import/sheet/guess.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { plantIn, type RowPlant } from '../../../web/src/import/plant-row.ts'
 import { openSheet, rowsOf, type Sheet } from '../../../web/src/import/sheet.ts'
+import { say } from '../../../web/src/language/language.ts'
 import { said } from '../../../web/src/page/said.ts'
 import { tempFolder } from '../../support/files.ts'
 
@@ -169,6 +170,24 @@ suite('the page knows the usual names of columns', () => {
 suite('the page reads a row like the service', () => {
   test('with leading zeros and blanks around an id', async () => {
     assert.deepEqual(await plantsIn('id,name\n 007 ,Abies\n'), [plant(7n, 'Abies')])
+  })
+
+  test('without errors of formulas, and with a text that shows nothing as an empty cell', async () => {
+    const rows = [
+      '#REF!,Beet',
+      'Abies,#N/A',
+      'Acer,Err:502',
+      '\u00a0,Beet',
+      '\u200b,Beet',
+      'Betula,\u00a0',
+      'Rosa #1,#7',
+    ]
+    const [reference, absent, own, ...others] = await plantsIn(`Name,Beet\n${rows.join('\n')}\n`, { header: 1 })
+    for (const refused of [reference, absent, own])
+      assert.match(String(refused), /is the error "?(#REF!|#N\/A|Err:502)/)
+    const noName = say('import.rowNoName')
+    const named = [plant(undefined, 'Betula'), plant(undefined, 'Rosa #1', '#7')]
+    assert.deepEqual(others, [noName, noName, ...named])
   })
 
   test('and refuses it for the same reasons', async () => {

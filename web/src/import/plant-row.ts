@@ -2,7 +2,8 @@ import type { NewPlant } from '../../../client/src/index.ts'
 import { shown } from '../../../src/base/printable.ts'
 import { AppError } from '../../../src/domain/errors.ts'
 import { validatePlant } from '../../../src/domain/plant.ts'
-import { type CsvRow, candidateOf, type Mapping } from '../../../src/import/csv-rows.ts'
+import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
+import { sheetCandidateOf } from '../../../src/import/sheet/sheet-row.ts'
 import { say } from '../language/language.ts'
 import { said } from '../page/said.ts'
 
@@ -21,7 +22,7 @@ export interface RowPlant {
 export function plantIn(row: CsvRow, mapping: Mapping, columns: number): RowPlant | string {
   const hasId = mapping.id !== undefined
   try {
-    const candidate = candidateOf(row, mapping, columns)
+    const candidate = sheetCandidateOf(row, mapping, columns)
     if (candidate.name === undefined) return say('import.rowNoName')
     const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown)
     return { id: hasId ? id : undefined, name, tag }

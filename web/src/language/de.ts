@@ -96,6 +96,8 @@ export default catalog({
   'fault.quote':
     'Ein Anführungszeichen steht an falscher Stelle oder ist nicht geschlossen. Setzen Sie einen Text, der eines enthält, in Anführungszeichen und verdoppeln Sie die inneren.',
   'fault.cells': 'Die Zeile hat zu viele oder zu wenige Zellen.',
+  'fault.formula':
+    'Eine Zelle enthält den Fehler einer Formel. Korrigieren Sie ihn in der Tabelle, und wählen Sie die Datei erneut.',
   'fault.character': 'Die Zeile enthält ein Zeichen, das sich nicht speichern lässt.',
 
   // Access tokens

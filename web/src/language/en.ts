@@ -114,6 +114,7 @@ export const en = {
   'fault.quote':
     'A quotation mark is misplaced or not closed. Put a text that contains one between quotation marks, and double those inside.',
   'fault.cells': 'The row has too many or too few cells.',
+  'fault.formula': 'A cell holds the error of a formula. Correct it in the sheet, and choose the file again.',
   'fault.character': 'The row has a character that cannot be stored.',
 
   // Access tokens

@@ -93,6 +93,7 @@ export default catalog({
   'fault.quote':
     'Una comilla está mal puesta o no se cierra. Ponga entre comillas el texto que contenga una y duplique las de dentro.',
   'fault.cells': 'La fila tiene celdas de más o de menos.',
+  'fault.formula': 'Una celda contiene el error de una fórmula. Corríjalo en la hoja y vuelva a elegir el archivo.',
   'fault.character': 'La fila contiene un carácter que no se puede guardar.',
 
   // Access tokens

@@ -94,6 +94,8 @@ export default catalog({
   'fault.quote':
     'Un guillemet est mal placé ou n’est pas fermé. Mettez entre guillemets le texte qui en contient un, et doublez ceux de l’intérieur.',
   'fault.cells': 'La ligne a trop de cellules, ou trop peu.',
+  'fault.formula':
+    'Une cellule contient l’erreur d’une formule. Corrigez-la dans la feuille, puis choisissez de nouveau le fichier.',
   'fault.character': 'La ligne contient un caractère qui ne peut pas être enregistré.',
 
   // Access tokens

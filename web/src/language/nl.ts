@@ -93,6 +93,7 @@ export default catalog({
   'fault.quote':
     'Een aanhalingsteken staat verkeerd of is niet gesloten. Zet een tekst met een aanhalingsteken tussen aanhalingstekens en verdubbel die erbinnen.',
   'fault.cells': 'De rij heeft te veel of te weinig cellen.',
+  'fault.formula': 'Een cel bevat de fout van een formule. Verbeter die in het blad en kies het bestand opnieuw.',
   'fault.character': 'De rij bevat een teken dat niet kan worden opgeslagen.',
 
   // Access tokens

@@ -43,6 +43,7 @@ const ROW_FAULTS: readonly (readonly [RegExp, PlainKey])[] = [
   [/^id [^;]*rounded it$/, 'fault.rounded'],
   [/^a quotation mark is /, 'fault.quote'],
   [/^the row must have \d+ cells/, 'fault.cells'],
+  [/^the (?:name|tag) is the error /, 'fault.formula'],
   [/^(?:name|tag) must not contain U\+0000[^;]*$/, 'fault.character'],
 ]
 
