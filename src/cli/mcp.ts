@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { parseExact } from '../../client/src/exact-json.ts'
 import type { Config } from '../settings/config.ts'
 import type { Flags } from './command.ts'
@@ -25,8 +26,10 @@ export async function forwardMessages(flags: Flags, config: Config): Promise<voi
   const service = serviceOf(flags, config)
   // As bytes: Node.js would repair invalid UTF-8.
   process.stdin.setEncoding('latin1')
+  // What the agent changes in one run of the program is one action, which a person can take back in one go.
+  const run = { 'plantstore-action': randomUUID(), 'plantstore-action-title': 'agent' }
   for await (const line of linesOf(process.stdin)) {
-    const answer = await answerTo(line, service)
+    const answer = await answerTo(line, service, run)
     if (answer !== '') process.stdout.write(`${answer}\n`)
   }
 }
@@ -47,7 +50,7 @@ async function* linesOf(input: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 /** @param line bytes as latin1 */
-async function answerTo(line: string, service: Service): Promise<string> {
+async function answerTo(line: string, service: Service, run: Readonly<Record<string, string>>): Promise<string> {
   if (line.length > MAX_LINE) return refusal({}, `the line is longer than ${MAX_LINE} bytes`)
   if (line.trim() === '') return ''
   const bytes = Buffer.from(line, 'latin1')
@@ -59,7 +62,7 @@ async function answerTo(line: string, service: Service): Promise<string> {
   }
   try {
     const isRequest = message.id !== undefined && message.method !== undefined
-    const answer = await service.post('/mcp', headersOf(message), bytes, isRequest)
+    const answer = await service.post('/mcp', { ...headersOf(message), ...run }, bytes, isRequest)
     if (typeof answer === 'string') return answer
     const hint = answer.number === 40401 ? '; the service needs --mcp on' : ''
     return refusal(message, `error ${answer.number}: ${answer.message}${hint}`, CODES[answer.number])

@@ -1,4 +1,5 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server'
+import { hash64 } from '../domain/plant.ts'
 import type { OperationParameters } from '../http/request/operations.generated.ts'
 import type { OperationCall } from '../http/resources/agents.ts'
 
@@ -105,6 +106,35 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     properties: PAGE,
     result: 'tags',
     callOf: (given) => ({ query: pageOf(given) }),
+  },
+  list_actions: {
+    operation: 'listActions',
+    title: 'List actions',
+    description: 'Lists what was done together, such as imports and the work of agents, newest first.',
+    hints: READS,
+    properties: { token: { type: 'string', description: 'Only of the token with this id.' }, ...PAGE },
+    result: 'actions',
+    callOf: (given) => ({ query: pageOf(given) }),
+  },
+  undo_action: {
+    operation: 'undoAction',
+    title: 'Undo an action',
+    description:
+      'Makes plants what they were before an action, but those that something else has changed since. ' +
+      'Try it with dryRun first, and ask the person.',
+    hints: REPLACES,
+    properties: {
+      id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'As list_actions has it.' },
+      dryRun: { type: 'boolean', description: 'Only tells what it would do.' },
+    },
+    required: ['id'],
+    result: 'report',
+    // The undo of one action by one token is one, so that it is safe to repeat.
+    callOf: ({ id, ...rest }) => ({
+      id,
+      query: queryOf(rest),
+      headers: { 'idempotency-key': `undo-${hash64(String(id))}` },
+    }),
   },
   create_plant: {
     operation: 'createPlant',

@@ -89,6 +89,8 @@ const argumentsFor = (etag: string): Readonly<Record<string, object>> => ({
   get_plant: { id: '1' },
   get_history: { id: '1' },
   list_tags: {},
+  list_actions: {},
+  undo_action: { id: '1' },
   create_plant: { id: '2', name: 'new' },
   update_plant: { id: '1', etag, tag: 'updated' },
   delete_plant: { id: '1', etag },

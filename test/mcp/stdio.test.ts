@@ -22,6 +22,10 @@ for (const mode of MODES) {
     await agent.call('create_plant', { id, name: 'Ginkgo' })
     assert.deepEqual((await agent.call('get_plant', { id }))['plant'], { id, name: 'Ginkgo' })
     assert.equal((await agent.refusal('get_plant', { id: '8' })).error, 40402)
+    const { etag } = await agent.call('get_plant', { id })
+    await agent.call('update_plant', { id, etag, name: 'Ginkgo biloba' })
+    const [action, ...others] = (await service.store.actions?.list({}, 10)) ?? []
+    assert.deepEqual([action?.title, action?.created, action?.updated, others], ['agent', 1, 1, []])
   })
 }
 

@@ -8,7 +8,8 @@ import { contract } from '../support/conforms.ts'
 import { SECRET, withService } from '../support/service.ts'
 import { withSlowSearches } from '../support/slow-searches.ts'
 
-const READ = ['get_history', 'get_plant', 'list_tags', 'search_plants']
+const READ = ['get_history', 'get_plant', 'list_actions', 'list_tags', 'search_plants']
+const DELETE = ['delete_plant', 'undo_action']
 const WRITE = ['check_import', 'create_plant', 'update_plant']
 const TEXT = { type: 'string' }
 const LARGE = '9007199254740993'
@@ -18,7 +19,7 @@ for (const mode of MODES) {
     test('calls every tool, with ids exact as text', async (t) => {
       const service = await withService(t, { mcp: 'delete' })
       const agent = await agentOf(t, service, mode)
-      assert.deepEqual(await agent.names(), [...READ, ...WRITE, 'delete_plant'].sort())
+      assert.deepEqual(await agent.names(), [...READ, ...WRITE, ...DELETE].sort())
       const made = await agent.call('create_plant', { id: LARGE, name: 'Ginkgo', tag: 'tree' })
       assert.deepEqual(made['plant'], { name: 'Ginkgo', tag: 'tree' })
       const { plant, etag } = await agent.call('get_plant', { id: LARGE })
@@ -83,9 +84,28 @@ suite('the tools', () => {
   test('hint what each does: reads change nothing, and only a change or a delete destroys', () => {
     const destructive = Object.keys(TOOLS).filter((name) => TOOLS[name]?.hints.destructiveHint)
     const readOnly = Object.keys(TOOLS).filter((name) => TOOLS[name]?.hints.readOnlyHint)
-    assert.deepEqual(destructive.sort(), ['delete_plant', 'update_plant'])
+    assert.deepEqual(destructive.sort(), [...DELETE, 'update_plant'])
     assert.deepEqual(readOnly.sort(), ['check_import', ...READ])
     for (const { hints } of Object.values(TOOLS)) assert.ok(hints.idempotentHint && hints.openWorldHint === false)
+  })
+
+  test('list what was done together, and take it back once', async (t) => {
+    const service = await withService(t, { mcp: 'delete' })
+    const rows = '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Plantstore-Action': 'work' }
+    await service.send('POST', '/plants/import', { headers, body: rows })
+    const agent = await agentOf(t, service)
+    const [action] = (await agent.call('list_actions'))['actions'] as { id: string; created: number }[]
+    assert.deepEqual([action?.id, action?.created], ['work', 2])
+    const report = { restored: 2, left: 0, leftPlants: [] }
+    const tried = await agent.call('undo_action', { id: 'work', dryRun: true })
+    assert.deepEqual(tried['report'], { dryRun: true, ...report })
+    for (let i = 0; i < 2; i++) {
+      const done = await agent.call('undo_action', { id: 'work' })
+      assert.deepEqual(done['report'], { dryRun: false, ...report })
+      assert.deepEqual(await service.plants(), [])
+    }
+    assert.equal((await agent.refusal('undo_action', { id: 'none' })).error, 40402)
   })
 
   test('that say so change nothing when they are called again', async (t) => {

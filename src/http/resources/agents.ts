@@ -80,7 +80,9 @@ const POST_MCP = foreignOperation({
 })
 
 /** The headers of an agent's request that its calls have too: they say who asks, and for which trace. */
-const KEPT = ['forwarded', 'x-forwarded-for', 'x-request-id', 'traceparent'] as const
+const KEPT = ['forwarded', 'x-forwarded-for', 'x-request-id', 'traceparent']
+/** Likewise, the action of which the changes of an agent are a part. An undo is one of its own. */
+const OF_CHANGE = ['plantstore-action', 'plantstore-action-title']
 
 /** Adds the path of the Model Context Protocol. The contract does not have it, because the protocol describes itself. */
 export function addAgents(router: Router, agents: Agents, parts: HandlerParts, options: RouteOptions): void {
@@ -170,7 +172,8 @@ function webRequestOf({ request }: Exchange, url: string, signal: AbortSignal): 
 
 /** @throws AppError 40003 for a lone surrogate, which no address can have */
 function requestOf({ method, path, mediaTypes: [type = ''] }: Operation, call: OperationCall, outer: Exchange) {
-  const { id, query = [], headers, body } = call
+  const { operation, id, query = [], headers, body } = call
+  const kept = operation === 'undoAction' ? KEPT : [...KEPT, ...OF_CHANGE]
   const request = new http.IncomingMessage(outer.request.socket)
   try {
     const search = query.length === 0 ? '' : `?${writeQueryString(query)}`
@@ -180,7 +183,7 @@ function requestOf({ method, path, mediaTypes: [type = ''] }: Operation, call: O
   }
   request.method = method
   request.headers = {
-    ...Object.fromEntries(KEPT.map((name) => [name, outer.request.headers[name]])),
+    ...Object.fromEntries(kept.map((name) => [name, outer.request.headers[name]])),
     accept: JSON_TYPE + WITH_TEXT_IDS,
     ...(body === undefined ? {} : { 'content-type': type + WITH_TEXT_IDS }),
     ...headers,
