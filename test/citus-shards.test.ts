@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashInt8, ShardMap } from '../src/citus/shard-map.ts'
+import { Shards } from '../src/citus/shards.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
+import { Pool } from '../src/postgres/pool/pool.ts'
+import { PoolShare } from '../src/postgres/pool/pool-share.ts'
+import { readPostgresAddress } from '../src/settings/postgres-address.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, updatePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
@@ -10,6 +14,7 @@ import { openCitus, openStore } from './support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from './support/postgres.ts'
 import { run } from './support/process.ts'
 import { plant } from './support/store-under-test.ts'
+import { until } from './support/until.ts'
 
 const IDS = [
   0n,
@@ -97,6 +102,52 @@ test('a store with shards writes like one without, with the plants of one shard 
   assert.deepEqual(found, plants)
   const notes = await query<{ shards: string }>(url, 'SELECT DISTINCT shards FROM notes WHERE shards > 0')
   assert.deepEqual(notes, [{ shards: '1' }])
+})
+
+test('while a server is lost, work on its shards and on all is refused at once, and other work goes on', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  await (await openStore(t, url)).close()
+  await query(url, SHARDS)
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 2, timeout: 10_000, onTrouble: () => {} })
+  cleanUp(t, () => pool.close())
+  const share = new PoolShare(pool, 2)
+  const notices: string[] = []
+  const shards = await Shards.open(share, (text) => notices.push(text))
+  cleanUp(t, () => shards.close())
+  const [lost, other] = [shards.map.idOn('host:0'), shards.map.idOn('host:1')].map((id) => shards.map.shardOf(id))
+  assert.ok(lost && other)
+  // Citus passes the errors of a server on, also to the question whether it is back.
+  const raise = "RAISE EXCEPTION 'could not connect' USING ERRCODE = '08006'"
+  const answer = (body: string) =>
+    query(
+      url,
+      `CREATE OR REPLACE FUNCTION answer() RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN ${body}; END $$`,
+    )
+  await answer(raise)
+  await query(url, 'ALTER TABLE plants RENAME TO moved; CREATE VIEW plants AS SELECT id FROM answer() AS id')
+
+  const isPartAway = { number: 50301, message: /^a part of the store is out of reach/ }
+  await assert.rejects(
+    shards.on(lost, () => share.run({ text: `DO $$ BEGIN ${raise}; END $$` })),
+    isPartAway,
+  )
+  const done: string[] = []
+  const work = (name: string) => async () => void done.push(name)
+  await assert.rejects(shards.on(lost, work('on the lost one')), isPartAway)
+  await assert.rejects(shards.onAll(work('on all')), isPartAway)
+  const stream = shards.streamOfAll(async function* () {
+    yield done.push('a stream of all')
+  })
+  await assert.rejects(Array.fromAsync(stream), isPartAway)
+  await shards.on(other, work('on another'))
+  assert.deepEqual(done, ['on another'])
+
+  await answer('RETURN')
+  await until(() => notices.length === 2, 'nothing says that it is back')
+  assert.deepEqual(notices, ['the worker host:0 is out of reach', 'the worker host:0 is back'])
+  await shards.onAll(work('on all'))
+  await shards.on(lost, work('on the one that was lost'))
+  assert.deepEqual(done, ['on another', 'on all', 'on the one that was lost'])
 })
 
 test('plantstore distribute refuses a PostgreSQL without Citus, a file and an invalid number of shards', async (t) => {

@@ -192,3 +192,19 @@ test('a file that a crash left in the middle of a checkpoint needs no log once i
   assert.ok(!existsSync(`${path}-wal`))
   assert.equal(judgeWal(path), 'own')
 })
+
+test('the log of a crash matches no store that a start has recovered since', async (t) => {
+  const { db, image, judge } = await openStore(t)
+  mark(db)
+  create(db, 40)
+  const crashed = image()
+  const path = join(tempFolder(t), 'recovered')
+  writeFileSync(path, crashed.file)
+  writeFileSync(`${path}-wal`, crashed.log)
+  prepareFile(path, true)
+  assert.equal(existsSync(`${path}-wal`), false, 'the start has taken the log into the file')
+  const recovered = readFileSync(path)
+  assert.equal(judge(crashed.file, crashed.log), 'own')
+  // Recovered again, it would take back what the store has got since.
+  assert.equal(judge(recovered, crashed.log), 'foreign')
+})

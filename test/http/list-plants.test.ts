@@ -96,6 +96,8 @@ suite('the list of plants', () => {
     const next = nextOf(await service.send('GET', '/plants?limit=2&count=true')) ?? assert.fail('no further page')
     assert.ok(!next.includes('count'), next)
     assert.equal(await totalOf(`${next}&count=true`), '7')
+    const last = nextOf(await service.send('GET', '/plants?limit=5')) ?? assert.fail('no further page')
+    assert.equal(await totalOf(`${last}&count=true`), '7', 'on the last page')
     for (const query of ['count=1', 'count=', 'count=true&count=true']) {
       assert.equal(errorOf(await service.send('GET', `/plants?${query}`)), 40003, query)
     }
