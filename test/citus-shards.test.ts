@@ -119,10 +119,7 @@ test('while a server is lost, work on its shards and on all is refused at once, 
   // Citus passes the errors of a server on, also to the question whether it is back.
   const raise = "RAISE EXCEPTION 'could not connect' USING ERRCODE = '08006'"
   const answer = (body: string) =>
-    query(
-      url,
-      `CREATE OR REPLACE FUNCTION answer() RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN ${body}; END $$`,
-    )
+    query(url, `CREATE OR REPLACE FUNCTION answer() RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN ${body}; END $$`)
   await answer(raise)
   await query(url, 'ALTER TABLE plants RENAME TO moved; CREATE VIEW plants AS SELECT id FROM answer() AS id')
 

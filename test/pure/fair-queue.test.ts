@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { FairQueue, type QueueOptions } from '../../src/http/admission/admission.ts'
+import { Admission, FairQueue, type QueueOptions } from '../../src/http/admission/admission.ts'
+import { DeferredTasks } from '../../src/http/admission/turns.ts'
+import { readConfig } from '../../src/settings/config.ts'
+import { TESTER } from '../support/actor.ts'
 import { refusal } from '../support/store-under-test.ts'
 
 const NEVER = new AbortController().signal
@@ -117,5 +120,46 @@ suite('excess work', () => {
     await assert.rejects(enter('a2'), { retryAfter: 1 })
     await enter('b1')
     await assert.rejects(enter('c1'), { retryAfter: 1 })
+  })
+})
+
+suite('admitted work', () => {
+  const begins = async () => assert.fail('it begins')
+  const sender = { actor: TESTER, scopes: [], expiresAt: Number.POSITIVE_INFINITY, hash: undefined }
+
+  /** An admission whose deferred tasks run in the next turns, and the watches of tokens that are open. */
+  function admissionOf() {
+    const watched = new Set<object>()
+    const tokens = {
+      watch(_: unknown, end: (reason: unknown) => void) {
+        const watch = { end }
+        watched.add(watch)
+        return () => void watched.delete(watch)
+      },
+    }
+    const config = readConfig({ token: 'of-this-test-k7Qz3fV0pW9mX2rT5sN8' }, {})
+    return { admission: new Admission(config, tokens, new DeferredTasks()), watched }
+  }
+
+  test('has its token watched from its request to its end, however it ends', async () => {
+    const { admission, watched } = admissionOf()
+    const { signal } = new AbortController()
+    assert.equal(await admission.during('search', { sender, signal }, async () => watched.size), 1)
+    assert.equal(watched.size, 0)
+    const failing = admission.during('search', { sender, signal }, () => Promise.reject(new Error('failed')))
+    await assert.rejects(failing, /failed/)
+    await assert.rejects(admission.during('search', { sender, signal: AbortSignal.abort() }, begins))
+    assert.equal(watched.size, 0)
+  })
+
+  test('does not begin for a client that leaves between its place and its turn', async () => {
+    const { admission } = admissionOf()
+    const client = new AbortController()
+    const gone = new Error('the client closed the connection')
+    const search = admission.during('search', { sender, signal: client.signal }, begins)
+    await Promise.resolve()
+    client.abort(gone)
+    await assert.rejects(search, (error) => error === gone)
+    assert.equal(admission.bounds.maxSearches?.used, 0)
   })
 })

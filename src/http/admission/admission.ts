@@ -11,6 +11,9 @@ interface Tokens {
   watch(identity: Identity, end: (reason: unknown) => void): () => void
 }
 
+/** Whose work it is, and the signal of its end. */
+type Asker = Pick<Exchange, 'sender' | 'signal'>
+
 /** The kinds of long work. `change` is a change of tokens, or a reservation of ids; `page` a short page by id; `agent` a message of one. */
 type Work = 'search' | 'page' | 'agent' | 'export' | 'stream' | 'import' | 'dryRun' | 'change'
 
@@ -73,7 +76,7 @@ export class Admission {
    * @throws AppError 42901 or 50302 when too much work is under way, 50302 after the timeout, 40102 or 40103 when the
    *   token is no longer valid; an Error when the client leaves; any error of `run`
    */
-  async during<T>(work: Work, exchange: Exchange, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async during<T>(work: Work, exchange: Asker, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { sender, signal } = exchange
     const ending = new AbortController()
     const end = (reason: unknown) => ending.abort(reason)
