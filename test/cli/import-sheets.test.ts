@@ -234,18 +234,18 @@ suite('plantstore import of a sheet', () => {
     assert.deepEqual((await service.plants()).map(({ name }) => name).toSorted(), ['Fern', 'Fern', 'Hoya', 'Moss'])
   })
 
-  test('adds nothing twice through a service whose answer was lost, not even equal rows', async (t) => {
+  test('adds and refuses nothing twice through a service whose answer was lost, not even equal rows', async (t) => {
     const service = await withService(t)
     const folder = tempFolder(t)
-    writeFileSync(join(folder, 'a.csv'), 'Plant\nFern\nMoss\nFern\n')
+    writeFileSync(join(folder, 'a.csv'), 'Plant\nFern\nMoss\nFern\nTotal\n')
     const proxy = await cuttingProxy(t, `http://127.0.0.1:${service.port}`, { received: 1, connections: 1 })
     const { stderr, code } = await command(['import', 'a.csv', '--columns', 'name=Plant', '--url', proxy.address], {
       cwd: folder,
       env: { PLANTSTORE_TOKEN: SECRET },
     })
     assert.match(stderr, /retrying for 5m/)
-    assert.match(stderr, COUNTS(0, 3, 0))
-    assert.equal(code, 0)
+    assert.match(stderr, COUNTS(0, 3, 1))
+    assert.equal(code, 1)
     assert.deepEqual((await service.plants()).map(({ name }) => name).toSorted(), ['Fern', 'Fern', 'Moss'])
   })
 })

@@ -87,6 +87,15 @@ suite('after a lost answer the client reaches the requested state', () => {
     assert.deepEqual(await all((await lossy()).exportPlants()), [plant])
     assert.deepEqual(await all((await lossy()).listPlants()), [plant])
   })
+
+  test('of an import that assigns ids, under the key of its caller', async (t) => {
+    const { direct, lossy } = await withLoss(t)
+    const options = { ids: 'assign', key: 'a-key-of-the-caller-1' } as const
+    await (await lossy()).importPlants('{"name":"Fern"}\n', options)
+    assert.equal((await all(direct.listPlants())).length, 1)
+    const ofOtherRows = direct.importPlants('{"name":"Moss"}\n', options)
+    await assert.rejects(ofOtherRows, (error) => error instanceof PlantstoreError && error.number === 40902)
+  })
 })
 
 suite('the client retries a request', () => {
