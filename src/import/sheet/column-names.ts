@@ -19,7 +19,7 @@ const NAMES = {
     |nome latino|nome della pianta|pianta|piante|nome cientifico|nazwa łacińska|nazwa botaniczna|nazwa|roślina
     |latince adı|bilimsel adı|bitki adı|bitki|επιστημονικό όνομα|λατινικό όνομα|όνομα|φυτό|латинское название
     |научное название|название|наименование|растение|学名|植物名|植物名称|植物名稱|拉丁名|拉丁学名|名称|名稱|品名|학명
-    |식물명|이름`,
+    |식물명|이름|item name|hb name`,
   genus:
     'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
@@ -36,7 +36,8 @@ const NAMES = {
     |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
     |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
     |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
-    |場所|位置|区画|分类|위치|장소`,
+    |場所|位置|区画|分类|위치|장소|location code|hb location
+    |place guess`,
 } as const
 
 export type Meaning = keyof typeof NAMES

@@ -148,6 +148,18 @@ suite('the page knows the usual names of columns', () => {
     assert.deepEqual(await guessed(dotted), ['', 'genus + species + sub.spp', ''])
   })
 
+  test('as programs for collections, stores and observations export them', async () => {
+    const exports: readonly (readonly [header: string, row: string, name: string, tag: string])[] = [
+      ['HB.import_ref,HB.location,HB.quantity,HB.name', ',Greenhouse,1,Acer palmatum', 'HB.name', 'HB.location'],
+      ['Item Name,Asset Tag,Location,Status', 'Acer palmatum,GH-0001,Greenhouse,Ready', 'Item Name', 'Location'],
+      ['AccessionNumber,TaxonName,LocationCode', '2026-0001,Acer palmatum,G1-02', 'TaxonName', 'LocationCode'],
+      ['uuid,place_guess,scientific_name', '9f3a,Kew,Acer palmatum', 'scientific_name', 'place_guess'],
+    ]
+    for (const [header, row, name, tag] of exports) {
+      assert.deepEqual(await guessed(`${header}\n${row}\n`), ['', name, tag], header)
+    }
+  })
+
   test('and adds the cultivar to a name that lacks it', async () => {
     assert.deepEqual(await guessed('Pflanze;Sorte;Anzahl\nTomate;Roma;3\n'), ['', 'Pflanze + Sorte', ''])
     assert.deepEqual(await guessed('Common name,Variety\nTomato,Roma\n'), ['', 'Common name + Variety', ''])
