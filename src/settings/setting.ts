@@ -134,7 +134,7 @@ export const TIMEOUT = kind('TIME', atLeast('100ms', duration))
 
 /** The first parts of the service's own paths, which a test compares with the contract. */
 const OWN_PARTS =
-  'plants changes tags ids tokens webhooks health metrics mcp page docs text-ids openapi.json llms.txt favicon.ico .well-known'
+  'plants changes actions tags ids tokens webhooks health metrics mcp page docs text-ids openapi.json llms.txt favicon.ico .well-known'
 
 /**
  * Reads the address that clients use, without a slash at its end. Proxies and clients write other paths in several ways,
