@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import type { Locator, Page } from 'playwright-core'
+import type { Locator, Page, Request } from 'playwright-core'
 import { openView, pageTests, until as untilTrue, withoutWaits } from '../support/page.ts'
 import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { FOREIGN, type Foreign, Portal } from '../support/portal.ts'
@@ -39,6 +39,11 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await page.goto(`${portal.address}/#token=${SECRET}`)
       await rowOf(page, kept).waitFor()
       portal.answer = FOREIGN[name]
+      let open = 0
+      const isLook = (request: Request) => /\/(?:health|tokens)\//.test(request.url())
+      page.on('request', (request) => isLook(request) && open++)
+      page.on('requestfinished', (request) => isLook(request) && open--)
+      page.on('requestfailed', (request) => isLook(request) && open--)
 
       await rename(page, kept, 'Acer rubrum')
       await page.getByText('1 change waits on this device.').waitFor()
@@ -57,6 +62,11 @@ suite('the page in a network that asks for a sign-in of its own', () => {
         const { asked } = portal
         await page.clock.runFor(8000)
         await until(() => portal.asked > asked, 'the page does not look again')
+        // The clock would end a request that is under way.
+        await until(
+          () => open === 0,
+          () => `${open} requests are under way`,
+        )
       }
       await line(page).getByText(HELD_UP).waitFor()
       assert.deepEqual(await page.evaluate('noted'), [], 'the line comes and goes')

@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { dropCells } from './import/remembered.ts'
 import { startLanguage } from './language/choose-language.ts'
 import { followWaiting } from './offline/send.ts'
 import { followNetwork } from './page/connection.ts'
@@ -23,6 +24,7 @@ function start(): void {
     arrive(() => {})
   })
   addEventListener('click', writeAddress, { capture: true })
+  dropCells()
   keepFocus()
   followNetwork(probe)
   followOwn()

@@ -178,4 +178,7 @@ const idsIn = (runs: string): readonly bigint[] =>
       return Array.from({ length: Math.min(Number(count), MOST_ROWS) }, (_, i) => BigInt(first) + BigInt(i))
     })
 
-if (localStorage.getItem(KEY)?.includes('"cells"')) localStorage.setItem(KEY, JSON.stringify(read()))
+/** Drops the cells in clear that version 1.0.0 kept. Call it once, when the page begins. */
+export function dropCells(): void {
+  if (localStorage.getItem(KEY)?.includes('"cells"')) localStorage.setItem(KEY, JSON.stringify(read()))
+}
