@@ -266,6 +266,29 @@ suite('the page, for many plants at once,', () => {
     },
   )
 
+  inBrowser('sends no further part of a change once the service has refused one', async (opened) => {
+    const { page, service } = opened
+    await fill(service, 600_000, 6000, 'refusing', 'refused')
+    await page.evaluate(`location.hash = '#/plants?tag=refused'`)
+    await page.getByText('6,000 plants', { exact: true }).waitFor()
+    await page.getByLabel('Select all that match').check()
+    await page.getByText('All 6,000 plants selected', { exact: true }).waitFor()
+    const { secret } = await service.issueToken(['plants:read'])
+    let parts = 0
+    await intercept(page, '**/plants/import?*', async (route) => {
+      parts++
+      // Somebody has taken the right from the token meanwhile.
+      await route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${secret}` } })
+    })
+    await button(page, 'Set tag').click()
+    await page.getByLabel('Tag', { exact: true }).fill('new')
+    await dialogOf(page).getByRole('button', { name: 'Change 6,000 plants' }).click()
+    await dialogOf(page).getByRole('alert').waitFor()
+    // Three parts are under way at once.
+    assert.equal(parts, 3)
+    assert.deepEqual(new Set(await tagsOf(service, 'refusing')), new Set(['refused']))
+  })
+
   inBrowser('renames a tag from the tag filter, and merges it into one that others have', async (opened) => {
     const { page, service } = opened
     await fill(service, 8000, 3, 'merging', 'Stauden')
