@@ -218,10 +218,10 @@ suite('the undo of an action', () => {
   test('by a token that may only write names the plants that stay, without their texts', async (t) => {
     const service = await withService(t)
     const { secret } = await service.issueToken(['plants:write'])
-    await importRows(service, rows(2, 'x'), named('work'))
+    await importRows(service, rows(2, 'x'), named('rows'))
     const body = '{"name":"secret"}'
     await service.send('PUT', '/plants/1', { headers: { 'Content-Type': 'application/json' }, body })
-    const path = '/actions/work/undo?dryRun=true'
+    const path = '/actions/rows/undo?dryRun=true'
     const left = async (sending: { authorization?: string } = {}) =>
       ((await service.send('POST', path, sending)).json as { leftPlants: object[] }).leftPlants
     assert.deepEqual(await left({ authorization: `Bearer ${secret}` }), [{ id: 1 }])
