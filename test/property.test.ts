@@ -3,6 +3,10 @@ import { suite, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import { holds } from './support/property.ts'
+import { SHORTFALLS_VARIABLE } from './support/shortfalls.ts'
+
+// The properties here are to run out of time, which is no shortfall of the run.
+delete process.env[SHORTFALLS_VARIABLE]
 
 suite('a property test', () => {
   test('names its seed and its counterexample when it fails', async () => {
