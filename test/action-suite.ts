@@ -74,6 +74,9 @@ function listTests(suite: Suite, open: OpenStore): void {
     const [newest] = await actionsOf(store).list({}, 1)
     assert.deepEqual((await actionsOf(store).list({ after: newest }, 10)).map(known), all.slice(1))
     assert.deepEqual(await actionsOf(store).list({ since: Date.now() + 60_000 }, 10), [])
+    const { began = 0 } = (await actionsOf(store).get('first')) ?? {}
+    const since = await actionsOf(store).list({ since: began + 1, token: TESTER.id }, 10)
+    assert.deepEqual(since, [], 'an action that began before, and goes on')
     assert.deepEqual(known((await actionsOf(store).get('first')) ?? assert.fail()), all[1])
     assert.equal(await actionsOf(store).get('none'), undefined)
   })

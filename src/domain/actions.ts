@@ -23,7 +23,7 @@ export interface Action extends ActionName {
 export interface ActionQuery {
   /** The id of an actor; undefined for all. */
   readonly token?: string | undefined
-  /** Milliseconds since 1970: actions that ended before are left out. */
+  /** Milliseconds since 1970: actions that began before are left out. */
   readonly since?: number | undefined
   /** The action after which the page begins. */
   readonly after?: Pick<Action, 'began' | 'id'> | undefined

@@ -23,7 +23,7 @@ export function listActions(
   limit: number,
 ): readonly Action[] {
   const ofToken = token === undefined ? '' : 'token = ? AND'
-  const sql = `SELECT ${COLUMNS} FROM actions WHERE ${ofToken} ended >= ? AND (began, id) < (?, ?)
+  const sql = `SELECT ${COLUMNS} FROM actions WHERE ${ofToken} began >= ? AND (began, id) < (?, ?)
     ORDER BY began DESC, id DESC LIMIT ?`
   const { began, id } = after ?? { began: Number.MAX_SAFE_INTEGER, id: '' }
   const values = [...(token === undefined ? [] : [token]), since ?? 0, began, id, limit]
