@@ -181,6 +181,16 @@ suite('the table of the page', () => {
     await page.getByText(`End ${ENDS[0]}`).waitFor()
   })
 
+  inBrowser('leads where the person goes right after the last key, and not back to what was typed', async (opened) => {
+    await fill(opened)
+    const { page } = opened
+    await page.getByLabel('Search plants').fill('even')
+    // The click writes what was typed, as does the clock, before the page hears of the new address.
+    await page.evaluate(`location.hash = '#/stocktake?tag=odd'; document.body.click()`)
+    await page.getByRole('heading', { name: 'Stocktake' }).waitFor()
+    assert.match(page.url(), /#\/stocktake\?tag=odd$/)
+  })
+
   inBrowser('aborts a search at the next key, and never shows its answer', async (opened) => {
     const { page } = opened
     await fill(opened)

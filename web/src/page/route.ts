@@ -11,11 +11,14 @@ export const route = signal<Route>({ view: '', query: new URLSearchParams() })
 /** ms from the last key to the change of the address: browsers refuse a change for each repeat of a held key. */
 const PAUSE = 300
 let timer: ReturnType<typeof setTimeout> | undefined
+/** The fragment that `route` tells. Another one in the address is where the person goes: its event comes a turn later. */
+let told = ''
 
 /** Follows the fragment of the address, such as `#/plants?q=rose`. */
 export function followAddress(): void {
   clearTimeout(timer)
   timer = undefined
+  told = location.hash
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
   route.value = { view: path, query: new URLSearchParams(query) }
 }
@@ -30,8 +33,9 @@ export function go(view: string, query?: URLSearchParams): void {
   location.hash = linkTo(view, query)
 }
 
-/** Changes the query of the present view without adding an entry to the history. */
+/** Changes the query of the present view, unless the person leaves it, without adding an entry to the history. */
 export function replaceQuery(query: URLSearchParams): void {
+  if (location.hash !== told) return
   const { view } = route.value
   route.value = { view, query }
   clearTimeout(timer)
@@ -43,6 +47,8 @@ export function writeAddress(): void {
   if (timer === undefined) return
   clearTimeout(timer)
   timer = undefined
+  if (location.hash !== told) return
   const { view, query } = route.value
   history.replaceState(null, '', linkTo(view, query))
+  told = location.hash
 }
