@@ -10,9 +10,10 @@ import {
   tooThin,
   typeFor,
 } from '../../web/src/labels/document.ts'
-import type { Codes } from '../../web/src/labels/layout.ts'
+import type { Codes, LabelLayout } from '../../web/src/labels/layout.ts'
 import type { Bitmap } from '../../web/src/labels/pdf.ts'
 import { A5160, L7160, labelsPerPage, roll, type Sheet } from '../../web/src/labels/sheets.ts'
+import { inkIn } from '../support/ink.ts'
 import { measure, WORDING } from '../support/labels.ts'
 import { codesOn, type DrawnPage, drawPages, greyAt } from '../support/pdf-pages.ts'
 
@@ -43,6 +44,7 @@ suite('labels as a PDF file', () => {
     ['Avery L7160', L7160, 25, 2],
     ['Avery 5160', A5160, 30, 0],
     ['a roll of 62 mm', roll(62, 29), 2, 0],
+    ['a roll that is shifted to the left', roll(62, 29, -2), 2, 0],
     ['a custom sheet', { ...L7160, columns: 1, rows: 2, labelWidth: 30, labelHeight: 60, down: 70, left: 90 }, 2, 0],
   ]
   for (const [title, sheet, count, skip] of cases) {
@@ -93,8 +95,8 @@ suite('labels as a PDF file', () => {
 
   test('have sharp codes: each pixel is black or white at the resolution of the printer', async () => {
     // An inch is a whole number of dots, so the drawing is exactly as large as the page.
-    const blank = (): Bitmap => ({ width: 8, height: 1, bits: Uint8Array.of(0) })
-    const [page] = await drawPages(await bytesOf(jobOf(roll(2 * 25.4, 25.4), 1), { raster: blank }), 600)
+    const job = { ...jobOf(roll(2 * 25.4, 25.4), 1), wording: { ...WORDING, lines: [] } }
+    const [page] = await drawPages(await bytesOf(job), 600)
     const dots = page?.pixels.grey ?? assert.fail('there is no page')
     const black = dots.filter((dot) => dot < 8).length
     const grey = dots.filter((dot) => dot >= 8 && dot < 248).length
@@ -124,8 +126,34 @@ suite('labels as a PDF file', () => {
     }
   })
 
-  test('have their texts upright and in place', async () => {
-    const job = jobOf(L7160, 1)
+  test('have their texts as texts where every viewer has the letters, and draw only the others', async () => {
+    const names = ['Rosa ‘Gloria Dei’ – 5 € × 2…', 'Żółw', 'Äpfel (Größe “é”)', 'Rosa שושן', 'soft\u00adhyphen']
+    const labels = names.map((name, i) => ({ id: BigInt(i) - 7n, name, tag: `Beet ${i}` }))
+    const drawn: string[][] = []
+    const job = { ...jobOf(L7160, 0), labels }
+    const own = (layout: LabelLayout): Bitmap => {
+      drawn.push(layout.runs.map(({ text }) => text))
+      return { width: 8, height: 1, bits: Uint8Array.of(0) }
+    }
+    const [page] = await drawPages(await bytesOf(job, { raster: own }), 300)
+    assert.ok(page)
+    assert.deepEqual(drawn, [['Żółw'], ['Rosa שושן'], ['soft\u00adhyphen']])
+    const rows = labels.flatMap(({ id, name, tag }, i) => [...([0, 2].includes(i) ? [name] : []), tag, String(id)])
+    assert.equal(page.text.replaceAll(/\s+/g, ' '), rows.join(' '))
+    // Upright, and from the beginning to the end that the layout has for them.
+    for (const { x, y, layout } of labelsOfPage(job, 0, typeFor(job, measure))) {
+      const { size, runs } = layout
+      const { text, style, x: left, y: base } = runs.at(-1) ?? assert.fail()
+      const width = measure(text, size, style)
+      const inkAt = (from: number, wide: number): number =>
+        inkIn(page, { x: x + left + from, y: y + base - size, width: wide, height: size }).size
+      assert.ok(inkAt(0, width / 2) > 50 && inkAt(width / 2, width / 2) > 50, text)
+      assert.deepEqual([inkAt(-1, 1), inkAt(width, 1)], [0, 0], text)
+    }
+  })
+
+  test('have the other texts upright and in place', async () => {
+    const job = { ...jobOf(L7160, 1), wording: { ...WORDING, lines: ['Ρόδον'] } }
     const corner = (): Bitmap => ({ width: 8, height: 2, bits: Uint8Array.of(0x80, 0x00) })
     const [page] = await drawPages(await bytesOf(job, { raster: corner }), 150)
     const [placed] = labelsOfPage(job, 0, typeFor(job, measure))

@@ -68,7 +68,7 @@ suite('labels for label printers', () => {
   const inBrowser = pageTests()
 
   inBrowser(
-    'are commands that print only pictures, whose codes a scanner reads, whatever the names say',
+    'are commands that print only pictures, whose codes a scanner reads, also where the person shifts them',
     async (opened) => {
       const { page } = opened
       const asked: string[] = []
@@ -94,6 +94,20 @@ suite('labels for label printers', () => {
       await page.getByRole('button', { name: 'Add all that match' }).click()
       await page.getByText('Label printers (ZPL)').click()
       assert.equal(await page.getByLabel('Resolution of the printer').inputValue(), '300')
+      const placed = async () => {
+        const { text } = await textOf(page, 'Save as ZPL')
+        const codes = (await Promise.all(labelsIn(text).map((label) => codesIn(pictureOf(label))))).flat()
+        return new Map(codes.map(({ text: code, position }) => [code, position.topLeft.x]))
+      }
+      const before = await placed()
+      const shift = page.getByLabel('Shift to the right, to the left below 0, mm')
+      await shift.fill('-2')
+      for (const [code, at] of await placed()) {
+        const moved = at - (before.get(code) ?? assert.fail(code))
+        assert.ok(Math.abs(moved + (2 / 25.4) * 300) <= 2, `${code} moves by ${moved} dots`)
+      }
+      await shift.fill('-3')
+      await page.getByText('must be from -2.5 to 2.5').waitFor()
     },
   )
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
+import { isInFonts } from '../../web/src/labels/pdf.ts'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
 import { inkIn, shareNear } from '../support/ink.ts'
 import { untilCount } from '../support/labels.ts'
@@ -87,7 +88,9 @@ suite('labels', () => {
       assert.ok(one.size > 500, `${name}: ${one.size} dots`)
       const there = shareNear(one, other)
       const back = shareNear(other, one)
-      assert.ok(there > 0.99 && back > 0.99, `${name}: ${there} and ${back} of the dots are those of the other`)
+      // The file sets Western letters in Helvetica, each in the place of that of the browser's font.
+      const least = isInFonts(name) ? 0.95 : 0.99
+      assert.ok(there > least && back > least, `${name}: ${there} and ${back} of the dots are those of the other`)
     }
   })
 

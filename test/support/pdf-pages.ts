@@ -9,6 +9,8 @@ export interface DrawnPage {
   readonly width: number
   readonly height: number
   readonly pixels: Pixels
+  /** What a search of the page finds. */
+  readonly text: string
   /** Pixels per millimetre. */
   readonly scale: number
 }
@@ -42,9 +44,10 @@ export async function drawPages(pdf: Uint8Array, dpi: number): Promise<DrawnPage
     const { originalWidth, originalHeight } = page.getOriginalSize()
     const [width, height] = [originalWidth / POINTS_PER_MM, originalHeight / POINTS_PER_MM]
     const size = { width: Math.round(width * scale), height: Math.round(height * scale) }
+    const text = page.getText()
     const { data } = await page.render({ ...size, scale: 1, colorSpace: 'Gray', render: 'bitmap' })
     // Copies the pixels, because the library draws the next page into the same memory.
-    pages.push({ width, height, scale, pixels: { ...size, grey: Uint8Array.from(data) } })
+    pages.push({ width, height, scale, text, pixels: { ...size, grey: Uint8Array.from(data) } })
   }
   document.destroy()
   return pages

@@ -7,7 +7,7 @@ export interface Dots {
   readonly bytes: Uint8Array
 }
 
-/** All that the page may write: a picture on a label of its size. Nothing else can be a command. */
+/** All that the page may write: a picture on a label of its size. So a printer keeps its own home of labels (^LH). */
 const LABEL = /\^XA\^PW(\d+)\^LL(\d+)\^FO0,0\^GFA,(\d+),(\d+),(\d+),([0-9A-Zg-z:,]+)\^FS\^XZ\n/y
 
 /** Reads labels as a printer does: ^GF with the compression of ZPL II, by Zebra's programming guide. */

@@ -29,7 +29,7 @@ const MEASURES: readonly (readonly [keyof Sheet, PlainKey])[] = [
 
 /** Lets the person choose the sheet or roll, and the address in the codes. */
 export function ChooseSheet(): JSX.Element {
-  const { kind, length, own } = options.value
+  const { kind, length, shift, own } = options.value
   return (
     <fieldset>
       <legend>{say('labels.sheet')}</legend>
@@ -51,12 +51,20 @@ export function ChooseSheet(): JSX.Element {
         </select>
       </div>
       {kind === 'roll' && (
-        <NumberField
-          name="length"
-          title={say('labels.length')}
-          value={length}
-          onChange={(value) => change({ length: value })}
-        />
+        <>
+          <NumberField
+            name="length"
+            title={say('labels.length')}
+            value={length}
+            onChange={(value) => change({ length: value })}
+          />
+          <NumberField
+            name="shift"
+            title={say('labels.shift')}
+            value={shift}
+            onChange={(value) => change({ shift: value })}
+          />
+        </>
       )}
       {kind === 'own' && (
         <div class="measures">

@@ -1,8 +1,8 @@
 import { BAR_QUIET, code128Of } from '../codes/code-128.ts'
 import { type LabelText, QUIET, qrCodeOf, type Run } from '../codes/qr-code.ts'
 import { say } from '../language/language.ts'
-import { type Box, type Format, type LabelLayout, layOut, sizeFor } from './layout.ts'
-import { number, PdfWriter, type PlacedBitmap } from './pdf.ts'
+import { type Box, type Format, type LabelLayout, layOut, sizeFor, type TextRun } from './layout.ts'
+import { isInFonts, number, PdfWriter, type PlacedBitmap, type PlacedText } from './pdf.ts'
 import { labelsPerPage, placeOf } from './sheets.ts'
 import type { Measure } from './text.ts'
 import { linesOf, type Wording } from './wording.ts'
@@ -111,11 +111,16 @@ export function tooThin({ labels, addressOf, ...format }: LabelJob, dot = DOT): 
 
 const toDot = (length: number): number => Math.round(length / DOT) * DOT
 
-/** Draws the texts of a label as a bitmap. */
+/** Draws texts of a label as a bitmap. */
 export type Raster = (layout: LabelLayout) => PlacedBitmap['bitmap']
 
+/** Whether a PDF file has a text as text, and not as a bitmap. */
+const isSet = ({ direction, text }: TextRun): boolean => direction === 'ltr' && isInFonts(text)
+
 /**
- * Writes the labels as a PDF file.
+ * Writes the labels as a PDF file, with texts that can be searched and copied where all viewers have their letters.
+ *
+ * @param raster draws the other texts
  *
  * @param onPage called after each page with the number of pages so far
  */
@@ -123,15 +128,21 @@ export async function pdfOf(
   job: LabelJob,
   { type, raster, onPage }: { type: Type; raster: Raster; onPage: (page: number) => void },
 ): Promise<Blob> {
-  const writer = new PdfWriter()
+  const writer = new PdfWriter(type.measure)
   const { width, height } = job.sheet
   for (let page = 0; page < pagesOf(job); page++) {
     const placed = labelsOfPage(job, page, type)
-    const bitmaps = placed.map(({ x, y, layout }): PlacedBitmap => {
+    const texts = placed.flatMap(({ x, y, layout: { runs, size } }) =>
+      runs.filter(isSet).map((run): PlacedText => ({ ...run, x: x + run.x, y: y + run.y, size })),
+    )
+    const bitmaps = placed.flatMap(({ x, y, layout }): PlacedBitmap[] => {
+      const runs = layout.runs.filter((run) => !isSet(run))
+      if (runs.length === 0) return []
       const { text } = layout
-      return { bitmap: raster(layout), x: x + text.x, y: y + text.y, width: text.width, height: text.height }
+      const bitmap = raster({ ...layout, runs })
+      return [{ bitmap, x: x + text.x, y: y + text.y, width: text.width, height: text.height }]
     })
-    await writer.addPage({ width, height, path: placed.flatMap(codePaths).join('\n'), bitmaps })
+    await writer.addPage({ width, height, path: placed.flatMap(codePaths).join('\n'), texts, bitmaps })
     onPage(page + 1)
   }
   return writer.finish(say('view.labels'))

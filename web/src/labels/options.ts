@@ -5,7 +5,7 @@ import { onForgotten } from '../page/stored.ts'
 import { inDocument } from '../plants/chosen-labels.ts'
 import { type LabelJob, LEAST_MODULE, tooThin } from './document.ts'
 import { CODES, type Codes } from './layout.ts'
-import { A5160, faultsOf, L7160, labelsPerPage, roll, type Sheet } from './sheets.ts'
+import { A5160, faultsOf, L7160, labelsPerPage, ROLL_PADDING, roll, type Sheet } from './sheets.ts'
 import { DEFAULT_LINES, FIELDS, unknownFields } from './wording.ts'
 
 const KINDS = ['l7160', '5160', 'roll', 'own'] as const
@@ -16,6 +16,8 @@ export interface Options {
   readonly kind: Kind
   /** The length that the printer cuts the roll to, in millimetres. */
   readonly length: number
+  /** How far labels of a roll are shifted to the right, in millimetres. */
+  readonly shift: number
   readonly own: Sheet
   /** Whether genus and species are in italics. */
   readonly isItalic: boolean
@@ -51,11 +53,12 @@ export function change(part: Partial<Options>): void {
 
 /** Reads the stored options. Defaults replace invalid ones. */
 function remembered(): Options {
-  const { kind, length, own, isItalic, lines, codes, dpi } = kept()
+  const { kind, length, shift, own, isItalic, lines, codes, dpi } = kept()
   const measures = Object.entries(recordIn(own)).filter(([, value]) => typeof value === 'number')
   return {
     kind: KINDS.find((each) => each === kind) ?? 'l7160',
     length: typeof length === 'number' ? length : 29,
+    shift: typeof shift === 'number' ? shift : 0,
     own: { ...L7160, ...Object.fromEntries(measures) },
     isItalic: isItalic === true,
     lines: DEFAULT_LINES.map((line, i) => (Array.isArray(lines) && typeof lines[i] === 'string' ? lines[i] : line)),
@@ -65,16 +68,19 @@ function remembered(): Options {
 }
 
 export const sheet = computed((): Sheet => {
-  const { kind, length, own } = options.value
-  return { l7160: L7160, '5160': A5160, roll: roll(ROLL_WIDTH, length), own }[kind]
+  const { kind, length, shift, own } = options.value
+  return { l7160: L7160, '5160': A5160, roll: roll(ROLL_WIDTH, length, shift), own }[kind]
 })
 
 /** The faults of the options, by the names of the fields. */
 export const faults = computed((): ReadonlyMap<string, string> => {
-  const { kind, length, lines } = options.value
+  const { kind, length, shift, lines } = options.value
   const found = new Map<string, string>(kind === 'own' ? faultsOf(sheet.value) : [])
   if (kind === 'roll' && !(length >= SHORTEST && length <= LONGEST)) {
     found.set('length', say('labels.badNumber', { least: SHORTEST, most: LONGEST }))
+  }
+  if (kind === 'roll' && !(Math.abs(shift) <= ROLL_PADDING)) {
+    found.set('shift', say('labels.badNumber', { least: -ROLL_PADDING, most: ROLL_PADDING }))
   }
   if (baseFault.value !== undefined) found.set('base', baseFault.value)
   const last = labelsPerPage(sheet.value) - 1

@@ -48,19 +48,26 @@ export const A5160: Sheet = {
   padding: 2,
 }
 
-/** Each label is one page: label printers cut the roll after each. Most of them cannot print the outer 1.5 mm. */
-export const roll = (width: number, length: number): Sheet => ({
+/** Most label printers cannot print the outer 1.5 mm. */
+export const ROLL_PADDING = 2.5
+
+/**
+ * Each label is one page: label printers cut the roll after each.
+ *
+ * @param left how far the printer must print to the right of the middle of the roll, below 0 to its left
+ */
+export const roll = (width: number, length: number, left = 0): Sheet => ({
   width,
   height: length,
   columns: 1,
   rows: 1,
-  left: 0,
+  left,
   top: 0,
   labelWidth: width,
   labelHeight: length,
   across: width,
   down: length,
-  padding: 2.5,
+  padding: ROLL_PADDING,
 })
 
 export const labelsPerPage = ({ columns, rows }: Sheet): number => columns * rows
@@ -106,7 +113,9 @@ export function faultsOf(sheet: Sheet): SheetFault[] {
   within('rows', 1, MOST_COLUMNS, true)
   within('labelWidth', LEAST.labelWidth, LONGEST)
   within('labelHeight', LEAST.labelHeight, LONGEST)
-  within('left', 0, LONGEST)
+  // A printer that prints off the middle of a roll can be led back, as far as the label is blank.
+  const isOne = sheet.columns === 1 && sheet.rows === 1 && sheet.padding > 0
+  within('left', isOne ? -sheet.padding : 0, LONGEST)
   within('top', 0, LONGEST)
   within('padding', 0, Math.min(sheet.labelWidth, sheet.labelHeight) / 4)
   if (faults.length > 0) return faults

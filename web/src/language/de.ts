@@ -244,6 +244,7 @@ export default catalog({
   'labels.thinCode':
     'Der Code von {id} passt nicht auf dieses Etikett: Striche unter {least} mm kann kein Scanner sicher lesen.',
   'labels.length': 'Länge eines Etiketts, mm',
+  'labels.shift': 'Nach rechts verschieben, unter 0 nach links, mm',
   'labels.used': 'Bereits benutzte Etiketten auf dem ersten Bogen',
   'labels.codesPurpose': 'Der Code jedes Etiketts führt dort zu seiner Pflanze.',
   'labels.address': 'Adresse des Dienstes für Telefone',

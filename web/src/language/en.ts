@@ -255,6 +255,7 @@ export const en = {
   'labels.thinCode':
     'The code of {id} does not fit on this label: scanners could not read lines thinner than {least} mm.',
   'labels.length': 'Length of a label, mm',
+  'labels.shift': 'Shift to the right, to the left below 0, mm',
   'labels.used': 'Labels already used on the first sheet',
   'labels.codesPurpose': 'The code of each label leads to its plant there.',
   'labels.address': 'Address of the service, for phones',

@@ -240,6 +240,7 @@ export default catalog({
   'labels.thinCode':
     'El código de {id} no cabe en esta etiqueta: los lectores no podrían leer líneas de menos de {least} mm.',
   'labels.length': 'Largo de una etiqueta, mm',
+  'labels.shift': 'Desplazar a la derecha, por debajo de 0 a la izquierda, mm',
   'labels.used': 'Etiquetas ya usadas en la primera hoja',
   'labels.codesPurpose': 'El código de cada etiqueta lleva allí a su planta.',
   'labels.address': 'Dirección del servicio, para teléfonos',

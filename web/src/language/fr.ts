@@ -241,6 +241,7 @@ export default catalog({
   'labels.thinCode':
     'Le code de {id} ne tient pas sur cette étiquette\u00a0: les lecteurs ne pourraient pas lire des traits de moins de {least} mm.',
   'labels.length': 'Longueur d’une étiquette, mm',
+  'labels.shift': 'Décaler vers la droite, au-dessous de 0 vers la gauche, mm',
   'labels.used': 'Étiquettes déjà utilisées sur la première planche',
   'labels.codesPurpose': 'Le code de chaque étiquette y mène à sa plante.',
   'labels.address': 'Adresse du service, pour les téléphones',

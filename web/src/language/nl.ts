@@ -239,6 +239,7 @@ export default catalog({
   'labels.thinCode':
     'De code van {id} past niet op dit etiket: scanners kunnen lijnen dunner dan {least} mm niet lezen.',
   'labels.length': 'Lengte van een etiket, mm',
+  'labels.shift': 'Naar rechts verschuiven, onder 0 naar links, mm',
   'labels.used': 'Al gebruikte etiketten op het eerste vel',
   'labels.codesPurpose': 'De code van elk etiket leidt daar naar zijn plant.',
   'labels.address': 'Adres van de dienst, voor telefoons',
