@@ -33,10 +33,15 @@ interface SheetOptions {
 /** Bytes of a sheet, which the command reads more than once. */
 const MOST_BYTES = 2 ** 27
 
+const OTHER = 'save it as .xlsx or .ods, or save the sheet as CSV'
+
 const FAULTS: Readonly<Record<WorkbookFault, string>> = {
   unreadable: 'the workbook cannot be read; open it in a spreadsheet program, and save the sheet as CSV',
   locked: 'the workbook has a password; save it without one, or the sheet as CSV',
   large: 'the workbook unpacks to more than 128 MiB; save the sheet as CSV',
+  '.xls': `the file is an old workbook (.xls); ${OTHER}`,
+  '.xlsb': `the file is a binary workbook (.xlsb); ${OTHER}`,
+  '.numbers': 'the file is a document of Numbers; export it as Excel or CSV',
 }
 
 /**
@@ -107,7 +112,7 @@ async function* bytesOf(blob: Blob): AsyncGenerator<Buffer, void> {
 
 /** The sheet in a file: of a workbook the one with most rows of several columns. */
 async function sheetIn(file: string, bytes: Blob): Promise<{ blob: Blob; reading: Reading; name: string }> {
-  if (!(await isWorkbook(bytes, file))) return { blob: bytes, reading: {}, name: '' }
+  if (!(await isWorkbook(bytes))) return { blob: bytes, reading: {}, name: '' }
   const stop = abortOnSignal()
   const sheets = await sheetsIn(new File([bytes], file), stop)
   stop.throwIfAborted()

@@ -21,14 +21,29 @@ export interface RowFault {
   readonly message: string
 }
 
+/**
+ * Begins the text that the reader of workbooks writes for a formula without a stored value, before the place of its cell,
+ * such as C2. Unicode keeps this character out of texts.
+ */
+export const WITHOUT_VALUE = '\ufdd0'
+
+/** The name that spreadsheet programs give a column: A to Z, AA, AB and so on. */
+export function letters(i: number): string {
+  const last = String.fromCharCode(65 + (i % 26))
+  return i < 26 ? last : letters(Math.floor(i / 26) - 1) + last
+}
+
 /** The separators of cells, with their names in the plural. */
-export const SEPARATORS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' } as const
+export const SEPARATORS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const
 export type Separator = keyof typeof SEPARATORS
 
 export const isSeparator = (c: string): c is Separator => Object.hasOwn(SEPARATORS, c)
 
-/** The position of the next character: before a cell, in plain text, in quotes, after a closing quote, after its CR. */
-type State = 'start' | 'plain' | 'quoted' | 'quote' | 'return'
+/**
+ * The position of the next character: before a cell, behind a `=` that begins one, in plain text, in quotes, after a
+ * closing quote, after its CR.
+ */
+type State = 'start' | 'equals' | 'plain' | 'quoted' | 'quote' | 'return'
 
 /** Pieces of an unfinished cell after which CsvRows joins them. Each one takes memory of its own. */
 const MAX_PIECES = 1024
@@ -36,6 +51,9 @@ const MAX_PIECES = 1024
 /**
  * Divides CSV (RFC 4180, with CRLF or LF) into rows. It tells an empty cell from an empty text in quotes. The service
  * passes bytes as Latin-1, because decoding would silently repair invalid UTF-8; the page passes text.
+ *
+ * Excel keeps a text from becoming a number as `="007"`. In a cell that is not in quotation marks, they are letters where
+ * each has its pair or follows a digit, as inches do.
  *
  * A quotation mark that is misplaced or not closed gives a fault to each line that its row reaches over, so that each
  * one is counted, and no text between quotation marks is ever taken for a row.
@@ -55,6 +73,8 @@ export class CsvRows {
   #unquoted = 0
   #rest: string[] = []
   #isWellFormed = true
+  /** Whether the cell has a quotation mark within plain text. */
+  #hasMark = false
   #isTooLarge = false
   #line = 1
   #number = 1
@@ -100,9 +120,9 @@ export class CsvRows {
         separator = codeOf(this.separator)
         this.used.clear()
       } else if (c === QUOTE && isQuoted) {
-        if (state === 'start' || state === 'quote') {
-          state = 'quoted'
-        } else {
+        if (state === 'plain') this.#hasMark = true
+        else if (state !== 'return') state = 'quoted'
+        else {
           this.#isWellFormed = false
           state = 'plain'
         }
@@ -110,7 +130,7 @@ export class CsvRows {
         state = 'return'
       } else {
         if (state === 'quote' || state === 'return') this.#isWellFormed = false
-        state = 'plain'
+        state = c === EQUALS && state === 'start' && isQuoted ? 'equals' : 'plain'
       }
     }
     this.#state = state
@@ -139,13 +159,19 @@ export class CsvRows {
       this.#rest = []
     }
     if (state === 'return' && !isLast) this.#isWellFormed = false
+    if (this.#hasMark) {
+      this.#hasMark = false
+      if (!areLetters(raw)) this.#isWellFormed = false
+    }
     if (state === 'start') {
       this.#cells.push(undefined)
-    } else if (state === 'plain' || !this.#isWellFormed) {
+    } else if (state === 'plain' || state === 'equals' || !this.#isWellFormed) {
       const text = isLast && raw.charCodeAt(raw.length - 1) === CR ? raw.slice(0, -1) : raw
       this.#cells.push(text === '' ? undefined : text)
     } else {
-      this.#cells.push(raw.slice(1, state === 'return' ? -2 : -1).replaceAll('""', '"'))
+      this.#cells.push(
+        raw.slice(raw.charCodeAt(0) === EQUALS ? 2 : 1, state === 'return' ? -2 : -1).replaceAll('""', '"'),
+      )
       this.#unquoted = this.#cells.length
     }
   }
@@ -223,12 +249,17 @@ function* emptyLines(count: number): Generator<Cells, void> {
 
 const QUOTE_RULE = 'put a text that contains one between quotation marks, and double those inside'
 
+/** Whether the quotation marks of a cell that does not begin with one are a part of its text. */
+const areLetters = (raw: string): boolean =>
+  !/^\s*"/.test(raw) && (/^[^"]*(?:"[^"]*"[^"]*)*$/.test(raw) || /^(?:[^"]|(?<=\d)")*$/.test(raw))
+
 const QUOTE = 0x22
+const EQUALS = 0x3d
 const LF = 0x0a
 const CR = 0x0d
 
 const codeOf = (separator: Separator | undefined): number | undefined => separator?.charCodeAt(0)
-const isAnySeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09
+const isAnySeparator = (c: number): boolean => c === 0x2c || c === 0x3b || c === 0x09 || c === 0x7c
 
 export const isBlank = ({ cells, fault }: CsvRow): boolean => fault === undefined && cells.every(isNothing)
 
@@ -237,7 +268,7 @@ export const isNothing = (cell: string | undefined): boolean => cell === undefin
 /** The separator in a first row like `sep=;`, which Excel reads as a setting; undefined for any other row. */
 export function separatorRow({ cells }: CsvRow, used: ReadonlySet<Separator>): Separator | undefined {
   const [first = '', ...others] = cells
-  const match = /^sep=([,;\t]?)$/i.exec(first)
+  const match = /^sep=([,;\t|]?)$/i.exec(first)
   if (match === null || others.some((cell) => cell !== undefined)) return undefined
   const [, named = ''] = match
   return isSeparator(named) ? named : [...used][0]

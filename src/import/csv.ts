@@ -18,7 +18,7 @@ import { textOf } from './encoding.ts'
 
 /**
  * Reads a plant from each row below a header of `id`, `name` and optionally `tag`, in any order; of `id` alone in a file
- * of plants to delete. The header decides whether commas, semicolons or tabs separate the cells. Ignores rows of blank
+ * of plants to delete. The header decides whether commas, semicolons, tabs or vertical bars separate the cells. Ignores rows of blank
  * cells. Each other row below the header has a plant or is refused.
  */
 export function readCsv(text: AsyncIterable<Buffer>, mode?: ImportMode): AsyncGenerator<Batch, void> {

@@ -10,14 +10,16 @@ import { plantsIn, tempFolder } from '../support/files.ts'
 import { notTestedHere } from '../support/not-tested.ts'
 import { type Outcome, Program, run } from '../support/process.ts'
 import { SECRET, withService } from '../support/service.ts'
-import { inCommon, readAsPage, sheetPath } from '../support/sheets.ts'
+import { inCommon, readAsPage, SHEETS, sheetPath } from '../support/sheets.ts'
 import { hasTerminal, ON_TERMINAL } from '../support/terminal.ts'
-import { rowsOf, workbook } from '../support/workbook.ts'
+import { rowsOf, workbook, zip } from '../support/workbook.ts'
 
 const COUNTS = (added: number, unchanged: number, refused: number) =>
   new RegExp(`: ${added} added, 0 updated, ${unchanged} unchanged, ${refused} refused; `)
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../import/fixtures/${name}`, import.meta.url))
+
+const NUMBERS = zip([{ name: 'Index/Document.iwa', content: 'x' }])
 
 const stored = (folder: string) =>
   Array.from(plantsIn(join(folder, 'data/plants.db')), ([id, plant]) => ({ id, ...plant }))
@@ -37,8 +39,7 @@ async function importing(
 }
 
 suite('plantstore import of a sheet', () => {
-  // test/http/import-sheets.test.ts reads each of the sheets, with the same code.
-  for (const name of ['german.csv', 'gbif-occurrences.tsv', 'nursery-list.csv']) {
+  for (const name of SHEETS) {
     test(`makes of ${name} what the page makes of it, with one option`, async (t) => {
       const { columns, hasIds, plants, refused } = await readAsPage(name)
       const { stderr, folder } = await importing(t, name, readFileSync(sheetPath(name)), '--columns', columns.join(','))
@@ -86,12 +87,18 @@ suite('plantstore import of a sheet', () => {
     const { stderr, code, folder } = await importing(t, 'a.xlsx', readFileSync(fixture('libreoffice.xlsx')))
     assert.match(stderr, COUNTS(4, 0, 0))
     assert.deepEqual([code, stored(folder).length], [0, 4])
+    const open = await importing(t, 'a.ods', readFileSync(fixture('libreoffice.ods')))
+    assert.deepEqual(stored(open.folder), stored(folder))
   })
 
   test('says how to save a workbook of another program, and reads text that has its name', async (t) => {
-    for (const name of ['libreoffice.xls', 'libreoffice.ods']) {
-      const { stderr, code, folder } = await importing(t, name, readFileSync(fixture(name)))
-      assert.match(stderr, /workbook.* save the sheet as CSV$/m)
+    for (const name of ['libreoffice.xls', 'sheetjs.xlsb', 'numbers.numbers']) {
+      const { stderr, code, folder } = await importing(
+        t,
+        name,
+        name === 'numbers.numbers' ? NUMBERS : readFileSync(fixture(name)),
+      )
+      assert.match(stderr, /(?:old workbook \(\.xls\)|\.xlsb\)|document of Numbers); .*(?:as CSV|or CSV)$/m)
       assert.equal(code, 1)
       assert.throws(() => stored(folder))
     }

@@ -18,6 +18,7 @@ import {
 import { CsvRows, csvLine, integerOf } from '../../src/import/csv-rows.ts'
 import { textOf } from '../../src/import/encoding.ts'
 import { guess, headerIn } from '../../src/import/sheet/guess.ts'
+import { plantRows } from '../../src/import/sheet/sheet.ts'
 import { int64Of, parsePlant, readJsonBody } from '../../src/json/body.ts'
 import { textArray, tsvector } from '../../src/postgres/rows.ts'
 import { indexedWords, wordQuery } from '../../src/postgres/search-terms.ts'
@@ -108,6 +109,9 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
   Forwarded: (text) => proxies.of('127.0.0.1', { forwarded: text }),
   'X-Forwarded-For': (text) => proxies.of('127.0.0.1', { 'x-forwarded-for': text }),
   'pasted rows': (text) => pastedSheet(`x\n${text}`),
+  'cells in typographic marks': (text) => [
+    ...plantRows([{ ...ROW, cells: ['“', ...text] }], { separator: ',', hasCurlyMarks: true, header: 0 }),
+  ],
   'the header of a sheet': (text) => {
     const rows = [text, 'x'].map((cell, i) => ({ ...ROW, number: i + 1, cells: [cell, cell] }))
     return [headerIn(rows), guess([text, 'b'], rows, true), guess([text, 'b'], rows, false)]

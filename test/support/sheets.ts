@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeColumns } from '../../src/import/sheet/columns.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
+import { AS_WRITTEN, fullestOf, isWorkbook } from '../../src/import/sheet/sheet.ts'
+import { sheetsIn } from '../../src/import/workbook/workbook.ts'
 import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
-import { openSheet, rowsOf } from '../../web/src/import/sheet.ts'
+import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
 
 const FOLDER = new URL('../import/fixtures/sheets/', import.meta.url)
 
@@ -10,6 +12,18 @@ const FOLDER = new URL('../import/fixtures/sheets/', import.meta.url)
 export const SHEETS: readonly string[] = readdirSync(FOLDER).toSorted()
 
 export const sheetPath = (name: string): URL => new URL(name, FOLDER)
+
+export const isWorkbookName = (name: string): boolean => /\.(xlsx|ods)$/.test(name)
+
+/** Opens a sheet, or the fullest one of a workbook, as the page does by itself. */
+export async function openAsPage(name: string): Promise<Sheet> {
+  const file = new File([readFileSync(sheetPath(name))], name)
+  if (!(await isWorkbook(file))) return openSheet(file)
+  const sheets = await sheetsIn(file, new AbortController().signal)
+  const csv = typeof sheets === 'string' ? undefined : fullestOf(sheets)?.csv
+  if (csv === undefined) throw new Error(`${name} has no sheets`)
+  return openSheet(csv, AS_WRITTEN)
+}
 
 /** A sheet as the page reads it by itself. */
 export interface PageReading {
@@ -21,9 +35,9 @@ export interface PageReading {
 }
 
 export async function readAsPage(name: string): Promise<PageReading> {
-  const sheet = await openSheet(new File([readFileSync(sheetPath(name))], name))
+  const sheet = await openAsPage(name)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  const rows = await Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns.length))
+  const rows = await Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
   return {
     columns: writeColumns(sheet.columns, mapping),
     hasIds: mapping.id !== undefined,

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { crc32, deflateRawSync } from 'node:zlib'
+import { sheetsIn, type WorkbookFault, type WorkbookSheet } from '../../src/import/workbook/workbook.ts'
 
 interface Part {
   readonly name: string
@@ -109,4 +111,21 @@ export function rowsOf(rows: readonly (readonly (string | undefined)[])[]): stri
   return `<sheetData>${rows
     .map((cells, row) => `<row r="${row + 1}">${cells.map((text, at) => cell(text, row, at)).join('')}</row>`)
     .join('')}</sheetData>`
+}
+
+export const openedAs = (bytes: Buffer): Promise<readonly WorkbookSheet[] | WorkbookFault> =>
+  sheetsIn(new File([new Uint8Array(bytes)], 'plants.xlsx'), new AbortController().signal)
+
+export async function sheetsOf(bytes: Buffer): Promise<readonly WorkbookSheet[]> {
+  const found = await openedAs(bytes)
+  assert.ok(typeof found !== 'string', `the workbook is ${String(found)}`)
+  return found
+}
+
+/** The lines of the only sheet. */
+export async function linesIn(bytes: Buffer): Promise<readonly string[]> {
+  const [sheet, ...others] = await sheetsOf(bytes)
+  assert.ok(sheet)
+  assert.equal(others.length, 0)
+  return (await sheet.csv.text()).split('\r\n').slice(0, -1)
 }

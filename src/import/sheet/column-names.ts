@@ -19,25 +19,30 @@ const NAMES = {
     |nome latino|nome della pianta|pianta|piante|nome cientifico|nazwa łacińska|nazwa botaniczna|nazwa|roślina
     |latince adı|bilimsel adı|bitki adı|bitki|επιστημονικό όνομα|λατινικό όνομα|όνομα|φυτό|латинское название
     |научное название|название|наименование|растение|学名|植物名|植物名称|植物名稱|拉丁名|拉丁学名|名称|名稱|品名|학명
-    |식물명|이름|item name|hb name`,
+    |식물명|이름|item name|hb name|latin|scientific|wetenschappelijk|latijn|latein|cientifico|scientifique`,
   genus:
     'genus|genus name|gattung|gattungsname|genre|genero|geslacht|geslachtsnaam|genere|rodzaj|cins|γένος|род|属|属名|속',
   species: `species|species name|specific epithet|species epithet|epithet|art|artname|artepitheton|espece|epithete
     |especie|epiteto|soort|soortnaam|specie|gatunek|tür|είδος|вид|种|種|种加词|種小名|종`,
-  subspecies: `subspecies|subsp|ssp|sub spp|infraspecific|infraspecific name|infraspecific epithet|unterart|subspezies
+  /** Such as `×`, before the part of the name that follows. */
+  hybrid: 'hybrid|hybrid mark|hybrid marker|hybrid symbol|genus hybrid|genus hybrid marker|species hybrid|hybride|hyb',
+  /** Such as `var.` or `subsp.`, before the epithet. */
+  rank: `rank|infraspecific rank|infra rank|infrasp rank|infraspecies rank|isp rank|rank 1|infraspecific marker|rang|rango`,
+  subspecies: `subspecies|subsp|ssp|sub spp|infraspecific|infraspecific name|infraspecific epithet|infra epithet
+    |infrasp epithet|infraspecies|infra name|isp name|epithet 1|unterart|subspezies
     |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
   cultivar: `cultivar|cultivar name|cultivar epithet|cv|variety|sorte|sortenname|kultivar|variete|variedad|cultivar naam
     |ras|varieteit|varieta|odmiana|çeşit|ποικιλία|сорт|品种|品種|품종`,
   /** A name that stands for the whole one where nothing better does. */
   common: `common name|trivial name|vernacular name|english name|deutscher name|dt name|deutsch|trivialname|volksname
     |nom commun|nom vernaculaire|nom francais|nombre comun|nombre vulgar|nederlandse naam|nome comune|nome volgare
-    |nazwa polska|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명`,
+    |nazwa polska|english|dutch|nederlands|german|french|francais|spanish|espanol|local name|türkçe adı|κοινό όνομα|русское название|和名|中文名|俗名|국명`,
   tag: `tag|tags|plant tag|type|kind|category|group|label|kategorie|typ|gruppe|schlagwort|categorie|groupe|etiquette
     |categoria|tipo|grupo|etiqueta|groep|gruppo|etichetta|location|place|bed|standort|beet|ort|emplacement|lieu
     |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
     |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
     |場所|位置|区画|分类|위치|장소|location code|hb location
-    |place guess`,
+    |place guess|category name|location name|house|bench|area|zone|plot|border|garden`,
 } as const
 
 export type Meaning = keyof typeof NAMES

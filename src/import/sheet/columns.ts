@@ -1,6 +1,6 @@
 import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
-import { type CsvRow, isNothing, type Mapping, type NamedColumns } from '../csv-rows.ts'
+import { type CsvRow, isNothing, letters, type Mapping, type NamedColumns } from '../csv-rows.ts'
 import { headerIn } from './guess.ts'
 
 /**
@@ -93,12 +93,6 @@ export function mappingOf(columns: readonly string[], wanted: NamedColumns): Map
 /** The name that the service and the command give a column without one. */
 export const unnamed = (its: string): string => `Column ${its}`
 const PLACE = /^\s*column ([a-z]{1,3})\s*$/i
-
-/** The name that spreadsheet programs give a column: A to Z, AA, AB and so on. */
-export function letters(i: number): string {
-  const last = String.fromCharCode(65 + (i % 26))
-  return i < 26 ? last : letters(Math.floor(i / 26) - 1) + last
-}
 
 /** The place of a column by what `letters` returns, in any case. */
 const placeBy = (its: string): number =>

@@ -55,6 +55,12 @@ function decodes(decoder: TextDecoder, piece: Uint8Array<ArrayBuffer> | undefine
   }
 }
 
+/** Whether lines end by CR alone, as old programs write them. Cells in quotation marks may have an LF. */
+export function endsByReturn(text: string): boolean {
+  const plain = text.replaceAll(/"[^"]*(?:"|$)/g, '')
+  return plain.includes('\r') && !plain.includes('\n')
+}
+
 /** Yields the text of a file without its byte order mark, with LF for the CR by which old programs end lines. */
 export async function* textsOf(file: Blob, encoding: Encoding): AsyncGenerator<string, void> {
   let isOld: boolean | undefined
@@ -63,7 +69,7 @@ export async function* textsOf(file: Blob, encoding: Encoding): AsyncGenerator<s
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      isOld ??= value.includes('\r') && !value.includes('\n')
+      isOld ??= endsByReturn(value)
       yield isOld ? value.replaceAll('\r', '\n') : value
     }
   } finally {

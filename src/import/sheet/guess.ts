@@ -1,5 +1,6 @@
-import { type CsvRow, integerOf, isNothing, type Mapping } from '../csv-rows.ts'
+import { type CsvRow, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
 import { folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF } from './column-names.ts'
+import { idIn } from './sheet-row.ts'
 
 /** What a cell looks like. A name is a genus with an epithet or a cultivar; a code is any other text with a digit. */
 type Look = 'number' | 'flag' | 'address' | 'name' | 'code' | 'text'
@@ -28,9 +29,10 @@ const MAX_NAME = 40
 const MOST_COMPARED = 500
 
 /**
- * Returns the number of the row that probably names the columns: the one whose cells have most of the usual meanings,
- * else the first one below the titles, if its cells differ in kind from those below. Returns 0 if no row does: a wrong
- * row would cost the plant in it, and nobody would notice.
+ * Returns the number of the row that probably names the columns: the one whose cells have most of the usual meanings, the
+ * last of several, as names of groups stand above those of their columns; else the first one below the titles, if its
+ * cells differ in kind from those below. Returns 0 if no row does: a wrong row would cost the plant in it, and nobody
+ * would notice.
  *
  * @param rows the first rows that are not blank
  */
@@ -44,13 +46,18 @@ export function headerIn(rows: readonly CsvRow[]): number {
     // A row above it with as many cells would be a plant.
     if (table.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
     const score = meaningsIn(row, table).size
-    return score === 1 && (looksLikePlant(row, table) || (width === 1 && table.length === 1)) ? 0 : score
+    const isDoubtful = looksLikePlant(row, table) && !isOfWords(row)
+    return score === 1 && (isDoubtful || (width === 1 && table.length === 1)) ? 0 : score
   })
   const best = Math.max(0, ...scores)
-  if (best > 0) return table[scores.indexOf(best)]?.number ?? 0
+  if (best > 0) return table[scores.lastIndexOf(best)]?.number ?? 0
   const [first] = table
   return first !== undefined && width > 1 && differs(first, table) && !looksLikePlant(first, table) ? first.number : 0
 }
+
+/** Whether a name of a column has several words, such as "Scientific name", which no cell of a plant has. */
+const isOfWords = ({ cells }: CsvRow): boolean =>
+  cells.some((cell = '') => meaningOf(cell) !== undefined && /\p{L}[\s_.]+\p{L}/u.test(cell.trim()))
 
 const filled = ({ cells }: CsvRow): number => cells.filter((cell) => !isNothing(cell)).length
 
@@ -91,11 +98,12 @@ function looksLikePlant(row: CsvRow, rows: readonly CsvRow[]): boolean {
   })
 }
 
-/** Whether a row has a text above numbers, answers or addresses alone. */
+/** Whether a row has a text above numbers, answers or addresses alone, or one in small letters above names of plants. */
 function differs(row: CsvRow, rows: readonly CsvRow[]): boolean {
   return row.cells.some((cell, at) => {
     if (cell === undefined || isNothing(cell) || lookOf(cell) !== 'text') return false
     const looks = new Set(columnOf(rows, row, at).map(lookOf))
+    if (looks.size === 1 && looks.has('name')) return rows.length > SEVERAL && /^\p{Ll}+$/u.test(cell.trim())
     return looks.size === 1 && !['name', 'code', 'text'].some((look) => looks.has(look as Look))
   })
 }
@@ -120,14 +128,28 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
     placesOf('name').find((at) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at]))) ??
     (species === undefined ? wholeNamesBeside(rows, genus, columns.length) : undefined)
   const hasParts = genus !== undefined || species !== undefined
-  const parts = [beginsWith(rows, species, genus) ? undefined : genus, species, subspecies]
+  const [hybrid, rank] = (['hybrid', 'rank'] as const).map((meaning) =>
+    placesOf(meaning).find((at) => areMarks(rows, at)),
+  )
+  const isOfGenus = hybrid !== undefined && genus !== undefined && hybrid < genus
+  const parts = [
+    isOfGenus ? hybrid : undefined,
+    beginsWith(rows, species, genus) ? undefined : genus,
+    isOfGenus ? undefined : hybrid,
+    species,
+    rank,
+    subspecies,
+  ]
   const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
   const cultivar = placeOf('cultivar')
   const tags = placesOf('tag').filter((at) => at !== whole)
   return {
     id: placesOf('id').find((at) => (keys[at] === 'id' ? hasNumbers(rows, at) : mayBeIds(rows, at))),
     name: cultivar === undefined || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
-    tag: tags.find((at) => !isConstant(rows, at)) ?? tags[0],
+    tag:
+      tags.find((at) => !isConstant(rows, at) && !isOfNumbers(rows, at)) ??
+      tags.find((at) => !isConstant(rows, at)) ??
+      tags[0],
   }
 }
 
@@ -136,6 +158,16 @@ const SEVERAL = 3
 
 const isConstant = (rows: readonly CsvRow[], at: number): boolean =>
   rows.length >= SEVERAL && rows.every(({ cells }) => cells[at] === rows[0]?.cells[at])
+
+/** Whether a column has marks of hybrids or abbreviated ranks, and neither answers nor words. */
+const areMarks = (rows: readonly CsvRow[], at: number): boolean =>
+  rows.every(({ cells }) => isNothing(cells[at]) || MARK.test(cells[at] ?? ''))
+
+const MARK = /^\s*(?:[×x+]|(?:notho)?(?:subsp|ssp|subvar|var|convar|subf|f|fo|forma|cv|gx|agg)\.?)\s*$/iu
+
+/** Whether a column has numbers, as a table of a database has that refers to another one. */
+const isOfNumbers = (rows: readonly CsvRow[], at: number): boolean =>
+  rows.length > 0 && rows.every(({ cells }) => isNumber(cells[at]))
 
 /** Whether each cell of a column begins with that of another one, as "Abies alba" with the genus. */
 const beginsWith = (rows: readonly CsvRow[], at: number | undefined, other: number | undefined): boolean =>
@@ -196,19 +228,29 @@ function looksOf(rows: readonly CsvRow[], at: number): ReadonlyMap<Look, number>
  * and numbers of pieces repeat.
  */
 function mayBeIds(rows: readonly CsvRow[], at: number): boolean {
-  const cells = rows.map(({ cells }) => cells[at]).filter((cell) => !isNothing(cell))
-  const ids = cells.map(integerOf).filter((id) => typeof id === 'bigint')
-  return 2 * new Set(ids).size > cells.length
+  const cells = valuesOf(rows, at)
+  const ids = cells.map(idIn).filter((id) => typeof id === 'bigint')
+  return 2 * new Set(ids).size > cells.length || areWithoutValue(rows, at, cells)
 }
 
 /**
- * Whether a column named `id` has numbers where it has anything. One of codes would refuse all rows. Numbers with a
- * decimal point count, as those of a column with gaps get one in pandas: their rows are refused with the reason.
+ * Whether a column named `id` has numbers where it has anything. One of codes, or one that is empty, would refuse all
+ * rows.
  */
 function hasNumbers(rows: readonly CsvRow[], at: number): boolean {
-  const cells = rows.flatMap(({ cells }) => cells[at]?.trim() || [])
-  return cells.length === 0 || 2 * cells.filter((cell) => DIGITS.test(cell)).length > cells.length
+  const cells = valuesOf(rows, at)
+  if (cells.length === 0) return rows.length === 0 || areWithoutValue(rows, at, cells)
+  return 2 * cells.filter((cell) => DIGITS.test(cell)).length > cells.length
 }
+
+function valuesOf(rows: readonly CsvRow[], at: number): string[] {
+  const cells = rows.flatMap(({ cells }) => cells[at]?.trim() || [])
+  return cells.filter((cell) => !cell.startsWith(WITHOUT_VALUE))
+}
+
+/** Whether a column has formulas alone whose values nobody knows: its rows are refused with the way out. */
+const areWithoutValue = (rows: readonly CsvRow[], at: number, values: readonly string[]): boolean =>
+  values.length === 0 && rows.some(({ cells }) => cells[at]?.startsWith(WITHOUT_VALUE) === true)
 
 const DIGITS = /^-?\d+(?:[.,]\d+)?(?:E\+?\d+)?$/i
 

@@ -2,11 +2,12 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import { deletedPlant, type ImportedPlant, type ImportMode, validatePlant } from '../../domain/plant.ts'
 import { type Batch, batchesOf, ROW_LIMIT, UNNUMBERED } from '../batch.ts'
-import { type CsvRow, CsvRows, isBlank, type Mapping, type NamedColumns } from '../csv-rows.ts'
+import { type CsvRow, CsvRows, type Mapping, type NamedColumns } from '../csv-rows.ts'
 import { asUtf8, textOf } from '../encoding.ts'
 import { isSum } from './column-names.ts'
 import { headerOf, mappingOf } from './columns.ts'
-import { isSeparatorRow, LOOK, openSheet, type Reading, type Sheet } from './sheet.ts'
+import { endsByReturn } from './encoding.ts'
+import { LOOK, openSheet, plantRows, type Reading, type Sheet } from './sheet.ts'
 import { sheetCandidateOf } from './sheet-row.ts'
 
 export type SheetPlan = Omit<Sheet, 'file' | 'first' | 'below'> & { readonly mapping: Mapping }
@@ -81,21 +82,19 @@ export function readSheet(
   mode: ImportMode,
   place: 'line' | 'number' = 'line',
 ): AsyncGenerator<Batch, void> {
-  const { encoding, separator, isQuoted, header, columns, mapping } = plan
+  const { encoding, separator, isQuoted, columns, mapping } = plan
   const rows = new CsvRows(ROW_LIMIT, place)
   rows.separator = separator
   rows.isQuoted = isQuoted
   const plants = function* (divided: Iterable<CsvRow>): Generator<CsvRow, void> {
-    for (const row of divided) {
-      if (row.number > header && !isBlank(row) && !isSeparatorRow(row)) yield { ...row, line: row[place] }
-    }
+    for (const row of plantRows(divided, plan, UTF8)) yield { ...row, line: row[place] }
   }
   const divider = {
     divide: (chunk: Buffer) => plants(rows.divide(chunk.toString('latin1'))),
     end: () => plants(rows.end()),
   }
   const plantIn = (row: CsvRow): ImportedPlant => {
-    const candidate = sheetCandidateOf(row, mapping, columns.length, true, textOf)
+    const candidate = sheetCandidateOf(row, mapping, columns, textOf)
     if (mode === 'delete') return deletedPlant(candidate, shown)
     if (mapping.id !== undefined) return validatePlant(candidate, shown)
     const plant = validatePlant({ ...candidate, id: UNNUMBERED }, shown)
@@ -105,11 +104,14 @@ export function readSheet(
   return batchesOf(withLineFeeds(asUtf8(source, encoding)), divider, plantIn)
 }
 
-/** Writes LF for the CR by which old programs end lines, if the first piece of a text has no LF. */
+/** A text as the bytes of its UTF-8, of which the rows of a stream are. */
+const UTF8 = (text: string): string => Buffer.from(text).toString('latin1')
+
+/** Writes LF for the CR by which old programs end lines. */
 async function* withLineFeeds(text: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let isOld: boolean | undefined
   for await (const piece of text) {
-    isOld ??= piece.includes('\r') && !piece.includes('\n')
+    isOld ??= endsByReturn(piece.toString('latin1'))
     yield isOld ? Buffer.from(piece.toString('latin1').replaceAll('\r', '\n'), 'latin1') : piece
   }
 }

@@ -1,7 +1,7 @@
 import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { PlantCandidate } from '../../domain/plant.ts'
-import { candidateOf } from '../csv-rows.ts'
+import { type CsvRow, candidateOf, integerOf, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
 
 /**
  * Errors of formulas: as workbooks have them (ECMA-376 part 1, 18.17.3), as German, French, Spanish and Dutch programs
@@ -19,13 +19,51 @@ const OWN_ERROR = /^Err:\d{3}$/
 const UNSEEN = /^[\p{Z}\p{Cf}\s]+$/u
 
 /**
- * Reads a row of a sheet as `candidateOf` does, but takes a text that shows nothing for an empty cell.
+ * Reads a row of a sheet as `candidateOf` does, but takes a text that shows nothing for an empty cell, and `7.0` for an id,
+ * as programs write a column of integers with gaps.
  *
- * @throws AppError 40001, 40002; also for the error of a formula, which is no text that a person wrote
+ * @param columns their names
+ * @param textOf decodes a cell. It throws AppError 40001 for an invalid one
+ * @throws AppError 40001, 40002; also for a formula with an error or without a value, which is no text of a person
  */
-export function sheetCandidateOf(...row: Parameters<typeof candidateOf>): PlantCandidate {
-  const { id, name, tag } = candidateOf(...row)
+export function sheetCandidateOf(
+  row: CsvRow,
+  mapping: Mapping,
+  columns: readonly string[],
+  textOf = (cell: string): string => cell,
+): PlantCandidate {
+  if (areNames(row.cells, mapping, columns, textOf))
+    throw new AppError(40002, 'the row repeats the names of the columns')
+  const numbered = mapping.id === undefined ? row : { ...row, cells: withInteger(row.cells, mapping.id) }
+  const { id, name, tag } = candidateOf(numbered, mapping, columns.length, true, (cell) => withValue(textOf(cell)))
   return { id, name: textIn(name, 'name'), tag: textIn(tag, 'tag') }
+}
+
+/** Whether a row has the names of the columns again, as each page of a printed list and each of two joined files has. */
+function areNames(
+  cells: CsvRow['cells'],
+  { name: [at = -1] }: Mapping,
+  columns: readonly string[],
+  textOf: (cell: string) => string,
+): boolean {
+  const isName = (cell: string | undefined, i: number): boolean =>
+    cell !== undefined && textOf(cell).trim() === columns[i]
+  return isName(cells[at], at) && cells.every((cell, i) => isNothing(cell) || isName(cell, i))
+}
+
+const FRACTION = /^(\s*-?\d+)\.0(\s*)$/
+
+const withInteger = (cells: CsvRow['cells'], at: number): CsvRow['cells'] =>
+  FRACTION.test(cells[at] ?? '') ? cells.with(at, cells[at]?.replace(FRACTION, '$1$2')) : cells
+
+/** The id in a cell of a sheet; a text for an invalid one. */
+export const idIn = (cell: string): PlantCandidate['id'] => integerOf(cell.replace(FRACTION, '$1$2'))
+
+function withValue(text: string): string {
+  if (!text.startsWith(WITHOUT_VALUE)) return text
+  const place = text.slice(WITHOUT_VALUE.length)
+  const way = 'open the file in a spreadsheet program and save it'
+  throw new AppError(40002, `${place} is a formula without a value: ${way}`)
 }
 
 function textIn(text: unknown, member: 'name' | 'tag'): string | undefined {

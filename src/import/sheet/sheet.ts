@@ -4,12 +4,13 @@ import {
   isBlank,
   isNothing,
   isSeparator,
+  letters,
   SEPARATORS,
   type Separator,
   separatorRow,
 } from '../csv-rows.ts'
 import type { WorkbookSheet } from '../workbook/workbook.ts'
-import { letters, unnamed } from './columns.ts'
+import { unnamed } from './columns.ts'
 import { encodingOf, textsOf } from './encoding.ts'
 import { headerIn } from './guess.ts'
 import type { Encoding } from './guess-encoding.ts'
@@ -26,6 +27,8 @@ export interface Sheet {
   readonly separator: Separator
   /** Whether texts may be in quotation marks, as RFC 4180 says. */
   readonly isQuoted: boolean
+  /** Whether texts are in typographic quotation marks, as word processors write them. */
+  readonly hasCurlyMarks: boolean
   /** The number of the row that names the columns. The rows above it are titles. 0: no row names them. */
   readonly header: number
   /** The names of the columns; for one without a name, what `unnamed` of `openSheet` returns. */
@@ -45,14 +48,13 @@ export const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } 
 export const fullestOf = (sheets: readonly WorkbookSheet[]): WorkbookSheet | undefined =>
   sheets.toSorted((a, b) => b.tableRows - a.tableRows)[0]
 
-/** The first bytes of a ZIP archive, and of the container in which Excel puts a workbook with a password. */
-const ARCHIVE = 'PK\x03\x04'
-const CONTAINER = '\xd0\xcf\x11\xe0'
+/** The first bytes of a ZIP archive, and of the container of old workbooks and of those with a password. */
+const WORKBOOKS = ['PK\x03\x04', '\xd0\xcf\x11\xe0']
 
-/** Whether a file is a workbook as Excel saves it today, whatever its name. One with a password needs the name. */
-export async function isWorkbook(file: Blob, name: string): Promise<boolean> {
+/** Whether a file is a workbook or has the form of one, whatever its name. */
+export async function isWorkbook(file: Blob): Promise<boolean> {
   const start = String.fromCharCode(...new Uint8Array(await file.slice(0, 4).arrayBuffer()))
-  return start === ARCHIVE || (start === CONTAINER && /\.xls[xm]$/i.test(name))
+  return WORKBOOKS.includes(start)
 }
 
 interface Opening {
@@ -75,13 +77,15 @@ export async function openSheet(file: Blob, chosen: Reading = {}, opening: Openi
   const text = await beginning(file, encoding)
   const separator = chosen.separator ?? separatorOf(text)
   const isQuoted = chosen.isQuoted ?? (separator !== '\t' || !(await hasStrayMark(file, encoding, isBeginning)))
-  const first = firstRows(text, separator, isQuoted)
+  const found = firstRows(text, separator, isQuoted)
+  const hasCurlyMarks = isQuoted && isInCurlyMarks(found[0])
+  const first = [...tidied(found, { separator, hasCurlyMarks })]
   const header = first.length === 0 ? 0 : (chosen.header ?? findHeader(first))
   const names = first.find(({ number }) => number === header)?.cells ?? []
   const below = first.filter(({ number }) => number > header)
   const width = Math.max(lastFilled(names) + 1, widthOf(below, header === 0 ? 1 : below.length / 2))
   const columns = Array.from({ length: width }, (_, i) => names[i]?.trim() || named(letters(i)))
-  return { file, encoding, separator, isQuoted, header, columns, first, below }
+  return { file, encoding, separator, isQuoted, hasCurlyMarks, header, columns, first, below }
 }
 
 /** Bytes by which a service guesses an encoding. Each KiB takes it 2 to 4 ms, in which it answers nobody else. */
@@ -96,13 +100,64 @@ function widthOf(rows: readonly CsvRow[], least: number): number {
 const lastFilled = (cells: CsvRow['cells']): number => cells.findLastIndex((cell) => !isNothing(cell))
 
 /** Yields the rows below the header, without blank ones. */
-export async function* rowsOf({ file, encoding, separator, isQuoted, header }: Sheet): AsyncGenerator<CsvRow, void> {
-  const rows = rowsBy(separator, isQuoted)
-  const isWanted = (row: CsvRow): boolean => row.number > header && !isBlank(row) && !isSeparatorRow(row)
-  for await (const text of textsOf(file, encoding)) {
-    for (const row of rows.divide(text)) if (isWanted(row)) yield row
+export async function* rowsOf(sheet: Sheet): AsyncGenerator<CsvRow, void> {
+  const rows = rowsBy(sheet.separator, sheet.isQuoted)
+  for await (const text of textsOf(sheet.file, sheet.encoding)) yield* plantRows(rows.divide(text), sheet)
+  yield* plantRows(rows.end(), sheet)
+}
+
+type Form = Pick<Sheet, 'separator' | 'hasCurlyMarks'>
+
+/**
+ * Yields the rows below the header, without blank ones.
+ *
+ * @param coded writes a text as the rows have it
+ */
+export function* plantRows(
+  rows: Iterable<CsvRow>,
+  sheet: Form & Pick<Sheet, 'header'>,
+  coded = (text: string): string => text,
+): Generator<CsvRow, void> {
+  for (const row of tidied(rows, sheet, coded)) {
+    if (row.number > sheet.header && !isBlank(row) && !isSeparatorRow(row)) yield row
   }
-  for (const row of rows.end()) if (isWanted(row)) yield row
+}
+
+/** Takes away the byte order mark of a file that was joined to another one, and typographic marks around texts. */
+function* tidied(
+  rows: Iterable<CsvRow>,
+  { separator, hasCurlyMarks }: Form,
+  coded = (text: string): string => text,
+): Generator<CsvRow, void> {
+  const [joint, left, right] = ['\ufeff', '“', '”'].map(coded) as [string, string, string]
+  for (const row of rows) {
+    const first = row.cells[0]
+    const cells = first?.startsWith(joint) === true ? row.cells.with(0, first.slice(joint.length)) : row.cells
+    if (cells === row.cells && !hasCurlyMarks) yield row
+    else yield { ...row, cells: hasCurlyMarks ? withoutMarks(cells, separator, left, right) : cells }
+  }
+}
+
+const isInCurlyMarks = (row: CsvRow | undefined): boolean =>
+  row?.cells.every((cell) => isNothing(cell) || /^\s*“[^“”]*”\s*$/.test(cell ?? '')) === true
+
+/** Joins cells where a separator is between marks. */
+function withoutMarks(cells: CsvRow['cells'], separator: Separator, left: string, right: string): CsvRow['cells'] {
+  const joined: (string | undefined)[] = []
+  let from: number | undefined
+  for (const [i, cell] of cells.entries()) {
+    const text = cell?.trim() ?? ''
+    if (from === undefined && !text.startsWith(left)) {
+      joined.push(cell)
+      continue
+    }
+    from ??= i
+    if (!text.endsWith(right)) continue
+    const whole = cells.slice(from, i + 1).join(separator)
+    joined.push(whole.trim().slice(left.length, -right.length))
+    from = undefined
+  }
+  return from === undefined ? joined : joined.concat(cells.slice(from))
 }
 
 async function beginning(file: Blob, encoding: Encoding): Promise<string> {
@@ -157,7 +212,7 @@ const ANY: ReadonlySet<Separator> = new Set([','])
  * of cells.
  */
 function separatorOf(text: string): Separator {
-  const said = /^"?sep=([,;\t])/i.exec(text)?.[1] ?? ''
+  const said = /^"?sep=([,;\t|])/i.exec(text)?.[1] ?? ''
   if (isSeparator(said)) return said
   const scores = Object.keys(SEPARATORS)
     .filter(isSeparator)

@@ -102,7 +102,7 @@ export const unescaped = (text: string): string =>
  * Java programs write each number as a double, such as 1.0 or 1.2345678E7, and Excel writes 2.3 as 2.2999999999999998;
  * both show 15 digits. A long integer keeps its digits, as it may be an id.
  */
-function numberOf(digits: string): string {
+export function numberOf(digits: string): string {
   const number = Number(digits)
   if (Number.isSafeInteger(number)) return String(number)
   return Number.isFinite(number) && Math.abs(number) < 1e15 && /[.e]/i.test(digits)

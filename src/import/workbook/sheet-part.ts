@@ -1,4 +1,4 @@
-import { csvLine } from '../csv-rows.ts'
+import { csvLine, letters, WITHOUT_VALUE } from '../csv-rows.ts'
 import { textOfCell, unescaped, type Values } from './cells.ts'
 import { attributesOf, eventsIn, type XmlEvent } from './xml.ts'
 import { WorkbookError } from './zip.ts'
@@ -6,8 +6,8 @@ import { WorkbookError } from './zip.ts'
 /** UTF-16 units of the CSV of all sheets: cells may repeat a shared text, and may be far to the right. */
 const MOST_TEXT = 2 ** 27
 /** The rows and columns of a sheet (Excel's own bounds). */
-const MOST_ROWS = 2 ** 20
-const MOST_COLUMNS = 2 ** 14
+export const MOST_ROWS = 2 ** 20
+export const MOST_COLUMNS = 2 ** 14
 /** Separators and the line end of an empty row. */
 const ROW = 2
 /**
@@ -35,6 +35,11 @@ export class Room {
   }
 }
 
+export interface NamedCells {
+  readonly name: string
+  readonly cells: SheetCells
+}
+
 /** The cells of a sheet, by rows and columns from 1 and 0. */
 export class SheetCells {
   readonly #rows = new Map<number, Cells>()
@@ -58,6 +63,7 @@ export class SheetCells {
     return this.#rows.size === 0
   }
 
+  /** @throws WorkbookError for a place that no sheet has, or when the workbook has too much text */
   put(row: number, column: number, text: string): void {
     let cells = this.#rows.get(row)
     if (cells === undefined) {
@@ -105,6 +111,7 @@ export async function readSheet(pieces: AsyncIterable<string>, values: Values, r
   const text = new TextInside('v', 't')
   let [row, column, type] = [0, -1, 'n']
   let style: string | undefined
+  let [isFormula, hasValue] = [false, false]
   for await (const events of eventsIn(pieces)) {
     for (const event of events) {
       text.take(event)
@@ -112,8 +119,16 @@ export async function readSheet(pieces: AsyncIterable<string>, values: Values, r
       const { kind, name } = event
       if (kind === 'close') {
         if (name !== 'c') continue
-        const found = textOfCell(type, style, text.value, values)
+        // A formula may say that its value is the empty text.
+        const isWithout = isFormula && text.value === '' && !(hasValue && type === 'str')
+        const found = isWithout
+          ? `${WITHOUT_VALUE}${letters(column)}${row}`
+          : textOfCell(type, style, text.value, values)
         if (found !== undefined) cells.put(row, column, found)
+      } else if (name === 'f') {
+        isFormula = true
+      } else if (name === 'v') {
+        hasValue = true
       } else if (name === 'row') {
         row = rowIn(attributesOf(event.attributes).get('r') ?? String(row + 1))
         column = -1
@@ -124,6 +139,8 @@ export async function readSheet(pieces: AsyncIterable<string>, values: Values, r
         type = attributes.get('t') ?? 'n'
         style = attributes.get('s')
         text.value = ''
+        isFormula = false
+        hasValue = false
       } else if (name === 'mergeCell') {
         const range = rangeIn(attributesOf(event.attributes).get('ref') ?? '')
         if (range !== undefined) merged.push(range)

@@ -1,5 +1,6 @@
 import { kindOfFormat, type NumberKind, type Values } from './cells.ts'
-import { Room, readSheet, readTexts } from './sheet-part.ts'
+import { readOpenDocument } from './open-document.ts'
+import { type NamedCells, Room, readSheet, readTexts } from './sheet-part.ts'
 import { attributesOf, eventsIn } from './xml.ts'
 import { Archive, type Fault, WorkbookError } from './zip.ts'
 
@@ -33,7 +34,7 @@ const LOCKED = [...'EncryptedPackage'].join('\0')
 const PIECE = 2 ** 20
 
 /**
- * Reads the sheets of a workbook (.xlsx, ECMA-376) that have cells and are not hidden. Long numbers keep the digits that
+ * Reads the sheets of a workbook (.xlsx, ECMA-376; .ods) that have cells and are not hidden. Long numbers keep the digits that
  * the file has: a JavaScript number would round long ids.
  *
  * @param signal ends the read, with any result
@@ -41,18 +42,27 @@ const PIECE = 2 ** 20
  */
 export async function sheetsIn(file: File, signal: AbortSignal): Promise<readonly WorkbookSheet[] | WorkbookFault> {
   try {
-    if (await isLocked(file, signal)) return 'locked'
-    return await read(file, await Archive.open(file, signal))
+    if (await isContainer(file)) return (await isLocked(file, signal)) ? 'locked' : '.xls'
+    const archive = await Archive.open(file, signal)
+    const sheets: WorkbookSheet[] = []
+    for await (const { name, cells } of archive.has('content.xml') ? readOpenDocument(archive) : read(archive)) {
+      const { isEmpty, tableRows, filled } = cells
+      if (!isEmpty) sheets.push({ name, csv: new File(cells.lines(), file.name), tableRows, filled })
+    }
+    return sheets
   } catch (error) {
     // Whatever fails here is a fault of the file: a broken archive, part or text.
     return error instanceof WorkbookError ? error.fault : 'unreadable'
   }
 }
 
-/** A workbook with a password is no ZIP archive, but a container of Microsoft's (MS-OFFCRYPTO). */
+/** Old workbooks, and those with a password, are no ZIP archives, but containers of Microsoft's (MS-OFFCRYPTO). */
+async function isContainer(file: File): Promise<boolean> {
+  const start = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  return start[0] === 0xd0 && start[1] === 0xcf
+}
+
 async function isLocked(file: File, signal: AbortSignal): Promise<boolean> {
-  const start = new Uint8Array(await file.slice(0, 4).arrayBuffer())
-  if (start[0] !== 0xd0 || start[1] !== 0xcf) return false
   // In pieces, which overlap, as the file may be large, and the name stands anywhere.
   for (let at = 0; at < file.size; at += PIECE) {
     signal.throwIfAborted()
@@ -62,9 +72,11 @@ async function isLocked(file: File, signal: AbortSignal): Promise<boolean> {
   return false
 }
 
-async function read(file: File, archive: Archive): Promise<readonly WorkbookSheet[]> {
+async function* read(archive: Archive): AsyncGenerator<NamedCells, void> {
+  if (archive.has('Index/Document.iwa') || archive.has('Index.zip')) throw new WorkbookError('.numbers')
   const main = (await relationsOf(archive, '')).find(({ type }) => type === 'officeDocument')?.path
   if (main === undefined) throw new WorkbookError('unreadable')
+  if (main.endsWith('.bin')) throw new WorkbookError('.xlsb')
   const relations = await relationsOf(archive, main)
   const pathOf = (type: string): string | undefined => {
     const path = relations.find((each) => each.type === type)?.path
@@ -79,14 +91,7 @@ async function read(file: File, archive: Archive): Promise<readonly WorkbookShee
     isFrom1904,
   }
   const room = new Room()
-  const sheets: WorkbookSheet[] = []
-  for (const { name, path } of named) {
-    const cells = await readSheet(archive.textOf(path), values, room)
-    if (cells.isEmpty) continue
-    const { tableRows, filled } = cells
-    sheets.push({ name, csv: new File(cells.lines(), file.name), tableRows, filled })
-  }
-  return sheets
+  for (const { name, path } of named) yield { name, cells: await readSheet(archive.textOf(path), values, room) }
 }
 
 async function readMain(archive: Archive, path: string, relations: readonly Relation[]) {
@@ -97,8 +102,7 @@ async function readMain(archive: Archive, path: string, relations: readonly Rela
     for (const event of events) {
       if (event.kind !== 'open') continue
       const attributes = attributesOf(event.attributes)
-      // Excel 2013 and later write a second one, of another namespace, which says nothing about days.
-      if (event.name === 'workbookPr') isFrom1904 ||= /^(1|true)$/.test(attributes.get('date1904') ?? '')
+      if (event.name === 'workbookPr') isFrom1904 = /^(1|true)$/.test(attributes.get('date1904') ?? '')
       if (event.name !== 'sheet' || /hidden/i.test(attributes.get('state') ?? '')) continue
       const relation = byId.get(attributes.get('id') ?? '')
       // Sheets of charts alone have no cells.

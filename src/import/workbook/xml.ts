@@ -1,6 +1,6 @@
 import { WorkbookError } from './zip.ts'
 
-/** What a document has, in its order. Names have no prefix. */
+/** What a document has, in its order. Names have a prefix where the name of the first element has another one. */
 export type XmlEvent =
   | { readonly kind: 'open'; readonly name: string; readonly attributes: string }
   | { readonly kind: 'close'; readonly name: string }
@@ -11,8 +11,8 @@ const MOST_TOKEN = 2 ** 17
 
 const TOKEN = new RegExp(
   [
-    /<\/(?:[\w.-]+:)?([\w.-]+)\s*>/,
-    /<(?:[\w.-]+:)?([\w.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/,
+    /<\/([\w.:-]+)\s*>/,
+    /<([\w.:-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/,
     /<!\[CDATA\[(.*?)\]\]>/,
     /<!--.*?-->/,
     /<\?.*?\?>/,
@@ -25,24 +25,36 @@ const TOKEN = new RegExp(
 
 /**
  * Yields the events of an XML document in pieces, one list for each piece. It reads what programs write in workbooks: no
- * document type, so no entities but the predefined ones.
+ * document type, so no entities but the predefined ones, and one prefix for each namespace.
  *
  * @throws WorkbookError for what is no such XML
  */
 export async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<readonly XmlEvent[], void> {
   let rest = ''
+  const names = new Names()
   for await (const piece of pieces) {
     const text = (rest + piece).replace(/^\ufeff/, '')
     const events: XmlEvent[] = []
-    rest = text.slice(take(text, events))
+    rest = text.slice(take(text, events, names))
     if (rest.length > MOST_TOKEN) throw new WorkbookError('unreadable')
     if (events.length > 0) yield events
   }
   if (rest.trim() !== '') throw new WorkbookError('unreadable')
 }
 
+/** Tells the elements of the document's own namespace from those of others, such as the `workbookPr` of Excel 2013. */
+class Names {
+  #prefix: string | undefined
+
+  of(name: string): string {
+    if (name === '') return name
+    this.#prefix ??= name.slice(0, name.indexOf(':') + 1)
+    return name.startsWith(this.#prefix) ? name.slice(this.#prefix.length) : name
+  }
+}
+
 /** Takes the tokens of a text. @returns where the first unfinished one begins */
-function take(text: string, events: XmlEvent[]): number {
+function take(text: string, events: XmlEvent[], names: Names): number {
   const entity = text.lastIndexOf('&')
   const isCut = entity > text.length - MOST_ENTITY && !text.includes(';', entity)
   let at = 0
@@ -51,8 +63,9 @@ function take(text: string, events: XmlEvent[]): number {
     const found = TOKEN.exec(text)
     if (found === null) return at
     const [token, closed, opened, attributes = '', slash, data, plain] = found
-    if (opened !== undefined) events.push({ kind: 'open', name: opened, attributes })
-    if (closed !== undefined || slash === '/') events.push({ kind: 'close', name: closed ?? opened ?? '' })
+    const name = names.of(closed ?? opened ?? '')
+    if (opened !== undefined) events.push({ kind: 'open', name, attributes })
+    if (closed !== undefined || slash === '/') events.push({ kind: 'close', name })
     if (data !== undefined) events.push({ kind: 'text', text: data })
     if (plain !== undefined) {
       const end = isCut && at + token.length === text.length ? entity : at + token.length

@@ -1,4 +1,5 @@
-export type Fault = 'unreadable' | 'locked' | 'large'
+/** Why a workbook has no sheets. The last three are forms of other programs. */
+export type Fault = 'unreadable' | 'locked' | 'large' | '.xls' | '.xlsb' | '.numbers'
 
 export class WorkbookError extends Error {
   readonly fault: Fault

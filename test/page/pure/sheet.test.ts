@@ -25,7 +25,7 @@ async function guessed(text: string): Promise<readonly [id: string, name: string
 async function plantsIn(text: string, chosen?: Reading): Promise<readonly (RowPlant | string)[]> {
   const sheet = await sheetOf(text, chosen)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns.length))
+  return Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
 }
 
 const plant = (id: bigint | undefined, name: string, tag?: string): RowPlant => ({ id, name, tag })

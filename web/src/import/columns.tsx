@@ -137,10 +137,12 @@ const isDoubtful = ({ encoding, isQuoted, columns, preview }: Sheet): boolean =>
   columns.some((name) => name.includes('\ufffd')) ||
   preview.some(({ cells, fault }) => fault !== undefined || cells.some((cell) => cell?.includes('\ufffd') === true))
 
-const SEPARATORS = { ',': 'import.comma', ';': 'import.semicolon', '\t': 'import.tab' } as const satisfies Record<
-  Separator,
-  PlainKey
->
+const SEPARATORS = {
+  ',': 'import.comma',
+  ';': 'import.semicolon',
+  '\t': 'import.tab',
+  '|': 'import.bar',
+} as const satisfies Record<Separator, PlainKey>
 
 function encodingName(encoding: Encoding): string {
   if (encoding === 'utf-16be') return say('import.utf16be')
@@ -235,7 +237,7 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
           </thead>
           <tbody>
             {sheet.preview.map((row) => {
-              const plant = plantIn(row, mapping, sheet.columns.length)
+              const plant = plantIn(row, mapping, sheet.columns)
               return (
                 <tr key={row.number}>
                   <td>{row.number}</td>

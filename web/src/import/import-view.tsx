@@ -3,7 +3,6 @@ import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { AS_WRITTEN, fullestOf, isWorkbook, type Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
-import type { PlainKey } from '../language/texts.ts'
 import { named } from '../page/named.ts'
 import { PageError, said } from '../page/said.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
@@ -104,7 +103,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
           <input
             id="file"
             type="file"
-            accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm"
+            accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm,.ods"
             disabled={isUnfinished}
             aria-describedby="file-note"
             onChange={(event) => void open(event.currentTarget.files?.[0])}
@@ -166,7 +165,7 @@ async function openFile(
   signal: AbortSignal,
   chosen?: Reading,
 ): Promise<OpenedFile> {
-  if (await isWorkbook(file, file.name)) return openWorkbook(file, signal)
+  if (await isWorkbook(file)) return openWorkbook(file, signal)
   const ofWorkbook = sheets.find(({ csv }) => csv === file)
   const sheet = await openSheet(file, { ...chosen, ...(ofWorkbook === undefined ? {} : AS_WRITTEN) })
   const mode = job.value?.sheet.file === file ? job.value.mode.value : 'add'
@@ -176,17 +175,17 @@ async function openFile(
 async function openWorkbook(file: File, signal: AbortSignal): Promise<OpenedFile> {
   const { sheetsIn } = await loadWorkbook()
   const sheets = await sheetsIn(file, signal)
-  if (typeof sheets === 'string') throw new PageError(say(FAULTS[sheets]))
+  if (typeof sheets === 'string') throw new PageError(saidFault(sheets))
   const best = fullestOf(sheets)
   if (best === undefined) throw new PageError(say('import.noCells'))
   return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), 'add', best), sheets }
 }
 
-const FAULTS = {
-  unreadable: 'import.unreadable',
-  locked: 'import.locked',
-  large: 'import.large',
-} as const satisfies Record<WorkbookFault, PlainKey>
+function saidFault(fault: WorkbookFault): string {
+  if (fault === 'unreadable') return say('import.unreadable')
+  if (fault === 'locked') return say('import.locked')
+  return fault === 'large' ? say('import.large') : say('import.otherForm', { form: fault })
+}
 
 /** Ends the check of the previous file, and shows the next one. */
 function replaceJob(next: ImportJob | undefined): void {

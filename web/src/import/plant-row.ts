@@ -17,9 +17,9 @@ export interface RowPlant {
 /**
  * Returns the plant of a row, or the reason why the row has none.
  *
- * @param columns the number of columns of the sheet
+ * @param columns the names of the columns of the sheet
  */
-export function plantIn(row: CsvRow, mapping: Mapping, columns: number): RowPlant | string {
+export function plantIn(row: CsvRow, mapping: Mapping, columns: readonly string[]): RowPlant | string {
   const hasId = mapping.id !== undefined
   try {
     const candidate = sheetCandidateOf(row, mapping, columns)

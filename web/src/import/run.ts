@@ -234,7 +234,7 @@ export class ImportRun {
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows(): AsyncGenerator<{ readonly row: CsvRow; readonly reason: string }, void> {
     for await (const row of this.#rows()) {
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length)
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
       const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
       if (reason !== undefined) yield { row, reason }
     }
@@ -286,7 +286,7 @@ export class ImportRun {
   async *#plants(signal: AbortSignal, refuse: (refused: Refused) => void): AsyncGenerator<Numbered, void> {
     for await (const row of this.#rows()) {
       signal.throwIfAborted()
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns.length)
+      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
       if (typeof plant === 'string') refuse({ row: row.number, reason: plant, text: rowText(row, IN_LIST) })
       else yield { row, plant }
     }

@@ -98,6 +98,8 @@ export default catalog({
   'fault.cells': 'Die Zeile hat zu viele oder zu wenige Zellen.',
   'fault.formula':
     'Eine Zelle enthält den Fehler einer Formel. Korrigieren Sie ihn in der Tabelle, und wählen Sie die Datei erneut.',
+  'fault.noValue':
+    '{cell} ist eine Formel ohne Wert. Öffnen Sie die Datei in einem Tabellenprogramm, speichern Sie sie, und wählen Sie sie noch einmal.',
   'fault.character': 'Die Zeile enthält ein Zeichen, das sich nicht speichern lässt.',
 
   // Access tokens
@@ -337,6 +339,7 @@ export default catalog({
   'import.comma': 'Kommas',
   'import.semicolon': 'Semikolons',
   'import.tab': 'Tabulatoren',
+  'import.bar': 'senkrechte Striche',
   'import.quoted': 'Texte stehen in Anführungszeichen',
   'import.yes': 'ja',
   'import.no': 'nein',
@@ -383,6 +386,8 @@ export default catalog({
   'import.unreadable': 'Diese Arbeitsmappe ist nicht lesbar. Speichern Sie das Blatt als CSV.',
   'import.locked': 'Diese Arbeitsmappe hat ein Kennwort. Speichern Sie sie ohne Kennwort oder das Blatt als CSV.',
   'import.large': 'Diese Arbeitsmappe ist zu groß für die Seite. Speichern Sie das Blatt als CSV.',
+  'import.otherForm':
+    'Die Seite liest {form} nicht. Speichern Sie die Arbeitsmappe in ihrem Programm als .xlsx, .ods oder CSV.',
   'import.filled': {
     one: '{count} Zelle hat den Text der verbundenen Zelle darüber bekommen.',
     other: '{count} Zellen haben den Text der verbundenen Zelle darüber bekommen.',
@@ -421,10 +426,10 @@ export default catalog({
   'import.unfinished': 'Der Import von {file} ist nicht vollständig. Schließen Sie ihn zuerst ab.',
   'import.source': 'Quelle',
   'import.chooseFile': 'Datei wählen',
-  'import.drop': 'Legen Sie hier eine Tabelle ab, als .xlsx oder CSV, oder wählen Sie sie aus',
+  'import.drop': 'Legen Sie hier eine Tabelle ab, als .xlsx, .ods oder CSV, oder wählen Sie sie aus',
   'import.next': 'Der nächste Import kann beginnen, wenn dieser beendet ist.',
   'import.note':
-    'Excel, LibreOffice und Google Tabellen speichern beides. Eine Prüfung zeigt das Ergebnis, bevor etwas gespeichert wird.',
+    'Excel, LibreOffice und Google Tabellen speichern so. Eine Prüfung zeigt das Ergebnis, bevor etwas gespeichert wird.',
   'import.paste': 'Oder fügen Sie Zeilen ein, die Sie aus einer Tabelle kopiert haben',
   'import.pasted': 'Eingefügte Zeilen',
   'import.nothingPasted': 'Es gibt keine Zeilen zum Einfügen. Kopieren Sie zuerst Zellen aus Ihrer Tabelle.',

@@ -115,6 +115,8 @@ export const en = {
     'A quotation mark is misplaced or not closed. Put a text that contains one between quotation marks, and double those inside.',
   'fault.cells': 'The row has too many or too few cells.',
   'fault.formula': 'A cell holds the error of a formula. Correct it in the sheet, and choose the file again.',
+  'fault.noValue':
+    '{cell} is a formula without a value. Open the file in a spreadsheet program, save it, and choose it again.',
   'fault.character': 'The row has a character that cannot be stored.',
 
   // Access tokens
@@ -344,6 +346,7 @@ export const en = {
   'import.comma': 'commas',
   'import.semicolon': 'semicolons',
   'import.tab': 'tabs',
+  'import.bar': 'vertical bars',
   'import.quoted': 'Texts are in quotation marks',
   'import.yes': 'yes',
   'import.no': 'no',
@@ -387,6 +390,7 @@ export const en = {
   'import.unreadable': 'This workbook cannot be read. Save the sheet as CSV.',
   'import.locked': 'This workbook has a password. Save it without one, or save the sheet as CSV.',
   'import.large': 'This workbook is too large for the page. Save the sheet as CSV.',
+  'import.otherForm': 'The page does not read {form}. Save the workbook as .xlsx, .ods or CSV in its program.',
   'import.filled': {
     one: '{count} cell has got the text of the merged cell above it.',
     other: '{count} cells have got the text of the merged cell above them.',
@@ -425,9 +429,9 @@ export const en = {
   'import.unfinished': 'The import of {file} is not complete. Let it end first.',
   'import.source': 'Source',
   'import.chooseFile': 'Choose a file',
-  'import.drop': 'Drop a spreadsheet here, as .xlsx or CSV, or choose it',
+  'import.drop': 'Drop a spreadsheet here, as .xlsx, .ods or CSV, or choose it',
   'import.next': 'The next import can begin when this one has ended.',
-  'import.note': 'Excel, LibreOffice and Google Sheets save both. A check shows the result before anything is stored.',
+  'import.note': 'Excel, LibreOffice and Google Sheets save these. A check shows the result before anything is stored.',
   'import.paste': 'Or paste rows that you copied from a spreadsheet',
   'import.pasted': 'Pasted rows',
   'import.nothingPasted': 'There are no rows to paste. Copy cells in your spreadsheet first.',

@@ -94,6 +94,8 @@ export default catalog({
     'Una comilla está mal puesta o no se cierra. Ponga entre comillas el texto que contenga una y duplique las de dentro.',
   'fault.cells': 'La fila tiene celdas de más o de menos.',
   'fault.formula': 'Una celda contiene el error de una fórmula. Corríjalo en la hoja y vuelva a elegir el archivo.',
+  'fault.noValue':
+    '{cell} es una fórmula sin valor. Abra el archivo en un programa de hojas de cálculo, guárdelo y vuelva a elegirlo.',
   'fault.character': 'La fila contiene un carácter que no se puede guardar.',
 
   // Access tokens
@@ -332,6 +334,7 @@ export default catalog({
   'import.comma': 'comas',
   'import.semicolon': 'puntos y comas',
   'import.tab': 'tabuladores',
+  'import.bar': 'barras verticales',
   'import.quoted': 'Los textos van entre comillas',
   'import.yes': 'sí',
   'import.no': 'no',
@@ -375,6 +378,7 @@ export default catalog({
   'import.unreadable': 'No se puede leer este libro. Guarde la hoja como CSV.',
   'import.locked': 'Este libro tiene contraseña. Guárdelo sin ella, o guarde la hoja como CSV.',
   'import.large': 'Este libro es demasiado grande para la página. Guarde la hoja como CSV.',
+  'import.otherForm': 'La página no lee {form}. Guarde el libro como .xlsx, .ods o CSV en su programa.',
   'import.filled': {
     one: '{count} celda ha recibido el texto de la celda combinada de arriba.',
     other: '{count} celdas han recibido el texto de la celda combinada de arriba.',
@@ -413,10 +417,10 @@ export default catalog({
   'import.unfinished': 'La importación de {file} no está completa. Deje que termine primero.',
   'import.source': 'Origen',
   'import.chooseFile': 'Elegir un archivo',
-  'import.drop': 'Suelte aquí una hoja de cálculo, en .xlsx o CSV, o elíjala',
+  'import.drop': 'Suelte aquí una hoja de cálculo, en .xlsx, .ods o CSV, o elíjala',
   'import.next': 'La siguiente importación podrá empezar cuando termine esta.',
   'import.note':
-    'Excel, LibreOffice y Google Sheets guardan ambos. Una comprobación muestra el resultado antes de guardar nada.',
+    'Excel, LibreOffice y Google Sheets guardan estos formatos. Una comprobación muestra el resultado antes de guardar nada.',
   'import.paste': 'O pegue filas copiadas de una hoja de cálculo',
   'import.pasted': 'Filas pegadas',
   'import.nothingPasted': 'No hay filas que pegar. Copie antes celdas de su hoja de cálculo.',

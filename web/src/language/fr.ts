@@ -96,6 +96,8 @@ export default catalog({
   'fault.cells': 'La ligne a trop de cellules, ou trop peu.',
   'fault.formula':
     'Une cellule contient l’erreur d’une formule. Corrigez-la dans la feuille, puis choisissez de nouveau le fichier.',
+  'fault.noValue':
+    '{cell} est une formule sans valeur. Ouvrez le fichier dans un tableur, enregistrez-le et choisissez-le à nouveau.',
   'fault.character': 'La ligne contient un caractère qui ne peut pas être enregistré.',
 
   // Access tokens
@@ -333,6 +335,7 @@ export default catalog({
   'import.comma': 'des virgules',
   'import.semicolon': 'des points-virgules',
   'import.tab': 'des tabulations',
+  'import.bar': 'des barres verticales',
   'import.quoted': 'Les textes sont entre guillemets',
   'import.yes': 'oui',
   'import.no': 'non',
@@ -379,6 +382,7 @@ export default catalog({
   'import.unreadable': 'Ce classeur est illisible. Enregistrez la feuille en CSV.',
   'import.locked': 'Ce classeur a un mot de passe. Enregistrez-le sans mot de passe, ou la feuille en CSV.',
   'import.large': 'Ce classeur est trop volumineux pour la page. Enregistrez la feuille en CSV.',
+  'import.otherForm': 'La page ne lit pas {form}. Enregistrez le classeur en .xlsx, .ods ou CSV dans son programme.',
   'import.filled': {
     one: '{count} cellule a reçu le texte de la cellule fusionnée au-dessus.',
     other: '{count} cellules ont reçu le texte de la cellule fusionnée au-dessus.',
@@ -417,10 +421,10 @@ export default catalog({
   'import.unfinished': 'L’importation de {file} n’est pas complète. Laissez-la d’abord se terminer.',
   'import.source': 'Source',
   'import.chooseFile': 'Choisir un fichier',
-  'import.drop': 'Déposez ici une feuille de calcul, en .xlsx ou CSV, ou choisissez-la',
+  'import.drop': 'Déposez ici une feuille de calcul, en .xlsx, .ods ou CSV, ou choisissez-la',
   'import.next': 'L’importation suivante pourra commencer quand celle-ci sera terminée.',
   'import.note':
-    'Excel, LibreOffice et Google Sheets enregistrent les deux. Une vérification montre le résultat avant tout enregistrement.',
+    'Excel, LibreOffice et Google Sheets enregistrent ces formats. Une vérification montre le résultat avant tout enregistrement.',
   'import.paste': 'Ou collez des lignes copiées depuis une feuille de calcul',
   'import.pasted': 'Lignes collées',
   'import.nothingPasted': 'Il n’y a aucune ligne à coller. Copiez d’abord des cellules de votre feuille de calcul.',

@@ -94,6 +94,8 @@ export default catalog({
     'Een aanhalingsteken staat verkeerd of is niet gesloten. Zet een tekst met een aanhalingsteken tussen aanhalingstekens en verdubbel die erbinnen.',
   'fault.cells': 'De rij heeft te veel of te weinig cellen.',
   'fault.formula': 'Een cel bevat de fout van een formule. Verbeter die in het blad en kies het bestand opnieuw.',
+  'fault.noValue':
+    '{cell} is een formule zonder waarde. Open het bestand in een spreadsheetprogramma, sla het op en kies het opnieuw.',
   'fault.character': 'De rij bevat een teken dat niet kan worden opgeslagen.',
 
   // Access tokens
@@ -331,6 +333,7 @@ export default catalog({
   'import.comma': 'komma’s',
   'import.semicolon': 'puntkomma’s',
   'import.tab': 'tabs',
+  'import.bar': 'verticale strepen',
   'import.quoted': 'Teksten staan tussen aanhalingstekens',
   'import.yes': 'ja',
   'import.no': 'nee',
@@ -374,6 +377,7 @@ export default catalog({
   'import.unreadable': 'Deze werkmap kan niet worden gelezen. Sla het blad op als CSV.',
   'import.locked': 'Deze werkmap heeft een wachtwoord. Sla haar zonder wachtwoord op, of het blad als CSV.',
   'import.large': 'Deze werkmap is te groot voor de pagina. Sla het blad op als CSV.',
+  'import.otherForm': 'De pagina leest {form} niet. Sla de werkmap in haar programma op als .xlsx, .ods of CSV.',
   'import.filled': {
     one: '{count} cel heeft de tekst van de samengevoegde cel erboven gekregen.',
     other: '{count} cellen hebben de tekst van de samengevoegde cel erboven gekregen.',
@@ -412,10 +416,10 @@ export default catalog({
   'import.unfinished': 'Het importeren van {file} is niet voltooid. Laat het eerst eindigen.',
   'import.source': 'Bron',
   'import.chooseFile': 'Bestand kiezen',
-  'import.drop': 'Sleep een spreadsheet (.xlsx of CSV) hierheen, of kies er een',
+  'import.drop': 'Sleep een spreadsheet (.xlsx, .ods of CSV) hierheen, of kies er een',
   'import.next': 'Het volgende importeren kan beginnen als dit is afgelopen.',
   'import.note':
-    'Excel, LibreOffice en Google Spreadsheets slaan beide op. Een controle toont het resultaat voordat er iets wordt opgeslagen.',
+    'Excel, LibreOffice en Google Spreadsheets slaan deze op. Een controle toont het resultaat voordat er iets wordt opgeslagen.',
   'import.paste': 'Of plak rijen die u uit een spreadsheet hebt gekopieerd',
   'import.pasted': 'Geplakte rijen',
   'import.nothingPasted': 'Er zijn geen rijen om te plakken. Kopieer eerst cellen in uw spreadsheet.',

@@ -27,6 +27,8 @@ export function saidOf(number: number, message: string): string {
   if (long.length > 0 && long.every((member) => member === 'name' || member === 'tag')) {
     return long.map(saidTooLong).join(' ')
   }
+  const [, cell] = /^([A-Z]+\d+) is a formula without a value: /.exec(message) ?? []
+  if (cell !== undefined) return say('fault.noValue', { cell })
   if (language.value === 'en') return sentence(message)
   if (number === 40002 && WRONG_ID.test(message)) return saidBadId()
   const [, ofRow] = ROW_FAULTS.find(([pattern]) => pattern.test(message)) ?? []
