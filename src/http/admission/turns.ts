@@ -64,9 +64,16 @@ const HEAP_SHARE = 0.85
 /** The default share of the memory that the service may take. */
 const MEMORY_SHARE = 2 / 3
 
+/** Milliseconds for which this thread has had a processor. */
+function processorTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
 /**
- * Refuses requests when one turn of the event loop takes too long, and when memory is short. A refusal costs a fraction
- * of the work that it saves.
+ * Refuses requests when one turn of the event loop takes too much processor time, and when memory is short. A refusal
+ * costs a fraction of the work that it saves. A turn that other processes keep waiting for a processor refuses none: that
+ * would save no work, and the requests have waited already.
  *
  * Normally a request costs one comparison with the time that a timer noted. Only a turn beyond the limit, or a pause of
  * the whole process, delays the timer by more than the limit. To tell these apart, `refuseExcess` then measures the turn
@@ -81,7 +88,7 @@ export class Overload {
   #memory: MemoryUse
   #isFull = false
   #tickedAt = performance.now()
-  /** The time of this turn's first request after which the timer was late; undefined without one. */
+  /** The processor time before this turn's first request after which the timer was late; undefined without one. */
   #delayedSince: number | undefined
 
   constructor(
@@ -116,11 +123,11 @@ export class Overload {
     }
     if (now - this.#tickedAt <= this.#maxTurn) return
     if (this.#delayedSince === undefined) {
-      this.#delayedSince = now
+      this.#delayedSince = processorTime()
       setImmediate(() => {
         this.#delayedSince = undefined
       })
-    } else if (now - this.#delayedSince > this.#maxTurn) {
+    } else if (processorTime() - this.#delayedSince > this.#maxTurn) {
       this.refused.delay++
       throw new AppError(50302, 'too many requests came at once; nothing was done, retry later')
     }

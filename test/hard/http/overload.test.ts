@@ -4,11 +4,17 @@ import { type MemoryUse, Overload } from '../../../src/http/admission/turns.ts'
 import { errorOf, messageOf, withService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 
-/** Blocks the event loop for this time. */
+/** Blocks the event loop for this time, in which it has a processor. */
 function work(milliseconds: number): void {
-  const end = performance.now() + milliseconds
-  while (performance.now() < end);
+  const before = process.threadCpuUsage()
+  for (;;) {
+    const { user, system } = process.threadCpuUsage(before)
+    if (user + system >= milliseconds * 1000) return
+  }
 }
+
+/** Blocks the event loop for this time, in which it has no processor, as beside other programs that keep all of them busy. */
+const starve = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -34,6 +40,17 @@ suite('overload', () => {
     assert.deepEqual([admitted[0], admitted.at(-1)], [true, false])
     await turn()
     assert.ok(admits(overload), 'the next turn')
+  })
+
+  test('does not refuse the requests of a turn that other programs keep waiting for a processor', async (t) => {
+    const overload = new Overload({ maxDelay: 500, maxMemory: undefined }, () => plenty)
+    t.after(() => overload.close())
+    starve(500)
+    for (let i = 0; i < 8; i++) {
+      assert.ok(admits(overload), `after ${i} requests`)
+      starve(100)
+    }
+    assert.equal(overload.refused.delay, 0)
   })
 
   test('does not refuse the first requests after the process was paused', async (t) => {
