@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { ChangeFeed } from '../src/sqlite/change-log/change-feed.ts'
+import { identityIn } from '../src/sqlite/change-log/change-reader.ts'
+import { StatementCache } from '../src/sqlite/rows.ts'
 import { makeBackup, restoreBackup } from '../src/sqlite/upkeep/backup.ts'
 import { aloe, created, FIRST, fern, known, logOf, readAll, replace } from './support/change-entries.ts'
 import { tempFolder } from './support/files.ts'
@@ -50,6 +54,35 @@ test('SQLite: the log of changes counts nearly the bytes that it takes in the fi
     ),
   )
   assert.ok(bytes > 0.8 * taken && bytes < 1.3 * taken, `${bytes} bytes counted, and ${taken} taken`)
+})
+
+test('SQLite: the history of a plant reads the log up to the row that created it, however much follows', async (t) => {
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, changesKeep: DAY })
+  for (let from = 0; from < 20_000; from += 1000) {
+    await importAll(
+      store,
+      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i))),
+    )
+  }
+  await replace(store, plant(20_000n))
+  const newest = await logOf(store).end()
+  using db = new DatabaseSync(path, { readBigInts: true })
+  let read = 0
+  // SQLite calls it for each row of the log at which it looks for the plant.
+  db.function('instr', { deterministic: true }, (ids, id) => {
+    read++
+    return 1 + Buffer.from(ids as Uint8Array).indexOf(id as Uint8Array)
+  })
+  const statements = new StatementCache(db)
+  const feed = new ChangeFeed(statements, identityIn(statements))
+  for (const id of [0n, 999n, 10_500n, 19_999n]) {
+    for (const before of [undefined, newest]) {
+      read = 0
+      assert.equal(feed.history(id, before, 10).length, 1)
+      assert.ok(read > 0 && read <= 4, `${read} rows of 250 creates for plant ${id}`)
+    }
+  }
 })
 
 test('SQLite: a restored store refuses the positions of the store before, and begins a new history', async (t) => {

@@ -89,8 +89,8 @@ export function unpack(blob: unknown): BigInt64Array {
   return new BigInt64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))
 }
 
-/** More than the changes of one commit. The create of a plant is among so many after its `created`. */
-const MAX_COMMIT = 65_536
+/** More than the changes of one commit. The create of a plant is among so many after its `created`: 2 ms if it is gone. */
+const MAX_COMMIT = 16_384
 
 /** The row of the log that creates a plant, and the index of the plant in it. @returns undefined when the row is gone */
 export function createRow(
@@ -101,6 +101,7 @@ export function createRow(
   const blob = new Uint8Array(new BigInt64Array([id]).buffer)
   const sql = `SELECT position, ids FROM changes
     WHERE position > ? AND position <= ? AND kind = 'create' AND instr(ids, ?) > 0 ORDER BY position`
+  // It ends at the row: the log behind it may be long.
   for (const row of statements.iterate(sql, created, created + MAX_COMMIT, blob)) {
     const index = unpack(row[1]).indexOf(id)
     if (index !== -1) return { position: Number(row[0]), index }
