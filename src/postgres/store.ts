@@ -87,7 +87,7 @@ export class PostgresStore implements Store {
     this.pool = storePool(this.#pool, this.#shares)
     const isLogging = () => this.changes !== undefined
     this.#writer = new PostgresWriter(groups, imports, isLogging, (plants, text) => {
-      this.changes?.wrote()
+      this.changes?.wrote(plants)
       this.#upkeep.wrote(plants, text)
     })
     this.tokens = postgresTokens(main)
@@ -153,6 +153,7 @@ export class PostgresStore implements Store {
     const write = () => this.#writer.importPlants(plants, mode, { token, action })
     const results = await countCommit(this.#queue.commits.import, plants.length, write)
     this.#upkeep.imported(plants.length)
+    await this.changes?.ticked()
     return results
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { rowsAfter } from '../../src/postgres/changes/read-rows.ts'
 import { Retention } from '../../src/postgres/changes/retention.ts'
 import { Pool } from '../../src/postgres/pool/pool.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
@@ -10,6 +11,7 @@ import { createPlant } from '../support/create-plant.ts'
 import { openStore } from '../support/open-postgres.ts'
 import { OpenTransaction } from '../support/open-transaction.ts'
 import { newDatabase, query } from '../support/postgres.ts'
+import { buffersOf, poolOf } from '../support/search-plans.ts'
 import { importAll } from '../support/store-calls.ts'
 import { plant, refusal } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
@@ -32,6 +34,28 @@ async function age(t: TestContext, url: string, milliseconds: number): Promise<v
   await retentionOf(t, url, 1000 * DAY, HUGE).run()
   await query(url, `INSERT INTO steady_times SELECT time - ${milliseconds}, wall, newest FROM steady_times`)
 }
+
+/** Imports plants as the service does, and returns what a page of the feed reads of the server, one third into the import. */
+async function buffersOfPage(t: TestContext, plants: number): Promise<number> {
+  const url = await newUrl(t)
+  const store = await openStore(t, url)
+  for (let from = 0; from < plants; from += 1000) {
+    await importAll(
+      store,
+      Array.from({ length: 1000 }, (_, i) => plant(BigInt(from + i))),
+    )
+  }
+  let after: string | undefined
+  for (let seen = 0; seen < plants / 3; seen += 1000) {
+    after = (await logOf(store).read({ ...FIRST, after, limit: 1000 })).entries.at(-1)?.position
+  }
+  return buffersOf(poolOf(t, url), (run) => rowsAfter(run, after, { rows: 64, changes: 100 }, null))
+}
+
+test('PostgreSQL: a page of the feed reads no more of a long import than of a short one', async (t) => {
+  const [short, long] = [await buffersOfPage(t, 10_000), await buffersOfPage(t, 100_000)]
+  assert.ok(long <= 2 * short, `${short} pages of the server after 10,000 plants, ${long} after 100,000`)
+})
 
 test('PostgreSQL: changes go when all of their tick are older than the log keeps, and their positions are refused', async (t) => {
   const url = await newUrl(t)

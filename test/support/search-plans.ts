@@ -19,6 +19,8 @@ export interface Plan {
   readonly 'Actual Loops': number
   readonly 'Rows Removed by Filter'?: number
   readonly 'Heap Fetches'?: number
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
   readonly Plans?: readonly Plan[]
 }
 
@@ -38,25 +40,38 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 }
 
-/**
- * Explains and analyzes all statements of a search in the session of a pool like the store's.
- *
- * @param believed in place of the server's statistics
- */
-export async function plansOf(pool: Pool, wanted: PlantQuery, believed?: SearchStatistics): Promise<Plan[]> {
+/** Explains and analyzes all statements of a work in the session of a pool like the store's. */
+async function explained(pool: Pool, work: (run: Run, plain: Run) => Promise<unknown>): Promise<Plan[]> {
   const plans: Plan[] = []
   await new PoolShare(pool, 1).with(async (run) => {
-    const explained: Run = async (statement) => {
+    const explaining: Run = async (statement) => {
       // A prepared statement has its real plan only after it has run under its name.
       const outcome = await run(statement)
       const values = (statement.values ?? []).map(literal).join(', ')
-      const { rows } = await run({ text: `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${statement.name}" (${values})` })
+      const execute = `EXECUTE "${statement.name}" (${values})`
+      const { rows } = await run({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${execute}` })
       plans.push((JSON.parse(rows[0]?.[0] ?? '') as [{ Plan: Plan }])[0].Plan)
       return outcome
     }
-    await search(explained, wanted, 100, believed ?? (await new StatisticsCache().current(run)))
+    await work(explaining, run)
   })
   return plans
+}
+
+/**
+ * Explains all statements of a search.
+ *
+ * @param believed in place of the server's statistics
+ */
+export const plansOf = (pool: Pool, wanted: PlantQuery, believed?: SearchStatistics): Promise<Plan[]> =>
+  explained(pool, async (run, plain) =>
+    search(run, wanted, 100, believed ?? (await new StatisticsCache().current(plain))),
+  )
+
+/** The pages of the server that a work reads. */
+export async function buffersOf(pool: Pool, work: (run: Run) => Promise<unknown>): Promise<number> {
+  const plans = await explained(pool, work)
+  return plans.reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0)
 }
 
 /** Explains the cursor of an export, in the session and the transaction of the export. */

@@ -23,13 +23,16 @@ const FILTERED = 20_000
 /** Changes that one statement returns for another filter on tags, which is applied here: 2 MB of the longest plants. */
 const UNFILTERED = 1000
 
-/** Commits of one instance in one tick. */
-const MAX_COMMITS = 1000
+/** Changes of one instance after which it makes a tick: a reader looks for each page through all rows of its tick. */
+const TICK_CHANGES = 10_000
+/** Changes for which each commit counts besides its own, as it has a row at least. */
+const COMMIT_CHANGES = 100
 
 /** The log of changes (sql/postgres/000001.sql). */
 export class PostgresChangeLog implements ChangeLog {
   readonly #share: PoolShare
-  #commits = 0
+  #changes = 0
+  #ticking: Promise<void> | undefined
 
   constructor(share: PoolShare) {
     this.#share = share
@@ -60,9 +63,24 @@ export class PostgresChangeLog implements ChangeLog {
     return { entries: Number(entries), bytes: Number(bytes), oldest: oldest === null ? undefined : Number(oldest) }
   }
 
-  /** Call it after each commit of changes. A reader of a tick with very many rows would sort them for each page. */
-  wrote(): void {
-    if (++this.#commits % MAX_COMMITS === 0) this.#share.run({ text: TICK }).catch(() => {})
+  /** Call it after each write of changes. */
+  wrote(changes: number): void {
+    this.#changes += changes + COMMIT_CHANGES
+    void this.ticked()
+  }
+
+  /** Makes a tick if one is due. Long work awaits it, as it could be faster than the ticks. */
+  ticked(): Promise<void> | undefined {
+    if (this.#changes >= TICK_CHANGES) this.#ticking ??= this.#tick()
+    return this.#ticking
+  }
+
+  /** If the last tick is too young, the next commit tries again. */
+  async #tick(): Promise<void> {
+    const counted = this.#changes
+    const made = await this.#share.run({ text: TICK }).catch(() => undefined)
+    if (made?.rows[0]?.[0] != null) this.#changes -= counted
+    this.#ticking = undefined
   }
 
   /**

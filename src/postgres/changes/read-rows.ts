@@ -121,12 +121,18 @@ function headIn(row: Row | undefined, given: Given): Head {
   return { history, oldest, place, upTo, isLast: upTo.tick === last.tick }
 }
 
-const HEAD = `SELECT identity, base.tick AS base, base.mark, last.tick, last.mark, up_to.tick AS up_to, up_to.mark, here.mark
+/** @param enough changes, as a part of SQL, after which the ticks end: a statement reads all rows of a tick */
+const head = (
+  enough: string,
+): string => `SELECT identity, base.tick AS base, base.mark, last.tick, last.mark, up_to.tick AS up_to, up_to.mark, here.mark
   FROM change_history
-  CROSS JOIN (SELECT tick, mark FROM change_ticks ORDER BY tick LIMIT 1) AS base
+  CROSS JOIN (SELECT tick, mark, entries FROM change_ticks ORDER BY tick LIMIT 1) AS base
   CROSS JOIN (SELECT tick, mark FROM change_ticks ORDER BY tick DESC LIMIT 1) AS last
   LEFT JOIN change_ticks AS here ON here.tick = $1::bigint
-  LEFT JOIN change_ticks AS up_to ON up_to.tick = least(last.tick, coalesce($1::bigint, base.tick) + ${MAX_TICKS})`
+  LEFT JOIN change_ticks AS up_to ON up_to.tick = least(last.tick, coalesce($1::bigint, base.tick) + ${MAX_TICKS},
+    (SELECT tick FROM change_ticks WHERE tick > coalesce($1::bigint, base.tick)
+      AND entries >= coalesce(here.entries, base.entries) + ${enough} ORDER BY tick LIMIT 1))`
+const HEAD = head('NULL::bigint')
 
 interface LogRow extends Tick {
   readonly number: bigint
@@ -190,7 +196,7 @@ export function* entriesOf(
  * A nested loop over the ticks, in their order: OFFSET 0 and LATERAL leave the planner no other. JSON is the form of an
  * array of texts that JavaScript reads fastest.
  */
-const ROWS = `WITH head AS MATERIALIZED (${HEAD}),
+const ROWS = `WITH head AS MATERIALIZED (${head('$5::bigint')}),
     found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM head
       CROSS JOIN LATERAL (SELECT * FROM change_ticks WHERE tick BETWEEN coalesce($1::bigint, base) AND up_to
         ORDER BY tick OFFSET 0) AS tick
