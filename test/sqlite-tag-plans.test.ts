@@ -83,3 +83,39 @@ test('a page of tags of very different frequency reads few more entries of these
   const entries = read.reduce((sum, call) => sum + (call.result?.length ?? 0), 0)
   assert.ok(entries >= 1000 && entries < 4000, `${entries} entries`)
 })
+
+/** Rows that one step of a list or a count may read, of tags, entries and plants together. */
+const MOST_OF_A_STEP = 12_000
+
+test('a prefix of many distinct tags is read in steps, and a page of it reads few of them', (t) => {
+  const genus = (i: number) => (i % 3 === 0 ? 'Rosa' : 'Acer')
+  const plants = Array.from({ length: 30_000 }, (_, i) => plant(BigInt(i), `${genus(i)} alba ${i}`, `acc/${i}`))
+  const reader = readerOf(t, filled(t, plants))
+  const got = t.mock.method(StatementCache.prototype, 'get').mock
+  const listed = t.mock.method(StatementCache.prototype, 'all').mock
+  /** Runs a task. @returns the rows that its statements read or count in a step at most, and all together */
+  const rowsOf = (task: Task<unknown>) => {
+    const steps: number[] = []
+    for (let isDone = false; !isDone; ) {
+      for (const mock of [got, listed]) mock.resetCalls()
+      isDone = task.next().done === true
+      const counts = got.calls.filter((call) => call.arguments[0].includes(', count(*)'))
+      const counted = counts.reduce((sum, { result }) => sum + Number(result?.[1]), 0)
+      steps.push(listed.calls.reduce((sum, { result }) => sum + (result?.length ?? 0), counted))
+    }
+    return { most: Math.max(...steps), all: steps.reduce((sum, rows) => sum + rows, 0) }
+  }
+  const filter = { tags: [], tagPrefix: 'acc/', words: [] }
+  for (const order of PLANT_ORDERS) {
+    for (const words of [[], ['rosa'], ['rosa', 'alba'], ['none']]) {
+      const { most, all } = rowsOf(reader.listPlants({ ...filter, words, order, after: undefined }, 100, false))
+      const label = `${order} ${words}: ${most} rows in a step, ${all} in all`
+      assert.ok(most <= MOST_OF_A_STEP && all < 2 * plants.length, label)
+    }
+    const few = { ...filter, tagPrefix: 'acc/29', order, after: undefined }
+    const { all } = rowsOf(reader.listPlants(few, 100, false))
+    assert.ok(all < 4000, `${all} rows for the plants of some tags, ${order}`)
+  }
+  const { most, all } = rowsOf(reader.countMatches(filter, 1, false))
+  assert.ok(most <= MOST_OF_A_STEP && all >= plants.length, `a count reads ${most} rows in a step`)
+})

@@ -1,6 +1,7 @@
 import { type NewPlant, textLength } from '../domain/plant.ts'
 import {
   comparePositions,
+  isByName,
   isDescending,
   type PlantFilter,
   type PlantOrder,
@@ -125,10 +126,10 @@ const BETWEEN = `SELECT plants.id, name, tag FROM json_each(?1) AS listed CROSS 
   WHERE octet_length(name) > ${SORT_KEY_LENGTH} OR octet_length(name) <> length(name)
     OR ((?2 IS NULL OR lower(name) >= ?2) AND (?3 IS NULL OR lower(name) <= ?3))`
 
-/** The first and the last sort key of a range; undefined for an open end. */
-export interface KeyRange {
-  readonly from: string | undefined
-  readonly to: string | undefined
+/** A range of an order, from the lower to the upper position; undefined for an open end. */
+export interface PositionRange {
+  readonly from: Position | undefined
+  readonly to: Position | undefined
 }
 
 export interface Search {
@@ -141,28 +142,28 @@ export interface Search {
 }
 
 /**
- * Finds the first plants in an order by name among all plants that may match. Once the page is full, SQLite compares
- * names with the last name of the page, so that few further plants reach JavaScript. It keeps the plants of at most a
- * few pages.
+ * Finds the first plants in an order among all plants that may match. Once the page is full, SQLite compares names with
+ * the last name of the page, so that few further plants reach JavaScript. It keeps the plants of at most a few pages.
  *
- * @param lists yields JSON arrays of the ids of all plants that may match, in any order; it may leave out plants whose
- * keys are outside of the range at that time
+ * @param lists yields JSON arrays of the ids of all plants that may match, in any order; it may leave out plants that
+ * are outside of the range at that time
  * @param name tells statements that overlap apart
  */
-export function* firstByName(
+export function* firstOfLists(
   statements: StatementCache,
   { query: { order, after }, limit, isFound, end }: Search,
-  lists: (range: () => KeyRange) => Iterable<string>,
+  lists: (range: () => PositionRange) => Iterable<string>,
   name = '',
 ): Task<NewPlant[]> {
   const compare = (a: Position, b: Position) => comparePositions(order, a, b)
   let first: PlacedPlant[] = []
   let last = end
-  const range = () => (isDescending(order) ? { from: last?.key, to: after?.key } : { from: after?.key, to: last?.key })
+  const range = () => (isDescending(order) ? { from: last, to: after } : { from: after, to: last })
+  const keyOf = (end: Position | undefined) => (isByName(order) ? end?.key : undefined) ?? null
   const turn = new Turn()
   for (const ids of lists(range)) {
-    const { from = null, to = null } = range()
-    for (const row of statements.iterate(`/* ${name} */ ${BETWEEN}`, ids, from, to)) {
+    const { from, to } = range()
+    for (const row of statements.iterate(`/* ${name} */ ${BETWEEN}`, ids, keyOf(from), keyOf(to))) {
       const plant = plantOf(row)
       const position = positionOf(order, plant)
       const isWanted = (!after || compare(position, after) > 0) && (!last || compare(position, last) < 0)

@@ -5,7 +5,7 @@ import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import { matches, type PlantQuery, positionOf, SORT_KEY_LENGTH } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { openReader } from '../../src/sqlite/connection.ts'
-import { firstByName } from '../../src/sqlite/lookup.ts'
+import { firstOfLists } from '../../src/sqlite/lookup.ts'
 import { StatementCache } from '../../src/sqlite/rows.ts'
 import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
 import type { StartFollower } from '../../src/sqlite/search-index/search-index.ts'
@@ -127,7 +127,7 @@ test('SQLite: the first plants by name are found among all that may match, whate
       const isFound = (found: NewPlant) => !unindexed.has(found.id) && matches(query, found)
       const search = { query, limit, isFound }
       const some = limit % 3 === 0 ? ids : ids.toReversed()
-      const task = firstByName(statements, search, () =>
+      const task = firstOfLists(statements, search, () =>
         [some.slice(0, 1000), some.slice(1000)].map((part) => `[${part}]`),
       )
       let step = task.next()

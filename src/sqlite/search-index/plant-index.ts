@@ -5,10 +5,9 @@ import {
   type PlantFilter,
   plantWords,
   sortKey,
-  type TagFilter,
   words,
 } from '../../domain/plant-query.ts'
-import type { KeyRange } from '../lookup.ts'
+import type { PositionRange } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
 
@@ -16,15 +15,19 @@ import { IndexFault } from './index-file.ts'
 export const UNTAGGED = '\0'
 const tagIn = ({ tag }: Plant): string => tag ?? UNTAGGED
 
-/** The tags of `tag_counts` that a filter demands, as a condition with its values. */
-export function countedTags({ tags, tagPrefix, untagged }: TagFilter): [condition: string, ...values: string[]] {
-  if (untagged === true) return ['tag = ?', UNTAGGED]
-  if (tagPrefix === undefined) {
-    return tags.length === 0 ? ['TRUE'] : ['tag IN (SELECT value FROM json_each(?))', JSON.stringify(tags)]
-  }
-  const end = endOfPrefix(tagPrefix)
-  return end === undefined ? ['tag >= ?', tagPrefix] : ['tag >= ? AND tag < ?', tagPrefix, end]
+/** The tags from one on and before another. A prefix of the greatest characters alone ends at a blob, behind all texts. */
+export interface TagRange {
+  readonly from: string
+  readonly before: string | Uint8Array
 }
+
+/** The least text behind a tag or U+0000. */
+export const behindTag = (tag: string): string => `${tag}\0`
+export const rangeOf = (tag: string): TagRange => ({ from: tag, before: behindTag(tag) })
+export const rangeOfPrefix = (prefix: string): TagRange => ({
+  from: prefix,
+  before: endOfPrefix(prefix) ?? new Uint8Array(),
+})
 
 const LISTED = '(SELECT value FROM json_each(?))'
 const idsOf = (plants: readonly NewPlant[]): string => `[${plants.map(({ id }) => id).join()}]`
@@ -255,8 +258,9 @@ export function matchExpression(
 ): string | undefined {
   if (filter.words.length === 0) return undefined
   const terms = narrowest(filter.words).map((word) => term(word, hasNegative, places))
-  const tags = unique(filter.tags).map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
-  if (tags.length > 0 && tags.length <= MAX_TAGS && tags.every((tag) => tag.length > 0)) {
+  const few = filter.tags.length > MAX_TAGS ? [] : unique(filter.tags)
+  const tags = few.map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
+  if (tags.length > 0 && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
   } else {
     const ofPrefix = unique(words(filter.tagPrefix ?? '')).slice(0, MAX_TAG_WORDS)
@@ -272,8 +276,8 @@ const MAX_BEYOND = 6
 const BEGINNING = 2
 
 /** Leaves most plants with keys beyond a range out of an expression: those whose marked first word is beyond it. */
-export function within(expression: string, { from, to }: KeyRange): string {
-  const starts = [...startsBeyond(from, (a, b) => a < b), ...startsBeyond(to, (a, b) => a > b)]
+export function within(expression: string, { from, to }: PositionRange): string {
+  const starts = [...startsBeyond(from?.key, (a, b) => a < b), ...startsBeyond(to?.key, (a, b) => a > b)]
   if (starts.length === 0) return expression
   return `(${expression}) NOT (${starts.map((start) => prefix(FIRST + start)).join(' OR ')})`
 }

@@ -7,16 +7,17 @@ import {
   matches,
   type PlantFilter,
   type PlantQuery,
+  type Position,
   positionOf,
 } from '../../domain/plant-query.ts'
 import {
   type Candidates,
   candidates,
-  firstByName,
   firstInOrder,
   firstOf,
+  firstOfLists,
   idsAfter,
-  type KeyRange,
+  type PositionRange,
   type Search,
   scan,
 } from '../lookup.ts'
@@ -25,11 +26,13 @@ import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
 import {
   AFTER_ALL,
-  countedTags,
   idsByName,
   matchExpression,
   nameStart,
   type Places,
+  rangeOf,
+  rangeOfPrefix,
+  type TagRange,
   truncate,
   UNTAGGED,
   unique,
@@ -43,10 +46,10 @@ const PROMPT_STEPS = 16
 /** After PROMPT_STEPS, the walk takes every fourth turn. */
 const PAUSES = [undefined, undefined, undefined]
 /**
- * Ids that one query of the index reads, in 10 ms at most. Each query begins at the first id again, and merges the lists
- * of a long prefix again: with 1000 ids each, the word of 417,000 of five million plants took 0.5 s instead of 0.06 s.
+ * Ids that one query of the index reads, in 3 ms. Each query merges the lists of a long prefix again: with 1000 ids each,
+ * the word of 417,000 of five million plants took 0.5 s instead of 0.06 s.
  */
-const MAX_IDS = 32_000
+const MAX_IDS = 6000
 /** Ids of the first query. The plants that it finds bound the keys of the next ones. */
 const FIRST_IDS = 1000
 /** Ids that such a query reads in the time of a step of the walk. */
@@ -57,22 +60,40 @@ const LIST_LENGTH = 8000
 const IDS_OF_ALL_TAGS = 2000
 const MORE_IDS_OF_TAGS = 8000
 
-/** Tags whose ids a search by id merges. Plants with one of more tags are many, and a walk finds a page of them. */
+/** Tags whose ids a search by id merges, each by a statement of its own. */
 const MAX_MERGED = 500
 
-interface TaggedSearch extends Search {
-  /** As the index has them: `#tagsOf`. */
+/** What a filter demands of tags. */
+interface Tagged {
+  /** All entries that it demands. A prefix may have any number of tags, so no step reads them all. */
+  readonly ranges: readonly TagRange[]
+  /** The tags in the index; one more than MAX_MERGED of a prefix with more. */
   readonly tags: readonly string[]
 }
 
-/** A query of the index for ids, whose parameters have the numbers from `first` on. */
+interface TaggedSearch extends Search, Tagged {}
+
+/** A query of the index for entries in an order of its own, part by part. */
 interface IdQuery {
-  readonly sql: (first: number) => string
-  /** @param keys of the plants that it has to find */
-  readonly values: (keys: KeyRange) => readonly string[]
+  /** Selects the `id` of `count` entries at most. Its parameters have the numbers from `first` on. */
+  readonly sql: (first: number, count: number) => string
+  /**
+   * @param after the last entry so far
+   * @param range where the plants are that it has to find
+   */
+  readonly values: (after: Entry | undefined, range: PositionRange) => readonly IndexValue[]
+  /** Returns the last entry of a full part. @param max the greatest id of the part */
+  readonly last: (after: Entry | undefined, count: number, max: bigint) => Entry
 }
 
-const ANY_KEYS: KeyRange = { from: undefined, to: undefined }
+type IndexValue = string | bigint | Uint8Array
+
+interface Entry {
+  readonly tag: string
+  readonly id: bigint
+}
+
+const LEAST_ID = -(2n ** 63n)
 
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
@@ -97,35 +118,48 @@ export class PlantSearch {
     // No plant has other words, and an expression must not contain other characters.
     if (!query.words.every(isWord)) return []
     const isFound = (plant: NewPlant) => !unindexed.has(plant.id) && matches(query, plant)
-    const tags = this.#tagsOf(query)
-    if (tags !== undefined && tags.length === 0) return []
-    const search = { query, limit, isFound, tags: tags ?? [] }
+    const tagged = this.#tagged(query)
+    if (tagged !== undefined && tagged.tags.length === 0) return []
+    const search = { query, limit, isFound, ...(tagged ?? { ranges: [], tags: [] }) }
     if (!isByName(query.order)) return yield* this.#byId(search)
-    const isOneWord = query.words.length === 1 && tags === undefined
+    const isOneWord = query.words.length === 1 && tagged === undefined
     return yield* isOneWord ? this.#byNameInParts(search) : this.#byName(search)
   }
 
-  /** The tags in the index that a filter demands, as the index has them; undefined for a filter without any. */
-  #tagsOf({ tags, tagPrefix, untagged }: PlantFilter): readonly string[] | undefined {
-    if (untagged === true) return [UNTAGGED]
-    if (tagPrefix === undefined) return tags.length === 0 ? undefined : unique(tags)
-    const [condition, ...values] = countedTags({ tags, tagPrefix })
-    const rows = this.#index.statements.all(`SELECT tag FROM tag_counts WHERE ${condition}`, ...values)
-    return rows.map((row) => row[0] as string)
+  /** Returns undefined for a filter that demands nothing of tags. */
+  #tagged({ tags, tagPrefix, untagged }: PlantFilter): Tagged | undefined {
+    if (tagPrefix === undefined) {
+      const own = untagged === true ? [UNTAGGED] : unique(tags)
+      return own.length === 0 ? undefined : { ranges: own.map(rangeOf), tags: own }
+    }
+    const range = rangeOfPrefix(tagPrefix)
+    const sql = `SELECT tag FROM tag_counts WHERE tag >= ? AND tag < ? LIMIT ${MAX_MERGED + 1}`
+    const rows = this.#index.statements.all(sql, range.from, range.before)
+    return { ranges: [range], tags: rows.map((row) => row[0] as string) }
   }
 
-  *#byId({ query, limit, isFound, tags }: TaggedSearch): Task<NewPlant[]> {
-    const words = this.#ofWords({ ...query, tags })
+  /** Finds the first plants by id: by words and tags in this order, or by all entries of many tags and a walk. */
+  *#byId(search: TaggedSearch): Task<NewPlant[]> {
+    const { query, limit, isFound, tags } = search
+    const expression = this.#expression(search)
     const isMany = tags.length > MAX_MERGED
     const sources = [
-      ...(words === undefined ? [] : [this.#ids(words, query)]),
+      ...(expression === undefined ? [] : [this.#ids(expression, query)]),
       ...(tags.length === 0 || isMany ? [] : [this.#byTags(query, tags)]),
     ]
     const plants = sources.map((ids, i) =>
       candidates(this.#statements, ids, query, { perStatement: STEP, name: `${i}` }),
     )
     if (isMany) plants.push(scan(this.#statements, query))
-    return yield* race(plants.map((some) => firstOf(some, limit, isFound)))
+    const tasks = plants.map((some) => firstOf(some, limit, isFound))
+    if (isMany)
+      tasks.push(
+        this.#firstOf(
+          search.ranges.map((range) => this.#ofTags(range)),
+          search,
+        ),
+      )
+    return yield* race(tasks)
   }
 
   /**
@@ -144,13 +178,15 @@ export class PlantSearch {
 
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
   #byName(search: TaggedSearch, places?: Places): Task<NewPlant[]> {
-    const { query, tags } = search
-    const words = this.#ofWords({ ...query, tags }, places)
-    const sources = [words === undefined ? [] : [words], tags.map(ofTag)].filter(({ length }) => length > 0)
-    const tasks = sources.map((ids, i) =>
-      firstByName(this.#statements, search, (keys) => this.#lists(ids, query, keys), `${i}`),
-    )
+    const expression = this.#expression(search, places)
+    const ofWords = expression === undefined ? [] : [this.#ofWords(expression)]
+    const sources = [ofWords, search.ranges.map((range) => this.#ofTags(range))].filter(({ length }) => length > 0)
+    const tasks = sources.map((queries, i) => this.#firstOf(queries, search, `${i}`))
     return race([...tasks, this.#walk(this.#names(search), search)])
+  }
+
+  #firstOf(queries: readonly IdQuery[], search: Search, name?: string): Task<NewPlant[]> {
+    return firstOfLists(this.#statements, search, (range) => this.#lists(queries, search.query, range), name)
   }
 
   /** Finds the first of these plants. @param ids in the order of the query */
@@ -164,48 +200,69 @@ export class PlantSearch {
     this.#index.statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid < 0 LIMIT 1', expression) !==
     undefined
 
-  /** Returns a query for all plants that may match a filter by its words; undefined for a filter without words. */
-  #ofWords(filter: PlantFilter, places?: Places): IdQuery | undefined {
-    const expression = matchExpression(filter, this.#hasNegative, places)
-    if (expression === undefined) return undefined
+  #expression({ query, tags }: TaggedSearch, places?: Places): string | undefined {
+    return matchExpression({ ...query, tags }, this.#hasNegative, places)
+  }
+
+  /** Returns a query for all plants that an expression finds. */
+  #ofWords(expression: string): IdQuery {
     return {
-      sql: (first) => `SELECT rowid AS id FROM words WHERE words MATCH ?${first}`,
-      values: (keys) => [within(expression, keys)],
+      sql: (first, count) => `SELECT rowid AS id FROM words
+        WHERE words MATCH ?${first} AND rowid >= ?${first + 1} ORDER BY rowid LIMIT ${count}`,
+      values: (after, range) => [within(expression, range), after === undefined ? LEAST_ID : after.id + 1n],
+      last: (_after, _count, max) => ({ tag: '', id: max }),
     }
   }
 
-  /** Yields the ids of a query, in the order of a search by id. */
-  *#ids(ids: IdQuery, { order, after }: PlantQuery): Iterable<bigint> {
+  /** Returns a query for all plants whose tags are in a range. */
+  #ofTags({ from, before }: TagRange): IdQuery {
+    const part = (numbers: readonly number[]) =>
+      `FROM tags WHERE (tag, id) > (?${numbers[0]}, ?${numbers[1]}) AND tag < ?${numbers[2]} ORDER BY tag, id`
+    const values = (after: Entry = { tag: from, id: LEAST_ID }) => [after.tag, after.id, before] as const
+    return {
+      sql: (first, count) => `SELECT id ${part([first, first + 1, first + 2])} LIMIT ${count}`,
+      values,
+      last: (after, count) => {
+        const row = this.#index.statements.get(
+          `SELECT tag, id ${part([1, 2, 3])} LIMIT 1 OFFSET ${count - 1}`,
+          ...values(after),
+        )
+        return { tag: row?.[0] as string, id: row?.[1] as bigint }
+      },
+    }
+  }
+
+  /** Yields the ids that an expression finds, in the order of a search by id. */
+  *#ids(expression: string, { order, after }: PlantQuery): Iterable<bigint> {
     const { condition, direction, values } = idsAfter(after?.id, order)
-    const sql = `SELECT id FROM (${ids.sql(1)}) WHERE ${condition} ORDER BY id ${direction}`
-    yield* this.#indexed(sql, ...ids.values(ANY_KEYS), ...values)
+    const sql = `SELECT id FROM (SELECT rowid AS id FROM words WHERE words MATCH ?) WHERE ${condition} ORDER BY id ${direction}`
+    yield* this.#indexed(sql, expression, ...values)
   }
 
   /**
-   * Yields lists of the ids that queries find, in the order of names, and without those whose sort keys can't be in the
+   * Yields lists of the ids that queries find, in the order of names or of ids, and without those that can't be in the
    * range. SQLite makes the lists in a third less time than ids one by one.
    */
-  *#lists(queries: readonly IdQuery[], { order }: PlantQuery, keys: () => KeyRange): Iterable<string> {
+  *#lists(queries: readonly IdQuery[], { order }: PlantQuery, range: () => PositionRange): Iterable<string> {
+    const [place, join] = isByName(order) ? ['start', 'LEFT JOIN name_starts USING (id)'] : ['id', '']
+    const at = (end: Position | undefined) => end && (isByName(order) ? nameStart(end.key) : end.id)
     for (const ids of queries) {
-      let after: bigint | null = null
+      let after: Entry | undefined
       for (let count = FIRST_IDS; ; count = Math.min(MAX_IDS, count * 4)) {
-        const range = keys()
-        const [start = null, end = null] = [range.from, range.to].map((key) => key && nameStart(key))
+        const wanted = range()
         const row = this.#index.statements.get(
-          `SELECT json_group_array(id ORDER BY start ${isDescending(order) ? 'DESC' : 'ASC'})
-              FILTER (WHERE (start < ?2) IS NOT TRUE AND (start > ?3) IS NOT TRUE), count(*), max(id)
-            FROM (SELECT id FROM (${ids.sql(4)}) WHERE ${after === null ? '?1 IS NULL' : 'id > ?1'} ORDER BY id LIMIT ${count})
-              LEFT JOIN name_starts USING (id)`,
-          after,
-          start,
-          end,
-          ...ids.values(range),
+          `SELECT json_group_array(id ORDER BY ${place} ${isDescending(order) ? 'DESC' : 'ASC'})
+              FILTER (WHERE (${place} < ?1) IS NOT TRUE AND (${place} > ?2) IS NOT TRUE), count(*), max(id)
+            FROM (${ids.sql(3, count)}) ${join}`,
+          at(wanted.from) ?? null,
+          at(wanted.to) ?? null,
+          ...ids.values(after, wanted),
         )
         yield* partsOf(String(row?.[0]))
         if (Number(row?.[1]) < count) break
         // The other ways of the race get as many steps as the query took.
         for (let ids = 0; ids < count; ids += IDS_OF_A_STEP) yield '[]'
-        after = row?.[2] as bigint
+        after = ids.last(after, count, row?.[2] as bigint)
       }
     }
   }
@@ -266,11 +323,6 @@ export class PlantSearch {
     for (const { 0: id } of this.#index.statements.iterate(sql, ...values)) yield id as bigint
   }
 }
-
-const ofTag = (tag: string): IdQuery => ({
-  sql: (first) => `SELECT id FROM tags WHERE tag = ?${first}`,
-  values: () => [tag],
-})
 
 /** Has a task yield more often after its first steps. */
 function* patient(plants: Candidates): Candidates {
