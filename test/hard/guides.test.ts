@@ -157,6 +157,10 @@ ${heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv'))}${he
   return { before }
 })
 
+followTest('every line of One step back works, in order', 'docs/guides/one-step-back.md', () => ({
+  before: heredoc('spring.csv', blockIn('docs/guides/import-and-export.md', 'csv').replace('1O4', '104')),
+}))
+
 const CLIENTS = 'docs/guides/writing-clients.md'
 const KEPT = `${STARTED}export PLANTSTORE_TOKEN=$TOKEN\n`
 /** Of Node.js 22 and newer, which the page asks for. */

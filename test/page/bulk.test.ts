@@ -15,6 +15,7 @@ import {
   pressOn,
   signOver,
   tabTo,
+  undoFromNotice,
   until,
   untilFocused,
   withoutWaits,
@@ -87,10 +88,8 @@ suite('the page, for many plants at once,', () => {
       await untilFocused(page, rowOf(page, first + 3))
       assert.deepEqual(await tagsOf(service, word), ['old', 'new', 'new', 'new', 'old'])
       await until(page, `document.querySelectorAll('[role=row][aria-selected=true]').length === 0`)
-      await pressOn(page, page.locator('summary', { hasText: 'Undo' }))
-      await assertAtBothSizes(page)
-      await pressOn(page, button(page, 'Undo for 3 plants'))
-      await page.getByText('Undone for 3 plants.').waitFor()
+      await undoFromNotice(page, '3 plants')
+      await noticeOf(page, 'Undone for 3 plants.').waitFor()
       assert.deepEqual(await tagsOf(service, word), Array(5).fill('old'))
     },
     { viewport: PHONE },
@@ -180,8 +179,8 @@ suite('the page, for many plants at once,', () => {
     await noticeOf(page, 'Replaced rosaa with Rosa $& × in 1,202 plants').waitFor()
     assert.equal((await service.send('GET', '/plants/5202')).body, '{"id":5202,"name":"Rosa $& × 1202"}')
     assert.equal((await service.send('GET', '/plants/4001')).body, '{"id":4001,"name":"Rosaa 1"}')
-    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Undone for 1,202 plants.').waitFor()
+    await undoFromNotice(page, '1,202 plants')
+    await noticeOf(page, 'Undone for 1,202 plants.').waitFor()
     assert.equal((await service.send('GET', '/plants/5202')).body, '{"id":5202,"name":"Rosaa 1202"}')
   })
 
@@ -209,8 +208,9 @@ suite('the page, for many plants at once,', () => {
         { id: 6003, name: 'contested 3', tag: 'new' },
       ])
       await patchPlant(service, 6003, { tag: 'theirs' })
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-      await page.getByText('Undone for 1 plant. 1 plant changed meanwhile and stayed so.').waitFor()
+      await undoFromNotice(page, '1 plant')
+      await dialogOf(page).getByText('Undone for 1 plant.').waitFor()
+      await dialogOf(page).getByText('6003 contested 3. Somebody has changed or deleted it meanwhile.').waitFor()
       assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
     },
   )
@@ -229,11 +229,10 @@ suite('the page, for many plants at once,', () => {
     assert.deepEqual(writes, ['/import?mode=delete&dryRun=false'], 'one request deletes all')
     assert.deepEqual(await stored(service, 'felled'), [])
     await service.create({ id: 7003, name: 'another plant' })
-    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Undone for 29 plants. 1 plant changed meanwhile and stayed so.').waitFor()
+    await undoFromNotice(page, '29 plants')
+    await dialogOf(page).getByText('Undone for 29 plants.').waitFor()
+    await dialogOf(page).getByText('7003 another plant. Somebody has changed or deleted it meanwhile.').waitFor()
     assert.equal((await stored(service, 'felled')).length, 29)
-    await page.locator('summary', { hasText: 'Undo' }).click()
-    await page.getByText('Another plant has its id now.').waitFor()
   })
 
   inBrowser(
@@ -259,8 +258,8 @@ suite('the page, for many plants at once,', () => {
       assert.deepEqual(conflicts, ['7101 disputed 1. Somebody has changed or deleted it meanwhile.'])
       assert.deepEqual(await stored(service, 'disputed'), [{ id: 7101, name: 'disputed by others' }])
       await button(page, 'Close').click()
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-      await page.getByText('Undone for 2 plants.').waitFor()
+      await undoFromNotice(page, '2 plants')
+      await noticeOf(page, 'Undone for 2 plants.').waitFor()
       const ids = (await stored(service, 'disputed')).map(({ id }) => id)
       assert.deepEqual(ids, [7100, 7101, 7102], 'what others have deleted stays so')
     },
@@ -368,8 +367,8 @@ suite('the page, for many plants at once,', () => {
       await pressOn(page, button(page, 'Print their labels'))
       await page.getByText('3 labels', { exact: true }).waitFor()
       await noticeOf(page, `Added 3 plants like ${30_000 + PHONE.width}`).waitFor()
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
-      await page.getByText('Undone for 3 plants.').waitFor()
+      await undoFromNotice(page, '3 plants')
+      await noticeOf(page, 'Undone for 3 plants.').waitFor()
       assert.equal((await stored(service, word)).length, 1)
     },
     { viewport: PHONE },

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
-import { assertAtBothSizes, openTools, PHONE, pageTests, pressOn, until, untilFocused } from '../support/page.ts'
+import {
+  assertAtBothSizes,
+  openTools,
+  PHONE,
+  pageTests,
+  pressOn,
+  undoFromNotice,
+  until,
+  untilFocused,
+} from '../support/page.ts'
 
 suite('the page, for plants with the same name,', () => {
   const inBrowser = pageTests()
@@ -69,7 +78,7 @@ suite('the page, for plants with the same name,', () => {
       await everia.getByText('1 plant stayed as it is:').waitFor()
       assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 404)
       assert.match((await service.send('GET', `/plants/${first + 2}`)).body, /theirs/)
-      await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+      await undoFromNotice(page, '1 plant')
       await page.getByText('Undone for 1 plant.').waitFor()
       assert.equal((await service.send('GET', `/plants/${first + 1}`)).status, 200)
       await pressOn(page, page.getByRole('button', { name: 'Look again' }))

@@ -288,9 +288,12 @@ suite('the page, after an import,', () => {
         headers: { 'Content-Type': 'application/merge-patch+json' },
       })
       await page.getByRole('button', { name: 'Undo the import' }).click()
-      await page.getByText('Undone for 2 plants').waitFor()
+      const dialog = page.getByRole('dialog', { name: 'Undo: plants.csv' })
+      await dialog.getByText('1 plant stays as it is.').waitFor()
+      await dialog.getByRole('button', { name: 'Undo for 2 plants' }).click()
+      await dialog.getByText('Undone for 2 plants').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).click()
       await until(page, 'document.activeElement !== document.body')
-      await page.getByRole('alert').filter({ hasText: '1 plant' }).waitFor()
       assert.deepEqual(
         (await service.plants()).map(({ name, tag }) => [name, tag]),
         [
@@ -302,11 +305,17 @@ suite('the page, after an import,', () => {
     { viewport: PHONE },
   )
 
-  inBrowser('offers no undo where plants may have been there before', async ({ page, service }) => {
+  inBrowser('undoes an import with ids too, but for plants that were there before', async ({ page, service }) => {
     await empty(service)
-    await choose(page, 'plants.csv', sheet(['id,name', '1,Abies']))
+    await service.create({ id: 1, name: 'Abies' })
+    await choose(page, 'plants.csv', sheet(['id,name', '1,Abies', '2,Betula']))
     await importAll(page)
-    await page.getByRole('link', { name: 'Show them' }).waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Undo the import' }).count(), 0)
+    await page.getByRole('button', { name: 'Undo the import' }).click()
+    await page.getByRole('button', { name: 'Undo for 1 plant' }).click()
+    await page.locator('.notice').getByText('Undone for 1 plant.').waitFor()
+    assert.deepEqual(
+      (await service.plants()).map(({ name }) => name),
+      ['Abies'],
+    )
   })
 })

@@ -16,6 +16,7 @@ import {
   signOut,
   signOver,
   tabTo,
+  undoFromNotice,
   untilFocused,
 } from '../support/page.ts'
 import { saved } from '../support/page-files.ts'
@@ -208,7 +209,9 @@ suite('the page, for a stocktake,', () => {
     assert.deepEqual((await service.send('GET', '/plants/300')).json, { id: 300, name: 'Acer palmatum' })
     await rows(page).getByText('Acer palmatum').waitFor()
     await rows(page).getByText('Deleted since').waitFor()
-    await page.locator('.notice').getByRole('button', { name: 'Undo' }).click()
+    const [action] = (await service.send('GET', '/actions?limit=1')).json as { title: string }[]
+    assert.equal(action?.title, 'Stocktake: Remove the tag')
+    await undoFromNotice(page, '4 plants')
     await page.getByText('Undone for 4 plants.').waitFor()
     await rows(page).first().getByText(TAG).waitFor()
     assert.match((await service.send('GET', '/plants/300')).body, /"tag":"bed 3300"/)

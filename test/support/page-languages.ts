@@ -9,11 +9,12 @@ const PLANTS: readonly { id: number; name: string; tag?: string }[] = [
   { id: 3, name: 'Ἄβρωτον', tag: 'πόα' },
 ]
 
-/** Stores the plants, one of them with a history. */
+/** Stores the plants as one action, each with a history. */
 export async function plantSome(service: Service): Promise<void> {
+  const headers = { 'Plantstore-Action': 'some', 'Plantstore-Action-Title': encodeURIComponent('ἔαρ') }
   for (const { id, ...plant } of PLANTS) {
-    await sendJson(service, 'PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' })
-    await sendJson(service, 'PUT', `/plants/${id}`, plant)
+    await sendJson(service, 'PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' }, { headers })
+    await sendJson(service, 'PUT', `/plants/${id}`, plant, { headers })
   }
 }
 
@@ -80,7 +81,6 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await open('actions', '.actions li')
   await look('the last actions')
   await page.locator('.actions button').first().click()
-  // Its changes are read once it says what it would do, or that there is nothing to undo.
   await stop('dialog p:not([role=status])', 'an undo')
   await close()
   await open('labels?id=1', 'svg.sheet')

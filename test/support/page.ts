@@ -204,6 +204,12 @@ export async function openTools(page: Page): Promise<void> {
   if (await tools.isVisible()) await pressOn(page, tools)
 }
 
+/** Undoes what the last notice tells, and says yes to what that would do. @param plants such as `3 plants` */
+export async function undoFromNotice(page: Page, plants: string): Promise<void> {
+  await pressOn(page, page.locator('.notice').getByRole('button', { name: 'Undo' }))
+  await pressOn(page, page.getByRole('dialog').getByRole('button', { name: `Undo for ${plants}` }))
+}
+
 /** Opens the menu with the language and the way out by keyboard. @param way of the tabs to it */
 export async function openMenu(page: Page, way?: 'Tab' | 'Shift+Tab'): Promise<void> {
   await page.locator('.account').waitFor()

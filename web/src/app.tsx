@@ -9,6 +9,7 @@ import { connection, isHeldUp, lookNow, useRepeat } from './page/connection.ts'
 import { Notices } from './page/notices.tsx'
 import { linkTo, route } from './page/route.ts'
 import { Sentence } from './page/sentence.tsx'
+import { UndoQuestion } from './plants/bulk/undo-dialog.tsx'
 import { LinkDialog, RememberQuestion } from './session/by-link.tsx'
 import { type Session, type SessionState, session } from './session/session.ts'
 import { SignIn } from './session/sign-in.tsx'
@@ -99,6 +100,7 @@ function SignedIn(current: Session): JSX.Element {
       <Notices>
         <RememberQuestion session={current} />
       </Notices>
+      <UndoQuestion session={current} />
       <LinkDialog {...current} />
     </>
   )

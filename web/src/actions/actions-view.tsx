@@ -1,85 +1,71 @@
-import { signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { listOf, say, timeOf } from '../language/language.ts'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { Action } from '../../../client/src/index.ts'
+import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { plain } from '../page/named.ts'
 import { isAbort, isRefusal, said } from '../page/said.ts'
-import { Fault } from '../page/sentence.tsx'
-import { UndoDialog } from '../plants/bulk/undo-dialog.tsx'
+import { Fault, Sentence } from '../page/sentence.tsx'
+import { askUndo } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
-import { onSignOut, type ViewProps } from '../session/session.ts'
-import { type Action, changesOf, LastActions } from './last-actions.ts'
+import type { ViewProps } from '../session/session.ts'
+import { countOf, countsOf, isUndone, type Known, nameOf } from './action-names.ts'
 
-/** What this tab has read of the log. */
-const lastActions = signal(new LastActions())
-
-onSignOut(() => {
-  lastActions.value = new LastActions()
-})
+const PAGE = 50
 
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
+  /** undefined: not read yet. */
+  const actions = useSignal<readonly Action[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
   const fault = useSignal('')
-  const hasRead = useSignal(false)
-  const undoing = useSignal<Action | undefined>(undefined)
   const ending = useRef(new AbortController())
   const actorOf = useActors()
-  const update = async (): Promise<void> => {
+  const listing = useMemo(() => client.listActions({ limit: PAGE }, { signal: ending.current.signal }), [client])
+  const read = async (at?: string): Promise<void> => {
     fault.value = ''
-    hasRead.value = false
     try {
-      await lastActions.value.update(client, ending.current.signal)
-      hasRead.value = true
+      const page = await listing.page(at)
+      actions.value = at === undefined ? page.items : [...(actions.value ?? []), ...page.items]
+      next.value = page.next
     } catch (error) {
-      if (isAbort(error)) return
-      // The log has forgotten the last change that was read here, or the store was restored.
-      if (isRefusal(error, 41001) && lastActions.value.hasRead) {
-        lastActions.value = new LastActions()
-        await update()
-      } else if (isRefusal(error, 40401)) fault.value = say('actions.off')
-      else fault.value = say('actions.unread', { why: said(error) })
+      if (isRefusal(error, 40401)) fault.value = say('actions.off')
+      else if (!isAbort(error)) fault.value = say('actions.unread', { why: said(error) })
     }
   }
   useEffect(() => {
-    void update()
+    void read()
     return () => ending.current.abort()
-  }, [])
-  const { actions, oldest, count, isCut } = lastActions.value
-  // An action that is read in part would be undone in part.
-  const shown = hasRead.value ? actions.value : []
-  const since = hasRead.value && isCut ? oldest.value : undefined
+  }, [listing])
+  const known: Known = new Map(actions.value?.map((action) => [action.id, action]))
   return (
     <>
       <h1>{say('view.actions')}</h1>
       <p>{say('actions.note')}</p>
       <p role="status" class="note">
-        {count.value !== undefined && say('actions.reading', { count: count.value })}
-        {hasRead.value && shown.length === 0 && say('actions.none')}
+        {actions.value?.length === 0 && say('actions.none')}
       </p>
-      <Fault text={fault.value} onRetry={() => void update()} />
+      <Fault text={fault.value} onRetry={() => void read()} />
       <ol class="actions">
-        {shown.map((action) => (
+        {actions.value?.map((action) => (
           <Row
-            key={action.first}
+            key={action.id}
             action={action}
-            actor={actorOf(action.token)}
-            onUndo={may('plants:write') ? () => (undoing.value = action) : undefined}
+            known={known}
+            actorOf={actorOf}
+            onUndo={
+              may('plants:write')
+                ? () => askUndo({ action: action.id, title: nameOf(action, known), onUndone: () => read() })
+                : undefined
+            }
           />
         ))}
       </ol>
-      {since !== undefined && <p class="note">{say('actions.since', { time: timeOf(since, 'short') })}</p>}
-      {undoing.value !== undefined && (
-        <UndoDialog
-          key={undoing.value.first}
-          client={client}
-          title={undoOf(undoing.value)}
-          read={(onRead, signal) => changesOf(client, undoing.value as Action, onRead, signal)}
-          asks
-          onClose={() => {
-            undoing.value = undefined
-            void update()
-          }}
-        />
+      {next.value !== undefined && (
+        <button type="button" onClick={() => void read(next.value)}>
+          {say('history.earlier')}
+        </button>
       )}
     </>
   )
@@ -87,28 +73,47 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
 
 interface RowProps {
   readonly action: Action
-  readonly actor: string
+  readonly known: Known
+  readonly actorOf: (token: string) => string
   readonly onUndo: (() => void) | undefined
 }
 
-function Row({ action, actor, onUndo }: RowProps): JSX.Element {
-  const { ended, name } = action
+function Row({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
+  const { began, token, undoneBy } = action
+  const undo = known.get(undoneBy ?? '')
+  const isWhole = undo !== undefined && countOf(undo) >= countOf(action)
+  const name = nameOf(action, known)
+  const counts = countsOf(action)
+  const by = (who: string) => sayWith('history.by', { token: <bdi translate={false}>{actorOf(who)}</bdi> })
   return (
     <li>
       <div>
         <p>
-          <strong>{titleOf(action)}</strong>
+          <strong>
+            <Sentence text={name} />
+          </strong>
         </p>
+        {name !== counts && <p>{counts}</p>}
         <p class="note">
-          <time dateTime={new Date(ended).toISOString()}>{timeIn(action)}</time>{' '}
-          {sayWith('history.by', { token: <bdi translate={false}>{actor}</bdi> })}
+          <Time at={began} /> {by(token)}
         </p>
-        <p>
-          <bdi translate={false}>{name}</bdi>…
-        </p>
+        {isUndone(action, known) && (
+          <p class="note">
+            {say('bulk.undone')}{' '}
+            {undo !== undefined && (
+              <>
+                <Time at={undo.ended} /> {by(undo.token)}
+              </>
+            )}
+          </p>
+        )}
       </div>
-      {onUndo !== undefined && (
-        <button type="button" aria-label={undoOf(action)} onClick={onUndo}>
+      {onUndo !== undefined && !isWhole && (
+        <button
+          type="button"
+          aria-label={say('actions.undoOf', { action: plain(name), time: timeOf(began, 'short') })}
+          onClick={onUndo}
+        >
           {say('plants.undo')}
         </button>
       )}
@@ -116,16 +121,4 @@ function Row({ action, actor, onUndo }: RowProps): JSX.Element {
   )
 }
 
-const timeIn = ({ ended }: Action): string => timeOf(new Date(ended).toISOString(), 'short')
-
-const undoOf = (action: Action): string => say('actions.undoOf', { action: titleOf(action), time: timeIn(action) })
-
-/** What an action has done, such as `3 plants added and 1 plant changed`. */
-function titleOf({ counts }: Action): string {
-  const [added, changed, deleted] = [counts['plant.created'], counts['plant.updated'], counts['plant.deleted']]
-  return listOf([
-    ...(added > 0 ? [say('actions.added', { count: added })] : []),
-    ...(changed > 0 ? [say('actions.changed', { count: changed })] : []),
-    ...(deleted > 0 ? [say('actions.deleted', { count: deleted })] : []),
-  ])
-}
+const Time = ({ at }: { readonly at: string }): JSX.Element => <time dateTime={at}>{timeOf(at, 'short')}</time>

@@ -6,10 +6,11 @@ import { say } from '../language/language.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
-import { apply, type Conflict } from '../plants/bulk/apply.ts'
+import { newAction } from '../plants/bulk/action-name.ts'
+import { apply } from '../plants/bulk/apply.ts'
 import type { Change } from '../plants/bulk/change.ts'
-import { Conflicts, keepDone, plantsIn } from '../plants/bulk/done.tsx'
-import { OwnDeletions } from '../plants/bulk/own-deletions.ts'
+import { type Conflict, Conflicts, plantsIn } from '../plants/bulk/done.tsx'
+import { tellDone } from '../plants/bulk/undo-dialog.tsx'
 import type { PlantList } from '../plants/plant-list.ts'
 import { hide } from './not-same.ts'
 import { hasSameTag, type SameName } from './same-names.ts'
@@ -33,21 +34,18 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
   const isDone = useSignal(false)
   const fault = useSignal('')
   const conflicts = useSignal<readonly Conflict[]>([])
-  const deletions = useRef(new OwnDeletions(client))
+  const action = useRef(newAction(`${say('view.duplicates')}: ${group.name}`))
   const name = useId()
   const run = async (keep: StoredPlant, plants: readonly StoredPlant[]) => {
     if (isWorking.value) return
     isWorking.value = true
     fault.value = ''
     const changes = plants.map((before): Change => ({ before, after: undefined }))
-    const { signal } = new AbortController()
-    await deletions.current.begin(signal)
-    const outcome = await apply(client, changes, () => {}, signal)
+    const outcome = await apply(client, changes, action.current, () => {}, new AbortController().signal)
     if (outcome.done.length > 0) {
-      const made = await deletions.current.among(outcome.done, outcome.gone)
-      const deleted = plantsIn(made.length)
+      const deleted = plantsIn(outcome.done.length - outcome.gone)
       const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
-      keepDone(client, list, text, made)
+      tellDone(list, text, outcome.action)
     }
     conflicts.value = outcome.conflicts
     fault.value =

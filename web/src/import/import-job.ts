@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
-import type { PlantstoreClient } from '../../../client/src/index.ts'
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import type { Mapping } from '../../../src/import/csv-rows.ts'
 import { guess } from '../../../src/import/sheet/guess.ts'
 import { say } from '../language/language.ts'
@@ -9,7 +9,7 @@ import { isAbort, PageError, said } from '../page/said.ts'
 import { onSignOut } from '../session/session.ts'
 import { remember } from './remembered.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
-import { type Decisions, type Findings, type Imported, ImportRun, type Mode, type Outcome } from './run.ts'
+import { type Decisions, type Findings, ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
 
@@ -40,7 +40,7 @@ export class ImportJob {
   /** Whether the person has seen the report. */
   readonly isSeen = signal(false)
   /** The plants that the import has added or changed, once they are known. */
-  readonly imported = signal<readonly Imported[]>([])
+  readonly imported = signal<readonly StoredPlant[]>([])
   #run: ImportRun | undefined
   #ending = new AbortController()
 
@@ -82,6 +82,12 @@ export class ImportJob {
   /** Whether the reason of each refused row is known. */
   get knowsRefused(): boolean {
     return this.#run?.knowsRefused === true
+  }
+
+  /** The id of the action that has imported plants; undefined where there is nothing to undo. */
+  get action(): string | undefined {
+    const { outcome, action } = this.#run ?? {}
+    return outcome !== undefined && outcome.added + outcome.updated > 0 ? action : undefined
   }
 
   /** The number of plants to import; 0 before the check. */
@@ -174,13 +180,13 @@ export class ImportJob {
     return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows())
   }
 
-  /** Remembers which row has which id, and what an undo would take back. */
+  /** Remembers which row has which id, and which plants are new. */
   async #keep(client: PlantstoreClient, run: ImportRun): Promise<void> {
     try {
       if (this.#file !== '') {
         await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
       }
-      this.imported.value = run.count > MOST_UNDONE ? [] : await Array.fromAsync(run.imported(client))
+      this.imported.value = run.count > MOST_KEPT ? [] : await Array.fromAsync(run.imported(client))
     } catch {
       // The file is gone or was changed. The import itself is done.
     }
@@ -207,8 +213,8 @@ export class ImportJob {
 }
 
 const NONE: ReadonlySet<number> = new Set()
-/** The most plants that the page keeps to undo their import: two texts of each take memory. */
-const MOST_UNDONE = 50_000
+/** The most plants that the page keeps to print their labels: the texts of each take memory. */
+const MOST_KEPT = 50_000
 
 /** The present import of this tab. */
 export const job = signal<ImportJob | undefined>(undefined)

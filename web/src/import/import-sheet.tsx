@@ -129,7 +129,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
           </p>
         </div>
       )}
-      {kind === 'done' && <NextSteps job={job} client={client} />}
+      {kind === 'done' && <NextSteps job={job} />}
       {(kind === 'done' || kind === 'broken') && (
         <Downloads job={job} client={client} outcome={step.outcome} hasIds={kind === 'done' && job.assignsIds} />
       )}

@@ -1,7 +1,14 @@
-import type { ImportedPlant, ImportReport, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import type {
+  ActionOptions,
+  ImportedPlant,
+  ImportReport,
+  PlantstoreClient,
+  StoredPlant,
+} from '../../../client/src/index.ts'
 import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
 import { say } from '../language/language.ts'
 import { PageError, saidOf } from '../page/said.ts'
+import { newAction } from '../plants/bulk/action-name.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
 import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'
@@ -79,20 +86,18 @@ interface Numbered {
   readonly stored?: StoredPlant | undefined
 }
 
-/** A plant that the import added, or changed from another one. */
-export interface Imported {
-  readonly before: StoredPlant | undefined
-  readonly after: StoredPlant
-}
-
 /** Checks and imports one sheet by one plan. An import that broke off continues with the next plant. */
 export class ImportRun {
   readonly #sheet: Sheet
   readonly #plan: Plan
   /** The name under which the browser remembers the rows of the file. */
   readonly #file: string
+  /** The action that the parts of the import are. */
+  readonly #name: ActionOptions
   /** The number of plants in the sheet. */
   #plantCount = 0
+  /** The id of the action, where the service keeps one, so that it can be undone. */
+  action: string | undefined
   #unreadable: Refused[] = []
   #unreadableCount = 0
   /** In a sheet without ids, the rows whose name and tag a stored plant has, with its id. */
@@ -108,6 +113,7 @@ export class ImportRun {
     this.#sheet = sheet
     this.#plan = plan
     this.#file = file
+    this.#name = newAction(sheet.file.name)
   }
 
   get findings(): Findings {
@@ -210,7 +216,10 @@ export class ImportRun {
         if (stored === undefined) plants.push(withId(plant, await this.#idOf(client, plant, number, signal)))
         else plants.push({ ...withId(plant, stored.id), before: stored })
       }
-      this.#take(await client.importPlants(plants, { mode: isChange ? 'update' : this.#plan.mode, signal }), part)
+      const options = { ...this.#name, mode: isChange ? 'update' : this.#plan.mode, signal }
+      const report = await client.importPlants(plants, options)
+      this.action = report.action
+      this.#take(report, part)
       onProgress(this.done)
     }
     return this.outcome
@@ -222,12 +231,10 @@ export class ImportRun {
   }
 
   /** Yields the plants that the import has added or changed, where the page assigned their ids. */
-  async *imported(client: PlantstoreClient): AsyncGenerator<Imported, void> {
-    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored]))
+  async *imported(client: PlantstoreClient): AsyncGenerator<StoredPlant, void> {
+    const changing = new Set(this.#changes.map(({ row }) => row))
     for await (const { row, plant, id, isNew } of this.#numbered(client)) {
-      const before = changing.get(row.number)
-      if ((before === undefined && !isNew) || this.#refused.has(row.number)) continue
-      yield { before, after: withId(plant, id) }
+      if ((isNew || changing.has(row.number)) && !this.#refused.has(row.number)) yield withId(plant, id)
     }
   }
 

@@ -11,9 +11,10 @@ import { useRepeat, whenAway } from '../page/connection.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { Icon } from '../page/icon.tsx'
 import { named } from '../page/named.ts'
+import { linkTo } from '../page/route.ts'
 import { isAbort, isSilence, said } from '../page/said.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
-import { DoneActions, plantsIn } from '../plants/bulk/done.tsx'
+import { plantsIn } from '../plants/bulk/done.tsx'
 import { shownGroup } from '../plants/tag-chip.tsx'
 import { ReadCode } from '../scan/read-code.tsx'
 import type { ViewProps } from '../session/session.ts'
@@ -96,7 +97,11 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
         >
           <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
         </button>
-        {may('plants:write') && <DoneActions client={client} list={list} />}
+        {may('plants:write') && (
+          <a class="button" href={linkTo('actions')}>
+            {say('view.actions')}
+          </a>
+        )}
         <button
           type="button"
           onClick={() => {

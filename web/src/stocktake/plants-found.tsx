@@ -152,6 +152,7 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
           client={client}
           list={list}
           kind={asked.value}
+          within={say('view.stocktake')}
           targets={{
             kind: 'read',
             read: async (onRead, signal) => {

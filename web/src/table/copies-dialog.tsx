@@ -7,9 +7,11 @@ import { sayWith } from '../language/say-with.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { said } from '../page/said.ts'
 import { Sentence } from '../page/sentence.tsx'
+import { newAction } from '../plants/bulk/action-name.ts'
 import { apply } from '../plants/bulk/apply.ts'
 import type { Change } from '../plants/bulk/change.ts'
-import { Conflicts, keepDone, plantsIn } from '../plants/bulk/done.tsx'
+import { type Conflict, Conflicts, plantsIn } from '../plants/bulk/done.tsx'
+import { tellDone } from '../plants/bulk/undo-dialog.tsx'
 import { MOST_LABELS, printLabels } from '../plants/chosen-labels.ts'
 import type { PlantList } from '../plants/plant-list.ts'
 
@@ -26,9 +28,10 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
   const isAdding = useSignal(false)
   const fault = useSignal('')
   const added = useSignal<readonly StoredPlant[] | undefined>(undefined)
-  const conflicts = useSignal<Parameters<typeof Conflicts>[0]['conflicts']>([])
+  const conflicts = useSignal<readonly Conflict[]>([])
   /** The copies with their reserved ids. A second attempt adds the same ones. */
   const copies = useRef<readonly StoredPlant[]>([])
+  const action = useRef(newAction(say('copies.title', { id: plant.id })))
   const wanted = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0
   const isReady = wanted > 0 && wanted <= MOST_LABELS
   const run = async () => {
@@ -41,14 +44,10 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
         copies.current = Array.from({ length: wanted }, (_, i) => ({ ...plant, id: first + BigInt(i) }))
       }
       const changes = copies.current.map((after): Change => ({ before: undefined, after }))
-      const outcome = await apply(client, changes, () => {}, new AbortController().signal)
+      const outcome = await apply(client, changes, action.current, () => {}, new AbortController().signal)
       if (outcome.done.length > 0) {
-        keepDone(
-          client,
-          list,
-          say('copies.added', { plants: plantsIn(outcome.done.length), id: plant.id }),
-          outcome.done,
-        )
+        const text = say('copies.added', { plants: plantsIn(outcome.done.length), id: plant.id })
+        tellDone(list, text, outcome.action)
         await list.reload()
       }
       conflicts.value = outcome.conflicts

@@ -8,6 +8,7 @@ import type { PlainKey } from '../language/texts.ts'
 import { tell } from '../page/notices.tsx'
 import { isAbort, isRefusal, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
+import { askUndo } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
 
 interface HistoryProps {
@@ -62,13 +63,15 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
       if (isRefusal(error, 41201)) onRestored()
     }
   }
+  const undo = (action: string, at: string) =>
+    askUndo({ action, title: timeOf(at, 'medium'), onUndone: async () => onRestored() })
   if (!isKept.value) return null
   return (
     <section class="history" aria-label={say('history.title')}>
       <h2>{say('history.title')}</h2>
       {entries.value?.length === 0 && fault.value === '' && <p class="note">{say('history.none')}</p>}
       <ol>
-        {entries.value?.map(({ position, type, time: at, plant, before, token }) => (
+        {entries.value?.map(({ position, type, time: at, plant, before, token, action }) => (
           <li key={position}>
             <p>
               {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
@@ -78,15 +81,24 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
             </p>
             {before !== undefined && <State plant={before} isOld={plant !== undefined} />}
             {plant !== undefined && <State plant={plant} isOld={false} />}
-            {mayWrite && before !== undefined && (
-              <button
-                type="button"
-                class="quiet"
-                aria-label={say('history.restoreOf', { name: before.name })}
-                onClick={() => void restore(before)}
-              >
-                {say('history.restore')}
-              </button>
+            {mayWrite && (
+              <div>
+                {before !== undefined && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={say('history.restoreOf', { name: before.name })}
+                    onClick={() => void restore(before)}
+                  >
+                    {say('history.restore')}
+                  </button>
+                )}
+                {action !== undefined && (
+                  <button type="button" class="quiet" onClick={() => undo(action, at)}>
+                    {say('history.undo')}
+                  </button>
+                )}
+              </div>
             )}
           </li>
         ))}

@@ -9,7 +9,6 @@ import { onSent } from '../offline/waiting.ts'
 import { Icon } from '../page/icon.tsx'
 import { linkTo, replaceQuery, route } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
-import { DoneActions } from '../plants/bulk/done.tsx'
 import { idSought } from '../plants/by-id.ts'
 import { queryForLabels } from '../plants/chosen-labels.ts'
 import { ExportPlants } from '../plants/export-plants.tsx'
@@ -94,6 +93,11 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
             )}
           </button>
         )}
+        {changes !== undefined && (
+          <a class="button" href={linkTo('actions')}>
+            <Icon name="undo" /> <span class="word">{say('view.actions')}</span>
+          </a>
+        )}
         {!isBeginning && (
           <button
             type="button"
@@ -129,12 +133,6 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
               </a>
             </>
           )}
-          {changes !== undefined && !isBeginning && (
-            <a class="button" href={linkTo('actions')}>
-              {say('view.actions')}
-            </a>
-          )}
-          {changes !== undefined && <DoneActions client={client} list={list} />}
         </div>
       </search>
       {isAdding.value && (

@@ -1,4 +1,5 @@
 import type { StoredPlant } from '../../../../client/src/index.ts'
+import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 
 /** What a person does to many plants at once. */
@@ -21,6 +22,13 @@ export const TITLES: Readonly<Record<ActionKind, PlainKey>> = {
   'rename-tag': 'bulk.renameTitle',
   replace: 'bulk.replaceTitle',
   delete: 'bulk.deleteTitle',
+}
+
+/** What the service lists the action as. @param from the tag that it renames @param within what it is a part of */
+export function titleOf(kind: ActionKind, { tag, find, put }: ActionInput, from?: string, within?: string): string {
+  const renamed = [from ?? '', tag.trim()].join(' → ')
+  const what = { tag: tag.trim(), untag: '', 'rename-tag': renamed, replace: `${find} → ${put}`, delete: '' }[kind]
+  return [within ?? '', say(TITLES[kind]), what].filter((part) => part !== '').join(': ')
 }
 
 /** Whether the person has typed what the action needs. */

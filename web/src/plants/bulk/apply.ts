@@ -1,4 +1,4 @@
-import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { whenAway } from '../../page/connection.ts'
 import { isAbort, said, saidOf } from '../../page/said.ts'
@@ -6,12 +6,7 @@ import { findById } from '../by-id.ts'
 import { wantedBy } from '../filter.ts'
 import type { Targets } from '../selection.ts'
 import type { Change } from './change.ts'
-
-/** A change that the service refused, as another client has changed the plant meanwhile. */
-export interface Conflict {
-  readonly plant: StoredPlant
-  readonly why: string
-}
+import type { Conflict } from './done.tsx'
 
 export interface Outcome {
   readonly done: readonly Change[]
@@ -22,6 +17,8 @@ export interface Outcome {
   readonly fault: string
   /** The changes that were not tried, or whose answer was lost. */
   readonly left: readonly Change[]
+  /** The id of the action, where the service keeps one, so that it can be undone. */
+  readonly action: string | undefined
 }
 
 /** Plants of one request. A report lists at most a thousand refused rows. */
@@ -53,11 +50,13 @@ export async function readTargets(
  * Makes the changes, several requests at once. It never overwrites, deletes or replaces a state of a plant that differs
  * from `before`: such a change is a conflict.
  *
+ * @param name the action that they are
  * @param onProgress called with the number of changes that are settled
  */
 export async function apply(
   client: PlantstoreClient,
   changes: readonly Change[],
+  name: ActionOptions,
   onProgress: (count: number) => void,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -66,6 +65,7 @@ export async function apply(
   const left: Change[] = []
   let gone = 0
   let fault = ''
+  let action: string | undefined
   const parts = partsOf(changes)
   const work = async () => {
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -74,13 +74,14 @@ export async function apply(
         continue
       }
       try {
-        const { refused, absent } = await send(client, part, signal)
+        const { refused, absent, made } = await send(client, part, name, signal)
         gone += absent
+        action ??= made
         part.forEach((change, i) => {
           const why = refused.get(i)
           const plant = change.before ?? change.after
           if (why === undefined) done.push(change)
-          else if (plant !== undefined) conflicts.push({ plant, why })
+          else if (plant !== undefined) conflicts.push({ id: plant.id, name: plant.name, why })
         })
         onProgress(done.length + conflicts.length)
       } catch (error) {
@@ -90,7 +91,7 @@ export async function apply(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { done, conflicts, gone, fault, left }
+  return { done, conflicts, gone, fault, left, action }
 }
 
 /** Parts of one kind of change, each one request. */
@@ -111,9 +112,16 @@ interface Sent {
   /** Why changes were refused, by their index in the part. */
   readonly refused: ReadonlyMap<number, string>
   readonly absent: number
+  /** The id of the action, where the request has changed something. */
+  readonly made: string | undefined
 }
 
-async function send(client: PlantstoreClient, part: readonly Change[], signal: AbortSignal): Promise<Sent> {
+async function send(
+  client: PlantstoreClient,
+  part: readonly Change[],
+  name: ActionOptions,
+  signal: AbortSignal,
+): Promise<Sent> {
   const rows = part.flatMap(({ before, after }) => {
     if (after === undefined) return before ?? []
     return before === undefined ? [after] : [{ ...after, before }]
@@ -124,10 +132,12 @@ async function send(client: PlantstoreClient, part: readonly Change[], signal: A
   const end = whenAway(() => {
     isRepeated = true
   })
-  const report = await client.importPlants(rows, { mode, signal }).finally(end)
+  const report = await client.importPlants(rows, { ...name, mode, signal }).finally(end)
   const refused = new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]))
   // A request whose answer was lost has deleted plants that its repetition does not find.
-  return { refused, absent: mode === 'delete' && !isRepeated ? report.unchanged : 0 }
+  const absent = mode === 'delete' && !isRepeated ? report.unchanged : 0
+  const hasChanged = isRepeated || report.unchanged + report.refused < rows.length
+  return { refused, absent, made: hasChanged ? report.action : undefined }
 }
 
 function reasonOf(error: number, message: string): string {

@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { isSame } from '../../offline/change.ts'
@@ -12,11 +12,12 @@ import { Fault } from '../../page/sentence.tsx'
 import { TagSuggestions, TooLong, useTags } from '../plant-fields.tsx'
 import type { Reloaded } from '../plant-list.ts'
 import type { Targets } from '../selection.ts'
-import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES } from './actions.ts'
+import { newAction } from './action-name.ts'
+import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES, titleOf } from './actions.ts'
 import { apply, readTargets } from './apply.ts'
 import type { Change } from './change.ts'
-import { keepDone, plantsIn } from './done.tsx'
-import { OwnDeletions } from './own-deletions.ts'
+import { plantsIn } from './done.tsx'
+import { tellDone } from './undo-dialog.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
 export interface BulkProps {
@@ -28,6 +29,8 @@ export interface BulkProps {
   readonly below?: ReadonlySet<bigint>
   /** The tag that an action renames. */
   readonly from?: string
+  /** What the action is a part of, such as a stocktake. */
+  readonly within?: string
   /** Called when the dialog closes. @param input undefined: nothing was changed */
   readonly onClose: (input: ActionInput | undefined) => void
 }
@@ -42,13 +45,14 @@ type Step =
 const SHOWN = 5
 
 /** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
-export function BulkDialog({ client, list, kind, targets, below, from, onClose }: BulkProps): JSX.Element {
+export function BulkDialog({ client, list, kind, targets, below, from, within, onClose }: BulkProps): JSX.Element {
   const step = useSignal<Step>({ kind: 'reading', count: 0 })
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
   const isChanged = useRef(false)
   const isRepeated = useRef(false)
-  const deletions = useRef(new OwnDeletions(client))
+  const name = useRef<ActionOptions>(undefined)
+  const left = useRef<readonly Change[]>([])
   const read = async () => {
     const onRead = (count: number) => {
       step.value = { kind: 'reading', count }
@@ -75,24 +79,28 @@ export function BulkDialog({ client, list, kind, targets, below, from, onClose }
   const run = async (wanted: readonly Change[]) => {
     ending.current = new AbortController()
     const { signal } = ending.current
-    const left = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
+    const same = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
     step.value = { kind: 'working', done: 0, of: wanted.length }
     const onProgress = (done: number) => {
       step.value = { kind: 'working', done, of: wanted.length }
     }
-    if (kind === 'delete') await deletions.current.begin(signal)
-    const outcome = await apply(client, wanted, onProgress, signal)
+    name.current ??= newAction(titleOf(kind, input.value, from, within))
+    const outcome = await apply(client, wanted, name.current, onProgress, signal)
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
     const done = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
-    const result = left > 0 ? `${done}. ${say('bulk.same', { count: left })}` : done
+    const result = same > 0 ? `${done}. ${say('bulk.same', { count: same })}` : done
     if (outcome.done.length > 0) {
       isChanged.current = true
-      keepDone(client, list, result, await deletions.current.among(outcome.done, outcome.gone))
+      tellDone(list, result, outcome.action)
     }
-    const isWhole = outcome.conflicts.length === 0 && outcome.left.length === 0
-    if (!isWhole) step.value = { kind: 'over', outcome, result }
+    const { conflicts } = outcome
+    left.current = outcome.left
+    const isWhole = conflicts.length === 0 && outcome.left.length === 0
+    const fault =
+      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
+    if (!isWhole) step.value = { kind: 'over', result, conflicts, stayed: conflicts.length, fault }
     // The table behind a closed dialog has the new plants, their number, and the row that gets the focus.
     await list.reload()
     if (isWhole) close()
@@ -155,7 +163,7 @@ export function BulkDialog({ client, list, kind, targets, below, from, onClose }
           title={say(TITLES[kind])}
           step={now}
           onStop={() => ending.current.abort()}
-          onGoOn={(left) => void run(left)}
+          onGoOn={() => void run(left.current)}
           onClose={close}
         />
       )}

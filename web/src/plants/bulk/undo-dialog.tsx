@@ -1,100 +1,143 @@
-import { useSignal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { PlantstoreClient } from '../../../../client/src/index.ts'
+import type { Action, PlantstoreClient, UndoReport } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { Dialog } from '../../page/dialog.tsx'
-import { isAbort, said } from '../../page/said.ts'
-import { Fault } from '../../page/sentence.tsx'
-import { apply } from './apply.ts'
-import { type Change, reversed } from './change.ts'
-import { plantsIn } from './done.tsx'
+import { plain } from '../../page/named.ts'
+import { tell } from '../../page/notices.tsx'
+import { isAbort, isRefusal, said } from '../../page/said.ts'
+import { Fault, Sentence } from '../../page/sentence.tsx'
+import { onSignOut, type ViewProps } from '../../session/session.ts'
+import type { Reloaded } from '../plant-list.ts'
+import { newAction, titled } from './action-name.ts'
+import { type Conflict, ConflictList, plantsIn } from './done.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
-interface UndoProps {
-  readonly client: PlantstoreClient
+/** An action that a person is about to take back. */
+interface Undoing {
+  /** Its id. */
+  readonly action: string
+  /** What the page calls it, with marked names. */
   readonly title: string
-  /** Reads the changes as they were made. @param onRead called with the number of plants so far */
-  readonly read: (onRead: (count: number) => void, signal: AbortSignal) => Promise<readonly Change[]>
-  /** Whether the person has yet to see what the undo would do. */
-  readonly asks: boolean
-  /** @param undone the number of plants @param left the changes that are still made and may be undone */
-  readonly onClose: (undone: number, left: readonly Change[]) => void
+  /** Called once plants are as before. @param plants how many; undefined: the undo stopped before its end */
+  readonly onUndone: (plants: number | undefined) => Promise<void>
+}
+
+const asked = signal<Undoing | undefined>(undefined)
+
+onSignOut(() => {
+  asked.value = undefined
+})
+
+/** Opens the dialog, in any view. */
+export function askUndo(undoing: Undoing): void {
+  asked.value = undoing
+}
+
+/** Tells what an action has done, and offers its undo. @param action undefined: there is nothing to undo */
+export function tellDone(list: Reloaded, text: string, action: string | undefined): void {
+  if (action === undefined) tell(text)
+  else {
+    const run = () => askUndo({ action, title: text, onUndone: () => list.reload() })
+    tell(text, { action: { label: say('plants.undo'), run } })
+  }
+}
+
+/** The dialog of the undo that the person has asked for. */
+export function UndoQuestion({ session }: ViewProps): JSX.Element | null {
+  const { value: undoing } = asked
+  if (undoing === undefined) return null
+  const close = () => {
+    if (asked.value === undoing) asked.value = undefined
+  }
+  return <UndoDialog key={undoing.action} session={session} {...undoing} onClose={close} />
+}
+
+interface UndoProps extends Undoing, ViewProps {
+  readonly onClose: () => void
 }
 
 type Step =
-  | { readonly kind: 'reading'; readonly count: number }
+  | { readonly kind: 'reading' }
   | { readonly kind: 'unread'; readonly fault: string }
-  | { readonly kind: 'asking'; readonly changes: readonly Change[] }
+  /** `of` is undefined where the token may not read it. */
+  | { readonly kind: 'asking'; readonly report: UndoReport; readonly of: Action | undefined }
   | WorkStep
 
-/** Undoes changes of many plants as a whole. What has changed since stays as it is, and is listed. */
-export function UndoDialog({ client, title, read, asks, onClose }: UndoProps): JSX.Element {
-  const step = useSignal<Step>({ kind: 'reading', count: 0 })
+/** Says what an undo would do, and does it. What was changed since stays as it is, and is listed. */
+function UndoDialog({ session: { client, may }, action, title, onUndone, onClose }: UndoProps): JSX.Element {
+  const step = useSignal<Step>({ kind: 'reading' })
   const ending = useRef(new AbortController())
-  const undone = useRef(0)
-  /** The changes that are not undone yet, reversed. */
-  const left = useRef<readonly Change[]>([])
-  const close = () => {
-    ending.current.abort()
-    onClose(undone.current, left.current.map(reversed))
-  }
-  const run = async (wanted: readonly Change[]) => {
-    ending.current = new AbortController()
-    const before = undone.current
-    const onProgress = (done: number) => {
-      step.value = { kind: 'working', done, of: wanted.length }
-    }
-    onProgress(0)
-    const outcome = await apply(client, wanted, onProgress, ending.current.signal)
-    left.current = outcome.left
-    undone.current = before + outcome.done.length
-    if (outcome.conflicts.length === 0 && outcome.left.length === 0 && !asks) close()
-    else {
-      step.value = { kind: 'over', outcome, result: say('bulk.undoneFor', { plants: plantsIn(undone.current) }) }
-    }
-  }
-  const start = async () => {
-    const onRead = (count: number) => {
-      step.value = { kind: 'reading', count }
-    }
-    onRead(0)
-    try {
-      const changes = await read(onRead, ending.current.signal)
-      left.current = changes.map(reversed)
-      if (asks) step.value = { kind: 'asking', changes: left.current }
-      else await run(left.current)
-    } catch (error) {
-      if (!isAbort(error)) step.value = { kind: 'unread', fault: say('actions.unread', { why: said(error) }) }
-    }
-  }
+  /** A further attempt goes on with the same undo. */
+  const undo = useRef(newAction(''))
+  const count = useRef(0)
+  const name = useRef(titled(''))
   useEffect(() => {
-    void start()
+    void read()
     return () => ending.current.abort()
   }, [])
+  const read = async () => {
+    step.value = { kind: 'reading' }
+    const { signal: ended } = ending.current
+    try {
+      const report = await client.undoAction(action, { dryRun: true, signal: ended })
+      const of = may('plants:read') ? await client.getAction(action, { signal: ended }) : undefined
+      count.current = report.restored
+      name.current = titled(of?.title ?? '')
+      step.value = { kind: 'asking', report, of }
+    } catch (error) {
+      if (!isAbort(error)) step.value = { kind: 'unread', fault: reasonOf(error) }
+    }
+  }
+  const run = async () => {
+    ending.current = new AbortController()
+    const note = (done: number) => {
+      step.value = { kind: 'working', done: Math.min(done, count.current), of: count.current }
+    }
+    note(0)
+    const working = new AbortController()
+    const ended = AbortSignal.any([ending.current.signal, working.signal])
+    void follow(client, undo.current.action ?? '', note, ended)
+    try {
+      const options = { ...undo.current, ...name.current, signal: ending.current.signal }
+      const { restored, left, leftPlants } = await client.undoAction(action, options)
+      working.abort()
+      const result = say('bulk.undoneFor', { plants: plantsIn(restored) })
+      await onUndone(restored)
+      if (left === 0) {
+        tell(result)
+        onClose()
+      } else step.value = { kind: 'over', result, conflicts: leftPlants.map(conflictOf), stayed: left, fault: '' }
+    } catch (error) {
+      working.abort()
+      const fault = say('actions.broken', { why: isAbort(error) ? '' : reasonOf(error) })
+      step.value = { kind: 'over', result: '', conflicts: [], stayed: 0, fault }
+      await onUndone(undefined)
+    }
+  }
   const now = step.value
   return (
-    <Dialog title={title} onCancel={close}>
-      {now.kind === 'reading' && <p role="status">{say('bulk.readingSoFar', { plants: plantsIn(now.count) })}</p>}
-      {now.kind === 'unread' && <Fault text={now.fault} onRetry={() => void start()} />}
-      {now.kind === 'asking' && <Preview changes={now.changes} />}
-      {(now.kind === 'working' || now.kind === 'over') && (
+    <Dialog title={<Sentence text={say('actions.undo', { action: title })} />} onCancel={onClose}>
+      {now.kind === 'reading' && <p role="status">{say('bulk.reading')}</p>}
+      {now.kind === 'unread' && <Fault text={now.fault} onRetry={() => void read()} />}
+      {now.kind === 'asking' && <Preview {...now} />}
+      {now.kind === 'working' || now.kind === 'over' ? (
         <Work
-          title={title}
+          title={plain(title)}
           step={now}
           onStop={() => ending.current.abort()}
-          onGoOn={(rest) => void run(rest)}
-          onClose={close}
+          onGoOn={() => void run()}
+          onClose={onClose}
         />
-      )}
-      {(now.kind === 'reading' || now.kind === 'unread' || now.kind === 'asking') && (
+      ) : (
         <div class="fields">
-          <button type="button" onClick={close}>
+          <button type="button" onClick={onClose}>
             {say('plants.cancel')}
           </button>
-          {now.kind === 'asking' && now.changes.length > 0 && (
-            <button type="button" class="primary" onClick={() => void run(now.changes)}>
-              {say('bulk.undoFor', { plants: plantsIn(now.changes.length) })}
+          {now.kind === 'asking' && now.report.restored > 0 && (
+            <button type="button" class="primary" onClick={() => void run()}>
+              {say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
             </button>
           )}
         </div>
@@ -103,20 +146,53 @@ export function UndoDialog({ client, title, read, asks, onClose }: UndoProps): J
   )
 }
 
-/** Says what the changes of an undo would do. */
-function Preview({ changes }: { readonly changes: readonly Change[] }): JSX.Element {
-  const deleted = changes.filter(({ after }) => after === undefined).length
-  const added = changes.filter(({ before }) => before === undefined).length
-  const restored = changes.length - deleted - added
-  if (changes.length === 0) return <p>{say('actions.nothing')}</p>
+/** ms between two looks at how far an undo is. */
+const PAUSE = 1000
+
+/** Tells how many plants an undo has changed so far: its answer comes at its end. */
+async function follow(
+  client: PlantstoreClient,
+  undo: string,
+  onProgress: (done: number) => void,
+  ended: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE))
+    if (ended.aborted) return
+    const now = await client.getAction(undo, { signal: ended }).catch(() => undefined)
+    if (now !== undefined && !ended.aborted) onProgress(now.created + now.updated + now.deleted)
+  }
+}
+
+/** Says what an undo would do, and which plants stay as they are. */
+function Preview({ report, of }: Pick<Extract<Step, { kind: 'asking' }>, 'report' | 'of'>): JSX.Element {
+  const { restored, left, leftPlants } = report
   return (
     <>
-      <ul>
-        {deleted > 0 && <li>{say('actions.deletes', { count: deleted })}</li>}
-        {restored > 0 && <li>{say('actions.restores', { count: restored })}</li>}
-        {added > 0 && <li>{say('actions.bringsBack', { count: added })}</li>}
-      </ul>
-      <p>{say('actions.guard')}</p>
+      <p>{restored === 0 ? say('actions.nothing') : say(effectOf(of), { count: restored })}</p>
+      {left > 0 && (
+        <>
+          <p>{say('bulk.same', { count: left })}</p>
+          <ConflictList conflicts={leftPlants.map(conflictOf)} count={left} />
+        </>
+      )}
     </>
   )
 }
+
+/** What the undo of an action does to each plant. */
+function effectOf(of: Action | undefined) {
+  const kinds = [of?.created, of?.updated, of?.deleted].map((count) => (count ?? 0) > 0)
+  if (kinds.filter(Boolean).length !== 1) return 'actions.becomes'
+  return kinds[0] ? 'actions.deletes' : kinds[1] ? 'actions.restores' : 'actions.bringsBack'
+}
+
+const conflictOf = ({ id, plant }: UndoReport['leftPlants'][number]): Conflict => ({
+  id,
+  name: plant?.name,
+  why: say('bulk.changedMeanwhile'),
+})
+
+/** The log has let go a part of the action, or all of it. */
+const reasonOf = (error: unknown): string =>
+  isRefusal(error, 41002) || isRefusal(error, 40402) ? say('actions.gone') : said(error)

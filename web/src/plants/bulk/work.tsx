@@ -1,25 +1,31 @@
 import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
-import { sayWith } from '../../language/say-with.ts'
 import { Sentence } from '../../page/sentence.tsx'
-import type { Outcome } from './apply.ts'
-import { Conflicts, plantsIn } from './done.tsx'
+import { type Conflict, Conflicts } from './done.tsx'
 
 /** Changes of many plants that are under way, or over. */
-export type WorkStep =
-  | { readonly kind: 'working'; readonly done: number; readonly of: number }
-  /** `result` says what the changes have done. */
-  | { readonly kind: 'over'; readonly outcome: Outcome; readonly result: string }
+export type WorkStep = { readonly kind: 'working'; readonly done: number; readonly of: number } | WorkOver
+
+interface WorkOver {
+  readonly kind: 'over'
+  /** What the changes have done; empty where that is not known. */
+  readonly result: string
+  readonly conflicts: readonly Conflict[]
+  /** How many there are, where the list has only the first. */
+  readonly stayed: number
+  /** Why changes are left to make; empty if none are. */
+  readonly fault: string
+}
 
 interface WorkProps {
   readonly title: string
   readonly step: WorkStep
   readonly onStop: () => void
-  readonly onGoOn: (left: Outcome['left']) => void
+  readonly onGoOn: () => void
   readonly onClose: () => void
 }
 
-/** Shows how far changes are, and in the end what stayed as it is and what is left to do. */
+/** Shows how far changes are, and in the end what stayed as it is and whether some are left to do. */
 export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.Element {
   if (step.kind === 'working') {
     return (
@@ -34,22 +40,21 @@ export function Work({ title, step, onStop, onGoOn, onClose }: WorkProps): JSX.E
       </>
     )
   }
-  const {
-    result,
-    outcome: { conflicts, left, fault },
-  } = step
+  const { result, conflicts, stayed, fault } = step
   return (
     <>
       <p role="status">
         <Sentence text={result} />
       </p>
-      <Conflicts conflicts={conflicts} />
-      {left.length > 0 && (
-        <p role="alert">{sayWith('bulk.left', { plants: plantsIn(left.length), why: <Sentence text={fault} /> })}</p>
+      <Conflicts conflicts={conflicts} count={stayed} />
+      {fault !== '' && (
+        <p role="alert">
+          <Sentence text={fault} />
+        </p>
       )}
       <div class="fields">
-        {left.length > 0 && (
-          <button type="button" class="primary" onClick={() => onGoOn(left)}>
+        {fault !== '' && (
+          <button type="button" class="primary" onClick={onGoOn}>
             {say('import.goOn')}
           </button>
         )}

@@ -1,0 +1,38 @@
+import type { Action } from '../../../client/src/index.ts'
+import { listOf, say } from '../language/language.ts'
+import { named } from '../page/named.ts'
+
+/** The actions that the page has read, by their ids. */
+export type Known = ReadonlyMap<string, Action>
+
+/** What people call an action: by its title, marked, or by what it did, and an undo by what it took back. */
+export function nameOf(action: Action, known: Known): string {
+  let undos = 0
+  let last = action
+  for (let each: Action | undefined = action; each !== undefined; each = known.get(each.undoes ?? '')) {
+    if (each.undoes !== undefined) undos += 1
+    last = each
+  }
+  const title = last.title ?? action.title
+  const name = title === undefined ? countsOf(last) : named(title)
+  if (undos === 0) return name
+  return say(undos % 2 === 1 ? 'actions.isUndo' : 'actions.isRedo', { action: name })
+}
+
+/** What an action has done, such as `3 plants added and 1 plant changed`. */
+export function countsOf({ created, updated, deleted }: Action): string {
+  return listOf([
+    ...(created > 0 ? [say('actions.added', { count: created })] : []),
+    ...(updated > 0 ? [say('actions.changed', { count: updated })] : []),
+    ...(deleted > 0 ? [say('actions.deleted', { count: deleted })] : []),
+  ])
+}
+
+export const countOf = ({ created, updated, deleted }: Action): number => created + updated + deleted
+
+/** Whether the newest undo of an action holds, because nobody has undone that in turn. */
+export function isUndone({ undoneBy }: Action, known: Known): boolean {
+  if (undoneBy === undefined) return false
+  const undo = known.get(undoneBy)
+  return undo === undefined || !isUndone(undo, known)
+}
