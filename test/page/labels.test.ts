@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { isInFonts } from '../../web/src/labels/pdf.ts'
 import { L7160, placeOf } from '../../web/src/labels/sheets.ts'
+import { say } from '../../web/src/language/language.ts'
+import { inEachLook } from '../support/each-look.ts'
 import { inkIn, shareNear } from '../support/ink.ts'
 import { untilCount } from '../support/labels.ts'
 import { choose, goOn, LABELLED, openLabels, print, save, withoutDialog } from '../support/labels-page.ts'
@@ -9,7 +11,6 @@ import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
-  DESKTOP,
   openTools,
   PHONE,
   pageTests,
@@ -194,27 +195,25 @@ suite('labels', () => {
     await service.send('DELETE', '/plants/4999')
   })
 
-  for (const viewport of [PHONE, DESKTOP]) {
-    inBrowser(
-      `beyond 1,000 are in documents one after the other, at ${viewport.width} pixels`,
-      async (opened) => {
-        const { page } = opened
-        await openLabels(opened)
-        await page.getByLabel('Search names, tags and ids').fill('seedling')
-        await page.getByText('The first 20 that match').waitFor()
-        await page.getByRole('button', { name: 'Add all that match' }).click()
-        await page.getByText('1,001 labels', { exact: true }).waitFor()
-        await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
-        await pressOn(page, page.getByRole('button', { name: 'Next 1,000' }))
-        await page.getByText('Labels 1,001 to 1,001 of 1,001').waitFor()
-        assert.equal((await page.locator('.preview text').allTextContents()).join(' '), 'Seedling 1000 6000')
-        await assertAtBothSizes(page)
-        await pressOn(page, page.getByRole('button', { name: 'Previous 1,000' }), 'Enter', 'Shift+Tab')
-        await page.getByText('Labels 1 to 1,000 of 1,001').waitFor()
-      },
-      { viewport },
-    )
-  }
+  inEachLook(inBrowser, 'beyond 1,000 are in documents one after the other', async (opened) => {
+    const { page } = opened
+    await openLabels(opened)
+    const part = (first: number, last: number) =>
+      page.getByText(say('labels.part', { first, last, total: 1001 })).waitFor()
+    const turn = (key: 'labels.nextPart' | 'labels.previousPart') =>
+      page.getByRole('button', { name: say(key, { most: 1000 }) })
+    await page.getByLabel(say('plants.search')).fill('seedling')
+    await page.getByText(say('labels.first', { most: 20 })).waitFor()
+    await page.getByRole('button', { name: say('labels.addAll') }).click()
+    await page.getByText(say('labels.count', { count: 1001 }), { exact: true }).waitFor()
+    await part(1, 1000)
+    await pressOn(page, turn('labels.nextPart'))
+    await part(1001, 1001)
+    assert.equal((await page.locator('.preview text').allTextContents()).join(' '), 'Seedling 1000 6000')
+    await assertAtBothSizes(page)
+    await pressOn(page, turn('labels.previousPart'), 'Enter', 'Shift+Tab')
+    await part(1, 1000)
+  })
 
   inBrowser('number at most 1,000 in a document, and skip used places of the first sheet', async (opened) => {
     const { page } = opened

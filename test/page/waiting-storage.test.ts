@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
+import { say } from '../../web/src/language/language.ts'
+import { inEachLook } from '../support/each-look.ts'
 import { NO_NETWORK, pageTests } from '../support/page.ts'
 import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
@@ -43,46 +45,51 @@ async function emptyStorage(page: Page, context: BrowserContext): Promise<void> 
 suite('what waits on a device', () => {
   const inBrowser = pageTests()
 
-  inBrowser(
+  inEachLook(
+    inBrowser,
     'comes back where its storage is emptied under an open tab, and is sent',
-    async ({ page, context, service }) => {
-      for (const id of [1, 2, 3]) await service.create({ id, name: `Carex ${id}` })
+    async ({ page, context, service }, round) => {
+      const ids = [1, 2, 3].map((id) => 100 * (round + 1) + id)
+      const [first = 0, second = 0, third = 0] = ids
+      for (const id of ids) await service.create({ id, name: `Carex ${id}` })
       await page.reload()
-      await rowOf(page, 3).waitFor()
+      await rowOf(page, third).waitFor()
       await context.setOffline(true)
-      await rename(page, 1, 'Carex alba')
-      await rename(page, 2, 'Carex nigra')
-      await line(page, '2 changes wait on this device.')
+      await rename(page, first, 'Carex alba')
+      await rename(page, second, 'Carex nigra')
+      await line(page, say('waiting.count', { count: 2 }))
       await emptyStorage(page, context)
-      await rename(page, 3, 'Carex flava')
-      await line(page, '3 changes wait on this device.')
+      await rename(page, third, 'Carex flava')
+      await line(page, say('waiting.count', { count: 3 }))
       let kept: readonly string[] = []
       const areKept = async () => {
         kept = await namesKept(page)
         return kept.join() === 'Carex alba,Carex flava,Carex nigra'
       }
       await until(areKept, () => `the device keeps ${kept}`)
-      await page.getByText('This browser has no room left').waitFor({ state: 'detached' })
+      await page.getByText(say('waiting.noRoom')).waitFor({ state: 'detached' })
       await context.setOffline(false)
       await nothingWaits(page)
-      const stored = await Promise.all([1, 2, 3].map((id) => storedPlant(service, id)))
+      const stored = await Promise.all(ids.map((id) => storedPlant(service, id)))
       assert.deepEqual(stored, [
-        { id: 1, name: 'Carex alba' },
-        { id: 2, name: 'Carex nigra' },
-        { id: 3, name: 'Carex flava' },
+        { id: first, name: 'Carex alba' },
+        { id: second, name: 'Carex nigra' },
+        { id: third, name: 'Carex flava' },
       ])
     },
     { expected: NO_NETWORK },
   )
 
-  inBrowser(
+  inEachLook(
+    inBrowser,
     'is announced when it waits, in this tab and in another one, and not at an ordinary save',
-    async ({ page, context, service, address }) => {
-      await service.create({ id: 10, name: 'Iris' })
+    async ({ page, context, service, address }, round) => {
+      const id = 10 + round
+      await service.create({ id, name: 'Iris' })
       const other = await context.newPage()
       await other.goto(`${address}#token=${SECRET}`)
       for (const tab of [page, other]) {
-        await rowOf(tab, 10).waitFor()
+        await rowOf(tab, id).waitFor()
         await tab.evaluate(`{
           globalThis.announced = []
           const place = document.querySelector('.waiting-line')
@@ -91,13 +98,13 @@ suite('what waits on a device', () => {
           })
         }`)
       }
-      await rename(page, 10, 'Iris sibirica')
-      await line(page, 'Saved 10')
-      await rowOf(other, 10).getByText('Iris sibirica').waitFor()
+      await rename(page, id, 'Iris sibirica')
+      await line(page, say('plants.saved', { id: String(id) }))
+      await rowOf(other, id).getByText('Iris sibirica').waitFor()
       for (const tab of [page, other]) assert.deepEqual(await tab.evaluate('announced'), [])
       await context.setOffline(true)
-      await rename(page, 10, 'Iris pumila')
-      for (const tab of [page, other]) await line(tab, '1 change waits on this device.')
+      await rename(page, id, 'Iris pumila')
+      for (const tab of [page, other]) await line(tab, say('waiting.count', { count: 1 }))
       await context.setOffline(false)
       for (const tab of [page, other]) await nothingWaits(tab)
     },

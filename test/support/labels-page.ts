@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { say } from '../../web/src/language/language.ts'
 import { type Opened, openView } from './page.ts'
 import { bytesOf } from './page-files.ts'
 import { type DrawnPage, drawPages } from './pdf-pages.ts'
@@ -22,8 +23,8 @@ export async function openLabels({ service, page }: Opened): Promise<void> {
   const many = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 5000 + i, name: `Seedling ${i}` }))
   const headers = { 'Content-Type': 'application/x-ndjson' }
   await service.send('POST', '/plants/import', { headers, body: [...rows, ...many].join('\n') })
-  await openView(page, 'Labels')
-  await page.getByText('Choose some plants to see their labels.').waitFor()
+  await openView(page, say('view.labels'))
+  await page.getByText(say('labels.chooseFirst')).waitFor()
 }
 
 /** Chooses the plants of the list above, one by one. */

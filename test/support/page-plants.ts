@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
+import { say } from '../../web/src/language/language.ts'
 import type { Service } from './service.ts'
 
 type Id = number | string
@@ -9,9 +10,10 @@ export const rowOf = (page: Page, id: Id): Locator => page.locator(`[role=row][d
 /** Gives a plant another name in the table, by keyboard. */
 export async function rename(page: Page, id: Id, name: string): Promise<void> {
   await rowOf(page, id).press('Enter')
-  await page.getByLabel(`Name of ${id}`).fill(name)
+  const field = page.getByLabel(say('plants.nameOf', { id: String(id) }))
+  await field.fill(name)
   await page.keyboard.press('Enter')
-  await page.getByLabel(`Name of ${id}`).waitFor({ state: 'detached' })
+  await field.waitFor({ state: 'detached' })
 }
 
 /** What the service has under an id; undefined for no plant. */
