@@ -71,6 +71,6 @@ CREATE VIRTUAL TABLE words USING fts5 (
 
 -- A batch of plants becomes one segment, and FTS5 merges eight segments at once, in a fifth less time than with the
 -- defaults. A leaf of FTS5 (pgsz) fills one page of the file.
-INSERT INTO words (words, rank) VALUES ('pgsz', 8100);
+INSERT INTO words (words, rank) VALUES ('pgsz', 4050);
 INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 INSERT INTO words (words, rank) VALUES ('automerge', 8);

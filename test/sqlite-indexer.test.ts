@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { plantOf } from '../bench/collection.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
 import { indexPath } from '../src/sqlite/indexed.ts'
@@ -11,6 +12,7 @@ import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
+import { isLinux, notTestedHere } from './support/not-tested.ts'
 import { openSqlite } from './support/open-sqlite.ts'
 import { changesIn } from './support/sqlite-changes.ts'
 import { assertIndexMatches, behind, IDLE, indexAll, inFile } from './support/sqlite-indexes.ts'
@@ -24,12 +26,13 @@ const SMALL = { batch: 3, mergeFrom: 7 }
 test('building the index continues after a restart, includes new writes, and reports its progress', async (t) => {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
-  await importAll(store, MANY.slice(0, 40))
+  await importAll(store, MANY.slice(0, 400))
   let indexer = new Indexer(path, SMALL)
+  assert.equal(indexer.step().unscanned, 400)
   const shares = [indexer.step().share]
   for (let i = 0; i < 10; i++) {
     await replacePlant(store, plant(BigInt(i - 3000), `changed ${i}`), NO_EXPECTATION, TESTER)
-    await deletePlant(store, MANY[39 - i]?.id ?? 0n, NO_EXPECTATION, TESTER)
+    await deletePlant(store, MANY[399 - i]?.id ?? 0n, NO_EXPECTATION, TESTER)
     await importAll(store, [plant(BigInt(i * 1000), 'new')])
     shares.push(indexer.step().share)
     indexer.close()
@@ -77,8 +80,8 @@ test('without an index a search by id reads 50,000 plants, and other searches ar
   }
   assert.equal((await page([])).length, 1000)
   // After one batch the index contains some plants.
-  const indexer = new Indexer(path)
-  indexer.step()
+  const indexer = new Indexer(path, { batch: 500, mergeFrom: 1000 })
+  for (let i = 0; i < 2; i++) indexer.step()
   indexer.close()
   await assertAnswered()
 })
@@ -208,3 +211,26 @@ test('the store restarts an index thread that has ended', async (t) => {
     'the search index cannot be written (out of memory); the service refuses large searches meanwhile',
   ])
 })
+
+test('an index made anew writes less than three times its size, and five pages of 4 KiB for a plant deleted anywhere', async (t) => {
+  if (!isLinux) return notTestedHere(t, 'the bytes that a process writes, because only Linux counts them')
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, serving: false })
+  const plants = Array.from({ length: 60_000 }, (_, i) => ({ ...plantOf(i), tag: `acc/${(i * 7919) % 60_000}` }))
+  await store.importPlants(plants, 'add', TESTER)
+  const indexer = new Indexer(path)
+  cleanUp(t, () => indexer.close())
+  const before = writtenBytes()
+  while (!indexer.step().isDone);
+  indexer.restartWal()
+  const written = (writtenBytes() - before) / statSync(indexPath(path)).size
+  assert.ok(written < 3, `${written} times its size`)
+  const deleted = Array.from({ length: 100 }, (_, i) => plants[(i * 7919) % plants.length] ?? assert.fail())
+  for (const { id } of deleted) await deletePlant(store, id, NO_EXPECTATION, TESTER)
+  while (!indexer.step().isDone);
+  const pages = statSync(`${indexPath(path)}-wal`).size / deleted.length / 2 ** 12
+  assert.ok(pages < 6, `${pages} pages`)
+})
+
+/** Bytes that this process has written so far (proc_pid_io(5)). */
+const writtenBytes = (): number => Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])

@@ -6,15 +6,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../src/domain/errors.ts'
-import { UnreadyIndex } from '../src/sqlite/indexed.ts'
+import { type IndexReport, indexPath, UnreadyIndex } from '../src/sqlite/indexed.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
 import { QueryReader } from '../src/sqlite/read/query-reader.ts'
+import type { IndexFollower } from '../src/sqlite/search-index/index-follower.ts'
+import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { ThreadClient } from '../src/sqlite/worker/client.ts'
 import { TaskRunner } from '../src/sqlite/worker/cooperative.ts'
 import { errorOf, failureOf } from '../src/sqlite/worker/protocol.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { tempFolder } from './support/files.ts'
 import { isLinux, notTestedHere } from './support/not-tested.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+import { IDLE } from './support/sqlite-indexes.ts'
+import { importAll } from './support/store-calls.ts'
+import { plant } from './support/store-under-test.ts'
 import { until } from './support/until.ts'
 
 const crossed = (error: unknown): Error => errorOf(structuredClone(failureOf(error)))
@@ -143,12 +149,26 @@ const niceValues = (): number[] =>
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
   })
 
-test('the thread of the search index has the lowest priority of all threads', async (t) => {
+test('the thread of the search index has the lowest priority of all once searches need not wait for it', async (t) => {
   if (!isLinux) return notTestedHere(t, 'the priority of a thread, because only Linux has one')
+  const path = join(tempFolder(t), 'plants.db')
+  const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
+  await importAll(store, [plant(1n)])
+  const indexer = new Indexer(path)
+  indexer.step()
+  indexer.close()
   const usual = getPriority()
-  assert.ok(niceValues().every((nice) => nice === usual))
-  const thread = new ThreadClient('index', join(tempFolder(t), 'missing.db'), { onFatal: assert.fail })
+  const reports: IndexReport[] = []
+  const onProgress = (report: IndexReport) => void reports.push(report)
+  const thread = new ThreadClient<IndexFollower>('index', path, { onFatal: assert.fail, onProgress })
   cleanUp(t, () => thread.close())
+  const open = new DatabaseSync(indexPath(path))
+  // While another connection writes to the index, the thread can't complete it.
+  open.exec('BEGIN IMMEDIATE')
+  await thread.remote.wake(0)
+  await until(() => reports.some((report) => 'fault' in report), 'the thread does not try to write')
+  assert.ok(niceValues().every((nice) => nice === usual))
+  open.close()
   await until(() => niceValues().includes(usual + 5), 'no thread has a lower priority')
   assert.deepEqual(
     niceValues().filter((nice) => nice !== usual),

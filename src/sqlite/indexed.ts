@@ -39,6 +39,8 @@ export interface IndexProgress {
   readonly position: number
   /** Changes of the log that the index lacks. */
   readonly behind: number
+  /** Plants that the scan which fills a new index has not reached. */
+  readonly unscanned: number
   readonly indexed: number
   /** The part of all plants that is in the index, from 0 to 1. */
   readonly share: number

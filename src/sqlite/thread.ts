@@ -11,8 +11,8 @@ const NICE_INCREMENT = 5
 const MAX_NICE = 19
 
 /**
- * Makes the operating system prefer all other threads to this one. Only Linux has a priority for each thread
- * (setpriority(2), NOTES), so other systems ignore the call.
+ * Makes the operating system prefer all other threads to this one, for good: only a privileged process may take it
+ * back. Only Linux has a priority for each thread (setpriority(2), NOTES), so other systems ignore the call.
  *
  * A batch of the search index takes 50 ms of processor time. On a busy machine the event loop waited for it
  * (docs/decisions/0027-change-log-and-search-index.md).
@@ -36,9 +36,8 @@ async function start({ role, path }: ThreadData): Promise<void> {
     const { QueryReader } = await import('./read/query-reader.ts')
     serve(() => new QueryReader(path))
   } else {
-    giveWayToOtherThreads()
     const { IndexFollower } = await import('./search-index/index-follower.ts')
-    serve((report) => new IndexFollower(path, report))
+    serve((report) => new IndexFollower(path, report, giveWayToOtherThreads))
   }
 }
 

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Actor } from '../../src/domain/token.ts'
-import { monotonicTime } from '../../src/sqlite/indexed.ts'
+import { type IndexProgress, monotonicTime } from '../../src/sqlite/indexed.ts'
 import { IndexThrottle } from '../../src/sqlite/search-index/index-throttle.ts'
 import { type FollowerEvents, SearchIndex } from '../../src/sqlite/search-index/search-index.ts'
 import { TESTER } from '../support/actor.ts'
@@ -26,17 +26,22 @@ const much = (round: number): NewPlant[] => {
   return [...plants, plant(BigInt(round * 1000 + 399), `last${round}`)]
 }
 
+const COMPLETE: IndexProgress = { position: 0, behind: 0, unscanned: 0, indexed: 1, share: 1, isDone: true }
+
+const idsAlone = (plants: readonly NewPlant[]) => plants.map(({ id }) => ({ id, name: '', tag: undefined }))
+
 /** More work than one token may have. */
 const LARGE = 300_000
 
-/** An index whose follower a test plays. */
-async function followedIndex(t: TestContext): Promise<{ index: SearchIndex; events: FollowerEvents }> {
-  const opened = Promise.withResolvers<FollowerEvents>()
+/** An index whose followers a test plays. */
+function followedIndex(t: TestContext) {
+  const started: FollowerEvents[] = []
+  let closed = 0
   const ignore = () => {}
   const index = new SearchIndex(join(tempFolder(t), 'plants.db'), {
     start: (_, events) => {
-      opened.resolve(events)
-      return IDLE
+      started.push(events)
+      return { ...IDLE, close: async () => void closed++ }
     },
     mayStart: () => true,
     onNotice: ignore,
@@ -46,7 +51,7 @@ async function followedIndex(t: TestContext): Promise<{ index: SearchIndex; even
   })
   t.after(() => index.close())
   index.start()
-  return { index, events: await opened.promise }
+  return { index, started, events: started[0] ?? assert.fail(), closed: () => closed }
 }
 
 /** Whether a promise has settled by now. */
@@ -127,6 +132,25 @@ test('patches of small plants do not wait for the index, whatever a patch may be
   while (!index.step().isDone);
   // Before their commit, they are charged as for plants of the largest size, ten times what a token may have.
   await Promise.all(small.map(({ id }) => updatePlant(store, id, { tag: 'sold' }, NO_EXPECTATION, OTHER)))
+})
+
+test('deletes by ids alone are charged by the stored plants', async (t) => {
+  const index = steppedIndex()
+  const { store } = await openSqlite(t, { startFollower: index.start })
+  const small = Array.from({ length: 1500 }, (_, i) => plant(BigInt(i)))
+  await store.importPlants([...small, ...much(2)], 'add', TESTER)
+  while (!index.step().isDone);
+  // No step of the index makes room for the next part.
+  for (let i = 0; i < small.length; i += 250) {
+    await store.importPlants(idsAlone(small.slice(i, i + 250)), 'delete', OTHER)
+  }
+  await store.importPlants(idsAlone(much(2)), 'delete', ATTACKER)
+  const next = store.importPlants(idsAlone(small), 'delete', ATTACKER)
+  // The writer answers in its order: it reads these plants before the first create, and would delete before the second.
+  for (const id of [1n, 2n]) await store.createPlant(plant(id), { mustBeNew: true }, TESTER)
+  assert.equal(await isSettled(next), false)
+  while (!index.step().isDone);
+  assert.deepEqual((await next).slice(0, 4), ['unchanged', 'deleted', 'deleted', 'unchanged'])
 })
 
 test('a search leaves much text to the index, and finds its last word', async (t) => {
@@ -217,7 +241,7 @@ test('the throttle', async (t) => {
 })
 
 test('the index refuses a write that waited for 20 s, but no part of an import', async (t) => {
-  const { index } = await followedIndex(t)
+  const { index } = followedIndex(t)
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let now = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => now)
@@ -232,7 +256,7 @@ test('the index refuses a write that waited for 20 s, but no part of an import',
 })
 
 test('writes of a token that wait begin in their order, and those of others do not wait behind them', async (t) => {
-  const { index, events } = await followedIndex(t)
+  const { index, events } = followedIndex(t)
   assert.equal(index.admit('one', LARGE), undefined)
   index.wrote('one', LARGE, LARGE, 1)
   const begun: string[] = []
@@ -243,7 +267,7 @@ test('writes of a token that wait begin in their order, and those of others do n
   assert.equal(index.admit('two', 100), undefined)
   const step = () =>
     events.onProgress({
-      progress: { position: 0, behind: 0, indexed: 1, share: 1, isDone: true },
+      progress: COMPLETE,
       startedAt: monotonicTime(),
     })
   step()
@@ -259,9 +283,25 @@ test('writes of a token that wait begin in their order, and those of others do n
 })
 
 test('a report that arrives late does not hide a write that its step could not see', async (t) => {
-  const { index, events } = await followedIndex(t)
+  const { index, events } = followedIndex(t)
   const startedAt = monotonicTime()
   index.wrote('one', 0, 100, 1)
-  events.onProgress({ progress: { position: 0, behind: 0, indexed: 0, share: 1, isDone: true }, startedAt })
+  events.onProgress({ progress: { ...COMPLETE, indexed: 0 }, startedAt })
   assert.equal(index.behind, 1)
+})
+
+test('a follower that gave way to other threads leaves an index to make anew to another one', (t) => {
+  const { index, events, started, closed } = followedIndex(t)
+  const step = (progress: IndexProgress) => events.onProgress({ progress, startedAt: monotonicTime() })
+  const making = { ...COMPLETE, unscanned: 900, share: 0.1, isDone: false, rebuilt: 'it was removed' }
+  step(making)
+  assert.deepEqual([started.length, closed(), index.behind], [1, 0, 900])
+  step(COMPLETE)
+  assert.equal(index.behind, 0)
+  step(making)
+  assert.deepEqual([started.length, closed(), index.behind], [2, 1, 900])
+  // The one that ends says nothing any more.
+  events.onEnd(new Error('closed'), 0)
+  step(COMPLETE)
+  assert.deepEqual([started.length, index.behind], [2, 900])
 })

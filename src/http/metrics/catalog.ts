@@ -56,7 +56,9 @@ export const METRICS = {
   ),
   plantstore_store_bytes: gauge("Bytes of the store's file.", { only: SQLITE }),
   plantstore_store_log_bytes: gauge('Bytes of the log of SQLite (-wal).', { only: SQLITE }),
-  plantstore_search_index_behind: gauge('Changes that the search index lacks.', { only: SQLITE }),
+  plantstore_search_index_behind: gauge('Changes that the search index lacks, or plants while it is made anew.', {
+    only: SQLITE,
+  }),
   plantstore_store_connections: gauge('Connections to the store in use.', { labels: { work: POOL }, only: POSTGRES }),
   plantstore_store_connections_limit: gauge('Connections to the store that may be in use.', {
     labels: { work: POOL },

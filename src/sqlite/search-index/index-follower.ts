@@ -9,6 +9,8 @@ export const GATHER_TIME = 200
 const SHORT_GATHER_TIME = 50
 /** The lag, in changes, from which on the follower indexes without a pause. */
 export const URGENT_LAG = 4000
+/** Whether the index has all plants, and searches need not wait for it. */
+export const isUsable = ({ share, behind }: IndexProgress): boolean => share === 1 && behind < URGENT_LAG
 /** Milliseconds between two syncs of the index to stable storage. The log of changes can be trimmed up to a sync. */
 const SYNC_INTERVAL = 2000
 /** Milliseconds between two looks for writes of other processes, which do not call `wake`. */
@@ -21,6 +23,7 @@ const LAST_RETRY = 60_000
 export class IndexFollower implements Served {
   readonly #path: string
   readonly #report: (report: IndexReport) => void
+  readonly #giveWay: (() => void) | undefined
   #indexer: Indexer | undefined
   #next: NodeJS.Timeout | undefined
   #dueAt = Number.POSITIVE_INFINITY
@@ -28,10 +31,13 @@ export class IndexFollower implements Served {
   #position = 0
   #durable = 0
   #syncedAt = performance.now()
+  #mayGiveWay = true
 
-  constructor(path: string, report: (report: IndexReport) => void) {
+  /** @param giveWay called once, when searches no longer wait for the index to be made (`isUsable`) */
+  constructor(path: string, report: (report: IndexReport) => void, giveWay?: () => void) {
     this.#path = path
     this.#report = report
+    this.#giveWay = giveWay
   }
 
   /** Has the next step begin within `time` milliseconds, unless the last one failed. */
@@ -52,8 +58,10 @@ export class IndexFollower implements Served {
   giveSpace(): void {
     const hasIndex = inodeOf(indexPath(this.#path)) !== undefined
     this.#indexer ??= new Indexer(this.#path)
-    this.#position = this.#durable = this.#indexer.drop()
+    const progress = this.#indexer.drop()
+    this.#position = this.#durable = progress.position
     this.#report({ durable: this.#durable })
+    this.#report({ progress, startedAt: monotonicTime() })
     if (!hasIndex) return
     this.#report({ fault: 'the disk is full' })
     clearTimeout(this.#next)
@@ -86,6 +94,10 @@ export class IndexFollower implements Served {
       this.#indexer ??= new Indexer(this.#path)
       const progress = this.#indexer.step()
       this.#report({ progress, startedAt })
+      if (this.#mayGiveWay && isUsable(progress)) {
+        this.#mayGiveWay = false
+        this.#giveWay?.()
+      }
       this.#position = progress.position
       this.#retry = FIRST_RETRY
       this.#syncIfDue(this.#indexer)

@@ -13,7 +13,9 @@ import { IndexFault } from './index-file.ts'
 
 /** Stands for no tag in the index. No tag contains it. */
 export const UNTAGGED = '\0'
-const tagIn = ({ tag }: Plant): string => tag ?? UNTAGGED
+/** In the order of the tags, so that SQLite writes the entries of one page together. */
+const byTag = (plants: readonly NewPlant[]): [tag: string, tagged: NewPlant[]][] =>
+  Array.from(Map.groupBy(plants, ({ tag }) => tag ?? UNTAGGED)).sort(([a], [b]) => (a < b ? -1 : 1))
 
 /** The tags from one on and before another. A prefix of the greatest characters alone ends at a blob, behind all texts. */
 export interface TagRange {
@@ -55,7 +57,7 @@ export class PlantIndex {
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     this.#statements.run(insert, jsonOf(terms))
-    for (const [tag, tagged] of Map.groupBy(inIdOrder, tagIn)) {
+    for (const [tag, tagged] of byTag(inIdOrder)) {
       this.#statements.run('INSERT OR FAIL INTO tags (tag, id) SELECT ?, value FROM json_each(?)', tag, idsOf(tagged))
       this.#count(tag, tagged.length)
     }
@@ -72,7 +74,7 @@ export class PlantIndex {
       this.#statements.run(sql, ...values, idsOf(of)) === BigInt(of.length)
     let isThere = plants.every((plant) => named.has(plant.id) || this.names.remove(plant))
     this.#statements.run(`DELETE FROM words WHERE rowid IN ${LISTED}`, idsOf(plants))
-    for (const [tag, tagged] of Map.groupBy(plants, tagIn)) {
+    for (const [tag, tagged] of byTag(plants)) {
       isThere &&= isWhole(`DELETE FROM tags WHERE tag = ? AND id IN ${LISTED}`, tagged, tag)
       this.#count(tag, -tagged.length)
     }
@@ -96,6 +98,8 @@ const IN_RUNS = `run IN (${RUNS.join()})`
 const TABLES = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${run} AND`)]
 /** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
 const MERGE_STEPS = 10
+/** Names of such a transaction during a scan: twice those that the scan adds meanwhile. */
+const SCAN_MERGE_STEP = 100_000
 
 interface NameEntry {
   readonly key: string
@@ -157,11 +161,17 @@ class NameIndex {
     )
   }
 
-  /** Moves some names to the large table when a merge is due or under way. */
-  merge(): void {
-    if (this.#mergedTo === undefined && this.#inRuns.reduce((sum, n) => sum + n, 0) < this.#mergeFrom) return
+  /**
+   * Moves some names to the large table when a merge is due or under way.
+   *
+   * @param scanned the plants that a scan has read so far; 0 without one. Each merge writes most pages of the large table,
+   *   so a scan merges once for half of its plants, and writes in proportion to them
+   */
+  merge(scanned = 0): void {
+    const due = Math.max(this.#mergeFrom, scanned / 2)
+    if (this.#mergedTo === undefined && this.#inRuns.reduce((sum, n) => sum + n, 0) < due) return
     const { key, id } = this.#mergedTo ?? BEFORE_ALL
-    const end = this.#endOfStep({ key, id })
+    const end = this.#endOfStep({ key, id }, Math.max(this.#mergeFrom / MERGE_STEPS, scanned && SCAN_MERGE_STEP))
     const rest = `FROM recent_names WHERE ${IN_RUNS} AND (key, id) > (?, ?)`
     const part = end === undefined ? rest : `${rest} AND (key, id) <= (?, ?)`
     const values = end === undefined ? [key, id] : [key, id, end.key, end.id]
@@ -175,9 +185,9 @@ class NameIndex {
     return this.#mergedTo !== undefined
   }
 
-  /** Returns the last entry of a step, up to which no run has more than its part; undefined for the last step. */
-  #endOfStep(from: NameEntry): NameEntry | undefined {
-    const part = Math.ceil(this.#mergeFrom / MERGE_STEPS / RUNS.length)
+  /** Returns the last entry of a step of some names, up to which no run has more than its part; undefined for the last. */
+  #endOfStep(from: NameEntry, names: number): NameEntry | undefined {
+    const part = Math.ceil(names / RUNS.length)
     const sql = `SELECT key, id FROM recent_names WHERE run = ? AND (key, id) > (?, ?) ORDER BY key, id LIMIT 1 OFFSET ?`
     const ends = RUNS.flatMap((run): NameEntry[] => {
       const row = this.#statements.get(sql, run, from.key, from.id, part)

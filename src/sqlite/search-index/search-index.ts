@@ -4,7 +4,7 @@ import { type IndexProgress, type IndexReport, indexPath, inodeOf, type UnreadyI
 import { ThreadClient, type ThreadEvents } from '../worker/client.ts'
 import type { Remote } from '../worker/protocol.ts'
 import { removeIndex } from './index-file.ts'
-import { GATHER_TIME, type IndexFollower, URGENT_LAG } from './index-follower.ts'
+import { GATHER_TIME, type IndexFollower, isUsable, URGENT_LAG } from './index-follower.ts'
 import { IndexThrottle } from './index-throttle.ts'
 import { NONE_YET } from './indexer.ts'
 
@@ -41,6 +41,10 @@ export class SearchIndex {
   readonly #options: SearchIndexOptions
   readonly #throttle = new IndexThrottle()
   #follower: Follower | undefined
+  /** Whether the follower's thread has given way to all others. */
+  #givesWay = false
+  /** Resolves once the followers that others have replaced have ended. */
+  #replaced: Promise<unknown> = Promise.resolve()
   #restart: NodeJS.Timeout | undefined
   #progress: IndexProgress | undefined
   /** Changes since the start of the last reported step. */
@@ -63,10 +67,14 @@ export class SearchIndex {
   start(): void {
     if (this.#follower !== undefined || this.#isClosed || this.#restart !== undefined) return
     const start = this.#options.start ?? startThread
-    this.#follower = start(this.#path, {
-      onProgress: (report) => this.#take(report),
-      onEnd: ({ message }) => this.#ended(message),
+    let follower: Follower | undefined
+    const isPresent = () => this.#follower === follower
+    follower = start(this.#path, {
+      onProgress: (report) => isPresent() && this.#take(report),
+      onEnd: ({ message }) => isPresent() && this.#ended(message),
     })
+    this.#follower = follower
+    this.#givesWay = false
     this.#wokenWithin = Number.POSITIVE_INFINITY
     this.#wakeWithin(0)
   }
@@ -93,9 +101,9 @@ export class SearchIndex {
     if (work < charged) this.#makeRoom()
   }
 
-  /** The approximate number of changes that the index lacks. */
+  /** The approximate number of changes that the index lacks, and of plants while it is made anew. */
   get behind(): number {
-    return (this.#progress?.behind ?? 0) + this.#written
+    return (this.#progress?.behind ?? 0) + (this.#progress?.unscanned ?? 0) + this.#written
   }
 
   get share(): number {
@@ -140,7 +148,7 @@ export class SearchIndex {
     this.#isClosed = true
     clearTimeout(this.#restart)
     this.#reported.resolve()
-    await this.#follower?.close({ within })
+    await Promise.all([this.#replaced, this.#follower?.close({ within })])
   }
 
   /** Waits behind the earlier writes of the actor, and then until the index has room for this one. */
@@ -207,10 +215,19 @@ export class SearchIndex {
     }
     this.#isFaulty = false
     this.#progress = progress
+    if (isUsable(progress)) this.#givesWay = true
+    else if (this.#givesWay && rebuilt !== undefined) this.#replaceFollower()
     this.#wokenWithin = progress.isDone ? Number.POSITIVE_INFINITY : GATHER_TIME
     this.#written = this.#throttle.indexed(progress.behind, startedAt)
     this.#makeRoom()
     if (this.#written > 0 || !progress.isDone) this.#wake()
+  }
+
+  /** Has a new thread make the index, because the present one has given way to all others for good. */
+  #replaceFollower(): void {
+    this.#replaced = Promise.all([this.#replaced, this.#follower?.close().catch(() => {})])
+    this.#follower = undefined
+    this.start()
   }
 
   #fail(fault: string): void {

@@ -70,8 +70,12 @@ export class WriteQueue implements WriteStats {
 
   async import(plants: readonly ImportedPlant[], mode: ImportMode, author: Actor): Promise<ImportResult[]> {
     const { id: actor, action } = author
-    const isUnknown = ({ before }: ImportedPlant) => mode === 'delete' && before === undefined
-    const rows = plants.map((plant) => ({ actor, work: isUnknown(plant) ? MAX_PLANT_WORK : indexWork(plant) }))
+    // A row of a delete may have the id alone.
+    const works =
+      mode === 'delete'
+        ? await this.#writer.thread.worksOf(new BigInt64Array(plants.map(({ id }) => id)))
+        : plants.map(indexWork)
+    const rows = works.map((work) => ({ actor, work }))
     await this.#index.admit(actor, sum(rows), true)
     const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, { actor, action })
     const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)

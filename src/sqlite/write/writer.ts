@@ -23,7 +23,7 @@ import type { Author } from '../change-log/action-writer.ts'
 import { ChangeWriter } from '../change-log/change-writer.ts'
 import { type Keep, trimChanges } from '../change-log/trim.ts'
 import { openWriter, type WriterOptions } from '../connection.ts'
-import { indexWork } from '../indexed.ts'
+import { indexWork, PLANT_WORK, SQL_WORK } from '../indexed.ts'
 import { ownText, type PlantColumns, plantAt, plantsOf, runSteps, type Statement, StatementCache } from '../rows.ts'
 import { WalCheckpointer } from '../wal/checkpointer.ts'
 import { type Refusal, refusalOf, type Served } from '../worker/protocol.ts'
@@ -122,6 +122,12 @@ export class SqliteWriter implements Served {
       if (undo !== undefined) this.#changeLog.undone(undo, position)
       return { step, work, changes }
     })
+  }
+
+  /** Returns the work of each of these plants for the search index; that of an empty one for a plant that is not stored. */
+  worksOf(ids: BigInt64Array): number[] {
+    const sql = `SELECT ${SQL_WORK} FROM plants WHERE id = ?`
+    return Array.from(ids, (id) => Number(this.#statements.get(sql, id)?.[0] ?? PLANT_WORK))
   }
 
   trimChanges(position: number, keep: Keep): boolean {
