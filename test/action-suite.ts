@@ -189,6 +189,39 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), [plant(1n, 'recreated'), plant(3n, 'new'), plant(4n, 'old')])
   })
 
+  suite('what was undone since counts as if it had not been, at any depth, and holds again once it is redone', async (t) => {
+    const { store, plants } = await open(t)
+    await store.importPlants([plant(1n, 'old')], 'add', TESTER)
+    const before = await plants()
+    await store.importPlants([plant(1n, 'a'), plant(2n), plant(3n)], 'update', by('a'))
+    await store.importPlants([plant(1n, 'x'), plant(2n, 'x')], 'update', by('x'))
+    await store.importPlants([plant(1n, 'y')], 'update', by('y'))
+    await store.importPlants([plant(1n, 'yy')], 'update', by('y'))
+    await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, by('y'))
+    const left = [
+      { id: 1n, plant: plant(1n, 'x') },
+      { id: 2n, plant: plant(2n, 'x') },
+    ]
+    const dry = async () => {
+      const { restored, left } = await undo(store, 'a', TESTER)
+      return { restored, left: left.toSorted((a, b) => Number(a.id - b.id)) }
+    }
+    await undo(store, 'y', undoing('not y', 'y'))
+    assert.deepEqual(await dry(), { restored: 1, left }, 'x holds')
+    await undo(store, 'x', undoing('not x', 'x'))
+    assert.deepEqual(await dry(), { restored: 3, left: [] })
+    await undo(store, 'not x', undoing('x again', 'not x'))
+    assert.deepEqual(await dry(), { restored: 1, left }, 'x holds again')
+    await undo(store, 'x again', undoing('not x again', 'x again'))
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(await undo(store, 'a', undoing('not a', 'a')), { restored: 3, left: [] })
+      assert.deepEqual(await plants(), before)
+    }
+    await undo(store, 'not a', undoing('a again', 'not a'))
+    assert.deepEqual(await undo(store, 'a', undoing('not a again', 'a')), { restored: 3, left: [] })
+    assert.deepEqual(await plants(), before)
+  })
+
   suite('an undo of thousands goes on after any of its steps, and a repeated one changes nothing', async (t) => {
     const { store, plants, reopen } = await open(t)
     await store.importPlants(many(2000, 'old'), 'add', TESTER)

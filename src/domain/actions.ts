@@ -54,8 +54,9 @@ export interface ActionLog {
 
   /**
    * Makes plants what they were before an action, from its last change back to its first, in steps of one commit each.
-   * A plant that anything else has changed since stays, even if it has come back to the state that the action left. What
-   * `actor.action` has undone already counts as restored, so that an undo may begin again after a lost answer.
+   * A plant that anything else has changed since stays, even if it has come back to the state that the action left; a
+   * later action that was undone is as if it had not been. What `actor.action` has undone already counts as restored, so
+   * that an undo may begin again after a lost answer.
    *
    * @param from the `next` of the step before; undefined for the first
    * @param actor with the action that undoes; without one, nothing is written
@@ -85,12 +86,25 @@ export function mustOwnAction(
 
 const TAKEN = 'another token has used the action id'
 
+/** A change that follows another one of its plant. */
+export interface Follower {
+  /** null for a change without one. */
+  readonly action: string | null
+  /** The action that its action undoes. */
+  readonly undoes: string | undefined
+}
+
+/** Followers that an undo looks at. After more of them, their plant stays. */
+export const MOST_FOLLOWERS = 100
+
 /** The changes of a plant that follow a change of an action, as far as an undo asks. */
 export interface Followers {
   /** The action of the next change; null for a change without one, undefined when no change follows. */
   readonly next: string | null | undefined
   /** The same of the newest change. */
   newest(): string | null | undefined
+  /** The oldest first, at most MOST_FOLLOWERS. */
+  all(): readonly Follower[]
 }
 
 /**
@@ -100,14 +114,39 @@ export interface Followers {
  * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the plant
  */
 export function decideUndo(
-  { next, newest }: Followers,
+  { next, newest, all }: Followers,
   action: string,
   undo: string | undefined,
 ): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' {
   if (next === undefined) return 'restore'
   if (next === undo) return 'restored'
-  if (next !== action) return 'leave'
-  return undo !== undefined && newest() === undo ? 'restore further' : 'earlier'
+  const ofAction = () => (undo !== undefined && newest() === undo ? 'restore further' : 'earlier')
+  if (next === action) return ofAction()
+  if (next === null) return 'leave'
+  const followers = all()
+  if (followers.length === MOST_FOLLOWERS) return 'leave'
+  const at = followers.findIndex((follower) => follower.action === undo)
+  const holding = firstHolding(at < 0 ? followers : followers.slice(0, at))
+  if (holding === undefined) return at < 0 ? 'restore' : 'restored'
+  return holding.action === action ? ofAction() : 'leave'
+}
+
+/** The first change that nothing has undone. An undo of an undo makes a change hold again. */
+function firstHolding(followers: readonly Follower[]): Follower | undefined {
+  const runs = followers.filter(({ action }, i) => action === null || action !== followers[i - 1]?.action)
+  /** The newest change up to an index that holds, as an index. */
+  const newestUpTo = (index: number): number => {
+    let i = index
+    for (let undoes = runs[i]?.undoes; undoes !== undefined; undoes = runs[i]?.undoes) {
+      const undone = runs[i - 1]?.action === undoes ? i - 1 : newestUpTo(i - 1)
+      if (runs[undone]?.action !== undoes) return i
+      i = undone - 1
+    }
+    return i
+  }
+  let first: Follower | undefined
+  for (let i = newestUpTo(runs.length - 1); i >= 0; i = newestUpTo(i - 1)) first = runs[i]
+  return first
 }
 
 /** The JSON text of an action. Leaves out what is undefined. */

@@ -3,7 +3,9 @@ import {
   type ActionQuery,
   actionGone,
   decideUndo,
+  type Follower,
   type LeftPlant,
+  MOST_FOLLOWERS,
   mustOwnAction,
   noAction,
   type UndoStep,
@@ -144,12 +146,18 @@ export async function planUndo(
   const { changes, reached, isLast } = await rowChanges(run, action, from)
   const present = byId(await read(Array.from(new Set(changes.map(({ id }) => id)), (id) => ({ id }))))
   const followers = await followersOf(run, changes)
+  // A change on its own is in no action, which an undo could have taken back.
+  const isOfOther = (next: string | null | undefined) => next != null && next !== action && next !== undoId
+  const overtaken = changes.filter((_change, i) => isOfOther(followers[i]?.next))
+  const all = overtaken.length === 0 ? new Map<RowChange, Follower[]>() : await allFollowersOf(run, overtaken)
   const targets = new Map<bigint, NewPlant | undefined>()
   const left: LeftPlant[] = []
   let restored = 0
-  for (const [i, { id, number, before }] of changes.entries()) {
+  for (const [i, change] of changes.entries()) {
+    const { id, number, before } = change
     const { next, newest } = followers[i] ?? {}
-    const decision = decideUndo({ next, newest: () => (targets.has(id) ? undoId : newest) }, action, undoId)
+    const asked = { next, newest: () => (targets.has(id) ? undoId : newest), all: () => all.get(change) ?? [] }
+    const decision = decideUndo(asked, action, undoId)
     if (decision === 'leave') left.push({ id, plant: present.get(id) })
     if (decision === 'restore' || decision === 'restored') restored++
     const isDue = undoneTo === undefined || number < undoneTo
@@ -305,3 +313,33 @@ const FOLLOWERS = `SELECT next.number IS NOT NULL, next.action, newest.action
     (SELECT action FROM changes WHERE plants.id IS NOT NULL AND last.created_by IS DISTINCT FROM plants.created_by
       AND changes.xid = plants.created_by AND ids @> ARRAY[change.id] ORDER BY number DESC LIMIT 1)) AS newest ON true
   ORDER BY change.at`
+
+/** All that follows changes of plants, as decideUndo asks for it. */
+async function allFollowersOf(run: Run, changes: readonly RowChange[]): Promise<Map<RowChange, Follower[]>> {
+  const values = [
+    bigintArray(changes.map(({ id }) => id)),
+    bigintArray(changes.map(({ number }) => number)),
+    MOST_FOLLOWERS,
+  ]
+  const { rows } = await run({ name: 'undo-all-followers', text: ALL_FOLLOWERS, values })
+  const followers = new Map(changes.map((change): [RowChange, Follower[]] => [change, []]))
+  for (const [at, action = null, undoes] of rows) {
+    const change = changes[Number(at) - 1]
+    if (change !== undefined) followers.get(change)?.push({ action, undoes: undoes ?? undefined })
+  }
+  return followers
+}
+
+const ALL_FOLLOWERS = `SELECT change.at, later.action, actions.undoes
+  FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS change (id, number, at)
+  CROSS JOIN LATERAL (
+    SELECT number, action FROM change_plants JOIN changes USING (number, xid)
+      WHERE plant = change.id AND change_plants.number > change.number
+    UNION
+    SELECT number, action FROM changes JOIN (
+        SELECT created_by FROM change_plants WHERE plant = change.id AND change_plants.number > change.number
+        UNION SELECT created_by FROM plants WHERE plants.id = change.id) AS life ON changes.xid = life.created_by
+      WHERE changes.number > change.number AND ids @> ARRAY[change.id]
+    ORDER BY number LIMIT $3) AS later
+  LEFT JOIN actions ON actions.id = later.action
+  ORDER BY change.at, later.number`

@@ -3,8 +3,10 @@ import {
   type ActionQuery,
   actionGone,
   decideUndo,
+  type Follower,
   type Followers,
   type LeftPlant,
+  MOST_FOLLOWERS,
   noAction,
   type UndoStep,
 } from '../../domain/actions.ts'
@@ -136,26 +138,40 @@ function followers(
   undo: string | undefined,
 ): Followers {
   const blob = new Uint8Array(new BigInt64Array([id]).buffer)
-  const actionAt = (row: number | undefined) =>
-    row === undefined ? undefined : (statements.get(ACTION_AT, row)?.[0] as string | null)
+  const followerAt = (at: number): Follower => {
+    const [action = null, undoes = null] = (statements.get(ACTION_AT, at) ?? []) as (string | null)[]
+    return { action, undoes: undoes ?? undefined }
+  }
+  const actionAt = (at: number | undefined) => (at === undefined ? undefined : followerAt(at).action)
   const created = () => statements.get('SELECT created FROM plants WHERE id = ?', id)?.[0]
   const createOf = (after: unknown) =>
     typeof after === 'bigint' ? createRow(statements, id, Number(after))?.position : undefined
-  const next = () => {
-    if (plant !== undefined) return numberIn(statements.get(NEXT, blob, position)?.[0])
+  const nextOf = (at: number, isDelete: boolean) => {
+    if (!isDelete) return numberIn(statements.get(NEXT, blob, at)?.[0])
     // Only a create follows a delete. The next delete, or the stored plant, says where it is.
-    return createOf(statements.get(NEXT_DELETE, blob, position)?.[0] ?? created())
+    return createOf(statements.get(NEXT_DELETE, blob, at)?.[0] ?? created())
   }
   const newest = () => {
     const last = statements.get(LAST, blob)
     const isStored = created() !== undefined
     return isStored && (last === undefined || last[1] === 'delete') ? createOf(created()) : numberIn(last?.[0])
   }
-  return { next: actionAt(next()), newest: () => (mine.has(id) ? undo : actionAt(newest())) }
+  const first = nextOf(position, plant === undefined)
+  const all = () => {
+    const found: Follower[] = []
+    for (let at = first; at !== undefined && found.length < MOST_FOLLOWERS; ) {
+      found.push(followerAt(at))
+      at = nextOf(at, statements.get(KIND, at)?.[0] === 'delete')
+    }
+    return found
+  }
+  return { next: actionAt(first), newest: () => (mine.has(id) ? undo : actionAt(newest())), all }
 }
 
 const OF_PLANT = "FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND ids = ?"
-const ACTION_AT = `SELECT ${ACTION} FROM changes WHERE position = ?`
+const ACTION_AT = `SELECT id, undoes FROM action_rows JOIN actions ON actions.number = action_rows.action
+  WHERE action_rows.position = ?`
+const KIND = 'SELECT kind FROM changes WHERE position = ?'
 const NEXT = `SELECT position ${OF_PLANT} AND position > ? ORDER BY position LIMIT 1`
 const NEXT_DELETE = `SELECT created ${OF_PLANT} AND kind = 'delete' AND position > ? ORDER BY position LIMIT 1`
 const LAST = `SELECT position, kind ${OF_PLANT} ORDER BY position DESC LIMIT 1`
