@@ -161,7 +161,7 @@ async function serviceStatus(service: Service, address: string) {
   const label = (name: string) => found(`plantstore_build_info\\{.*\\b${name}="([^"]*)"`)
   const value = (name: string) => {
     const text = found(`${name}(?:\\{.*\\})? (\\S+)$`)
-    return text === undefined ? undefined : Number(text)
+    return text === undefined || text === 'NaN' ? undefined : Number(text)
   }
   const started = value('process_start_time_seconds')
   return {

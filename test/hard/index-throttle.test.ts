@@ -294,6 +294,7 @@ test('a follower that gave way to other threads leaves an index to make anew to 
   const { index, events, started, closed } = followedIndex(t)
   const step = (progress: IndexProgress) => events.onProgress({ progress, startedAt: monotonicTime() })
   const making = { ...COMPLETE, unscanned: 900, share: 0.1, isDone: false, rebuilt: 'it was removed' }
+  assert.ok(Number.isNaN(index.behind))
   step(making)
   assert.deepEqual([started.length, closed(), index.behind], [1, 0, 900])
   step(COMPLETE)

@@ -9,7 +9,7 @@ import { inBackground, Metrics, type Series } from './metrics.ts'
 /** A store with what the metrics show of it. An engine lacks what it has no part for. */
 export interface ServedStore extends Store {
   readonly writes: WriteStats
-  /** Changes that the search index lacks. */
+  /** Changes that the search index lacks, or plants while it is made anew; NaN until it is known. */
   readonly indexBehind?: number
 }
 

@@ -99,7 +99,7 @@ const TABLES = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${
 /** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
 const MERGE_STEPS = 10
 /** Names of such a transaction during a scan: twice those that the scan adds meanwhile. */
-const SCAN_MERGE_STEP = 100_000
+const SCAN_MERGE_STEP = 40_000
 
 interface NameEntry {
   readonly key: string

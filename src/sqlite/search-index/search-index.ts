@@ -101,9 +101,10 @@ export class SearchIndex {
     if (work < charged) this.#makeRoom()
   }
 
-  /** The approximate number of changes that the index lacks, and of plants while it is made anew. */
+  /** The approximate number of changes that the index lacks, and of plants while it is made anew; NaN until it is known. */
   get behind(): number {
-    return (this.#progress?.behind ?? 0) + (this.#progress?.unscanned ?? 0) + this.#written
+    const { behind, unscanned } = this.#progress ?? { behind: Number.NaN, unscanned: 0 }
+    return behind + unscanned + this.#written
   }
 
   get share(): number {
