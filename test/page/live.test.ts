@@ -197,7 +197,7 @@ suite('the page, while others change plants,', () => {
     await page.goto(`${address}#/plant?id=200`)
     await page.getByRole('button', { name: 'Restore Contested' }).waitFor()
     await intercept(page, '**/plants/200', async (route) => {
-      if (route.request().method() === 'PUT') await send(service, 'PATCH', '/plants/200', { name: 'Theirs' })
+      if (route.request().method() === 'PATCH') await send(service, 'PATCH', '/plants/200', { name: 'Theirs' })
       await route.continue()
     })
     await page.getByRole('button', { name: 'Restore Contested' }).click()

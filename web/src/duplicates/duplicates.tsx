@@ -3,13 +3,12 @@ import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { type Conflict, sendMany } from '../offline/send-many.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
 import { newAction } from '../plants/bulk/action-name.ts'
-import { apply } from '../plants/bulk/apply.ts'
-import type { Change } from '../plants/bulk/change.ts'
-import { type Conflict, Conflicts, plantsIn } from '../plants/bulk/done.tsx'
+import { Conflicts, plantsIn } from '../plants/bulk/done.tsx'
 import { tellDone } from '../plants/bulk/undo-dialog.tsx'
 import type { PlantList } from '../plants/plant-list.ts'
 import { hide } from './not-same.ts'
@@ -40,8 +39,8 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
     if (isWorking.value) return
     isWorking.value = true
     fault.value = ''
-    const changes = plants.map((before): Change => ({ before, after: undefined }))
-    const outcome = await apply(client, changes, action.current, () => {}, new AbortController().signal)
+    const changes = plants.map((base) => ({ id: base.id, base, wanted: null }))
+    const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
     if (outcome.done.length > 0) {
       const deleted = plantsIn(outcome.done.length - outcome.gone)
       const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })

@@ -1,7 +1,7 @@
 import type { KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { versionOf } from '../../../src/domain/plant.ts'
 import { isRefusal } from '../page/said.ts'
-import { type Content, isSame, type Waiting } from './change.ts'
+import { type Content, isSame, type Numbered, type Waiting } from './change.ts'
 
 /** What the store answered to a change. */
 export type Answer =
@@ -50,8 +50,6 @@ export async function attempt({ id, base, wanted }: Numbered, using: Attempt): P
   const theirs = await read(id, using)
   return isSame(theirs?.plant ?? null, wanted) ? { kind: 'stored' } : { kind: 'met', theirs }
 }
-
-type Numbered = Pick<Waiting, 'base' | 'wanted'> & { readonly id: bigint }
 
 /** Whether the store has something else under the id than the request expects. */
 const isOther = (error: unknown): boolean => [41201, 40901, 40402].some((number) => isRefusal(error, number))

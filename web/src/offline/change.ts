@@ -11,6 +11,9 @@ export interface Change {
   readonly wanted: Content | null
 }
 
+/** A change of a plant whose id is known. */
+export type Numbered = Change & { readonly id: bigint }
+
 /** Whose change it is. It goes out with this token, and to this store, and with no other. */
 export interface Owner {
   /** The id of the token, which outlives none of its secrets. */

@@ -4,13 +4,13 @@ import { useRef } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { plantOf } from '../offline/attempt.ts'
+import { type Conflict, sendMany } from '../offline/send-many.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { said } from '../page/said.ts'
 import { Sentence } from '../page/sentence.tsx'
 import { newAction } from '../plants/bulk/action-name.ts'
-import { apply } from '../plants/bulk/apply.ts'
-import type { Change } from '../plants/bulk/change.ts'
-import { type Conflict, Conflicts, plantsIn } from '../plants/bulk/done.tsx'
+import { Conflicts, plantsIn } from '../plants/bulk/done.tsx'
 import { tellDone } from '../plants/bulk/undo-dialog.tsx'
 import { MOST_LABELS, printLabels } from '../plants/chosen-labels.ts'
 import type { PlantList } from '../plants/plant-list.ts'
@@ -43,8 +43,8 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
         const { first } = await client.reserveIds(wanted)
         copies.current = Array.from({ length: wanted }, (_, i) => ({ ...plant, id: first + BigInt(i) }))
       }
-      const changes = copies.current.map((after): Change => ({ before: undefined, after }))
-      const outcome = await apply(client, changes, action.current, () => {}, new AbortController().signal)
+      const changes = copies.current.map((wanted) => ({ id: wanted.id, base: null, wanted }))
+      const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
       if (outcome.done.length > 0) {
         const text = say('copies.added', { plants: plantsIn(outcome.done.length), id: plant.id })
         tellDone(list, text, outcome.action)
@@ -52,7 +52,7 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
       }
       conflicts.value = outcome.conflicts
       if (outcome.left.length > 0) fault.value = outcome.fault
-      else added.value = outcome.done.flatMap(({ after }) => after ?? [])
+      else added.value = outcome.done.flatMap(({ id, wanted }) => (wanted === null ? [] : plantOf(id, wanted)))
     } catch (error) {
       fault.value = said(error)
     }

@@ -1,22 +1,24 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { ChangeEntry, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import type { ChangeEntry, StoredPlant } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
+import { submit } from '../offline/send.ts'
+import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
 import { isAbort, isRefusal, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { askUndo } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
+import type { ViewProps } from '../session/session.ts'
+import { tellKept } from './changes.ts'
 
-interface HistoryProps {
-  readonly client: PlantstoreClient
+interface HistoryProps extends ViewProps {
   readonly id: bigint
   /** The plant as the page shows it; another one means that the history has grown. */
   readonly state: StoredPlant | undefined
-  readonly mayWrite: boolean
   readonly onRestored: () => void
 }
 
@@ -28,7 +30,9 @@ const DONE = {
 } as const satisfies Readonly<Record<ChangeEntry['type'], PlainKey>>
 
 /** Shows what happened to a plant, also to a deleted one, and brings back an earlier state of it. */
-export function History({ client, id, state, mayWrite, onRestored }: HistoryProps): JSX.Element | null {
+export function History({ session, id, state, onRestored }: HistoryProps): JSX.Element | null {
+  const { client, may } = session
+  const mayWrite = may('plants:write')
   /** undefined: not read yet. */
   const entries = useSignal<readonly ChangeEntry[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
@@ -54,13 +58,13 @@ export function History({ client, id, state, mayWrite, onRestored }: HistoryProp
   useEffect(() => () => ending.current.abort(), [])
   const restore = async (plant: StoredPlant) => {
     try {
-      await bringBack(client, plant)
-      tell(say('history.restored', { id: plant.id }))
+      const outcome = await submit(session, { id, base: state ?? null, wanted: plant })
+      if (outcome.kind === 'waits') tellKept(`${id} ${named(plant.name)}`)
+      else if (outcome.kind === 'stored') tell(say('history.restored', { id }))
+      else tell(say('history.notRestored', { id, why: say('history.changed') }), { isError: true })
       onRestored()
     } catch (error) {
-      const why = isRefusal(error, 41201) ? say('history.changed') : said(error)
-      tell(say('history.notRestored', { id: plant.id, why }), { isError: true })
-      if (isRefusal(error, 41201)) onRestored()
+      tell(say('history.notRestored', { id, why: said(error) }), { isError: true })
     }
   }
   const undo = (action: string, at: string) =>
@@ -126,18 +130,4 @@ function State({ plant, isOld }: { readonly plant: StoredPlant; readonly isOld: 
     </>
   )
   return <p class="state">{isOld ? <del>{texts}</del> : texts}</p>
-}
-
-/** Puts an earlier state under its id, unless another client changes the plant at the same time. */
-async function bringBack(client: PlantstoreClient, { id, name, tag }: StoredPlant): Promise<void> {
-  const plant = tag === undefined ? { name } : { name, tag }
-  let etag: string
-  try {
-    etag = (await client.getPlant(id)).etag
-  } catch (error) {
-    if (!isRefusal(error, 40402)) throw error
-    await client.replacePlant(id, plant, { ifNoneMatch: '*' })
-    return
-  }
-  await client.replacePlant(id, plant, { ifMatch: etag })
 }

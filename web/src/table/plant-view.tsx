@@ -179,10 +179,9 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
       )}
       {(outcome.value === 'there' || outcome.value === 'absent') && (
         <History
-          client={client}
+          session={session}
           id={id}
           state={plants[0]}
-          mayWrite={may('plants:write')}
           onRestored={() => {
             tries.value += 1
           }}

@@ -1,6 +1,6 @@
-import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
+import type { Content } from '../../offline/change.ts'
 
 /** What a person does to many plants at once. */
 export type ActionKind = 'tag' | 'untag' | 'rename-tag' | 'replace' | 'delete'
@@ -35,21 +35,21 @@ export function titleOf(kind: ActionKind, { tag, find, put }: ActionInput, from?
 export const isReady = (kind: ActionKind, { tag, find }: ActionInput): boolean =>
   kind === 'replace' ? find !== '' : kind === 'tag' || kind === 'rename-tag' ? tag.trim() !== '' : true
 
-/** Returns the plant after the action; undefined if the action deletes it. */
+/** Returns the plant after the action; null if the action deletes it. */
 export function afterAction(kind: ActionKind, { tag, find, put, isCaseIgnored }: ActionInput): After {
   switch (kind) {
     case 'tag':
     case 'rename-tag':
-      return ({ id, name }) => ({ id, name, tag: tag.trim() })
+      return ({ name }) => ({ name, tag: tag.trim() })
     case 'untag':
-      return ({ id, name }) => ({ id, name })
+      return ({ name }) => ({ name })
     case 'replace': {
       const found = new RegExp(find.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), isCaseIgnored ? 'gi' : 'g')
       return (plant) => ({ ...plant, name: plant.name.replace(found, () => put) })
     }
     case 'delete':
-      return () => undefined
+      return () => null
   }
 }
 
-type After = (plant: StoredPlant) => StoredPlant | undefined
+type After = (plant: Content) => Content | null

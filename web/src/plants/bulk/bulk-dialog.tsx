@@ -4,7 +4,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
-import { isSame } from '../../offline/change.ts'
+import { isSame, type Numbered } from '../../offline/change.ts'
+import { sendMany } from '../../offline/send-many.ts'
 import { Dialog } from '../../page/dialog.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
@@ -14,9 +15,8 @@ import type { Reloaded } from '../plant-list.ts'
 import type { Targets } from '../selection.ts'
 import { newAction } from './action-name.ts'
 import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES, titleOf } from './actions.ts'
-import { apply, readTargets } from './apply.ts'
-import type { Change } from './change.ts'
 import { plantsIn } from './done.tsx'
+import { readTargets } from './targets.ts'
 import { tellDone } from './undo-dialog.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
@@ -52,7 +52,7 @@ export function BulkDialog({ client, list, kind, targets, below, from, within, o
   const isChanged = useRef(false)
   const isRepeated = useRef(false)
   const name = useRef<ActionOptions>(undefined)
-  const left = useRef<readonly Change[]>([])
+  const left = useRef<readonly Numbered[]>([])
   const read = async () => {
     const onRead = (count: number) => {
       step.value = { kind: 'reading', count }
@@ -69,14 +69,14 @@ export function BulkDialog({ client, list, kind, targets, below, from, within, o
     void read()
     return () => ending.current.abort()
   }, [])
-  const changes = useComputed((): readonly Change[] => {
+  const changes = useComputed((): readonly Numbered[] => {
     if (step.value.kind !== 'asking' || !isReady(kind, input.value)) return []
     const after = afterAction(kind, input.value)
     return step.value.plants
-      .map((before) => ({ before, after: after(before) }))
-      .filter((change) => change.after === undefined || !isSame(change.before, change.after))
+      .map((base) => ({ id: base.id, base, wanted: after(base) }))
+      .filter(({ base, wanted }) => !isSame(base, wanted))
   })
-  const run = async (wanted: readonly Change[]) => {
+  const run = async (wanted: readonly Numbered[]) => {
     ending.current = new AbortController()
     const { signal } = ending.current
     const same = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
@@ -85,7 +85,7 @@ export function BulkDialog({ client, list, kind, targets, below, from, within, o
       step.value = { kind: 'working', done, of: wanted.length }
     }
     name.current ??= newAction(titleOf(kind, input.value, from, within))
-    const outcome = await apply(client, wanted, name.current, onProgress, signal)
+    const outcome = await sendMany(client, wanted, name.current, onProgress, signal)
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
@@ -260,7 +260,7 @@ function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, on
 interface PreviewProps {
   readonly kind: ActionKind
   readonly plants: readonly StoredPlant[]
-  readonly changes: readonly Change[]
+  readonly changes: readonly Numbered[]
   readonly isReady: boolean
 }
 
@@ -272,17 +272,17 @@ function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element 
     <div role="status">
       {(kind === 'replace' || kind === 'delete') && (
         <ul class="samples">
-          {changes.slice(0, SHOWN).map(({ before, after }) => (
-            <li key={String(before?.id)}>
-              {after === undefined ? (
-                <bdi translate={false}>{before?.name}</bdi>
+          {changes.slice(0, SHOWN).map(({ id, base, wanted }) => (
+            <li key={String(id)}>
+              {wanted === null ? (
+                <bdi translate={false}>{base?.name}</bdi>
               ) : (
                 <>
                   <del>
-                    <bdi translate={false}>{before?.name}</bdi>
+                    <bdi translate={false}>{base?.name}</bdi>
                   </del>{' '}
                   <ins>
-                    <bdi translate={false}>{after.name}</bdi>
+                    <bdi translate={false}>{wanted.name}</bdi>
                   </ins>
                 </>
               )}

@@ -1,17 +1,10 @@
 import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
+import type { Conflict } from '../../offline/send-many.ts'
 import { Sentence } from '../../page/sentence.tsx'
 
 /** "1 plant" or "1,204 plants". */
 export const plantsIn = (count: number): string => say('plants.count', { count })
-
-/** A plant that stays as it is, because somebody else has changed it meanwhile. */
-export interface Conflict {
-  readonly id: bigint
-  /** undefined: it is gone, or the token may not read it. */
-  readonly name: string | undefined
-  readonly why: string
-}
 
 /** The most conflicts that a list shows. */
 const MOST_SHOWN = 100

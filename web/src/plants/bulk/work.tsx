@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { say } from '../../language/language.ts'
+import type { Conflict } from '../../offline/send-many.ts'
 import { Sentence } from '../../page/sentence.tsx'
-import { type Conflict, Conflicts } from './done.tsx'
+import { Conflicts } from './done.tsx'
 
 /** Changes of many plants that are under way, or over. */
 export type WorkStep = { readonly kind: 'working'; readonly done: number; readonly of: number } | WorkOver

@@ -1,22 +1,27 @@
-import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
-import { say } from '../../language/language.ts'
-import { whenAway } from '../../page/connection.ts'
-import { isAbort, said, saidOf } from '../../page/said.ts'
-import { findById } from '../by-id.ts'
-import { wantedBy } from '../filter.ts'
-import type { Targets } from '../selection.ts'
-import type { Change } from './change.ts'
-import type { Conflict } from './done.tsx'
+import type { ActionOptions, PlantstoreClient } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
+import { whenAway } from '../page/connection.ts'
+import { isAbort, said, saidOf } from '../page/said.ts'
+import { plantOf } from './attempt.ts'
+import type { Numbered } from './change.ts'
 
-export interface Outcome {
-  readonly done: readonly Change[]
+/** A plant that stays as it is, because somebody else has changed it meanwhile. */
+export interface Conflict {
+  readonly id: bigint
+  /** undefined: it is gone, or the token may not read it. */
+  readonly name: string | undefined
+  readonly why: string
+}
+
+export interface OfMany {
+  readonly done: readonly Numbered[]
   readonly conflicts: readonly Conflict[]
   /** The plants among `done` that others had deleted already, where no request was repeated: the report only counts them. */
   readonly gone: number
   /** Why the work stopped early; empty if it did not. Repeating the other changes is safe. */
   readonly fault: string
   /** The changes that were not tried, or whose answer was lost. */
-  readonly left: readonly Change[]
+  readonly left: readonly Numbered[]
   /** The id of the action, where the service keeps one, so that it can be undone. */
   readonly action: string | undefined
 }
@@ -26,43 +31,23 @@ const PART = 1000
 /** Requests at once. Browsers allow six connections to a service, and the table needs some of them. */
 const AT_ONCE = 3
 
-/** Reads the plants, as they are now if a filter finds them. @param onRead called with the number of plants so far */
-export async function readTargets(
-  client: PlantstoreClient,
-  targets: Targets,
-  onRead: (count: number) => void,
-  signal: AbortSignal,
-): Promise<readonly StoredPlant[]> {
-  if (targets.kind === 'chosen') return targets.plants
-  if (targets.kind === 'read') return targets.read(onRead, signal)
-  const { filter, without } = targets
-  const plants = new Map<bigint, StoredPlant>()
-  const first = await findById(client, filter, signal)
-  if (first !== undefined) plants.set(first.id, first)
-  for await (const plant of client.exportPlants(wantedBy(filter), { signal })) {
-    plants.set(plant.id, plant)
-    if (plants.size % PART === 0) onRead(plants.size)
-  }
-  return [...plants.values()].filter(({ id }) => !without.has(id))
-}
-
 /**
  * Makes the changes, several requests at once. It never overwrites, deletes or replaces a state of a plant that differs
- * from `before`: such a change is a conflict.
+ * from `base`: such a change is a conflict.
  *
  * @param name the action that they are
  * @param onProgress called with the number of changes that are settled
  */
-export async function apply(
+export async function sendMany(
   client: PlantstoreClient,
-  changes: readonly Change[],
+  changes: readonly Numbered[],
   name: ActionOptions,
   onProgress: (count: number) => void,
   signal: AbortSignal,
-): Promise<Outcome> {
-  const done: Change[] = []
+): Promise<OfMany> {
+  const done: Numbered[] = []
   const conflicts: Conflict[] = []
-  const left: Change[] = []
+  const left: Numbered[] = []
   let gone = 0
   let fault = ''
   let action: string | undefined
@@ -79,9 +64,9 @@ export async function apply(
         action ??= made
         part.forEach((change, i) => {
           const why = refused.get(i)
-          const plant = change.before ?? change.after
+          const { id, base, wanted } = change
           if (why === undefined) done.push(change)
-          else if (plant !== undefined) conflicts.push({ id: plant.id, name: plant.name, why })
+          else conflicts.push({ id, name: (base ?? wanted)?.name, why })
         })
         onProgress(done.length + conflicts.length)
       } catch (error) {
@@ -95,12 +80,12 @@ export async function apply(
 }
 
 /** Parts of one kind of change, each one request. */
-function partsOf(changes: readonly Change[]): Change[][] {
-  const parts: Change[][] = []
+function partsOf(changes: readonly Numbered[]): Numbered[][] {
+  const parts: Numbered[][] = []
   const kinds = [
-    changes.filter(({ before, after }) => before !== undefined && after !== undefined),
-    changes.filter(({ before }) => before === undefined),
-    changes.filter(({ after }) => after === undefined),
+    changes.filter(({ base, wanted }) => base !== null && wanted !== null),
+    changes.filter(({ base }) => base === null),
+    changes.filter(({ wanted }) => wanted === null),
   ]
   for (const kind of kinds) {
     for (let i = 0; i < kind.length; i += PART) parts.push(kind.slice(i, i + PART))
@@ -118,16 +103,17 @@ interface Sent {
 
 async function send(
   client: PlantstoreClient,
-  part: readonly Change[],
+  part: readonly Numbered[],
   name: ActionOptions,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const rows = part.flatMap(({ before, after }) => {
-    if (after === undefined) return before ?? []
-    return before === undefined ? [after] : [{ ...after, before }]
+  const rows = part.map(({ id, base, wanted }) => {
+    const before = base && plantOf(id, base)
+    const after = wanted && plantOf(id, wanted)
+    return after === null ? (before ?? { id }) : before === null ? after : { ...after, before }
   })
   const [first] = part
-  const mode = first?.before === undefined ? 'add' : first.after === undefined ? 'delete' : 'update'
+  const mode = first?.base === null ? 'add' : first?.wanted === null ? 'delete' : 'update'
   let isRepeated = false
   const end = whenAway(() => {
     isRepeated = true
