@@ -58,7 +58,7 @@ CREATE TABLE tag_counts (
 
 -- The folded words of each plant, truncated to twenty characters (src/sqlite/search-index/plant-index.ts). The tokenizer
 -- `ascii` takes every character beyond ASCII for a part of a word, so the program splits such texts into words
--- beforehand. The first word of a name follows U+E001, if the sort key begins with it. The prefix indexes let searches for
+-- beforehand. The first word of a name follows U+E001, if the sort key begins with it. Some plants also have U+E002. The prefix indexes let searches for
 -- up to eight characters, and U+E001, read their rows in order.
 CREATE VIRTUAL TABLE words USING fts5 (
   terms,
@@ -68,6 +68,9 @@ CREATE VIRTUAL TABLE words USING fts5 (
   tokenize = 'ascii',
   prefix = '1 2 3 4 5 6 7 8 9'
 );
+
+-- The terms of these plants.
+CREATE VIRTUAL TABLE terms USING fts5vocab (words, instance);
 
 -- A batch of plants becomes one segment, and FTS5 merges eight segments at once, in a fifth less time than with the
 -- defaults. A leaf of FTS5 (pgsz) fills one page of the file.

@@ -88,4 +88,19 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
     await store.importPlants(all.slice(0, 2), 'delete', TESTER)
     await assertAll(changed)
   })
+
+  suite('the first and the last id are found by a tag, by its start and by words, in each order', async (t) => {
+    const { store } = await open(t)
+    const ends = [-(2n ** 63n), 0n, 2n ** 63n - 1n].map((id) => plant(id, 'Rosa alba', ''))
+    await importAll(store, [...ends, plant(1n, 'Acer', 'bed')])
+    const filters = [
+      { tags: [''], words: [] },
+      { tags: [''], words: ['rosa', 'alba'] },
+      { tags: [], words: ['alba'] },
+    ]
+    for (const order of PLANT_ORDERS) {
+      const inOrder = order.startsWith('-') ? ends.toReversed() : ends
+      for (const filter of filters) assert.deepEqual(await listAll(store, { ...filter, order }, 2), inOrder, order)
+    }
+  })
 }

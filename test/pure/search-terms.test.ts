@@ -5,9 +5,20 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Plant } from '../../src/domain/plant.ts'
 import { plantWords, sortKey } from '../../src/domain/plant-query.ts'
-import { indexedTerms, jsonOf, matchExpression } from '../../src/sqlite/search-index/plant-index.ts'
+import {
+  indexedTerms,
+  jsonOf,
+  MARK,
+  MAX_TERMS,
+  matchExpression,
+  type Terms,
+  within,
+} from '../../src/sqlite/search-index/plant-index.ts'
 import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
+
+/** An index in which each prefix has few entries, and none of an id below 0. */
+const RARE: Terms = { hasNegative: () => false, frequent: () => undefined }
 
 const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
 
@@ -15,7 +26,6 @@ const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
 function indexOf(plant: Plant): DatabaseSync {
   const db = new DatabaseSync(':memory:')
   db.exec(readFileSync(new URL('../../sql/sqlite-index.sql', import.meta.url), 'utf8'))
-  db.exec('CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)')
   db.prepare('INSERT INTO words (rowid, terms) VALUES (1, ?)').run(indexedTerms(plant))
   return db
 }
@@ -31,7 +41,7 @@ function assertIndexed(plant: Plant): void {
     const isFirst = first !== '' && sortKey(plant.name).startsWith(first)
     assert.deepEqual(
       db
-        .prepare('SELECT term FROM terms')
+        .prepare('SELECT DISTINCT term FROM terms')
         .all()
         .map(({ term }) => term)
         .toSorted(),
@@ -40,15 +50,15 @@ function assertIndexed(plant: Plant): void {
     const match = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
     const tags = plant.tag === undefined ? [] : [plant.tag]
     for (const word of new Set(own.slice(0, 4).flatMap(starts))) {
-      const expression = matchExpression({ words: [word], tags }, () => false) ?? assert.fail(`${word} narrows nothing`)
+      const expression = matchExpression({ words: [word], tags }, RARE)?.text ?? assert.fail(`${word} narrows nothing`)
       assert.equal(match.all(expression).length, 1, `${word} in ${expression}`)
       const start = Array.from(word).slice(0, 20).join('')
-      const behind = matchExpression({ words: [word], tags: [] }, () => false, 'behind the first') ?? assert.fail()
+      const behind = matchExpression({ words: [word], tags: [] }, RARE, 'behind the first')?.text ?? assert.fail()
       const isFound = (isFirst ? others : [first, ...others]).some((other) => other.startsWith(start))
       assert.equal(match.all(behind).length, isFound ? 1 : 0, `${word} in ${behind}`)
     }
     for (const tagPrefix of own.length === 0 ? [] : starts(plant.tag ?? '')) {
-      const expression = matchExpression({ words: own.slice(0, 1), tags: [], tagPrefix }, () => false) ?? assert.fail()
+      const expression = matchExpression({ words: own.slice(0, 1), tags: [], tagPrefix }, RARE)?.text ?? assert.fail()
       assert.equal(match.all(expression).length, 1, `a tag that begins with ${tagPrefix} in ${expression}`)
     }
   } finally {
@@ -56,17 +66,55 @@ function assertIndexed(plant: Plant): void {
   }
 }
 
-test('a prefix without an index is cut to one that has one, if an id below 0 matches that', () => {
+test('a prefix without an index is cut to one that has one, if an id below 0 matches that or its terms are many', () => {
+  const expressionOf = (word: string, terms: Partial<Terms>) =>
+    matchExpression({ words: [word], tags: [] }, { ...RARE, ...terms })?.text
+  const either = (of: (text: string) => string, word: string) => `(${of(word)} OR ${of(`\ue001${word}`)})`
+  const prefix = (word: string) => either((text) => `"${text}" *`, word)
   const asked: string[] = []
-  const expressionOf = (word: string, isNegative: boolean) =>
-    matchExpression({ words: [word], tags: [] }, (indexed) => asked.push(indexed) > 0 && isNegative)
-  const prefix = (word: string) => `("${word}" * OR "\ue001${word}" *)`
-  assert.equal(expressionOf('abcdefghi', false), prefix('abcdefghi'))
-  assert.equal(expressionOf('abcdefghi', true), prefix('abcdefgh'))
-  assert.equal(expressionOf('𠀀'.repeat(9), true), prefix('𠀀'.repeat(8)))
-  assert.equal(expressionOf('abcdefgh', true), prefix('abcdefgh'))
-  assert.equal(expressionOf('a'.repeat(20), true), `("${'a'.repeat(20)}" OR "\ue001${'a'.repeat(20)}")`)
-  assert.deepEqual(asked, [prefix('abcdefgh'), prefix('abcdefgh'), prefix('𠀀'.repeat(8))])
+  const negative = { hasNegative: (expression: string) => asked.push(expression) > 0 }
+  assert.equal(expressionOf('abcdefghi', {}), prefix('abcdefghi'))
+  assert.equal(expressionOf('abcdefghi', negative), prefix('abcdefgh'))
+  assert.equal(expressionOf('𠀀'.repeat(9), negative), prefix('𠀀'.repeat(8)))
+  assert.deepEqual(
+    asked,
+    ['abcdefgh', '𠀀'.repeat(8)].flatMap((word) => [`"${word}" *`, `"\ue001${word}" *`]),
+  )
+  assert.equal(expressionOf('abcdefgh', negative), prefix('abcdefgh'))
+  const exact = 'a'.repeat(20)
+  assert.equal(expressionOf(exact, negative), `("${exact}" OR "\ue001${exact}")`)
+  assert.equal(asked.length, 4)
+  const few = { frequent: (start: string) => [start, `${start}z`] }
+  assert.equal(
+    expressionOf('abcdefghi', few),
+    either((text) => `("${text}" OR "${text}z")`, 'abcdefghi'),
+  )
+  const many = { frequent: (start: string) => Array.from({ length: MAX_TERMS + 1 }, (_, i) => `${start}${i}`) }
+  assert.equal(expressionOf('abcdefghi', many), prefix('abcdefgh'))
+})
+
+test('a search for several words, and one that leaves names out, also finds the marked plants, and so yields', () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec(readFileSync(new URL('../../sql/sqlite-index.sql', import.meta.url), 'utf8'))
+  const insert = db.prepare('INSERT INTO words (rowid, terms) VALUES (?, ?)')
+  for (let id = 1; id <= 40; id++) {
+    insert.run(id, `\ue001${id % 2 === 0 ? 'alba' : 'nigra'} bed${id % 10 === 0 ? ` ${MARK}` : ''}`)
+  }
+  const found = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
+  const idsOf = (text = '') => found.all(text).map(({ rowid }) => rowid)
+  const marked = [10, 20, 30, 40]
+  assert.deepEqual(idsOf(matchExpression({ words: ['alba', 'nigra'], tags: [] }, RARE)?.text), marked)
+  assert.deepEqual(idsOf(matchExpression({ words: ['alba'], tags: ['nigra'] }, RARE)?.text), marked)
+  const bed = matchExpression({ words: ['bed'], tags: [] }, RARE) ?? assert.fail()
+  assert.equal(idsOf(bed.text).length, 40)
+  const before = within(bed, { from: undefined, to: { key: 'x', id: 0n } })
+  assert.equal(idsOf(before.text).length, 40)
+  const behindAlba = within(bed, { from: { key: 'b', id: 0n }, to: undefined })
+  assert.deepEqual(
+    idsOf(behindAlba.text),
+    Array.from({ length: 40 }, (_, i) => i + 1).filter((id) => id % 2 === 1 || marked.includes(id)),
+  )
+  db.close()
 })
 
 test('the full-text index contains the words of a plant whatever characters separate them', () => {

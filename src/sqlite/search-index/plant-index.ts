@@ -53,7 +53,7 @@ export class PlantIndex {
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     const inIdOrder = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     this.names.add(inIdOrder.filter(({ id }) => !named.has(id)).map(({ id, name }) => [sortKey(name), id]))
-    const terms = inIdOrder.map((plant): Entry => [indexedTerms(plant), plant.id])
+    const terms = inIdOrder.map((plant): Entry => [withMark(indexedTerms(plant)), plant.id])
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
     this.#statements.run(insert, jsonOf(terms))
@@ -240,6 +240,13 @@ const MAX_TAG_WORDS = 4
 const FIRST = '\ue001'
 /** Follows all words and names that begin with a word, once it is added to that. */
 export const AFTER_ALL = '\u{10ffff}'
+/**
+ * A term of some plants, at random, whatever their words are. A search for several words finds these plants too: FTS5
+ * looks for the next plant in one step, and where no plant has all of the words it would look at the whole index.
+ */
+export const MARK = '\ue002'
+const PLANTS_PER_MARK = 2048
+const withMark = (terms: string): string => (Math.random() * PLANTS_PER_MARK < 1 ? `${terms} ${MARK}` : terms)
 
 /** The text of a plant for the full-text index: its words, folded and truncated, in any order and number. */
 export function indexedTerms(plant: Plant): string {
@@ -250,34 +257,48 @@ export function indexedTerms(plant: Plant): string {
   return unique([isFirst ? FIRST + first : first, ...others]).join(' ')
 }
 
+/** A full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) with the number of its words. */
+export interface Expression {
+  readonly text: string
+  /** With more than one, the expression also finds the plants with MARK. */
+  readonly words: number
+}
+
+/** What the index knows of its terms. */
+export interface Terms {
+  /** Whether an id below 0 matches an expression. */
+  hasNegative(expression: string): boolean
+  /** Returns undefined where the terms that begin so have few entries; otherwise the terms, with some beyond MAX_TERMS. */
+  frequent(start: string): readonly string[] | undefined
+}
+
 /**
- * Returns a full-text expression (https://sqlite.org/fts5.html#full_text_query_syntax) that finds every plant that
- * matches the filter, and perhaps others; undefined for a filter without words. The words of a tag are words of the
- * plant too, and those of its beginning begin some, so they narrow the search.
+ * Returns an expression that finds every plant that matches the filter, and perhaps others; undefined for a filter
+ * without words. The words of a tag are words of the plant too, and those of its beginning begin some, so they narrow
+ * the search.
  *
- * A prefix without an index that may match an id below 0 is cut to one with an index: FTS5 writes past the end of its
- * memory when it merges the ids of such a prefix (docs/decisions/0027-change-log-and-search-index.md).
- *
- * @param hasNegative returns whether an id below 0 matches an expression
  * @param places whether to leave out the plants whose sort keys begin with one of the words
  */
 export function matchExpression(
   filter: PlantFilter,
-  hasNegative: (expression: string) => boolean,
+  index: Terms,
   places: Places = 'anywhere',
-): string | undefined {
+): Expression | undefined {
   if (filter.words.length === 0) return undefined
-  const terms = narrowest(filter.words).map((word) => term(word, hasNegative, places))
+  const terms = narrowest(filter.words).map((word) => term(word, index, places))
   const few = filter.tags.length > MAX_TAGS ? [] : unique(filter.tags)
   const tags = few.map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.every((tag) => tag.length > 0)) {
     terms.push(`(${tags.map((tag) => `(${tag.map((word) => quote(truncate(word))).join(' AND ')})`).join(' OR ')})`)
   } else {
     const ofPrefix = unique(words(filter.tagPrefix ?? '')).slice(0, MAX_TAG_WORDS)
-    terms.push(...ofPrefix.map((word) => term(word, hasNegative, 'anywhere')))
+    terms.push(...ofPrefix.map((word) => term(word, index, 'anywhere')))
   }
-  return terms.join(' AND ')
+  const text = terms.length === 1 ? terms.join() : terms.map(orMark).join(' AND ')
+  return { text, words: terms.length }
 }
+
+const orMark = (expression: string): string => `(${expression} OR ${quote(MARK)})`
 
 const LETTERS = Array.from('abcdefghijklmnopqrstuvwxyz')
 /** Maximum number of letters with which names beyond a key begin: the index reads all names with one of them. */
@@ -285,11 +306,15 @@ const MAX_BEYOND = 6
 /** Characters of the beginnings of names beyond a key. */
 const BEGINNING = 2
 
-/** Leaves most plants with keys beyond a range out of an expression: those whose marked first word is beyond it. */
-export function within(expression: string, { from, to }: PositionRange): string {
+/**
+ * Leaves most plants with keys beyond a range out of an expression: those whose marked first word is beyond it, but for
+ * the plants with MARK.
+ */
+export function within({ text, words }: Expression, { from, to }: PositionRange): Expression {
   const starts = [...startsBeyond(from?.key, (a, b) => a < b), ...startsBeyond(to?.key, (a, b) => a > b)]
-  if (starts.length === 0) return expression
-  return `(${expression}) NOT (${starts.map((start) => prefix(FIRST + start)).join(' OR ')})`
+  if (starts.length === 0) return { text, words }
+  const beyond = starts.map((start) => prefix(FIRST + start)).join(' OR ')
+  return { text: `${orMark(`(${text})`)} NOT ((${beyond}) NOT ${quote(MARK)})`, words: words + 1 }
 }
 
 function startsBeyond(key: string | undefined, isBeyond: (a: string, b: string) => boolean): string[] {
@@ -305,21 +330,39 @@ function startsBeyond(key: string | undefined, isBeyond: (a: string, b: string) 
 
 export type Places = 'anywhere' | 'behind the first'
 
-function term(word: string, hasNegative: (expression: string) => boolean, places: Places): string {
+function term(word: string, index: Terms, places: Places): string {
   const start = truncate(word)
-  const points = Array.from(start)
-  const at = places === 'anywhere' ? either : (one: (text: string) => string, text: string) => one(text)
+  const points = Array.from(start).length
   // A truncated word equals the truncated terms. A shorter one is a prefix.
-  if (points.length === TERM_LENGTH) return at(quote, start)
-  const indexed = at(prefix, points.slice(0, PREFIX_LENGTH).join(''))
-  return points.length <= PREFIX_LENGTH || hasNegative(indexed) ? indexed : at(prefix, start)
+  const one = points === TERM_LENGTH ? quote : points <= PREFIX_LENGTH ? prefix : (text: string) => long(text, index)
+  return places === 'anywhere' ? `(${one(start)} OR ${one(FIRST + start)})` : one(start)
+}
+
+/** Terms of a prefix without an index that an expression names one by one. */
+export const MAX_TERMS = 64
+
+/**
+ * Finds what begins with a text that is longer than the prefixes with an index. FTS5 merges the entries of all its terms
+ * at once, so it does so with few entries alone. Many terms with many entries are found by a prefix with an index.
+ *
+ * Where an id below 0 has the prefix, FTS5 writes past the end of its memory when it merges them
+ * (docs/decisions/0027-change-log-and-search-index.md).
+ */
+function long(text: string, index: Terms): string {
+  const indexed = prefix(
+    Array.from(text)
+      .slice(0, PREFIX_LENGTH + (text.startsWith(FIRST) ? 1 : 0))
+      .join(''),
+  )
+  const terms = index.frequent(text)
+  if (terms === undefined) return index.hasNegative(indexed) ? indexed : prefix(text)
+  return terms.length <= MAX_TERMS ? `(${terms.map(quote).join(' OR ')})` : indexed
 }
 
 /** Longer words are rarer. */
 const narrowest = (asked: readonly string[]): string[] =>
   asked.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS)
 
-const either = (one: (text: string) => string, word: string): string => `(${one(word)} OR ${one(FIRST + word)})`
 const prefix = (word: string): string => `${quote(word)} *`
 
 /** Whether a text is ASCII without NUL and long words. The tokenizer `ascii` splits it exactly as `words` does. */

@@ -24,8 +24,10 @@ import {
 import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
+import { type Entry, GREATEST_ID, type IdQuery, IndexQueries, LEAST_ID } from './index-queries.ts'
 import {
   AFTER_ALL,
+  type Expression,
   idsByName,
   matchExpression,
   nameStart,
@@ -36,7 +38,6 @@ import {
   truncate,
   UNTAGGED,
   unique,
-  within,
 } from './plant-index.ts'
 
 /** Names that one step of a walk reads, in 0.4 of the time of a step of `firstByName`. */
@@ -63,6 +64,8 @@ const MORE_IDS_OF_TAGS = 8000
 /** Tags whose ids a search by id merges, each by a statement of its own. */
 const MAX_MERGED = 500
 
+/** Ids of several words that a step looks up, in a millisecond. */
+const IDS_OF_A_LIST = 1000
 /** What a filter demands of tags. */
 interface Tagged {
   /** All entries that it demands. A prefix may have any number of tags, so no step reads them all. */
@@ -73,28 +76,6 @@ interface Tagged {
 
 interface TaggedSearch extends Search, Tagged {}
 
-/** A query of the index for entries in an order of its own, part by part. */
-interface IdQuery {
-  /** Selects the `id` of `count` entries at most. Its parameters have the numbers from `first` on. */
-  readonly sql: (first: number, count: number) => string
-  /**
-   * @param after the last entry so far
-   * @param range where the plants are that it has to find
-   */
-  readonly values: (after: Entry | undefined, range: PositionRange) => readonly IndexValue[]
-  /** Returns the last entry of a full part. @param max the greatest id of the part */
-  readonly last: (after: Entry | undefined, count: number, max: bigint) => Entry
-}
-
-type IndexValue = string | bigint | Uint8Array
-
-interface Entry {
-  readonly tag: string
-  readonly id: bigint
-}
-
-const LEAST_ID = -(2n ** 63n)
-
 /**
  * Finds plants by the search index, in the snapshots of both connections. It does not guess the best table of the
  * index: the candidates take turns until one has found the page. With n candidates this costs at most n times as much
@@ -103,10 +84,12 @@ const LEAST_ID = -(2n ** 63n)
 export class PlantSearch {
   readonly #statements: StatementCache
   readonly #index: IndexView
+  readonly #queries: IndexQueries
 
   constructor(statements: StatementCache, index: IndexView) {
     this.#statements = statements
     this.#index = index
+    this.#queries = new IndexQueries(index)
   }
 
   /**
@@ -155,7 +138,7 @@ export class PlantSearch {
     if (isMany)
       tasks.push(
         this.#firstOf(
-          search.ranges.map((range) => this.#ofTags(range)),
+          search.ranges.map((range) => this.#queries.ofTags(range)),
           search,
         ),
       )
@@ -179,10 +162,19 @@ export class PlantSearch {
   /** Finds the first plants by name, by the index of words and of tags, and by a walk through the names. */
   #byName(search: TaggedSearch, places?: Places): Task<NewPlant[]> {
     const expression = this.#expression(search, places)
-    const ofWords = expression === undefined ? [] : [this.#ofWords(expression)]
-    const sources = [ofWords, search.ranges.map((range) => this.#ofTags(range))].filter(({ length }) => length > 0)
-    const tasks = sources.map((queries, i) => this.#firstOf(queries, search, `${i}`))
-    return race([...tasks, this.#walk(this.#names(search), search)])
+    const tasks = [this.#walk(this.#names(search), search)]
+    if (search.ranges.length > 0)
+      tasks.unshift(
+        this.#firstOf(
+          search.ranges.map((range) => this.#queries.ofTags(range)),
+          search,
+        ),
+      )
+    if (expression?.words === 1) tasks.unshift(this.#firstOf([this.#queries.ofWord(expression)], search, 'words'))
+    else if (expression !== undefined) {
+      tasks.unshift(firstOfLists(this.#statements, search, () => this.#listsOfAll(expression), 'words'))
+    }
+    return race(tasks)
   }
 
   #firstOf(queries: readonly IdQuery[], search: Search, name?: string): Task<NewPlant[]> {
@@ -195,48 +187,31 @@ export class PlantSearch {
     return firstOf(patient(plants), limit, isFound)
   }
 
-  /** Looks in the index for an id below 0 that matches an expression. Reads one row, as FTS5 finds them in order. */
-  readonly #hasNegative = (expression: string): boolean =>
-    this.#index.statements.get('SELECT 1 FROM words WHERE words MATCH ? AND rowid < 0 LIMIT 1', expression) !==
-    undefined
-
-  #expression({ query, tags }: TaggedSearch, places?: Places): string | undefined {
-    return matchExpression({ ...query, tags }, this.#hasNegative, places)
+  #expression({ query, tags }: TaggedSearch, places?: Places): Expression | undefined {
+    return matchExpression({ ...query, tags }, this.#queries.terms, places)
   }
 
-  /** Returns a query for all plants that an expression finds. */
-  #ofWords(expression: string): IdQuery {
-    return {
-      sql: (first, count) => `SELECT rowid AS id FROM words
-        WHERE words MATCH ?${first} AND rowid >= ?${first + 1} ORDER BY rowid LIMIT ${count}`,
-      values: (after, range) => [within(expression, range), after === undefined ? LEAST_ID : after.id + 1n],
-      last: (_after, _count, max) => ({ tag: '', id: max }),
+  /**
+   * Yields lists of the ids that an expression of several words finds. Unlike `#lists` it reads on in one query, as the
+   * next one would seek the place of each word again.
+   */
+  *#listsOfAll(expression: Expression): Iterable<string> {
+    let list: bigint[] = []
+    let end = this.#queries.endOfMarks(LEAST_ID)
+    for (const id of this.#ids(expression, { order: 'id', after: undefined })) {
+      if (list.push(id) < IDS_OF_A_LIST && id < end) continue
+      yield `[${list.join()}]`
+      list = []
+      if (id >= end && id < GREATEST_ID) end = this.#queries.endOfMarks(id + 1n)
     }
-  }
-
-  /** Returns a query for all plants whose tags are in a range. */
-  #ofTags({ from, before }: TagRange): IdQuery {
-    const part = (numbers: readonly number[]) =>
-      `FROM tags WHERE (tag, id) > (?${numbers[0]}, ?${numbers[1]}) AND tag < ?${numbers[2]} ORDER BY tag, id`
-    const values = (after: Entry = { tag: from, id: LEAST_ID }) => [after.tag, after.id, before] as const
-    return {
-      sql: (first, count) => `SELECT id ${part([first, first + 1, first + 2])} LIMIT ${count}`,
-      values,
-      last: (after, count) => {
-        const row = this.#index.statements.get(
-          `SELECT tag, id ${part([1, 2, 3])} LIMIT 1 OFFSET ${count - 1}`,
-          ...values(after),
-        )
-        return { tag: row?.[0] as string, id: row?.[1] as bigint }
-      },
-    }
+    yield `[${list.join()}]`
   }
 
   /** Yields the ids that an expression finds, in the order of a search by id. */
-  *#ids(expression: string, { order, after }: PlantQuery): Iterable<bigint> {
+  *#ids({ text }: Expression, { order, after }: Pick<PlantQuery, 'order' | 'after'>): Iterable<bigint> {
     const { condition, direction, values } = idsAfter(after?.id, order)
     const sql = `SELECT id FROM (SELECT rowid AS id FROM words WHERE words MATCH ?) WHERE ${condition} ORDER BY id ${direction}`
-    yield* this.#indexed(sql, expression, ...values)
+    yield* this.#indexed(sql, text, ...values)
   }
 
   /**
@@ -247,22 +222,23 @@ export class PlantSearch {
     const [place, join] = isByName(order) ? ['start', 'LEFT JOIN name_starts USING (id)'] : ['id', '']
     const at = (end: Position | undefined) => end && (isByName(order) ? nameStart(end.key) : end.id)
     for (const ids of queries) {
-      let after: Entry | undefined
+      let from: Entry | undefined
       for (let count = FIRST_IDS; ; count = Math.min(MAX_IDS, count * 4)) {
         const wanted = range()
+        const part = ids.part(from, count, wanted)
         const row = this.#index.statements.get(
           `SELECT json_group_array(id ORDER BY ${place} ${isDescending(order) ? 'DESC' : 'ASC'})
               FILTER (WHERE (${place} < ?1) IS NOT TRUE AND (${place} > ?2) IS NOT TRUE), count(*), max(id)
-            FROM (${ids.sql(3, count)}) ${join}`,
+            FROM (${part.sql}) ${join}`,
           at(wanted.from) ?? null,
           at(wanted.to) ?? null,
-          ...ids.values(after, wanted),
+          ...part.values,
         )
         yield* partsOf(String(row?.[0]))
-        if (Number(row?.[1]) < count) break
+        from = part.next(Number(row?.[1]), row?.[2] as bigint)
+        if (from === undefined) break
         // The other ways of the race get as many steps as the query took.
         for (let ids = 0; ids < count; ids += IDS_OF_A_STEP) yield '[]'
-        after = ids.last(after, count, row?.[2] as bigint)
       }
     }
   }
