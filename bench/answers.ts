@@ -16,9 +16,9 @@ export function lengthOf(chunk: Buffer): number {
   return head.length + HEAD_END.length + Number.parseInt(head.slice(head.indexOf(LENGTH) + LENGTH.length), 10)
 }
 
-/** Sorts times, and returns their median and their 99th percentile. */
-export function quantilesOf(times: number[]): { readonly p50: number; readonly p99: number } {
+/** Sorts times, and returns their median and their 95th and 99th percentiles. */
+export function quantilesOf(times: number[]): { readonly p50: number; readonly p95: number; readonly p99: number } {
   times.sort((a, b) => a - b)
   const quantile = (q: number) => times[Math.floor(times.length * q)] ?? Number.NaN
-  return { p50: quantile(0.5), p99: quantile(0.99) }
+  return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) }
 }

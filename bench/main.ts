@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
 import { measureFloods } from './floods.ts'
+import { measureGrowth } from './growth.ts'
 import { type Effort, sideBySide, together } from './measure.ts'
 import { measurePage } from './page.ts'
 import { measurePostgres } from './postgres.ts'
@@ -12,6 +13,7 @@ import { measureWebhooks } from './webhooks.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N]
 npm run bench -- --floods [--seconds N]
+npm run bench -- --growth [--seconds N] [--sizes N,N]
 npm run bench -- --page [--rounds N] [--sizes N]
 npm run bench -- --sustained [--seconds N] [--sizes N,N]
 npm run bench -- --webhooks [--seconds N]
@@ -25,6 +27,10 @@ absolute rates are for orientation only.
 --floods sends, on each engine and with one token, as many requests as it gets answers over 400 connections, then over 16
 that pipeline long answers; all plants are full. It measures the requests of another token meanwhile, for 10 s beside
 each kind. The exit code is 1 if a figure misses its floor.
+
+--growth compares what reads cost that find the same number of plants in stores of 10,000, 100,000 and a million, by
+processor time on SQLite and by pages of the server on PostgreSQL, and measures for 20 s the searches of a token beside
+those of another one among a million tags. The exit code is 1 if a figure misses its floor.
 
 --page measures in Chromium how many milliseconds a person waits at the page: from a key press to its rows, from a click
 on a tag to its rows, for 20 pages of scrolling, and to set the tag of many plants, beside searches of others. The
@@ -46,6 +52,7 @@ const { values } = parseArgs({
     sizes: { type: 'string' },
     sustained: { type: 'boolean', default: false },
     floods: { type: 'boolean' },
+    growth: { type: 'boolean' },
     page: { type: 'boolean' },
     webhooks: { type: 'boolean' },
     short: { type: 'boolean' },
@@ -66,6 +73,7 @@ console.log(
 )
 if (values.short) await measureShortly(effort)
 else if (values.floods) exitUnless(await measureFloods(Number(values.seconds ?? '10')))
+else if (values.growth) exitUnless(await measureGrowth(sizes('10000,100000,1000000'), Number(values.seconds ?? '20')))
 else if (values.page) for (const plants of sizes('1000000')) exitUnless(await measurePage(plants, effort.rounds))
 else if (values.sustained) await measureSustained(sizes('0,1000000'), Number(values.seconds ?? '300'))
 else if (values.webhooks) exitUnless(await measureWebhooks(Number(values.seconds ?? '60')))
@@ -86,6 +94,7 @@ async function measureMain(effort: Effort, sizes: readonly number[]): Promise<vo
 async function measureShortly(effort: Effort): Promise<void> {
   await measureMain(effort, [20_000])
   await measureFloods(3)
+  await measureGrowth([1000, 20_000], 3)
   await measureSustained([0], 5, 20_000)
   // The page sets the tag of 100,000 plants.
   await measurePage(120_000, effort.rounds)

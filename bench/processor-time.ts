@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import type { PostgresServer } from '../test/support/postgres-server.ts'
 
 /** Whether the system reports the processor time of other processes: only Linux does. */
@@ -18,6 +18,17 @@ export function databaseTime(servers: readonly PostgresServer[]): number {
     ticks += times.reduce((total, at) => total + Number(fields[at]), 0)
   }
   return ticks * 10
+}
+
+/**
+ * Returns a clock of the processor time of this thread, in milliseconds. `process.threadCpuUsage()` counts in units of
+ * 10 ms on some systems.
+ */
+export function threadClock(): () => number {
+  if (!canTellProcessorTime) return () => performance.now()
+  const file = openSync('/proc/thread-self/schedstat', 'r')
+  const text = Buffer.alloc(64)
+  return () => Number(text.toString('latin1', 0, readSync(file, text, { position: 0 })).split(' ')[0]) / 1e6
 }
 
 /** Fields of proc_pid_stat(5), less the first two: ppid; utime and stime; cutime and cstime. */

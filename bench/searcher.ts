@@ -8,6 +8,7 @@ export interface SearchResult {
   readonly refused: number
   /** Milliseconds. */
   readonly p50: number
+  readonly p95: number
   readonly p99: number
 }
 

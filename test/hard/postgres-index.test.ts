@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { epithet, genus, plantOf, tag } from '../../bench/collection.ts'
+import { FOUND, grownPlant, pagesOf } from '../../bench/grown.ts'
 import { isByName, PLANT_ORDERS, type PlantQuery, positionOf, words } from '../../src/domain/plant-query.ts'
 import type { Row, Statement } from '../../src/postgres/pool/client.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
@@ -12,7 +13,7 @@ import { expectedPlants } from '../support/expected.ts'
 import { openStore } from '../support/open-postgres.ts'
 import { newDatabase, plantsOf, query } from '../support/postgres.ts'
 import { ownServer } from '../support/postgres-faults.ts'
-import { parts, plansOf, poolOf, readOf, rowsOf } from '../support/search-plans.ts'
+import { parts, plansOf, poolOf, readOf, rowsOf, searchBuffers } from '../support/search-plans.ts'
 import { importAll } from '../support/store-calls.ts'
 import { plant } from '../support/store-under-test.ts'
 import { until } from '../support/until.ts'
@@ -66,6 +67,30 @@ test('every search reads few more plants than its page needs', async (t) => {
         }
       }
     }
+  }
+})
+
+test('a search that finds the same plants reads as many pages of a large store as of a small one', async (t) => {
+  const [small = {}, large = {}] = await Promise.all(
+    [5000, 50_000].map(async (size) => {
+      const url = await newDatabase((work) => cleanUp(t, work))
+      const store = await openStore(t, url)
+      for (let first = 1; first <= size; first += 2500) {
+        await store.importPlants(
+          Array.from({ length: 2500 }, (_, i) => grownPlant(first + i, size)),
+          'add',
+          TESTER,
+        )
+      }
+      await query(url, 'VACUUM (ANALYZE)')
+      return searchBuffers(url, pagesOf(size), FOUND)
+    }),
+  )
+  for (const [name, pages] of Object.entries(large)) {
+    assert.ok(
+      pages <= 2 * Math.max(FOUND, small[name] ?? 0),
+      `${name}: ${small[name]} pages, and ${pages} of ten times as many plants`,
+    )
   }
 })
 

@@ -69,7 +69,7 @@ export const plansOf = (pool: Pool, wanted: PlantQuery, believed?: SearchStatist
   )
 
 /** The pages of the server that a work reads. */
-export async function buffersOf(pool: Pool, work: (run: Run) => Promise<unknown>): Promise<number> {
+export async function buffersOf(pool: Pool, work: (run: Run, plain: Run) => Promise<unknown>): Promise<number> {
   const plans = await explained(pool, work)
   return plans.reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0)
 }
@@ -101,4 +101,25 @@ export function poolOf(scene: Scene, url: string): Pool {
   const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
   cleanUp(scene, () => pool.close())
   return pool
+}
+
+/** The pages of the server that each search reads. */
+export async function searchBuffers(
+  url: string,
+  searches: Record<string, PlantQuery>,
+  limit: number,
+): Promise<Record<string, number>> {
+  const pool = new Pool({ address: readPostgresAddress(url, {}), max: 1, timeout: 60_000, onTrouble: () => {} })
+  try {
+    const buffers: Record<string, number> = {}
+    for (const [name, wanted] of Object.entries(searches)) {
+      const statistics = new StatisticsCache()
+      buffers[name] = await buffersOf(pool, async (run, plain) =>
+        search(run, wanted, limit, await statistics.current(plain)),
+      )
+    }
+    return buffers
+  } finally {
+    await pool.close()
+  }
 }
