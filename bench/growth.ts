@@ -73,7 +73,7 @@ function costsIn(path: string, size: number): Record<string, Cost> {
   for (const [name, filter] of Object.entries(FILTERS)) {
     reads[`a count, ${name}`] = () => reader.countMatches(filter, 1000, false)
     reads[`an export, ${name}`] = function* () {
-      reader.openExport(1, filter, 'id', false)
+      yield* reader.openExport(1, filter, 'id', false, false)
       while ((yield* reader.readExport(1)).ids.length > 0);
       reader.closeExport(1)
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { NewPlant } from '../src/domain/plant.ts'
-import { isByName, PLANT_ORDERS } from '../src/domain/plant-query.ts'
+import { isByName, PLANT_ORDERS, type PlantFilter, type PlantOrder } from '../src/domain/plant-query.ts'
 import { openReader } from '../src/sqlite/connection.ts'
 import { indexPath } from '../src/sqlite/indexed.ts'
 import { createStoreFile } from '../src/sqlite/open/prepare-file.ts'
@@ -20,8 +20,11 @@ import { TAGGINGS, taggedPlants } from './support/tagged-plants.ts'
 /** The order of names, in which a list by name walks to the end of its page, and tables of one row. */
 const SCANNED = ['', 'names', 'state', 'store_identity']
 
-function run(task: Task<unknown>): void {
-  while (task.next().done !== true);
+function run<T>(task: Task<T>): { readonly steps: number; readonly value: T } {
+  for (let steps = 1; ; steps++) {
+    const step = task.next()
+    if (step.done === true) return { steps, value: step.value }
+  }
 }
 
 /** Makes an indexed store. @returns its path */
@@ -70,6 +73,39 @@ test('a list, a search and a count by the start of a tag or by none read indexes
         assert.ok(isWalk || SCANNED.includes(scanned), `${JSON.stringify(filter)}: ${detail}: ${sql}`)
         assert.doesNotMatch(String(detail), /^USE TEMP B-TREE FOR ORDER BY/, sql)
       }
+    }
+  }
+})
+
+/** The steps of an export in an order, of a step of 64 plants or of some hundred ids at most each. */
+function stepsOfExport(reader: QueryReader, filter: PlantFilter, order: PlantOrder): number {
+  let { steps } = run(reader.openExport(1, filter, order, false, false))
+  const found: bigint[] = []
+  for (let chunk = run(reader.readExport(1)); chunk.value.ids.length > 0; chunk = run(reader.readExport(1))) {
+    steps += chunk.steps
+    found.push(...chunk.value.ids)
+  }
+  reader.closeExport(1)
+  assert.equal(found.length, 2)
+  return steps
+}
+
+test('an export of few plants takes as many steps in a large store as in a small one, in any order', (t) => {
+  const [small, large] = [8000, 64_000].map((size) => {
+    const rare = [50, size - 5000]
+    const plants = Array.from({ length: size }, (_, i) =>
+      rare.includes(i) ? plant(BigInt(i), 'Rosa alba', 'bed/rare') : plant(BigInt(i), `Rosa ${i}`, `bed ${i % 50}`),
+    )
+    return readerOf(t, filled(t, plants))
+  })
+  assert.ok(small && large)
+  const all: PlantFilter = { tags: [], words: [] }
+  for (const part of [{ words: ['alba'] }, { words: ['rosa', 'al'] }, { tags: ['bed/rare'] }, { tagPrefix: 'bed/' }]) {
+    for (const order of PLANT_ORDERS) {
+      const filter = { ...all, ...part }
+      const few = stepsOfExport(small, filter, order)
+      const many = stepsOfExport(large, filter, order)
+      assert.ok(many <= 2 * few, `${JSON.stringify(part)} by ${order}: ${few} steps, and ${many} in the large store`)
     }
   }
 })

@@ -72,7 +72,8 @@ export class QueryClient {
     // A slow client may not ask for the next chunk for long, and must not keep the snapshot meanwhile.
     ending.addEventListener('abort', () => void close().catch(() => {}))
     try {
-      const open = (isLate: boolean) => this.#reader(ending).openExport(handle, filter, order, isLate)
+      let tries = 0
+      const open = (isLate: boolean) => this.#reader(ending).openExport(handle, filter, order, isLate, tries++ > 0)
       const position = await this.#indexed(open, ending)
       onPosition?.(position)
       for (;;) {

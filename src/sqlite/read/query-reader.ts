@@ -1,7 +1,15 @@
 import type { Action, ActionQuery, UndoStep } from '../../domain/actions.ts'
 import type { ChangeEntry, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
-import { isByName, type PlantFilter, type PlantOrder, type PlantQuery, positionOf } from '../../domain/plant-query.ts'
+import {
+  hasFilter,
+  isByName,
+  isDescending,
+  type PlantFilter,
+  type PlantOrder,
+  type PlantQuery,
+  positionOf,
+} from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { getAction, listActions, undoStep } from '../change-log/action-reader.ts'
 import { UnreadyIndex } from '../indexed.ts'
@@ -29,8 +37,10 @@ const WORK_AHEAD = LOOKED_UP_WORK / 3
 interface Export {
   readonly snapshot: Snapshot
   readonly query: PlantFilter & { readonly order: PlantOrder }
-  /** Undefined for an export by id, which looks at all plants. */
+  /** Undefined for an export by id. */
   readonly unindexed: Unindexed | undefined
+  /** The plants of an export by id that are left, and perhaps others; undefined for one that looks at all plants. */
+  left: BigInt64Array | undefined
   /** The plants so far of an export by name, which the index finds. */
   readonly exported: Content
   after: PlantQuery['after']
@@ -82,18 +92,23 @@ export class QueryReader implements Served {
   /**
    * Begins an export. Its transaction stays open until `closeExport`.
    *
-   * An export must not lack a plant that a damaged index hides. So an export by id looks at all plants, and one by name
-   * compares its content with the store at its end.
+   * An export must not lack a plant that a damaged index hides. So one by id has the index prove that it hides none, or
+   * looks at all plants, and one by name compares its content with the store at its end.
    *
    * @param handle chosen by the caller, for `readExport` and `closeExport`
+   * @param isRetry whether the index has failed before: an export by id then does without it
    * @returns the position of the transaction in the log of changes
    */
-  openExport(handle: number, filter: PlantFilter, order: PlantOrder, isLate: boolean): string {
-    const snapshot = this.#begin(isByName(order))
+  *openExport(handle: number, filter: PlantFilter, order: PlantOrder, isLate: boolean, isRetry: boolean): Task<string> {
+    const isIndexed = isByName(order) || (hasFilter(filter) && !isRetry)
+    const snapshot = this.#begin(isIndexed)
     try {
       const unindexed = isByName(order) ? unindexedIn(snapshot, isLate) : undefined
+      const left = isIndexed && !isByName(order) ? yield* snapshot.proven(filter) : undefined
+      if (!isByName(order)) snapshot.leaveIndex()
+      if (isDescending(order)) left?.reverse()
       const exported = { plants: 0, ids: 0n }
-      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, exported, after: undefined })
+      this.#exports.set(handle, { snapshot, query: { ...filter, order }, unindexed, left, exported, after: undefined })
       return snapshot.feed.end()
     } catch (error) {
       throw snapshot.faultOf(error)
@@ -105,9 +120,10 @@ export class QueryReader implements Served {
   /** Returns the next chunk; an empty one at the end. */
   *readExport(handle: number): Task<PlantColumns> {
     const current = mustBeOpen(this.#exports.get(handle))
-    const { snapshot, query, after, unindexed } = current
+    const { snapshot, query, after, unindexed, left } = current
     try {
       const next = { ...query, after }
+      if (left !== undefined) return columnsOf(yield* nextOf(current, left))
       const chunk = yield* unindexed ? snapshot.list(next, CHUNK, unindexed) : snapshot.scan(next, CHUNK)
       const last = chunk.at(-1)
       if (last !== undefined) current.after = positionOf(query.order, last)
@@ -237,6 +253,16 @@ function pageOf(snapshot: Snapshot, query: PlantQuery, limit: number, isLate: bo
     if (!(error instanceof UnreadyIndex) || isByName(query.order) || !snapshot.isFilling || isLate) throw error
     return snapshot.scan(query, limit, MAX_LOOKED_UP_WORK)
   }
+}
+
+/** Returns the next plants of an export by its proven ids. */
+function* nextOf(current: Export, left: BigInt64Array): Task<NewPlant[]> {
+  let chunk: NewPlant[] = []
+  for (let rest = left; chunk.length === 0 && rest.length > 0; current.left = rest) {
+    chunk = yield* current.snapshot.matching(current.query, rest.subarray(0, CHUNK))
+    rest = rest.subarray(CHUNK)
+  }
+  return chunk
 }
 
 /** @throws IndexFault at the end of an export whose content differs from that of the store */

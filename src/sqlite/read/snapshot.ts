@@ -21,8 +21,10 @@ import { openReader } from '../connection.ts'
 import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
 import { candidates, firstInOrder, firstOf, forEach, idsAfter, scan, tagsOf } from '../lookup.ts'
 import { StatementCache } from '../rows.ts'
-import { type IndexState, IndexView } from '../search-index/index-file.ts'
+import { IndexFault, type IndexState, IndexView } from '../search-index/index-file.ts'
+import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import { behindTag, rangeOf, rangeOfPrefix, UNTAGGED } from '../search-index/plant-index.ts'
+import { merged, provenIds } from '../search-index/proof.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import type { Task } from '../worker/cooperative.ts'
 
@@ -42,6 +44,12 @@ export function addTo(content: Content, id: bigint): void {
   content.plants++
   content.ids = BigInt.asUintN(64, content.ids + id)
 }
+
+/**
+ * Changes whose plants a proof looks up itself. The index has the words of the last plants together on one page, which
+ * a single fault may hide from both of their lists.
+ */
+const CHANGED_LAST = 1000
 
 /** Plants that one statement counts, in about a millisecond. */
 const PLANTS_PER_COUNT = 20_000
@@ -147,9 +155,49 @@ export class Snapshot {
     return yield* firstOf(scan(this.statements, query, max), limit, (plant) => matches(query, plant))
   }
 
+  /**
+   * Finds all plants that may match a filter by the index, and proves that it hides none (provenIds).
+   *
+   * @returns their ids in order; undefined when a look at all plants takes less time, or the index lacks too many
+   * @throws IndexFault when the index is damaged
+   */
+  *proven(filter: PlantFilter): Task<BigInt64Array | undefined> {
+    const index = this.#index
+    if (index === undefined || index.isScanning) return undefined
+    if ((headOf(this.statements) - index.position) * PLANT_WORK > LOOKED_UP_WORK) return undefined
+    const found = yield* provenIds(this.#view.statements, filter, (tags) => this.#counted(tags))
+    if (found === undefined) return undefined
+    const changed = changedAfter(this.statements, index.position - CHANGED_LAST)
+    let rest = 0
+    function* unchanged() {
+      for (const id of found?.isOfTags === true ? found.ids : []) if (!changed.has(id) && ++rest > 0) yield id
+    }
+    yield* forEach(candidates(this.statements, unchanged(), { ...filter, words: [] }), (plant) => {
+      if (isTagged(filter, plant.tag)) rest--
+      return false
+    })
+    if (rest > 0) throw new IndexFault(`${rest} plants of its tags have none of them`)
+    return yield* merged([found.ids, new BigInt64Array(changed).sort()])
+  }
+
+  /** Returns those of these plants that match a filter. */
+  *matching(filter: PlantFilter, ids: BigInt64Array): Task<NewPlant[]> {
+    return yield* firstOf(candidates(this.statements, ids, filter), ids.length + 1, (plant) => matches(filter, plant))
+  }
+
+  /** Ends the read of the index, whose log could grow otherwise. */
+  leaveIndex(): void {
+    this.#index = undefined
+    this.#view.end()
+  }
+
   *contentOf(filter: PlantFilter): Task<Content> {
     const content: Content = { plants: 0, ids: 0n }
-    yield* forEach(scan(this.statements, { ...filter, order: 'id', after: undefined }), (plant) => {
+    const ids = hasFilter(filter) ? yield* this.proven(filter) : undefined
+    const plants = ids
+      ? candidates(this.statements, ids, filter)
+      : scan(this.statements, { ...filter, order: 'id', after: undefined })
+    yield* forEach(plants, (plant) => {
       if (matches(filter, plant)) addTo(content, plant.id)
       return false
     })

@@ -237,7 +237,7 @@ const MAX_TAG_WORDS = 4
  * Precedes the first word of a name in the index, where the sort key begins with that word: a search by name reads
  * those plants in the index of names. No word contains it.
  */
-const FIRST = '\ue001'
+export const FIRST = '\ue001'
 /** Follows all words and names that begin with a word, once it is added to that. */
 export const AFTER_ALL = '\u{10ffff}'
 /**
@@ -389,5 +389,11 @@ export function truncate(word: string): string {
         .join('')
     : start
 }
+
+/** The beginning of a word for which the index has a list of its own. */
+export const startOf = (word: string): string => Array.from(truncate(word)).slice(0, PREFIX_LENGTH).join('')
+
+/** An expression for all plants with a word that begins so. */
+export const beginningWith = (start: string): string => `(${prefix(start)} OR ${prefix(FIRST + start)})`
 
 const SURROGATE = /[\ud800-\udfff]/

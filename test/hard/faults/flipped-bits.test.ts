@@ -3,14 +3,16 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PlantFilter, PlantOrder } from '../../../src/domain/plant-query.ts'
+import { matches, type PlantFilter, type PlantOrder } from '../../../src/domain/plant-query.ts'
 import type { Store } from '../../../src/domain/store.ts'
-import { indexPath } from '../../../src/sqlite/indexed.ts'
+import { indexPath, UnreadyIndex } from '../../../src/sqlite/indexed.ts'
+import { QueryReader } from '../../../src/sqlite/read/query-reader.ts'
 import { SqliteStore } from '../../../src/sqlite/store.ts'
 import { checkStore } from '../../../src/sqlite/upkeep/check.ts'
+import type { Task } from '../../../src/sqlite/worker/cooperative.ts'
 import { TESTER } from '../../support/actor.ts'
 import { cleanUp } from '../../support/clean-up.ts'
-import { tempFolder } from '../../support/files.ts'
+import { plantsIn, tempFolder } from '../../support/files.ts'
 import { openSqlite } from '../../support/open-sqlite.ts'
 import { run, startServer, TOKEN } from '../../support/process.ts'
 import { assertIndexMatches, IDLE, indexAll, inFile } from '../../support/sqlite-indexes.ts'
@@ -23,12 +25,10 @@ const FLIPS = 24
 const HIDDEN = 7n
 
 /** Creates a store with a complete index, and closes it. */
-async function indexedStore(t: TestContext): Promise<string> {
+async function indexedStore(t: TestContext, size = PLANTS): Promise<string> {
   const path = join(tempFolder(t), 'plants.db')
   const { store } = await openSqlite(t, { path, startFollower: () => IDLE })
-  const plants = Array.from({ length: PLANTS }, (_, i) =>
-    plant(BigInt(i), `Fern ${i} of bed ${i % 17}`, `tag ${i % 5}`),
-  )
+  const plants = Array.from({ length: size }, (_, i) => plant(BigInt(i), `Fern ${i} of bed ${i % 17}`, `tag ${i % 5}`))
   await store.importPlants(plants, 'add', TESTER)
   await store.close()
   indexAll(path)
@@ -77,6 +77,63 @@ test('check --reindex has a service make its index anew, and check alone leaves 
   assert.match((await run(t, asked ?? [])).stderr, /^index: ok \(the service makes it anew\)/m)
   while ((await found()) === hidden) await sleep(50)
 })
+
+/** More plants than an export looks at as a whole. */
+const MANY = 3000
+
+test('no flipped bit of the index hides a plant from an export by id', async (t) => {
+  const path = await indexedStore(t, MANY)
+  const copy = join(tempFolder(t), 'plants.db')
+  copyFileSync(path, copy)
+  const index = readFileSync(indexPath(path))
+  const filters: PlantFilter[] = [['17'], ['fern', '290'], ['be', '1234']].map((words) => ({ tags: [], words }))
+  filters.push({ tags: ['tag 3', 'tag 4'], words: ['77'] })
+  const all = plantsIn(path)
+  const wanted = filters.map((filter) => [...all].filter(([, one]) => matches(filter, one)).length)
+  for (let flip = 0; flip < 4 * FLIPS; flip++) {
+    const flipped = Buffer.from(index)
+    const at = Math.floor(((flip + 0.37) / (4 * FLIPS)) * index.length)
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (flip % 8)), at)
+    writeFileSync(indexPath(copy), flipped)
+    const found = filters.map((filter) => exportedBy(copy, filter).length)
+    assert.deepEqual(found, wanted, `the bit at ${at}`)
+  }
+  writeFileSync(indexPath(copy), index)
+  hide(copy)
+  for (const filter of [
+    { tags: [], words: [`${HIDDEN}`] },
+    { tags: [`tag ${HIDDEN % 5n}`], words: [`${HIDDEN}`] },
+  ])
+    assert.ok(exportedBy(copy, filter).includes(HIDDEN))
+})
+
+/** Reads an export as the thread for queries does for a client, which asks again where the index has failed. */
+function exportedBy(path: string, filter: PlantFilter): bigint[] {
+  for (const isRetry of [false, true]) {
+    const reader = new QueryReader(path)
+    try {
+      done(reader.openExport(1, filter, 'id', false, isRetry))
+      const ids: bigint[] = []
+      for (;;) {
+        const chunk = done(reader.readExport(1)).ids
+        if (chunk.length === 0) return ids
+        ids.push(...chunk)
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadyIndex)) throw error
+    } finally {
+      reader.close()
+    }
+  }
+  return assert.fail('an export that does without the index fails by it')
+}
+
+function done<T>(task: Task<T>): T {
+  for (;;) {
+    const step = task.next()
+    if (step.done === true) return step.value
+  }
+}
 
 test('an export with words or tags, or by name, does not lack a plant that the index hides', async (t) => {
   const path = await indexedStore(t)
