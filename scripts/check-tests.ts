@@ -1,4 +1,4 @@
-// Finds skipped tests, silenced types and files that are too long.
+// Finds skipped tests, silenced types, and files and functions that are too long.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesOf, ROOT, report } from './repository.ts'
@@ -30,6 +30,17 @@ const RULES: readonly Rule[] = [
   { folders: CODE, pattern: /biome-ignore/, fault: 'a lint rule is silenced' },
 ]
 
+const MAX_FUNCTION = 70
+/** The folders whose functions are counted. Biome counts those of `src`, but no lines of JSX. */
+const COUNTED = /^(?:client|bench|scripts|web\/src\/(?!import\/|plants\/|table\/))/
+/** The first line of a function, as the format writes it. */
+const BEGIN = new RegExp(
+  '^ *(?:export )?(?:default )?(?:' +
+    '(?:async )?function\\b|' +
+    'const \\w+.* = (?:async )?(?:<.*>)?\\(|' +
+    '(?:(?:static|async|get|set) |\\*)*(?!(?:if|for|while|switch|catch|super|catalog)\\b)#?\\w+(?:<.*>)?\\(.*[{(]$)',
+)
+
 /** This file, which contains the patterns. */
 const THIS_FILE = 'scripts/check-tests.ts'
 
@@ -50,7 +61,22 @@ function faultsOf(file: string, lines: readonly string[]): string[] {
     const form = `"// Longer than ${MAX_LINES} lines because …"`
     faults.push(`${file}: has ${lines.length - 1} lines; divide it, or give the reason in its first line: ${form}`)
   }
+  if (COUNTED.test(file)) faults.push(...longFunctions(file, lines))
   return faults
+}
+
+/** The format gives the first and the last line of a function the same indentation, and more to those between. */
+function longFunctions(file: string, lines: readonly string[]): string[] {
+  const indentOf = (line: string) => line.length - line.trimStart().length
+  return lines.flatMap((line, begin) => {
+    if (!BEGIN.test(line)) return []
+    const indent = indentOf(line)
+    const isEnd = (each: string) => indentOf(each) === indent && /^ *[)}\]]/.test(each)
+    const after = lines.findIndex((each, i) => i > begin && each !== '' && indentOf(each) <= indent && !isEnd(each))
+    const end = lines.slice(0, after === -1 ? lines.length : after).findLastIndex(isEnd)
+    const length = end - begin + 1
+    return length > MAX_FUNCTION ? [`${file}:${begin + 1}: has a function of ${length} lines; divide it`] : []
+  })
 }
 
 /** Removes the comment of a line, and the rest of a string with two slashes. */

@@ -36,25 +36,7 @@ function Docs(): JSX.Element {
             Version {contract.info.version}. <a href={`${SERVICE}/openapi.json`}>openapi.json</a>
           </p>
         )}
-        <form onSubmit={(event) => event.preventDefault()}>
-          <label for="token">Access token</label>
-          <input
-            id="token"
-            type="password"
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            aria-describedby="token-note"
-            value={token}
-            onInput={({ currentTarget: { value } }) => {
-              sessionStorage.setItem(KEY, value)
-              setToken(value)
-            }}
-          />
-          <p id="token-note" class="note">
-            This tab keeps the token until you close it. It goes to this service alone.
-          </p>
-        </form>
+        <TokenForm token={token} onToken={setToken} />
       </header>
       <div class="columns">
         <nav aria-label="Operations">
@@ -72,19 +54,8 @@ function Docs(): JSX.Element {
             <>
               <FirstRequest token={token.trim()} />
               <Prose text={contract.info.description} />
-              {groups.map(({ name, description, operations }) => (
-                <div key={name}>
-                  <h2>{name}</h2>
-                  <p>{description}</p>
-                  {operations.map((operation) => (
-                    <OperationSection
-                      key={operation.operationId}
-                      contract={contract}
-                      operation={operation}
-                      token={token.trim()}
-                    />
-                  ))}
-                </div>
+              {groups.map((group) => (
+                <Operations key={group.name} {...group} contract={contract} token={token.trim()} />
               ))}
               <h2>objects</h2>
               <Schemas contract={contract} />
@@ -93,6 +64,52 @@ function Docs(): JSX.Element {
         </main>
       </div>
     </>
+  )
+}
+
+interface TokenFormProps {
+  readonly token: string
+  readonly onToken: (token: string) => void
+}
+
+function TokenForm({ token, onToken }: TokenFormProps): JSX.Element {
+  return (
+    <form onSubmit={(event) => event.preventDefault()}>
+      <label for="token">Access token</label>
+      <input
+        id="token"
+        type="password"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        aria-describedby="token-note"
+        value={token}
+        onInput={({ currentTarget: { value } }) => {
+          sessionStorage.setItem(KEY, value)
+          onToken(value)
+        }}
+      />
+      <p id="token-note" class="note">
+        This tab keeps the token until you close it. It goes to this service alone.
+      </p>
+    </form>
+  )
+}
+
+interface OperationsProps extends Group {
+  readonly contract: Contract
+  readonly token: string
+}
+
+function Operations({ name, description, operations, contract, token }: OperationsProps): JSX.Element {
+  return (
+    <div>
+      <h2>{name}</h2>
+      <p>{description}</p>
+      {operations.map((operation) => (
+        <OperationSection key={operation.operationId} contract={contract} operation={operation} token={token} />
+      ))}
+    </div>
   )
 }
 

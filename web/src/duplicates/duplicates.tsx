@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
@@ -29,66 +29,14 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
   const kept = useSignal<StoredPlant | undefined>(undefined)
   const most = useSignal(PAGE)
   const asked = useSignal<readonly StoredPlant[] | undefined>(undefined)
-  const isWorking = useSignal(false)
-  const isDone = useSignal(false)
-  const fault = useSignal('')
-  const conflicts = useSignal<readonly Conflict[]>([])
-  const action = useRef(newAction(`${say('view.duplicates')}: ${group.name}`))
-  const name = useId()
-  const run = async (keep: StoredPlant, plants: readonly StoredPlant[]) => {
-    if (isWorking.value) return
-    isWorking.value = true
-    fault.value = ''
-    const changes = plants.map((base) => ({ id: base.id, base, wanted: null }))
-    const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
-    if (outcome.done.length > 0) {
-      const deleted = plantsIn(outcome.done.length - outcome.gone)
-      const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
-      tellDone(list, text, outcome.action)
-    }
-    conflicts.value = outcome.conflicts
-    fault.value =
-      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
-    isDone.value = outcome.left.length === 0
-    isWorking.value = false
-  }
+  const { isWorking, isDone, fault, conflicts, run } = useDeletion(client, list, group)
   const shown = group.plants.slice(0, most.value)
-  const left = group.plants.length - shown.length
   return (
     <fieldset class="duplicates" disabled={isDone.value}>
       <legend>
         <bdi translate={false}>{group.name}</bdi>
       </legend>
-      {shown.map((plant) => (
-        <label key={String(plant.id)} class="check">
-          <input
-            type="radio"
-            disabled={!mayWrite}
-            name={name}
-            checked={plant.id === kept.value?.id}
-            onChange={() => {
-              kept.value = plant
-            }}
-          />
-          <span class="count" translate={false}>
-            {String(plant.id)}
-          </span>{' '}
-          {plant.name !== group.name && <bdi translate={false}>{plant.name}</bdi>}{' '}
-          <bdi translate={false} class="note">
-            {plant.tag}
-          </bdi>
-        </label>
-      ))}
-      {left > 0 && (
-        <button
-          type="button"
-          onClick={() => {
-            most.value += PAGE
-          }}
-        >
-          {say('duplicates.more', { plants: plantsIn(left) })}
-        </button>
-      )}
+      <Choice group={group} kept={kept} most={most} mayWrite={mayWrite} />
       {!isDone.value && (
         <p class="fields">
           {mayWrite && (
@@ -124,6 +72,81 @@ export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): 
         />
       )}
     </fieldset>
+  )
+}
+
+/** Deletes the plants of a name but the one to keep. */
+function useDeletion(client: PlantstoreClient, list: PlantList, group: SameName) {
+  const isWorking = useSignal(false)
+  const isDone = useSignal(false)
+  const fault = useSignal('')
+  const conflicts = useSignal<readonly Conflict[]>([])
+  const action = useRef(newAction(`${say('view.duplicates')}: ${group.name}`))
+  const run = async (keep: StoredPlant, plants: readonly StoredPlant[]) => {
+    if (isWorking.value) return
+    isWorking.value = true
+    fault.value = ''
+    const changes = plants.map((base) => ({ id: base.id, base, wanted: null }))
+    const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
+    if (outcome.done.length > 0) {
+      const deleted = plantsIn(outcome.done.length - outcome.gone)
+      const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
+      tellDone(list, text, outcome.action)
+    }
+    conflicts.value = outcome.conflicts
+    fault.value =
+      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
+    isDone.value = outcome.left.length === 0
+    isWorking.value = false
+  }
+  return { isWorking, isDone, fault, conflicts, run }
+}
+
+interface ChoiceProps {
+  readonly group: SameName
+  readonly kept: Signal<StoredPlant | undefined>
+  /** The plants that it shows. */
+  readonly most: Signal<number>
+  readonly mayWrite: boolean
+}
+
+/** Lets the person choose the plant to keep. */
+function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
+  const name = useId()
+  const left = group.plants.length - most.value
+  return (
+    <>
+      {group.plants.slice(0, most.value).map((plant) => (
+        <label key={String(plant.id)} class="check">
+          <input
+            type="radio"
+            disabled={!mayWrite}
+            name={name}
+            checked={plant.id === kept.value?.id}
+            onChange={() => {
+              kept.value = plant
+            }}
+          />
+          <span class="count" translate={false}>
+            {String(plant.id)}
+          </span>{' '}
+          {plant.name !== group.name && <bdi translate={false}>{plant.name}</bdi>}{' '}
+          <bdi translate={false} class="note">
+            {plant.tag}
+          </bdi>
+        </label>
+      ))}
+      {left > 0 && (
+        <button
+          type="button"
+          onClick={() => {
+            most.value += PAGE
+          }}
+        >
+          {say('duplicates.more', { plants: plantsIn(left) })}
+        </button>
+      )}
+    </>
   )
 }
 

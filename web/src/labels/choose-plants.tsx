@@ -1,12 +1,12 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { tell } from '../page/notices.tsx'
+import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
-import { isAbort, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { findById, withFirst } from '../plants/by-id.ts'
 import {
@@ -40,61 +40,35 @@ interface ChooseProps {
 /** Finds plants and chooses some of them, or all that match. */
 export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseProps): JSX.Element {
   const q = useSignal(filter.q)
-  const found = useSignal<readonly StoredPlant[]>([])
-  const hasRead = useSignal(false)
-  const hasMore = useSignal(false)
-  const fault = useSignal('')
-  const unfound = useSignal('')
-  const tries = useSignal(0)
-  const ending = useMemo(() => new AbortController(), [])
   const wanted = { ...filter, q: q.value }
+  const first = useRequest((why) => say('labels.unread', { id: id ?? '', why }))
+  const all = useRequest((why) => say('labels.notAll', { why }))
+  const search = useRequest()
+  const found = useSignal<{ readonly plants: readonly StoredPlant[]; readonly hasMore: boolean } | undefined>(undefined)
   useEffect(() => {
-    const choose = async () => {
+    if (id === null) return
+    void first.run(async (signal) => {
+      add([labelOf((await client.getPlant(BigInt(id), { signal })).plant)])
+    })
+  }, [client, id])
+  const read = () =>
+    void search.run(async (signal) => {
+      const listing = client.listPlants({ ...wantedBy(wanted), limit: SHOWN }, { signal })
+      const [byId, { items, next }] = await Promise.all([findById(client, wanted, signal), listing.page()])
+      if (!signal.aborted) found.value = { plants: withFirst(byId, items), hasMore: next !== undefined }
+    })
+  useEffect(read, [client, q.value, filter])
+  const chooseAll = () =>
+    all.once(async (signal) => {
+      isAdding.value = true
       try {
-        if (id !== null) add([labelOf((await client.getPlant(BigInt(id), { signal: ending.signal })).plant)])
-      } catch (error) {
-        if (!isAbort(error)) fault.value = say('labels.unread', { id: id ?? '', why: said(error) })
+        const byId = await findById(client, wanted, signal)
+        const isFull = byId !== undefined && add([labelOf(byId)]) > 0
+        if (isFull || (await addAll(client, wantedBy(wanted), signal))) tellFull()
+      } finally {
+        isAdding.value = false
       }
-    }
-    void choose()
-    return () => ending.abort()
-  }, [client, id, ending])
-  useEffect(() => {
-    const ended = new AbortController()
-    const search = async () => {
-      try {
-        const listing = client.listPlants({ ...wantedBy(wanted), limit: SHOWN }, { signal: ended.signal })
-        const byId = findById(client, wanted, ended.signal)
-        const [first, { items, next }] = await Promise.all([byId, listing.page()])
-        found.value = withFirst(first, items)
-        hasRead.value = true
-        hasMore.value = next !== undefined
-        unfound.value = ''
-      } catch (error) {
-        if (!isAbort(error) && !ended.signal.aborted) unfound.value = said(error)
-      }
-    }
-    void search()
-    return () => ended.abort()
-  }, [client, q.value, filter, tries.value])
-  const tags = filter.tagPrefix === undefined ? filter.tags : [shownGroup(filter.tagPrefix)]
-  const choose = (plant: StoredPlant, isOn: boolean) => {
-    if (!isOn) remove(plant.id)
-    else if (add([labelOf(plant)]) > 0) tellFull()
-  }
-  const chooseAll = async () => {
-    if (isAdding.peek()) return
-    isAdding.value = true
-    try {
-      const first = await findById(client, wanted, ending.signal)
-      const isFull = first !== undefined && add([labelOf(first)]) > 0
-      if (isFull || (await addAll(client, wantedBy(wanted), ending.signal))) tellFull()
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say('labels.notAll', { why: said(error) })
-    } finally {
-      isAdding.value = false
-    }
-  }
+    })
   useEffect(() => {
     if (!isForAll) return
     clearChosen()
@@ -104,9 +78,36 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
     now.delete(CHOOSE_ALL)
     replaceQuery(now)
   }, [isForAll])
+  const plants = found.value?.plants ?? []
   return (
     <fieldset>
       <legend>{say('view.plants')}</legend>
+      <Search text={q} filter={filter} />
+      <Fault text={first.fault.value} />
+      <Fault text={all.fault.value} />
+      <Fault text={search.fault.value} onRetry={read} />
+      <Found plants={plants} />
+      <p role="status" class="note">
+        {found.value?.plants.length === 0 && say('plants.noMatch')}
+        {found.value?.hasMore === true && say('labels.first', { most: SHOWN })}
+      </p>
+      <button
+        type="button"
+        disabled={plants.length === 0}
+        aria-disabled={isAdding.value}
+        onClick={() => void chooseAll()}
+      >
+        {say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
+      </button>
+    </fieldset>
+  )
+}
+
+/** Takes words, and says within which tags they are searched. */
+function Search({ text, filter }: { readonly text: Signal<string>; readonly filter: Filter }): JSX.Element {
+  const tags = filter.tagPrefix === undefined ? filter.tags : [shownGroup(filter.tagPrefix)]
+  return (
+    <>
       <div class="field">
         <label for="label-search">{say('plants.search')}</label>
         <input
@@ -115,9 +116,9 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
           dir="auto"
           autocomplete="off"
           spellcheck={false}
-          value={q.value}
+          value={text.value}
           onInput={(event) => {
-            q.value = event.currentTarget.value
+            text.value = event.currentTarget.value
           }}
         />
       </div>
@@ -127,43 +128,33 @@ export function ChoosePlants({ client, id, filter, isForAll, isAdding }: ChooseP
           {sayWith('labels.onlyTags', { count: tags.length, tags: <bdi translate={false}>{tags.join(', ')}</bdi> })}
         </p>
       )}
-      <Fault text={fault.value} />
-      <Fault
-        text={unfound.value}
-        onRetry={() => {
-          tries.value += 1
-        }}
-      />
-      <ul class="found">
-        {found.value.map((plant) => (
-          <li key={String(plant.id)}>
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={chosen.value.length > 0 && isChosen(plant.id)}
-                onChange={(event) => choose(plant, event.currentTarget.checked)}
-              />
-              <bdi translate={false}>{plant.name.slice(0, 200)}</bdi>{' '}
-              <span class="count" translate={false}>
-                {String(plant.id)}
-              </span>
-            </label>
-          </li>
-        ))}
-      </ul>
-      <p role="status" class="note">
-        {hasRead.value && found.value.length === 0 && say('plants.noMatch')}
-        {hasMore.value && say('labels.first', { most: SHOWN })}
-      </p>
-      <button
-        type="button"
-        disabled={found.value.length === 0}
-        aria-disabled={isAdding.value}
-        onClick={() => void chooseAll()}
-      >
-        {say(isAdding.value ? 'plants.adding' : 'labels.addAll')}
-      </button>
-    </fieldset>
+    </>
+  )
+}
+
+function Found({ plants }: { readonly plants: readonly StoredPlant[] }): JSX.Element {
+  const choose = (plant: StoredPlant, isOn: boolean) => {
+    if (!isOn) remove(plant.id)
+    else if (add([labelOf(plant)]) > 0) tellFull()
+  }
+  return (
+    <ul class="found">
+      {plants.map((plant) => (
+        <li key={String(plant.id)}>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={chosen.value.length > 0 && isChosen(plant.id)}
+              onChange={(event) => choose(plant, event.currentTarget.checked)}
+            />
+            <bdi translate={false}>{plant.name.slice(0, 200)}</bdi>{' '}
+            <span class="count" translate={false}>
+              {String(plant.id)}
+            </span>
+          </label>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -24,7 +24,25 @@ const inputId = (line: number): string => `label-line-${line}`
 
 /** Lets the person choose what the labels say, and how. */
 export function ChooseText(): JSX.Element {
-  const { lines, isItalic, codes } = options.value
+  return (
+    <fieldset>
+      <legend>{say('labels.text')}</legend>
+      <Lines />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={options.value.isItalic}
+          onChange={(event) => change({ isItalic: event.currentTarget.checked })}
+        />
+        {say('labels.italic')}
+      </label>
+      <ChooseCodes />
+    </fieldset>
+  )
+}
+
+function Lines(): JSX.Element {
+  const { lines } = options.value
   /** The line that the person has edited or touched last: the buttons insert there. Tab passes all lines on its way. */
   const current = useSignal(0)
   const setLine = (at: number, text: string) =>
@@ -38,8 +56,7 @@ export function ChooseText(): JSX.Element {
     input.focus()
   }
   return (
-    <fieldset>
-      <legend>{say('labels.text')}</legend>
+    <>
       {lines.map((line, i) => (
         <div class="field" key={inputId(i)}>
           <label for={inputId(i)}>{say('labels.line', { number: i + 1 })}</label>
@@ -71,36 +88,34 @@ export function ChooseText(): JSX.Element {
           </button>
         ))}
       </div>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isItalic}
-          onChange={(event) => change({ isItalic: event.currentTarget.checked })}
-        />
-        {say('labels.italic')}
-      </label>
-      <div class="field">
-        <label for="label-codes">{say('labels.codes')}</label>
-        <select
-          id="label-codes"
-          value={codes}
-          aria-invalid={faults.value.has('codes')}
-          aria-describedby="label-codes-note"
-          onChange={({ currentTarget: { value } }) => {
-            const found = CODES.find((each) => each === value)
-            if (found !== undefined) change({ codes: found })
-          }}
-        >
-          {CODES.map((each) => (
-            <option key={each} value={each}>
-              {say(CODE_TITLES[each])}
-            </option>
-          ))}
-        </select>
-        <FieldNote name="label-codes-note" fault={faults.value.get('codes')}>
-          {codes === 'qr' ? '' : say('labels.barsNote')}
-        </FieldNote>
-      </div>
-    </fieldset>
+    </>
+  )
+}
+
+function ChooseCodes(): JSX.Element {
+  const { codes } = options.value
+  return (
+    <div class="field">
+      <label for="label-codes">{say('labels.codes')}</label>
+      <select
+        id="label-codes"
+        value={codes}
+        aria-invalid={faults.value.has('codes')}
+        aria-describedby="label-codes-note"
+        onChange={({ currentTarget: { value } }) => {
+          const found = CODES.find((each) => each === value)
+          if (found !== undefined) change({ codes: found })
+        }}
+      >
+        {CODES.map((each) => (
+          <option key={each} value={each}>
+            {say(CODE_TITLES[each])}
+          </option>
+        ))}
+      </select>
+      <FieldNote name="label-codes-note" fault={faults.value.get('codes')}>
+        {codes === 'qr' ? '' : say('labels.barsNote')}
+      </FieldNote>
+    </div>
   )
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { tell } from '../page/notices.tsx'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
 import { Fault, FieldNote } from '../page/sentence.tsx'
 import { type LabelJob, labelsOfPage, pagesOf, type Type, tooThin } from './document.ts'
@@ -25,13 +25,14 @@ interface LabelPrintersProps {
 export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Element {
   const { dpi } = options.value
   const dot = MM_PER_INCH / dpi
-  const written = useSignal<number | undefined>(undefined)
-  const fault = useSignal('')
+  const { isBusy, fault, once } = useRequest((why) => say('page.noFile', { why }))
+  const written = useSignal(0)
   const thin = tooThin(job, dot)
   const { usb } = navigator as { readonly usb?: Usb }
   const pages = pagesOf(job)
   const commands = async (zplOf: (bitmap: ReturnType<typeof pageRaster>) => string): Promise<string> => {
     const parts: string[] = []
+    written.value = 0
     for (let page = 0; page < pages; page++) {
       parts.push(zplOf(pageRaster(labelsOfPage(job, page, type, dot), job.sheet, 1 / dot)))
       written.value = page + 1
@@ -39,24 +40,14 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
     }
     return parts.join('')
   }
-  const run = async (deliver: (printer: typeof import('./label-printer.js')) => Promise<void>) => {
-    if (written.value !== undefined) return
-    fault.value = ''
-    written.value = 0
-    try {
-      await deliver(await import('./label-printer.js'))
-    } catch (error) {
-      fault.value = say('page.noFile', { why: said(error) })
-    } finally {
-      written.value = undefined
-    }
-  }
   const save = () =>
-    run(async ({ zplOf }) => {
+    once(async () => {
+      const { zplOf } = await import('./label-printer.js')
       saveFile(new Blob([await commands(zplOf)], { type: 'text/plain' }), `${say('labels.file')}.zpl`)
     })
   const send = (to: Usb) =>
-    run(async ({ choosePrinter, zplOf }) => {
+    once(async () => {
+      const { choosePrinter, zplOf } = await import('./label-printer.js')
       try {
         const print = await choosePrinter(to)
         await print(await commands(zplOf))
@@ -67,48 +58,50 @@ export function LabelPrinters({ job, type, make }: LabelPrintersProps): JSX.Elem
         if (error.name !== 'NotFoundError') fault.value = say('labels.usbRefused')
       }
     })
-  const isWaiting = written.value !== undefined
   return (
     <details>
       <summary>{say('labels.printers')}</summary>
       <p class="note">{say('labels.printersNote')}</p>
-      <div class="field">
-        <label for="label-dpi">{say('labels.resolution')}</label>
-        <select
-          id="label-dpi"
-          value={dpi}
-          aria-invalid={thin !== undefined}
-          aria-describedby="label-dpi-note"
-          onChange={({ currentTarget: { value } }) => {
-            const found = PRINT_HEADS.find((each) => String(each) === value)
-            if (found !== undefined) change({ dpi: found })
-          }}
-        >
-          {PRINT_HEADS.map((each) => (
-            <option key={each} value={each}>
-              {`${each} dpi`}
-            </option>
-          ))}
-        </select>
-        <FieldNote
-          name="label-dpi-note"
-          fault={thin === undefined ? undefined : say('labels.thinCode', { id: thin.id, least: LEAST })}
-        />
-      </div>
+      <Resolution fault={thin && say('labels.thinCode', { id: thin.id, least: LEAST })} />
       {thin === undefined && (
         <div class="fields">
-          <button type="button" aria-disabled={isWaiting} onClick={() => make(() => void save())}>
+          <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void save())}>
             {say('labels.saveZpl')}
           </button>
           {usb !== undefined && (
-            <button type="button" aria-disabled={isWaiting} onClick={() => make(() => void send(usb))}>
+            <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void send(usb))}>
               {say('labels.sendZpl')}
             </button>
           )}
-          <p role="status">{isWaiting && say('labels.writing', { page: written.value ?? 0, pages })}</p>
+          <p role="status">{isBusy.value && say('labels.writing', { page: written.value, pages })}</p>
         </div>
       )}
       <Fault text={fault.value} />
     </details>
+  )
+}
+
+function Resolution({ fault }: { readonly fault: string | undefined }): JSX.Element {
+  return (
+    <div class="field">
+      <label for="label-dpi">{say('labels.resolution')}</label>
+      <select
+        id="label-dpi"
+        value={options.value.dpi}
+        aria-invalid={fault !== undefined}
+        aria-describedby="label-dpi-note"
+        onChange={({ currentTarget: { value } }) => {
+          const found = PRINT_HEADS.find((each) => String(each) === value)
+          if (found !== undefined) change({ dpi: found })
+        }}
+      >
+        {PRINT_HEADS.map((each) => (
+          <option key={each} value={each}>
+            {`${each} dpi`}
+          </option>
+        ))}
+      </select>
+      <FieldNote name="label-dpi-note" fault={fault} />
+    </div>
   )
 }

@@ -1,43 +1,71 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { isLoopback } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import { Dialog } from '../page/dialog.tsx'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { saveFile } from '../page/save-file.ts'
 import { Fault } from '../page/sentence.tsx'
 import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
 import { chosen, inDocument, MOST_LABELS, turnPart } from '../plants/chosen-labels.ts'
 import { Warning } from '../plants/export-plants.tsx'
-import { type LabelJob, labelsOfPage, pagesOf, pdfOf, typeFor } from './document.ts'
+import { type LabelJob, labelsOfPage, pagesOf, pdfOf, type Type, typeFor } from './document.ts'
 import { LabelPrinters } from './label-printers.tsx'
 import { mayLeadHere } from './options.ts'
 import { preparePage } from './print.ts'
 import { canvasMeasure, rasterOf } from './raster.ts'
 import { SheetPage, TestPage } from './sheet-page.tsx'
+import type { Sheet } from './sheets.ts'
+
+type Printed = 'labels' | 'test' | undefined
 
 /** Shows the pages as they will be printed, prints them, and saves them as PDF and as CSV. */
 export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
   const measure = useMemo(canvasMeasure, [])
   const type = useMemo(() => typeFor(job, measure), [job, measure])
-  const pages = pagesOf(job)
-  const wanted = useSignal(0)
-  const page = Math.min(wanted.value, pages - 1)
-  const turnTo = (next: number) => {
-    wanted.value = Math.min(Math.max(0, next), pages - 1)
-  }
-  const printing = useSignal<'labels' | 'test' | undefined>(undefined)
-  const written = useSignal<number | undefined>(undefined)
-  const fault = useSignal('')
+  const printing = useSignal<Printed>(undefined)
   /** What the person wants done, while the page asks whether the codes may lead to this device alone. */
   const asked = useSignal<(() => void) | undefined>(undefined)
-  const pitfalls = useSignal<Pitfalls | undefined>(undefined)
-  const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
-  const cutOff = labels.filter(({ layout }) => layout.isCut).length
+  usePrint(job.sheet, printing)
+  const print = (what: Printed) => {
+    printing.value = what
+  }
+  const make = (action: () => void) => {
+    if (isLoopback.value && !mayLeadHere.value) asked.value = action
+    else action()
+  }
+  const answer = (isYes: boolean) => {
+    const action = asked.value
+    asked.value = undefined
+    if (!isYes) return
+    mayLeadHere.value = true
+    action?.()
+  }
+  return (
+    <section aria-labelledby="preview">
+      <h2 id="preview">{say('labels.preview')}</h2>
+      {chosen.value.length > MOST_LABELS && <Parts />}
+      <Making job={job} type={type} make={make} onPrint={() => print('labels')} />
+      <Pages job={job} type={type} />
+      <p class="note">{say('labels.realSize')}</p>
+      <Trying job={job} make={make} onPrint={() => print('test')} />
+      <LabelPrinters job={job} type={type} make={make} />
+      {asked.value !== undefined && <AskAddress onStay={() => answer(false)} onGoOn={() => answer(true)} />}
+      {printing.value !== undefined && (
+        <div class="printed" translate={false}>
+          {printing.value === 'test' ? <TestPage sheet={job.sheet} /> : <AllPages job={job} type={type} />}
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** Prints what the page shows for that, and takes it away afterwards. */
+function usePrint(sheet: Sheet, printing: Signal<Printed>): void {
   useEffect(() => {
     if (printing.value === undefined) return undefined
-    const release = preparePage(job.sheet)
+    const release = preparePage(sheet)
     const onEnd = () => {
       printing.value = undefined
     }
@@ -48,57 +76,66 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       release()
     }
   }, [printing.value])
-  const save = async () => {
-    if (written.value !== undefined) return
-    fault.value = ''
-    written.value = 0
-    try {
+}
+
+interface PagesProps {
+  readonly job: LabelJob
+  readonly type: Type
+}
+
+interface MakingProps {
+  readonly job: LabelJob
+  /** Runs an action, after a question if the codes lead to this device alone. */
+  readonly make: (action: () => void) => void
+  readonly onPrint: () => void
+}
+
+/** Prints the labels, or saves them as PDF. */
+function Making({ job, type, make, onPrint }: MakingProps & PagesProps): JSX.Element {
+  const { isBusy, fault, once } = useRequest((why) => say('page.noFile', { why }))
+  const written = useSignal(0)
+  const save = () =>
+    once(async () => {
       const onPage = (count: number) => {
         written.value = count
       }
+      onPage(0)
       saveFile(await pdfOf(job, { type, raster: rasterOf, onPage }), `${say('labels.file')}.pdf`)
-    } catch (error) {
-      fault.value = say('page.noFile', { why: said(error) })
-    } finally {
-      written.value = undefined
-    }
-  }
-  const print = (what: 'labels' | 'test') => {
-    printing.value = what
-  }
-  const saveCsv = () => {
-    const rows = job.labels.map(({ id, name, tag }) => [String(id), name, tag, job.addressOf(id)])
-    saveFile(spreadsheet([['id', 'name', 'tag', 'address'], ...rows]), `${say('labels.file')}.csv`)
-    pitfalls.value = pitfallsIn(rows)
-  }
-  const make = (action: () => void) => {
-    if (isLoopback.value && !mayLeadHere.value) asked.value = action
-    else action()
-  }
+    })
   return (
-    <section aria-labelledby="preview">
-      <h2 id="preview">{say('labels.preview')}</h2>
-      {chosen.value.length > MOST_LABELS && <Parts />}
+    <>
       <div class="fields">
-        <button type="button" class="primary" onClick={() => make(() => print('labels'))}>
+        <button type="button" class="primary" onClick={() => make(onPrint)}>
           {say('labels.print')}
         </button>
-        <button type="button" aria-disabled={written.value !== undefined} onClick={() => make(() => void save())}>
+        <button type="button" aria-disabled={isBusy.value} onClick={() => make(() => void save())}>
           {say('labels.savePdf')}
         </button>
-        <p role="status">{written.value !== undefined && say('labels.writing', { page: written.value + 1, pages })}</p>
+        <p role="status">{isBusy.value && say('labels.writing', { page: written.value + 1, pages: pagesOf(job) })}</p>
       </div>
       <Fault text={fault.value} />
+    </>
+  )
+}
+
+/** One page, and what leads to the others. */
+function Pages({ job, type }: PagesProps): JSX.Element {
+  const pages = pagesOf(job)
+  const wanted = useSignal(0)
+  const page = Math.min(wanted.value, pages - 1)
+  const turnTo = (next: number) => {
+    wanted.value = Math.min(Math.max(0, next), pages - 1)
+  }
+  const labels = useMemo(() => labelsOfPage(job, page, type), [job, page, type])
+  const cutOff = labels.filter(({ layout }) => layout.isCut).length
+  const title = { page: page + 1, labels: say('labels.count', { count: labels.length }) }
+  return (
+    <>
       <p role="status" class="bad">
         {cutOff > 0 && say('labels.cutOff', { count: cutOff })}
       </p>
       <div class="preview" translate={false}>
-        <SheetPage
-          sheet={job.sheet}
-          labels={labels}
-          title={say('labels.pageOfLabels', { page: page + 1, labels: say('labels.count', { count: labels.length }) })}
-          hasEdges
-        />
+        <SheetPage sheet={job.sheet} labels={labels} title={say('labels.pageOfLabels', title)} hasEdges />
       </div>
       <div class="fields">
         <button type="button" aria-disabled={page === 0} onClick={() => turnTo(page - 1)}>
@@ -109,9 +146,22 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
           {say('labels.next')}
         </button>
       </div>
-      <p class="note">{say('labels.realSize')}</p>
+    </>
+  )
+}
+
+/** Prints the frames of the labels, to try the printer, and saves the texts for other programs. */
+function Trying({ job, make, onPrint }: MakingProps): JSX.Element {
+  const pitfalls = useSignal<Pitfalls | undefined>(undefined)
+  const saveCsv = () => {
+    const rows = job.labels.map(({ id, name, tag }) => [String(id), name, tag, job.addressOf(id)])
+    saveFile(spreadsheet([['id', 'name', 'tag', 'address'], ...rows]), `${say('labels.file')}.csv`)
+    pitfalls.value = pitfallsIn(rows)
+  }
+  return (
+    <>
       <div class="fields">
-        <button type="button" aria-describedby="label-test-note" onClick={() => print('test')}>
+        <button type="button" aria-describedby="label-test-note" onClick={onPrint}>
           {say('labels.test')}
         </button>
         <button type="button" onClick={() => make(saveCsv)}>
@@ -124,40 +174,22 @@ export function Preview({ job }: { readonly job: LabelJob }): JSX.Element {
       <p role="status" class="note">
         {pitfalls.value !== undefined && <Warning {...pitfalls.value} />}
       </p>
-      <LabelPrinters job={job} type={type} make={make} />
-      {asked.value !== undefined && (
-        <AskAddress
-          onStay={() => {
-            asked.value = undefined
-          }}
-          onGoOn={() => {
-            const action = asked.value
-            asked.value = undefined
-            mayLeadHere.value = true
-            action?.()
-          }}
-        />
-      )}
-      {printing.value === 'test' && (
-        <div class="printed" translate={false}>
-          <TestPage sheet={job.sheet} />
-        </div>
-      )}
-      {printing.value === 'labels' && (
-        <div class="printed" translate={false}>
-          {Array.from({ length: pages }, (_, i) => (
-            <SheetPage
-              key={i}
-              sheet={job.sheet}
-              labels={labelsOfPage(job, i, type)}
-              title={say('labels.page', { page: i + 1 })}
-            />
-          ))}
-        </div>
-      )}
-    </section>
+    </>
   )
 }
+
+const AllPages = ({ job, type }: PagesProps): JSX.Element => (
+  <>
+    {Array.from({ length: pagesOf(job) }, (_, i) => (
+      <SheetPage
+        key={i}
+        sheet={job.sheet}
+        labels={labelsOfPage(job, i, type)}
+        title={say('labels.page', { page: i + 1 })}
+      />
+    ))}
+  </>
+)
 
 /** Leads from document to document, where the labels are more than one has. */
 function Parts(): JSX.Element {

@@ -3,32 +3,25 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { tell } from '../page/notices.tsx'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { Sentence } from '../page/sentence.tsx'
 import { addReserved, chosen, MOST_CHOSEN, MOST_LABELS } from '../plants/chosen-labels.ts'
 
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {
   const count = useSignal('21')
-  const fault = useSignal('')
-  const isReserving = useSignal(false)
-  const reserve = async () => {
+  const { isBusy, fault, once } = useRequest((why) => say('labels.notReserved', { why }))
+  const reserve = () => {
     const wanted = Number(count.value)
     const room = Math.min(MOST_LABELS, MOST_CHOSEN - chosen.value.length)
     if (!Number.isInteger(wanted) || wanted < 1 || wanted > room) {
       fault.value = room === 0 ? say('labels.noRoom') : say('labels.giveWhole', { least: 1, most: room })
       return
     }
-    fault.value = ''
-    isReserving.value = true
-    try {
+    void once(async () => {
       const [first, last] = await addReserved(client, wanted)
       tell(say('labels.reserved', { first, last }))
-    } catch (error) {
-      fault.value = say('labels.notReserved', { why: said(error) })
-    } finally {
-      isReserving.value = false
-    }
+    })
   }
   return (
     <fieldset>
@@ -39,7 +32,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          if (!isReserving.value) void reserve()
+          if (!isBusy.value) reserve()
         }}
       >
         <div class="field">
@@ -56,7 +49,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
             }}
           />
         </div>
-        <button type="submit" aria-disabled={isReserving.value}>
+        <button type="submit" aria-disabled={isBusy.value}>
           {say('labels.reserve')}
         </button>
       </form>

@@ -16,6 +16,26 @@ interface CameraProps {
 
 /** Shows the picture of the camera while the view is open and the tab is visible. The camera waits while the person types. */
 export function Camera({ onCode }: CameraProps): JSX.Element {
+  const { video, fault, isOpen, isWaiting, again } = useCamera(onCode)
+  return (
+    <div class="camera">
+      <div class={isOpen.value ? 'picture' : 'picture closed'} hidden={fault.value !== undefined}>
+        <video ref={video} muted playsInline aria-label={say('scan.picture')} />
+      </div>
+      {fault.value === undefined ? (
+        <p role="status" class="note">
+          {!isOpen.value && say('scan.opening')}
+          {isOpen.value && say(isWaiting.value ? 'scan.waiting' : 'scan.hold')}
+        </p>
+      ) : (
+        <Unreadable fault={fault.value} onRetry={again} />
+      )}
+    </div>
+  )
+}
+
+/** Opens the camera while the tab is visible. */
+function useCamera(onCode: (text: string) => void) {
   const video = useRef<HTMLVideoElement>(null)
   const take = useRef(onCode)
   take.current = onCode
@@ -58,43 +78,46 @@ export function Camera({ onCode }: CameraProps): JSX.Element {
       ending?.abort()
     }
   }, [tries.value])
+  const again = () => {
+    tries.value += 1
+  }
+  return { video, fault, isOpen, isWaiting, again }
+}
+
+interface UnreadableProps {
+  readonly fault: CameraError
+  readonly onRetry: () => void
+}
+
+/** Says why there is no picture. */
+function Unreadable({ fault: { fault, message }, onRetry }: UnreadableProps): JSX.Element {
   return (
-    <div class="camera">
-      <div class={isOpen.value ? 'picture' : 'picture closed'} hidden={fault.value !== undefined}>
-        <video ref={video} muted playsInline aria-label={say('scan.picture')} />
+    <>
+      <div role="alert">
+        {fault === 'other' ? (
+          <p>
+            <Sentence text={say('scan.failed', { why: inEnglish(message) })} />
+          </p>
+        ) : (
+          <p>{say(SAID[fault])}</p>
+        )}
+        {fault === 'insecure' && <SecureAddress />}
       </div>
-      {fault.value === undefined ? (
-        <p role="status" class="note">
-          {!isOpen.value && say('scan.opening')}
-          {isOpen.value && say(isWaiting.value ? 'scan.waiting' : 'scan.hold')}
-        </p>
-      ) : (
-        <div role="alert">
-          {fault.value.fault === 'other' ? (
-            <p>
-              <Sentence text={say('scan.failed', { why: inEnglish(fault.value.message) })} />
-            </p>
-          ) : (
-            <p>{say(SAID[fault.value.fault])}</p>
-          )}
-          {fault.value.fault === 'insecure' && <SecureAddress />}
-        </div>
-      )}
-      {fault.value !== undefined && fault.value.fault !== 'insecure' && (
+      {fault !== 'insecure' && (
         <button
           type="button"
           onClick={() => {
             // Some browsers remember that a script did not load, and never try again.
-            if (fault.value?.fault === 'no-reader') return location.reload()
+            if (fault === 'no-reader') return location.reload()
             // Otherwise a field gets the focus of the button, and the camera waits.
             focusMain()
-            tries.value += 1
+            onRetry()
           }}
         >
           {say('page.tryAgain')}
         </button>
       )}
-    </div>
+    </>
   )
 }
 

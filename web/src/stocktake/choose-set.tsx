@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
-import { isAbort, said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { plantsIn } from '../plants/bulk/done.tsx'
 import { type Filter, filterIn, isAll, queryFor } from '../plants/filter.ts'
@@ -18,24 +17,19 @@ import { MOST_PLANTS, Stocktake } from './stocktake.ts'
 /** Asks which plants should be there, and begins the stocktake. */
 export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JSX.Element {
   const filter = filterIn(route.value.query)
-  const read = useSignal<number | undefined>(undefined)
-  const fault = useSignal('')
-  const ending = useRef(new AbortController())
-  useEffect(() => () => ending.current.abort(), [])
+  const count = useSignal(0)
+  const { isBusy, fault, once, stop } = useRequest((why) => say('bulk.unread', { why }))
   const change = (part: Partial<Filter>) => {
     fault.value = ''
     replaceQuery(queryFor({ ...filter, ...part }))
   }
-  const start = async () => {
-    ending.current = new AbortController()
-    const { signal } = ending.current
-    const { sort: _, ...wanted } = filter
-    fault.value = ''
-    read.value = 0
-    const onRead = (count: number) => {
-      read.value = count
-    }
-    try {
+  const start = () =>
+    once(async (signal) => {
+      const { sort: _, ...wanted } = filter
+      const onRead = (read: number) => {
+        count.value = read
+      }
+      onRead(0)
       const plants = await readSet(client, wanted, onRead, signal)
       if (plants === undefined) fault.value = say('stocktake.tooMany', { plants: plantsIn(MOST_PLANTS) })
       else if (plants.length === 0) fault.value = say('plants.noMatch')
@@ -48,11 +42,7 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
         stocktake.learn(plants)
         begin(stocktake)
       }
-    } catch (error) {
-      if (!isAbort(error)) fault.value = say('bulk.unread', { why: said(error) })
-    }
-    read.value = undefined
-  }
+    })
   return (
     <>
       <p>{say('stocktake.choose')}</p>
@@ -62,21 +52,16 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
         <SavedSearches filter={filter} onChoose={change} />
       </search>
       <p class="fields">
-        <button
-          type="button"
-          class="primary"
-          aria-disabled={read.value !== undefined}
-          onClick={() => read.value === undefined && void start()}
-        >
+        <button type="button" class="primary" aria-disabled={isBusy.value} onClick={() => void start()}>
           {say(isAll(filter) ? 'stocktake.beginAll' : 'stocktake.begin')}
         </button>
-        {read.value !== undefined && (
-          <button type="button" onClick={() => ending.current.abort()}>
+        {isBusy.value && (
+          <button type="button" onClick={stop}>
             {say('import.stop')}
           </button>
         )}
       </p>
-      <p role="status">{read.value !== undefined && say('bulk.readingSoFar', { plants: plantsIn(read.value) })}</p>
+      <p role="status">{isBusy.value && say('bulk.readingSoFar', { plants: plantsIn(count.value) })}</p>
       <Fault text={fault.value} />
     </>
   )

@@ -1,7 +1,7 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { StoredPlant } from '../../../client/src/index.ts'
+import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { listOf, say, timeOf } from '../language/language.ts'
 import { plantOf } from '../offline/attempt.ts'
 import { seenOf } from '../offline/seen.ts'
@@ -31,10 +31,56 @@ interface CountingProps extends ViewProps {
 export function Counting({ session: { client, may }, stocktake }: CountingProps): JSX.Element {
   const hasCamera = useSignal(false)
   const last = useSignal<{ readonly id: bigint; readonly finding: Finding } | undefined>(undefined)
+  const isEnding = useSignal(false)
+  const { fault, reads, read, readOn, list } = useReads(client, stocktake)
+  const find = (id: bigint) => {
+    last.value = { id, finding: stocktake.find(id) }
+    if (stocktake.plant(id) === undefined && last.value.finding === 'extra') void read([id])
+  }
+  const askToEnd = () => {
+    if (stocktake.thereCount.value === 0 && stocktake.extra.value.length === 0) end()
+    else isEnding.value = true
+  }
+  return (
+    <>
+      <Progress stocktake={stocktake} />
+      {!isKept.value && <p role="alert">{say('stocktake.notKept')}</p>}
+      <Tools hasCamera={hasCamera} mayWrite={may('plants:write')} onEnd={askToEnd} />
+      <div class="counting">
+        <div>
+          <ReadCode onLabel={find} hasCamera={hasCamera.value} action={say('stocktake.tick')} />
+          <p class="last" role="status">
+            {last.value !== undefined && (
+              <Sentence text={sentenceOf(last.value.finding, last.value.id, stocktake.plant(last.value.id))} />
+            )}
+          </p>
+          <Fault text={fault.value} onRetry={readOn} />
+          <SeenLine since={stocktake.seenSince} />
+        </div>
+        <PlantsFound
+          client={client}
+          stocktake={stocktake}
+          list={list}
+          mayWrite={may('plants:write')}
+          isReading={reads.value > 0}
+        />
+      </div>
+      {isEnding.value && (
+        <EndDialog
+          onStay={() => {
+            isEnding.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** Reads the plants of a stocktake, and again those that may have changed. */
+function useReads(client: PlantstoreClient, stocktake: Stocktake) {
   const fault = useSignal('')
   /** Reads under way. */
   const reads = useSignal(0)
-  const isEnding = useSignal(false)
   const ending = useRef(new AbortController())
   useEffect(() => () => ending.current.abort(), [])
   const read = async (ids: readonly bigint[]) => {
@@ -67,10 +113,10 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
     () => ({ reload: () => read([...stocktake.extra.value, ...stocktake.ids]) }),
     [client, stocktake],
   )
-  const find = (id: bigint) => {
-    last.value = { id, finding: stocktake.find(id) }
-    if (stocktake.plant(id) === undefined && last.value.finding === 'extra') void read([id])
-  }
+  return { fault, reads, read, readOn, list }
+}
+
+function Progress({ stocktake }: { readonly stocktake: Stocktake }): JSX.Element {
   const count = stocktake.thereCount.value
   const size = stocktake.ids.length
   return (
@@ -85,76 +131,55 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
         <progress max={size} value={count} aria-label={say('stocktake.progress')} />
         <p>{say('stocktake.count', { done: count, plants: plantsIn(size) })}</p>
       </div>
-      {!isKept.value && <p role="alert">{say('stocktake.notKept')}</p>}
-      <div class="toolbar">
-        <button
-          type="button"
-          class={hasCamera.value ? undefined : 'primary'}
-          aria-expanded={hasCamera.value}
-          onClick={() => {
-            hasCamera.value = !hasCamera.value
-          }}
-        >
-          <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
-        </button>
-        {may('plants:write') && (
-          <a class="button" href={linkTo('actions')}>
-            {say('view.actions')}
-          </a>
-        )}
-        <button
-          type="button"
-          onClick={() => {
-            if (count === 0 && stocktake.extra.value.length === 0) end()
-            else isEnding.value = true
-          }}
-        >
-          {say('stocktake.end')}
-        </button>
-      </div>
-      <div class="counting">
-        <div>
-          <ReadCode onLabel={find} hasCamera={hasCamera.value} action={say('stocktake.tick')} />
-          <p class="last" role="status">
-            {last.value !== undefined && (
-              <Sentence text={sentenceOf(last.value.finding, last.value.id, stocktake.plant(last.value.id))} />
-            )}
-          </p>
-          <Fault text={fault.value} onRetry={readOn} />
-          <SeenLine since={stocktake.seenSince} />
-        </div>
-        <PlantsFound
-          client={client}
-          stocktake={stocktake}
-          list={list}
-          mayWrite={may('plants:write')}
-          isReading={reads.value > 0}
-        />
-      </div>
-      {isEnding.value && (
-        <Dialog
-          title={say('stocktake.endTitle')}
-          onCancel={() => {
-            isEnding.value = false
-          }}
-        >
-          <p>{say('stocktake.endNote')}</p>
-          <div class="fields">
-            <button
-              type="button"
-              onClick={() => {
-                isEnding.value = false
-              }}
-            >
-              {say('stocktake.stay')}
-            </button>
-            <button type="button" class="danger" onClick={end}>
-              {say('stocktake.endIt')}
-            </button>
-          </div>
-        </Dialog>
-      )}
     </>
+  )
+}
+
+interface ToolsProps {
+  readonly hasCamera: Signal<boolean>
+  readonly mayWrite: boolean
+  readonly onEnd: () => void
+}
+
+function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
+  return (
+    <div class="toolbar">
+      <button
+        type="button"
+        class={hasCamera.value ? undefined : 'primary'}
+        aria-expanded={hasCamera.value}
+        onClick={() => {
+          hasCamera.value = !hasCamera.value
+        }}
+      >
+        <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
+      </button>
+      {mayWrite && (
+        <a class="button" href={linkTo('actions')}>
+          {say('view.actions')}
+        </a>
+      )}
+      <button type="button" onClick={onEnd}>
+        {say('stocktake.end')}
+      </button>
+    </div>
+  )
+}
+
+/** Asks before what was counted is forgotten. */
+function EndDialog({ onStay }: { readonly onStay: () => void }): JSX.Element {
+  return (
+    <Dialog title={say('stocktake.endTitle')} onCancel={onStay}>
+      <p>{say('stocktake.endNote')}</p>
+      <div class="fields">
+        <button type="button" onClick={onStay}>
+          {say('stocktake.stay')}
+        </button>
+        <button type="button" class="danger" onClick={end}>
+          {say('stocktake.endIt')}
+        </button>
+      </div>
+    </Dialog>
   )
 }
 

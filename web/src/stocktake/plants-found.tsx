@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { words as wordsOf } from '../../../src/domain/plant-query.ts'
@@ -38,85 +38,23 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
   const kind = useSignal<Kind>('missing')
   const sought = useSignal('')
   const most = useSignal(STEP)
-  const asked = useSignal<'tag' | 'untag' | undefined>(undefined)
+  const asked = useSignal<Asked>(undefined)
   const pitfalls = useSignal<Pitfalls | undefined>(undefined)
-  const counts: Readonly<Record<Kind, number>> = {
-    missing: stocktake.ids.length - stocktake.thereCount.value,
-    there: stocktake.thereCount.value,
-    extra: stocktake.extra.value.length,
-  }
   const ids = idsOf(stocktake, kind.value)
   const words = wordsOf(sought.value).join(' ')
   const found = words === '' ? ids : ids.filter((id) => textOf(id, stocktake.plant(id)).includes(words))
   const exportAll = () => {
-    const rows = KINDS.flatMap((each) =>
-      idsOf(stocktake, each).map((id) => {
-        const plant = stocktake.plant(id)
-        return [String(id), plant?.name, plant?.tag, say(TITLES[each])]
-      }),
-    )
+    const rows = rowsOf(stocktake)
     pitfalls.value = pitfallsIn(rows)
     saveFile(spreadsheet([['id', 'name', 'tag', 'stocktake'], ...rows]), `${say('stocktake.file')}.csv`)
   }
   return (
     <section aria-label={say('stocktake.plants')}>
-      <fieldset class="segments">
-        <legend class="hidden">{say('stocktake.show')}</legend>
-        {KINDS.map((each) => (
-          <label key={each}>
-            <input
-              type="radio"
-              name="stocktake-kind"
-              checked={kind.value === each}
-              onChange={() => {
-                kind.value = each
-                most.value = STEP
-              }}
-            />
-            <span>
-              {say(TITLES[each])} <b>{numberOf(counts[each])}</b>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Kinds kind={kind} most={most} stocktake={stocktake} />
       <div class="toolbar">
-        <label class="hidden" for="stocktake-find">
-          {say('stocktake.find')}
-        </label>
-        <input
-          id="stocktake-find"
-          type="search"
-          placeholder={say('stocktake.find')}
-          autocomplete="off"
-          spellcheck={false}
-          dir="auto"
-          value={sought.value}
-          onInput={(event) => {
-            sought.value = event.currentTarget.value
-            most.value = STEP
-          }}
-        />
+        <Find sought={sought} most={most} />
         <Further label={say('bulk.further')}>
-          {mayWrite && ids.length > 0 && (
-            <>
-              <button
-                type="button"
-                onClick={() => {
-                  asked.value = 'tag'
-                }}
-              >
-                {say('bulk.tag')}
-              </button>
-              <button
-                type="button"
-                onClick={() => {
-                  asked.value = 'untag'
-                }}
-              >
-                {say('bulk.untag')}
-              </button>
-            </>
-          )}
+          {mayWrite && ids.length > 0 && <Actions asked={asked} />}
           <button type="button" aria-disabled={isReading} onClick={() => !isReading && exportAll()}>
             {say('stocktake.export')}
           </button>
@@ -153,19 +91,7 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
           list={list}
           kind={asked.value}
           within={say('view.stocktake')}
-          targets={{
-            kind: 'read',
-            read: async (onRead, signal) => {
-              const plants: StoredPlant[] = []
-              const take = (part: readonly StoredPlant[], absent: readonly bigint[]) => {
-                stocktake.learn(part, absent)
-                plants.push(...part)
-                onRead(plants.length)
-              }
-              await readPlants(client, found, stocktake.filters, take, signal)
-              return plants
-            },
-          }}
+          targets={{ kind: 'read', read: (onRead, signal) => readAll(client, stocktake, found, onRead, signal) }}
           onClose={(input) => {
             if (input !== undefined && asked.value === 'tag') stocktake.hasSet(input.tag.trim())
             asked.value = undefined
@@ -173,6 +99,110 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
         />
       )}
     </section>
+  )
+}
+
+/** Reads plants anew, for an action on all of them. @param onRead called with the number of plants so far */
+async function readAll(
+  client: PlantstoreClient,
+  stocktake: Stocktake,
+  ids: readonly bigint[],
+  onRead: (count: number) => void,
+  signal: AbortSignal,
+): Promise<readonly StoredPlant[]> {
+  const plants: StoredPlant[] = []
+  const take = (part: readonly StoredPlant[], absent: readonly bigint[]) => {
+    stocktake.learn(part, absent)
+    plants.push(...part)
+    onRead(plants.length)
+  }
+  await readPlants(client, ids, stocktake.filters, take, signal)
+  return plants
+}
+
+/** The rows of a spreadsheet: each plant with the list that it is in. */
+const rowsOf = (stocktake: Stocktake) =>
+  KINDS.flatMap((kind) =>
+    idsOf(stocktake, kind).map((id) => {
+      const plant = stocktake.plant(id)
+      return [String(id), plant?.name, plant?.tag, say(TITLES[kind])]
+    }),
+  )
+
+interface KindsProps {
+  readonly kind: Signal<Kind>
+  readonly most: Signal<number>
+  readonly stocktake: Stocktake
+}
+
+/** Lets the person choose a list, and counts its plants. */
+function Kinds({ kind, most, stocktake }: KindsProps): JSX.Element {
+  const counts: Readonly<Record<Kind, number>> = {
+    missing: stocktake.ids.length - stocktake.thereCount.value,
+    there: stocktake.thereCount.value,
+    extra: stocktake.extra.value.length,
+  }
+  return (
+    <fieldset class="segments">
+      <legend class="hidden">{say('stocktake.show')}</legend>
+      {KINDS.map((each) => (
+        <label key={each}>
+          <input
+            type="radio"
+            name="stocktake-kind"
+            checked={kind.value === each}
+            onChange={() => {
+              kind.value = each
+              most.value = STEP
+            }}
+          />
+          <span>
+            {say(TITLES[each])} <b>{numberOf(counts[each])}</b>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function Find({ sought, most }: { readonly sought: Signal<string>; readonly most: Signal<number> }): JSX.Element {
+  return (
+    <>
+      <label class="hidden" for="stocktake-find">
+        {say('stocktake.find')}
+      </label>
+      <input
+        id="stocktake-find"
+        type="search"
+        placeholder={say('stocktake.find')}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
+        value={sought.value}
+        onInput={(event) => {
+          sought.value = event.currentTarget.value
+          most.value = STEP
+        }}
+      />
+    </>
+  )
+}
+
+type Asked = 'tag' | 'untag' | undefined
+
+function Actions({ asked }: { readonly asked: Signal<Asked> }): JSX.Element {
+  const ask = (action: Asked) => () => {
+    asked.value = action
+  }
+  return (
+    <>
+      <button type="button" onClick={ask('tag')}>
+        {say('bulk.tag')}
+      </button>
+      <button type="button" onClick={ask('untag')}>
+        {say('bulk.untag')}
+      </button>
+    </>
   )
 }
 

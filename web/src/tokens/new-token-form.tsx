@@ -1,9 +1,8 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import type { Scope } from '../session/session.ts'
 import { created, NOTHING, typed } from './new-token.ts'
@@ -26,13 +25,10 @@ interface FormProps {
 export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
   const { name, scopes: chosen, day } = typed.value
   const scopes = own.scopes.filter((scope) => (chosen === null ? scope === 'plants:read' : chosen.includes(scope)))
-  const fault = useSignal('')
-  const isMaking = useSignal(false)
-  const make = async () => {
-    const sent = typed.value
-    fault.value = ''
-    isMaking.value = true
-    try {
+  const { isBusy, fault, once } = useRequest((why) => say('tokens.notCreated', { why }))
+  const make = () =>
+    once(async () => {
+      const sent = typed.value
       // The end of the day in the time zone of the browser.
       const expiresAt = day === '' ? undefined : new Date(`${day}T23:59:59.999`).toISOString()
       const wanted = { name, scopes }
@@ -40,12 +36,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
       created.value = [token, ...created.value]
       if (typed.value === sent) typed.value = { ...sent, name: NOTHING.name }
       onMade()
-    } catch (error) {
-      fault.value = say('tokens.notCreated', { why: said(error) })
-    } finally {
-      isMaking.value = false
-    }
-  }
+    })
   return (
     <>
       <form
@@ -53,7 +44,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
         aria-label={say('tokens.new')}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!isMaking.value) void make()
+          void make()
         }}
       >
         <div class="field">
@@ -69,22 +60,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             }}
           />
         </div>
-        <fieldset>
-          <legend>{say('tokens.may')}</legend>
-          {own.scopes.map((scope) => (
-            <label key={scope} class="check">
-              <input
-                type="checkbox"
-                checked={scopes.includes(scope)}
-                onChange={(event) => {
-                  const others = scopes.filter((each) => each !== scope)
-                  typed.value = { ...typed.value, scopes: event.currentTarget.checked ? [...others, scope] : others }
-                }}
-              />
-              {say(MEANINGS[scope])}
-            </label>
-          ))}
-        </fieldset>
+        <Scopes own={own.scopes} chosen={scopes} />
         <div class="field">
           <label for="token-day">{say('tokens.lastDay')}</label>
           <input
@@ -97,12 +73,38 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             }}
           />
         </div>
-        <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isMaking.value}>
-          {say(isMaking.value ? 'tokens.creating' : 'tokens.create')}
+        <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isBusy.value}>
+          {say(isBusy.value ? 'tokens.creating' : 'tokens.create')}
         </button>
         <Fault text={fault.value} />
       </form>
       <Secrets />
     </>
+  )
+}
+
+interface ScopesProps {
+  readonly own: readonly Scope[]
+  readonly chosen: readonly Scope[]
+}
+
+function Scopes({ own, chosen }: ScopesProps): JSX.Element {
+  return (
+    <fieldset>
+      <legend>{say('tokens.may')}</legend>
+      {own.map((scope) => (
+        <label key={scope} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(scope)}
+            onChange={(event) => {
+              const others = chosen.filter((each) => each !== scope)
+              typed.value = { ...typed.value, scopes: event.currentTarget.checked ? [...others, scope] : others }
+            }}
+          />
+          {say(MEANINGS[scope])}
+        </label>
+      ))}
+    </fieldset>
   )
 }

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { Token } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
+import { type Request, useRequest } from '../page/request.ts'
 import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { nameOf } from '../session/actor.ts'
@@ -27,34 +28,23 @@ interface Read {
   readonly due: ReadonlyMap<string, () => string>
 }
 
+const NOTHING_READ: Read = { tokens: [], due: new Map() }
+
 /** Creates, lists, rotates and revokes access tokens. */
 export function TokensView({ session }: ViewProps): JSX.Element {
   const { client, own } = session
-  const found = useSignal<Read>({ tokens: [], due: new Map() })
-  const shown = useSignal(MOST_SHOWN)
-  const state = useSignal<'reading' | 'read' | 'failed'>('reading')
-  const fault = useSignal('')
+  const found = useSignal<Read | undefined>(undefined)
+  const reading = useRequest()
   const asked = useSignal<{ readonly token: Token; readonly to: 'rotate' | 'revoke' } | undefined>(undefined)
-  const reads = useRef(0)
-  const read = async () => {
-    reads.current += 1
-    const mine = reads.current
-    state.value = 'reading'
-    try {
+  const read = () =>
+    void reading.run(async (signal) => {
       const tokens: Token[] = []
-      for await (const token of client.listTokens({ limit: 1000 })) tokens.push(token)
-      if (mine !== reads.current) return
+      for await (const token of client.listTokens({ limit: 1000 }, { signal })) tokens.push(token)
       found.value = { tokens, due: dueOf(tokens, Date.now()) }
-      state.value = 'read'
-    } catch (error) {
-      fault.value = said(error)
-      state.value = 'failed'
-    }
-  }
-  useEffect(() => {
-    void read()
-  }, [])
+    })
+  useEffect(read, [])
   const change = (id: string, changed: Partial<Token>, added: readonly Token[] = []) => {
+    if (found.value === undefined) return
     const tokens = found.value.tokens.map((token) => (token.id === id ? { ...token, ...changed } : token))
     found.value = { ...found.value, tokens: [...tokens, ...added] }
   }
@@ -81,19 +71,6 @@ export function TokensView({ session }: ViewProps): JSX.Element {
       tell(say('tokens.noNewSecret', { name: named(name), why: said(error) }), { isError: true })
     }
   }
-  const { tokens, due } = found.value
-  const others = tokens.filter(({ id }) => !due.has(id))
-  const itemOf = (token: Token) => (
-    <TokenItem
-      key={token.id}
-      token={token}
-      why={due.get(token.id)?.()}
-      isOwn={token.id === own.id}
-      onAsk={(to) => {
-        asked.value = { token, to }
-      }}
-    />
-  )
   const onClose = () => {
     asked.value = undefined
   }
@@ -103,40 +80,78 @@ export function TokensView({ session }: ViewProps): JSX.Element {
       <h1>{say('view.tokens')}</h1>
       <div class="beside">
         <div>
-          <NewTokenForm client={client} own={own} onMade={() => void read()} />
+          <NewTokenForm client={client} own={own} onMade={read} />
         </div>
         <div>
-          {due.size > 0 && (
-            <>
-              <h2 id="due">{say('tokens.due')}</h2>
-              <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
-              <ul class="tokens" aria-labelledby="due">
-                {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
-              </ul>
-            </>
-          )}
-          <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
-          {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
-          {state.value === 'read' && tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
-          <ul class="tokens" aria-labelledby="tokens" aria-busy={state.value === 'reading'}>
-            {others.slice(0, shown.value).map(itemOf)}
-          </ul>
-          {others.length > shown.value && (
-            <button
-              type="button"
-              onClick={() => {
-                shown.value += MOST_SHOWN
-              }}
-            >
-              {say('tokens.more')}
-            </button>
-          )}
+          <Listed
+            found={found.value}
+            reading={reading}
+            ownId={own.id}
+            onAsk={(token, to) => {
+              asked.value = { token, to }
+            }}
+            onRetry={read}
+          />
         </div>
       </div>
       {question && asked.value?.to === 'revoke' && (
-        <RevokeDialog {...question} isOnly={isOnly(question.token, tokens)} onRevoke={revoke} />
+        <RevokeDialog {...question} isOnly={isOnly(question.token, found.value?.tokens ?? [])} onRevoke={revoke} />
       )}
       {question && asked.value?.to === 'rotate' && <RotateDialog {...question} onRotate={rotate} />}
+    </>
+  )
+}
+
+interface ListedProps {
+  /** undefined before the first read. */
+  readonly found: Read | undefined
+  readonly reading: Request
+  readonly ownId: string
+  readonly onAsk: (token: Token, to: 'rotate' | 'revoke') => void
+  readonly onRetry: () => void
+}
+
+/** Lists the tokens to look at, and then the others. */
+function Listed({ found, reading, ownId, onAsk, onRetry }: ListedProps): JSX.Element {
+  const shown = useSignal(MOST_SHOWN)
+  const { tokens, due } = found ?? NOTHING_READ
+  const others = tokens.filter(({ id }) => !due.has(id))
+  const itemOf = (token: Token) => (
+    <TokenItem
+      key={token.id}
+      token={token}
+      why={due.get(token.id)?.()}
+      isOwn={token.id === ownId}
+      onAsk={(to) => onAsk(token, to)}
+    />
+  )
+  return (
+    <>
+      {due.size > 0 && (
+        <>
+          <h2 id="due">{say('tokens.due')}</h2>
+          <p>{say('tokens.dueNote', { soon: ENDS_SOON, unused: UNUSED })}</p>
+          <ul class="tokens" aria-labelledby="due">
+            {tokens.filter(({ id }) => due.has(id)).map(itemOf)}
+          </ul>
+        </>
+      )}
+      <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
+      <Fault text={reading.fault.value} onRetry={onRetry} />
+      {found?.tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
+      <ul class="tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
+        {others.slice(0, shown.value).map(itemOf)}
+      </ul>
+      {others.length > shown.value && (
+        <button
+          type="button"
+          onClick={() => {
+            shown.value += MOST_SHOWN
+          }}
+        >
+          {say('tokens.more')}
+        </button>
+      )}
     </>
   )
 }

@@ -6,6 +6,7 @@ import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { tell } from '../page/notices.tsx'
+import { useRequest } from '../page/request.ts'
 import { foreign, said } from '../page/said.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import type { ViewProps } from '../session/session.ts'
@@ -28,31 +29,22 @@ const STATES: Readonly<Record<Webhook['state'], PlainKey>> = {
 
 /** Lists webhooks with their state, tests them, and shows their last deliveries. Programs create them. */
 export function WebhooksView({ session: { client } }: ViewProps): JSX.Element {
-  const webhooks = useSignal<readonly Webhook[]>([])
-  const state = useSignal<'reading' | 'read' | 'failed'>('reading')
-  const fault = useSignal('')
-  const read = async () => {
-    state.value = 'reading'
-    try {
-      webhooks.value = await client.listWebhooks()
-      state.value = 'read'
-    } catch (error) {
-      fault.value = said(error)
-      state.value = 'failed'
-    }
-  }
-  useEffect(() => {
-    void read()
-  }, [])
+  const webhooks = useSignal<readonly Webhook[] | undefined>(undefined)
+  const { isBusy, fault, run } = useRequest()
+  const read = () =>
+    void run(async (signal) => {
+      webhooks.value = await client.listWebhooks({ signal })
+    })
+  useEffect(read, [])
   return (
     <>
       <h1>{say('view.webhooks')}</h1>
       <p class="note">{say('webhooks.note')}</p>
-      {state.value === 'failed' && <Fault text={fault.value} onRetry={() => void read()} />}
-      {state.value === 'read' && webhooks.value.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
-      <ul class="tokens webhooks" aria-busy={state.value === 'reading'}>
-        {webhooks.value.map((webhook) => (
-          <WebhookItem key={webhook.id} client={client} webhook={webhook} onTested={() => void read()} />
+      <Fault text={fault.value} onRetry={read} />
+      {webhooks.value?.length === 0 && <p class="empty">{say('webhooks.none')}</p>}
+      <ul class="tokens webhooks" aria-busy={isBusy.value}>
+        {webhooks.value?.map((webhook) => (
+          <WebhookItem key={webhook.id} client={client} webhook={webhook} onTested={read} />
         ))}
       </ul>
     </>

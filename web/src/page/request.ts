@@ -1,0 +1,44 @@
+import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { isAbort, said } from './said.ts'
+
+/** The work of a request. @param signal ends it */
+type Work = (signal: AbortSignal) => Promise<void>
+
+/** What a view asks of the service, and tells of it. */
+export interface Request {
+  readonly isBusy: ReadonlySignal<boolean>
+  /** Why it failed, in words; empty without a fault, and from its next beginning on. */
+  readonly fault: Signal<string>
+  /** Ends the one under way, and begins. */
+  readonly run: (work: Work) => Promise<void>
+  /** Begins, unless one is under way. */
+  readonly once: (work: Work) => Promise<void>
+  readonly stop: () => void
+}
+
+/** Returns a request that ends with its view. @param word says for what the reason of a fault is one */
+export function useRequest(word: (why: string) => string = (why) => why): Request {
+  const isBusy = useSignal(false)
+  const fault = useSignal('')
+  const ending = useRef(new AbortController())
+  const stop = () => ending.current.abort()
+  useEffect(() => stop, [])
+  const run = async (work: Work) => {
+    stop()
+    const mine = new AbortController()
+    ending.current = mine
+    isBusy.value = true
+    fault.value = ''
+    try {
+      await work(mine.signal)
+    } catch (error) {
+      if (!mine.signal.aborted && !isAbort(error)) fault.value = word(said(error))
+    }
+    if (ending.current === mine) isBusy.value = false
+  }
+  const once = async (work: Work) => {
+    if (!isBusy.peek()) await run(work)
+  }
+  return { isBusy, fault, run, once, stop }
+}
