@@ -1,3 +1,4 @@
+export { isInFonts, number, PdfWriter } from './pdf.ts'
 export { zplOf } from './zpl.ts'
 
 /** What this module uses of WebUSB. https://wicg.github.io/webusb/ */
