@@ -78,7 +78,7 @@ function costsIn(path: string, size: number): Record<string, Cost> {
       reader.closeExport(1)
     }
   }
-  reads['a page of tags'] = () => reader.listTags('acc/5', FOUND, false)
+  reads['a page of tags'] = () => reader.listTags({ after: 'acc/5' }, FOUND, false)
   reads['a history'] = () => reader.history(BigInt(size / 2), undefined, FOUND)
   let after: string | undefined
   reads['a page of the feed'] = function* () {

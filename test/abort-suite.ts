@@ -21,7 +21,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
       REASON,
     )
     await assert.rejects(store.listPlants(SLOW, 10, lazySignalOf(signal)), REASON)
-    await assert.rejects(store.listTags(undefined, 10, signal), REASON)
+    await assert.rejects(store.listTags({}, 10, signal), REASON)
     await assert.rejects(store.countMatches(EVERYTHING, 10, signal), REASON)
     await assert.rejects(store.countMatches(SLOW, 10, signal), REASON)
     await assert.rejects(Array.fromAsync(store.exportPlants(EVERYTHING, 'id', signal)), REASON)

@@ -83,7 +83,7 @@ async function assertFilled(store: Store): Promise<void> {
   assert.deepEqual(await list('magnolia x'), PLANTS.slice(0, 1))
   assert.deepEqual(await list('ech 🌵'), PLANTS.slice(2, 3))
   assert.deepEqual(
-    (await store.listTags(undefined, 10)).map(({ tag, plants }) => [tag, Number(plants)]),
+    (await store.listTags({}, 10)).map(({ tag, plants }) => [tag, Number(plants)]),
     [
       ['', 1],
       ['bed 3', 1],

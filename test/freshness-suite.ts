@@ -180,7 +180,7 @@ export function propertyTests(suite: Suite, open: OpenStore): void {
             whole = { ...whole, after: positionOf(whole.order, last) }
           }
         }
-        assert.deepEqual(await store.listTags(undefined, 1000), expectedTags(plants.values()))
+        assert.deepEqual(await store.listTags({}, 1000), expectedTags(plants.values()))
       },
     )
     await holds(property, { numRuns: 60 })

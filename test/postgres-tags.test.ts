@@ -20,9 +20,9 @@ async function assertCounted(store: PostgresStore, url: string): Promise<void> {
     'SELECT tag, count(*) AS plants FROM plants WHERE tag IS NOT NULL GROUP BY tag ORDER BY tag',
   )
   const expected = counted.map(({ tag, plants }) => ({ tag, plants: Number(plants) }))
-  assert.deepEqual(await store.listTags(undefined, 100_000), expected)
+  assert.deepEqual(await store.listTags({}, 100_000), expected)
   for (const [i, { tag }] of expected.entries()) {
-    if (i % 40 === 0) assert.deepEqual(await store.listTags(tag, 7), expected.slice(i + 1, i + 8))
+    if (i % 40 === 0) assert.deepEqual(await store.listTags({ after: tag }, 7), expected.slice(i + 1, i + 8))
   }
   const [row] = await query(
     url,
@@ -96,5 +96,5 @@ test('the counts of tags are right when two instances add up changes at once', a
     return isDone()
   }
   await until(isDoneAgain, 'further changes of counts of tags are not summed up')
-  assert.deepEqual(await stores[0].listTags(undefined, 10), [{ tag: 'tag', plants }])
+  assert.deepEqual(await stores[0].listTags({}, 10), [{ tag: 'tag', plants }])
 })

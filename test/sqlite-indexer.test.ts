@@ -72,7 +72,7 @@ test('without an index a search by id reads 50,000 plants, and other searches ar
   for (const outcome of await Promise.allSettled([
     page(['aloe']),
     page(['mons'], { order: 'name' }),
-    store.listTags(undefined, 9),
+    store.listTags({}, 9),
   ])) {
     assert.ok(outcome.status === 'rejected')
     refusal(50301)(outcome.reason)
@@ -185,7 +185,7 @@ test('a step that ends before the newest change indexes each plant as it was at 
     isDone = progress.isDone
     assert.deepEqual(await listAll(store, { words: ['second'] }), [])
     assert.deepEqual(await listAll(store, { words: ['third'], order: 'name' }), states[2])
-    assert.deepEqual(await store.listTags(undefined, 9), [{ tag: 'tag third', plants: 12 }])
+    assert.deepEqual(await store.listTags({}, 9), [{ tag: 'tag third', plants: 12 }])
   }
   assertIndexMatches(path)
 })

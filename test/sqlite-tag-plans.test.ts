@@ -152,6 +152,16 @@ test('a prefix of many distinct tags is read in steps, and a page of it reads fe
     const { all } = rowsOf(reader.listPlants(few, 100, false))
     assert.ok(all < 4000, `${all} rows for the plants of some tags, ${order}`)
   }
+  // Each tag is one plant's, whose name has other words, so a word of few tags finds few plants.
+  for (const [query, bound] of [
+    [{ prefix: 'acc/29' }, 600],
+    [{ after: 'acc/29' }, 600],
+    [{ words: ['29999'] }, 1500],
+    [{ prefix: 'acc/', words: ['alba'] }, 3 * plants.length],
+  ] as const) {
+    const { most, all } = rowsOf(reader.listTags(query, 100, false))
+    assert.ok(most <= 1000 && all <= bound, `${JSON.stringify(query)}: ${most} rows in a step, ${all} in all`)
+  }
   const { most, all } = rowsOf(reader.countMatches(filter, 1, false))
   assert.ok(most <= MOST_OF_A_STEP && all >= plants.length, `a count reads ${most} rows in a step`)
 })

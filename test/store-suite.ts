@@ -326,7 +326,7 @@ function closeTests(suite: Suite, open: OpenStore): void {
       store.getPlant(1n),
       store.listPlants({ ...EVERYTHING, order: 'id', after: undefined }, 1),
       store.listPlants({ ...EVERYTHING, order: 'name', after: undefined }, 1),
-      store.listTags(undefined, 1),
+      store.listTags({}, 1),
       store.countMatches(EVERYTHING, 1),
       store.startDryRun('add'),
       dryRun.importPlants([plant(1n)]),

@@ -77,7 +77,7 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
           }
         }
       }
-      const tags = (await store.listTags(undefined, 10_000)).map(({ tag }) => tag)
+      const tags = (await store.listTags({}, 10_000)).map(({ tag }) => tag)
       assert.deepEqual(tags.toSorted(), [...new Set(plants.flatMap(({ tag }) => tag ?? []))].toSorted())
     }
     await assertAll(all)

@@ -482,6 +482,10 @@ export interface UndoActionQuery {
 export interface ListTagsQuery {
   /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
+  /** Only tags that begin exactly so, such as `conifer/`. */
+  readonly prefix?: string | undefined
+  /** Only tags that match every word: each must be the prefix of a word in the tag, under the rules for the `q` of the list of plants. */
+  readonly q?: string | undefined
 }
 
 export interface ListTokensQuery {

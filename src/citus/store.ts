@@ -11,7 +11,7 @@ import type {
   NewPlant,
   PlantChange,
 } from '../domain/plant.ts'
-import type { PlantFilter, PlantOrder, PlantQuery } from '../domain/plant-query.ts'
+import type { PlantFilter, PlantOrder, PlantQuery, TagQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
 import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
@@ -24,8 +24,8 @@ import { dividePool, PoolShare, type PoolShares, storePool } from '../postgres/p
 import { countPlants, exported } from '../postgres/read/long-reads.ts'
 import { findPlants } from '../postgres/read/point-reader.ts'
 import { counted, countMatches, listPlants } from '../postgres/read/search.ts'
-import { storable } from '../postgres/read/search-conditions.ts'
 import { StatisticsCache } from '../postgres/read/search-statistics.ts'
+import { listCountedTags } from '../postgres/read/tags.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from '../postgres/records.ts'
 import { PostgresWriter, startDryRun } from '../postgres/write/writer.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
@@ -117,13 +117,9 @@ export class CitusStore implements Store {
   }
 
   /** Counts the plants: the triggers that keep counts are of a table on one server. */
-  async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+  async listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    const text = `SELECT tag, count(*) FROM plants WHERE tag IS NOT NULL AND ($2::text IS NULL OR tag > $2)
-      GROUP BY tag ORDER BY tag LIMIT $1`
-    const values = [limit, after === undefined ? null : storable(after)]
-    const { rows } = await this.#shards.onAll(() => searches.run({ text, values }, searches.budget(signal)))
-    return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
+    return this.#shards.onAll(() => listCountedTags(searches.within(searches.budget(signal)), query, limit))
   }
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {

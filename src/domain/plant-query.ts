@@ -17,6 +17,22 @@ export interface PlantFilter extends TagFilter {
   readonly words: readonly string[]
 }
 
+/** Selects tags. An absent part selects all. */
+export interface TagQuery {
+  /** The tag begins so, exactly; not empty. */
+  readonly prefix?: string | undefined
+  /** Folded words; each is a prefix of a word of the tag. */
+  readonly words?: readonly string[] | undefined
+  /** The tag comes after this one in the order of code points. */
+  readonly after?: string | undefined
+}
+
+/** Whether a tag is one that a query selects. An engine may use an index, but must find the same tags. */
+export function isSelected({ prefix = '', words = [], after }: TagQuery, tag: string): boolean {
+  if (!tag.startsWith(prefix) || (after !== undefined && compareCodePoints(tag, after) <= 0)) return false
+  return words.length === 0 || matches({ tags: [], words }, { name: '', tag })
+}
+
 /** What clients ask of plants, by the names of their parameters. */
 export interface FilterRequest {
   readonly tag?: readonly string[] | undefined
@@ -34,9 +50,14 @@ export interface FilterRequest {
  */
 export function filterOf({ q: text = '', ...request }: FilterRequest): PlantFilter | undefined {
   const tagging = taggingOf(request)
+  const wanted = wordsOf(text)
+  return wanted && { ...tagging, words: wanted }
+}
+
+/** The words that a search for a text demands; undefined for a text without a word, which nothing matches. */
+export function wordsOf(text: string): readonly string[] | undefined {
   const wanted = text === '' ? NO_WORDS : [...new Set(words(text.replaceAll(HYBRID, ' ')))]
-  if (wanted.length === 0 && !isBlank(text)) return undefined
-  return { ...tagging, words: wanted }
+  return wanted.length === 0 && !isBlank(text) ? undefined : wanted
 }
 
 /** The filter of what clients ask about tags. @throws AppError 40003 as `filterOf` does, and for an empty `tagPrefix` */

@@ -11,7 +11,7 @@ import type {
   NewPlant,
   PlantChange,
 } from './plant.ts'
-import type { PlantFilter, PlantOrder, PlantQuery } from './plant-query.ts'
+import type { PlantFilter, PlantOrder, PlantQuery, TagQuery } from './plant-query.ts'
 import type { Actor, TokenStore } from './token.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
@@ -105,10 +105,10 @@ export interface Store {
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number>
 
   /**
-   * Returns at most `limit` tags that come after `after` in the order of code points. Sees writes, throws and ends
-   * early as listPlants does.
+   * Returns the first `limit` tags of a query in the order of code points. Sees writes, throws and ends early as
+   * listPlants does.
    */
-  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]>
+  listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]>
 
   /**
    * Puts many plants with one commit, in their order, so that a later plant sees the earlier ones. Results are in the

@@ -101,9 +101,13 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   list_tags: {
     operation: 'listTags',
     title: 'List tags',
-    description: 'Lists every tag with the number of its plants.',
+    description: 'Lists tags with the number of their plants: all, or those that begin so, or have words.',
     hints: READS,
-    properties: PAGE,
+    properties: {
+      prefix: { type: 'string', description: 'Only tags that begin so.' },
+      q: { type: 'string', description: 'Words; each is the beginning of a word in the tag, in any case.' },
+      ...PAGE,
+    },
     result: 'tags',
     callOf: (given) => ({ query: pageOf(given) }),
   },

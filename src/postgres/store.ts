@@ -12,7 +12,7 @@ import type {
   NewPlant,
   PlantChange,
 } from '../domain/plant.ts'
-import type { PlantFilter, PlantQuery } from '../domain/plant-query.ts'
+import type { PlantFilter, PlantQuery, TagQuery } from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, StorePool, TagCount } from '../domain/store.ts'
 import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
@@ -30,8 +30,9 @@ import { countPlants, exported } from './read/long-reads.ts'
 import { findPlants, selectPlants, type Wish } from './read/point-reader.ts'
 import { countMatches, listPlants } from './read/search.ts'
 import { StatisticsCache } from './read/search-statistics.ts'
+import { listTags } from './read/tags.ts'
 import { postgresIds, postgresTokens, postgresWebhooks } from './records.ts'
-import { listTags, TableUpkeep } from './table-upkeep.ts'
+import { TableUpkeep } from './table-upkeep.ts'
 import { WriteQueue } from './write/write-queue.ts'
 import { PostgresWriter, startDryRun } from './write/writer.ts'
 
@@ -135,9 +136,9 @@ export class PostgresStore implements Store {
     return listPlants(searches, query, limit, searches.budget(caller?.signal), this.#statistics)
   }
 
-  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+  listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
     const { searches } = this.#shares
-    return listTags(searches.within(searches.budget(signal)), after, limit)
+    return listTags(searches.within(searches.budget(signal)), query, limit)
   }
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {

@@ -1,7 +1,5 @@
-import type { TagCount } from '../domain/store.ts'
-import { budgetOf, type Client, type Run } from './pool/client.ts'
+import { budgetOf, type Client } from './pool/client.ts'
 import type { PoolShare } from './pool/pool-share.ts'
-import { storable } from './read/search-conditions.ts'
 
 /** UTF-16 units of written text between two cleanups. Each plant counts as this many more. */
 const TEXT_BATCH = 2 ** 20
@@ -128,17 +126,3 @@ const ADD = `WITH taken AS (DELETE FROM tag_changes RETURNING tag, plants),
   INSERT INTO tag_counts SELECT tag, plants FROM sums
     WHERE plants <> 0 AND NOT EXISTS (SELECT FROM added WHERE added.tag = sums.tag)
       AND (tag IS NOT NULL OR NOT EXISTS (TABLE untagged))`
-
-export async function listTags(run: Run, after: string | undefined, limit: number): Promise<TagCount[]> {
-  const values = after === undefined ? [limit] : [limit, storable(after)]
-  const { rows } = await run({ text: tagCounts(after === undefined ? 'tag IS NOT NULL' : 'tag > $2'), values })
-  return rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))
-}
-
-/** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
-const tagCounts = (isAfter: string): string => `WITH
-    changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${isAfter} GROUP BY tag),
-    counted AS (SELECT tag, plants FROM tag_counts WHERE ${isAfter} ORDER BY tag
-      LIMIT $1::bigint + (SELECT count(*) FROM changed))
-  SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
-    GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`

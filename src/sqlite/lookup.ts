@@ -99,10 +99,14 @@ export function idsAfter(id: bigint | undefined, order: PlantOrder = 'id') {
 }
 
 /** Yields the tags of the plants with these ids, and undefined after each chunk, where a task can yield. */
-export function* tagsOf(statements: StatementCache, ids: Iterable<bigint>): Iterable<string | undefined> {
+export function* tagsOf(
+  statements: StatementCache,
+  ids: Iterable<bigint>,
+  perStatement = IDS_PER_STATEMENT,
+): Iterable<string | undefined> {
   const sql =
     'SELECT tag FROM json_each(?) AS wanted CROSS JOIN plants ON plants.id = wanted.value WHERE tag IS NOT NULL'
-  for (const some of chunks(ids, IDS_PER_STATEMENT)) {
+  for (const some of chunks(ids, perStatement)) {
     for (const { 0: tag } of statements.iterate(sql, `[${some.join()}]`)) yield tag as string
     yield undefined
   }

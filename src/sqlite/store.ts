@@ -15,7 +15,13 @@ import type {
   NewPlant,
   PlantChange,
 } from '../domain/plant.ts'
-import { isShortPage, type PlantFilter, type PlantOrder, type PlantQuery } from '../domain/plant-query.ts'
+import {
+  isShortPage,
+  type PlantFilter,
+  type PlantOrder,
+  type PlantQuery,
+  type TagQuery,
+} from '../domain/plant-query.ts'
 import type { DryRun, LazySignal, Store, TagCount } from '../domain/store.ts'
 import type { Actor, TokenStore } from '../domain/token.ts'
 import type { WebhookStore } from '../domain/webhook-store.ts'
@@ -165,8 +171,8 @@ export class SqliteStore implements Store {
     return isShortPage(query, limit) ? this.#pages.get({ query, limit }, caller) : this.#search(query, limit, caller)
   }
 
-  async listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#reads.listTags(after, limit, signal)
+  async listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+    return this.#reads.listTags(query, limit, signal)
   }
 
   async countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {

@@ -23,7 +23,7 @@ test('a store is moved to the workers with its plants and tokens, and distributi
   const store = await openStore(t, url)
   const plants = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i}`, `tag ${i % 3}`))
   await importAll(store, plants)
-  const tags = await store.listTags(undefined, 10)
+  const tags = await store.listTags({}, 10)
   const env = { PLANTSTORE_STORE: url }
   const plain = { PLANTSTORE_STORE: url.replace('citus:', 'postgres:') }
   const early = await run(t, ['token', 'create', '--name', 'Kew app'], { env })
@@ -47,7 +47,7 @@ test('a store is moved to the workers with its plants and tokens, and distributi
   )
   const opened = await openCitus(t, url)
   assert.deepEqual(await opened.tokens.exportTokens(), tokens)
-  assert.deepEqual(await opened.listTags(undefined, 10), tags)
+  assert.deepEqual(await opened.listTags({}, 10), tags)
   assert.equal(await createPlant(opened, plant(3000n), { mustBeNew: true }), 'created')
   for (const table of ['plants', 'tokens']) {
     assert.deepEqual(await query(url, `SELECT pg_relation_size('${table}') AS bytes`), [{ bytes: '0' }])

@@ -58,7 +58,7 @@ for (const limit of [1, 3]) {
         store.importPlants([plant(BigInt(2000 + i))], 'add', TESTER),
         store.getPlant(BigInt(i)),
         store.listPlants(ALL, 10),
-        store.listTags(undefined, 10),
+        store.listTags({}, 10),
         store.tokens.findToken(Buffer.alloc(32, i)),
         store.checkWritable(),
         ...(i % 10 === 0 ? [exported(), store.countPlants()] : []),
@@ -99,7 +99,7 @@ test('every request to a hanging server is refused by its deadline', async (t) =
     () => replacePlant(store, plant(1n, 'other'), NO_EXPECTATION, TESTER),
     () => store.getPlant(1n),
     () => store.listPlants(ALL, 10),
-    () => store.listTags(undefined, 10),
+    () => store.listTags({}, 10),
     () => store.importPlants([plant(3n)], 'add', TESTER),
     () => store.tokens.findToken(Buffer.alloc(32)),
     () => store.checkWritable(),
@@ -266,7 +266,7 @@ for (const mode of ['session', 'transaction'] as const) {
     }
     const store = await openStore(t, url)
     const all = Array.from({ length: 50 }, (_, i) => createPlant(store, plant(BigInt(i)), { mustBeNew: false }))
-    await Promise.all([...all, store.listPlants(ALL, 10), store.listTags(undefined, 10)])
+    await Promise.all([...all, store.listPlants(ALL, 10), store.listTags({}, 10)])
     assert.equal((await store.listPlants(ALL, 100)).length, 50)
   })
 }

@@ -68,7 +68,7 @@ async function assertFound(store: Store, plants: readonly NewPlant[]): Promise<v
     await patiently(() => listAll(store, { words: ['monstera'] })),
     plants.filter(({ name }) => name.startsWith('Monstera')),
   )
-  assert.deepEqual(await patiently(() => store.listTags(undefined, 100)), expectedTags(plants))
+  assert.deepEqual(await patiently(() => store.listTags({}, 100)), expectedTags(plants))
   assert.deepEqual(await patiently(() => store.listPlants(byName, 100)), expectedPlants(plants, byName, 100))
 }
 
@@ -93,7 +93,7 @@ async function indexedStore(t: TestContext) {
   const path = join(folder, 'plants.db')
   const opened = await openSqlite(t, { path })
   // Returns once the store has opened the index.
-  assert.deepEqual(await patiently(() => opened.store.listTags(undefined, 100)), expectedTags(MANY))
+  assert.deepEqual(await patiently(() => opened.store.listTags({}, 100)), expectedTags(MANY))
   return { path, ...opened }
 }
 

@@ -73,7 +73,7 @@ test('SQLite: the next start finds and indexes plants that were not indexed when
   await reopen()
   const again = await reopen()
   assert.deepEqual(await listAll(again, { words: ['monstera'] }), MANY)
-  assert.equal((await again.listTags(undefined, 10)).length, 3)
+  assert.equal((await again.listTags({}, 10)).length, 3)
   while (behind(path) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   await again.close()
   assertIndexMatches(path)

@@ -55,7 +55,7 @@ const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
   listActions: { status: 200 },
   getAction: { status: 200 },
   undoAction: { status: 200, queries: ['', '?dryRun=true'] },
-  listTags: { status: 200 },
+  listTags: { status: 200, queries: ['', '?prefix=a&q=a'] },
   proposeId: { status: 200 },
   reserveIds: { status: 200, body: { count: 2 } },
   listTokens: { status: 200 },

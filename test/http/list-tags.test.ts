@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { compareCodePoints } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import { pagesFrom } from '../support/exchanges.ts'
-import { emptyService } from '../support/service.ts'
+import { emptyService, errorOf } from '../support/service.ts'
 
 suite('the list of tags', () => {
   test('counts the plants of each tag, the empty tag included, ordered by code points', async () => {
@@ -20,6 +20,30 @@ suite('the list of tags', () => {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
     await service.send('DELETE', '/plants/0')
     assert.equal((await service.send('GET', '/tags')).body.includes('"tag":""'), false)
+  })
+
+  test('has those that begin so or have words, on pages of their own, and refuses what is neither', async () => {
+    const service = await emptyService()
+    const tags = ['bed/1', 'bed/2 alba', 'bed/3 alba', 'Bed', 'rosé']
+    for (const [id, tag] of tags.entries()) await service.create({ id, name: 'alba', tag })
+    const all = async (query: string) =>
+      (await pagesFrom(service, `/tags?${query}&limit=1`)).flatMap(({ json }) => json as { tag: string }[])
+    assert.deepEqual(
+      (await all('prefix=bed%2F')).map(({ tag }) => tag),
+      ['bed/1', 'bed/2 alba', 'bed/3 alba'],
+    )
+    assert.deepEqual(await all('prefix=bed%2F&q=Alb%20BED'), [
+      { tag: 'bed/2 alba', plants: 1 },
+      { tag: 'bed/3 alba', plants: 1 },
+    ])
+    assert.deepEqual(await all('q=ROSE'), [{ tag: 'rosé', plants: 1 }])
+    assert.equal((await all('q=%20')).length, 5)
+    assert.deepEqual(await all('q=%2F'), [])
+    const [, next = ''] = /<([^>]+)>/.exec(String((await service.send('GET', '/tags?limit=1')).headers['link'])) ?? []
+    for (const refused of ['prefix=', `prefix=${'x'.repeat(201)}`, 'q=%00', 'prefix=a&prefix=b', 'tagPrefix=a']) {
+      assert.equal(errorOf(await service.send('GET', `/tags?${refused}`)), 40003, refused)
+    }
+    assert.equal(errorOf(await service.send('GET', `${next}&prefix=bed`)), 40003)
   })
 
   test('has pages that together are the whole list, even with the longest tags', async () => {

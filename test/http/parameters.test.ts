@@ -41,7 +41,10 @@ suite('the query parameters of every operation', () => {
       await message('/plants?x=1'),
       'unknown query parameter x; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
     )
-    assert.equal(await message('/tags?sort=id'), 'unknown query parameter sort; this operation has limit, cursor')
+    assert.equal(
+      await message('/tags?sort=id'),
+      'unknown query parameter sort; this operation has limit, cursor, prefix, q',
+    )
     assert.equal(await message('/health/live?x'), 'unknown query parameter x; this operation has none')
   })
 

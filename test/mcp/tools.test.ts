@@ -140,6 +140,7 @@ suite('the tools', () => {
       tags: [{ tag: 'tag 0', plants: 8 }],
       next: (await agent.call('list_tags', { limit: 1 }))['next'],
     })
+    assert.deepEqual((await agent.call('list_tags', { prefix: 'tag', q: '1' }))['tags'], [{ tag: 'tag 1', plants: 9 }])
     assert.match((await agent.refusal('search_plants', { limit: 51 })).message, /limit must be at most 50/)
   })
 

@@ -112,7 +112,7 @@ export async function assertSearchable(storePath: string): Promise<void> {
   try {
     const byWord = await listAll(store, { words: ['plant'], order: 'name' })
     assert.deepEqual(new Map(byWord.map(({ id, name, tag }) => [id, { name, tag }])), plants)
-    assert.deepEqual(await store.listTags(undefined, 100), expectedTags(byWord))
+    assert.deepEqual(await store.listTags({}, 100), expectedTags(byWord))
     const prefix = byWord.find(({ tag = '' }) => tag !== '')?.tag?.slice(0, 1) ?? 'x'
     for (const part of [{}, { untagged: true }, { tagPrefix: prefix }]) {
       const filter = { tags: [], words: [], ...part }

@@ -93,6 +93,8 @@ export interface OperationParameters {
   readonly listTags: {
     readonly limit: number
     readonly cursor?: string | undefined
+    readonly prefix?: string | undefined
+    readonly q?: string | undefined
   }
   readonly proposeId: object
   readonly reserveIds: { readonly 'Idempotency-Key'?: string | undefined }

@@ -8,6 +8,7 @@ import {
   type PlantFilter,
   type Position,
   positionOf,
+  wordsOf,
 } from '../../domain/plant-query.ts'
 import { lazySignalOf, type TagCount } from '../../domain/store.ts'
 import { jsonHeaders, READ_CACHING, type Responder } from '../answer/responder.ts'
@@ -93,16 +94,18 @@ function readPosition(query: ListParameters, cursor: string): Position {
   return { id, key }
 }
 
-const LIST = '["tags"]'
-
 export function tagHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listTags'> {
   return {
-    async listTags(exchange, { limit, cursor }) {
-      const after = cursor === undefined ? undefined : readCursor(LIST, cursor, 0).toString()
-      const cursorOf = ({ tag }: TagCount): string => writeCursor(LIST, Buffer.from(tag))
+    async listTags(exchange, query) {
+      const { limit, cursor, prefix, q = '' } = query
+      const list = JSON.stringify(['tags', ...(prefix === undefined && q === '' ? [] : [prefix ?? null, q])])
+      const after = cursor === undefined ? undefined : readCursor(list, cursor, 0).toString()
+      if (prefix === '') throw new AppError(40003, 'prefix must not be empty')
+      const words = wordsOf(q)
+      const cursorOf = ({ tag }: TagCount): string => writeCursor(list, Buffer.from(tag))
       const page = await admission.during('search', exchange, async (signal) => {
-        const found = await store.listTags(after, limit + 1, signal)
-        return writePage('/tags', found, { limit }, tagJson, cursorOf)
+        const found = words === undefined ? [] : await store.listTags({ prefix, words, after }, limit + 1, signal)
+        return writePage('/tags', found, { limit, prefix, q: query.q }, tagJson, cursorOf)
       })
       answerPage(responder, exchange, page)
     },
@@ -121,6 +124,7 @@ interface WrittenPage {
 interface Query extends FilterRequest {
   readonly limit: number
   readonly sort?: string
+  readonly prefix?: string | undefined
   readonly action?: string | undefined
   readonly token?: string | undefined
   readonly since?: string | undefined
@@ -129,11 +133,11 @@ interface Query extends FilterRequest {
 /** Writes the address of a page. @param place the parameter that says where it begins */
 export function linkTo(
   path: string,
-  { limit, sort, tag, tagPrefix, untagged, q, action, token, since }: Query,
+  { limit, sort, tag, tagPrefix, untagged, prefix, q, action, token, since }: Query,
   place: Readonly<Record<string, string>>,
 ): string {
   const others = { action, token, since }
-  const parameters = { limit, sort, tag, tagPrefix, untagged: untagged || undefined, q, ...others, ...place }
+  const parameters = { limit, sort, tag, tagPrefix, untagged: untagged || undefined, prefix, q, ...others, ...place }
   const pairs = Object.entries(parameters).flatMap(([name, values]) =>
     [values ?? []].flat().map((value) => [name, String(value)] as const),
   )

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeLog } from '../../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../../domain/errors.ts'
 import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
-import { ALL_PLANTS, type PlantFilter, type PlantOrder, type PlantQuery } from '../../domain/plant-query.ts'
+import {
+  ALL_PLANTS,
+  type PlantFilter,
+  type PlantOrder,
+  type PlantQuery,
+  type TagQuery,
+} from '../../domain/plant-query.ts'
 import { abortable, type DryRun, type TagCount } from '../../domain/store.ts'
 import { UnreadyIndex } from '../indexed.ts'
 import { columnsOf, type PlantColumns, plantsOf } from '../rows.ts'
@@ -49,8 +55,8 @@ export class QueryClient {
     return plantsOf(await this.#find(signal, (reader, isLate) => reader.listPlants(query, limit, isLate)))
   }
 
-  listTags(after: string | undefined, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
-    return this.#find(signal, (reader, isLate) => reader.listTags(after, limit, isLate))
+  listTags(query: TagQuery, limit: number, signal?: AbortSignal): Promise<TagCount[]> {
+    return this.#find(signal, (reader, isLate) => reader.listTags(query, limit, isLate))
   }
 
   countMatches(filter: PlantFilter, max: number, signal?: AbortSignal): Promise<number> {

@@ -9,6 +9,7 @@ import {
   type PlantOrder,
   type PlantQuery,
   positionOf,
+  type TagQuery,
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { getAction, listActions, undoStep } from '../change-log/action-reader.ts'
@@ -65,8 +66,8 @@ export class QueryReader implements Served {
     })
   }
 
-  listTags(after: string | undefined, limit: number, isLate: boolean): Task<TagCount[]> {
-    return this.#task(true, (snapshot) => snapshot.tags(after, limit, unindexedIn(snapshot, isLate)))
+  listTags(query: TagQuery, limit: number, isLate: boolean): Task<TagCount[]> {
+    return this.#task(true, (snapshot) => snapshot.tags(query, limit, unindexedIn(snapshot, isLate)))
   }
 
   countMatches(filter: PlantFilter, max: number, isLate: boolean): Task<number> {

@@ -5,6 +5,7 @@ import {
   comparePositions,
   hasFilter,
   isByName,
+  isSelected,
   isTagged,
   matches,
   type PlantFilter,
@@ -13,6 +14,7 @@ import {
   type Position,
   positionOf,
   type TagFilter,
+  type TagQuery,
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { ChangeFeed } from '../change-log/change-feed.ts'
@@ -22,11 +24,13 @@ import { PLANT_WORK, SQL_WORK, UnreadyIndex } from '../indexed.ts'
 import { candidates, firstInOrder, firstOf, forEach, idsAfter, scan, tagsOf } from '../lookup.ts'
 import { StatementCache } from '../rows.ts'
 import { IndexFault, type IndexState, IndexView } from '../search-index/index-file.ts'
+import { IndexQueries } from '../search-index/index-queries.ts'
 import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
 import { behindTag, rangeOf, rangeOfPrefix, UNTAGGED } from '../search-index/plant-index.ts'
 import { merged, provenIds } from '../search-index/proof.ts'
 import { PlantSearch } from '../search-index/search.ts'
-import type { Task } from '../worker/cooperative.ts'
+import { TagSearch } from '../search-index/tag-search.ts'
+import { type Task, Turn } from '../worker/cooperative.ts'
 
 export const needsIndex = (filter: PlantFilter, order: PlantOrder): boolean => isByName(order) || hasFilter(filter)
 
@@ -64,6 +68,7 @@ export class Snapshot {
   readonly #identity: Uint8Array
   readonly #view: IndexView
   readonly #search: PlantSearch
+  readonly #tags: TagSearch
   #index: IndexState | undefined
 
   constructor(path: string) {
@@ -72,7 +77,9 @@ export class Snapshot {
     this.#identity = identityIn(this.statements)
     this.feed = new ChangeFeed(this.statements, this.#identity)
     this.#view = new IndexView(path)
-    this.#search = new PlantSearch(this.statements, this.#view)
+    const queries = new IndexQueries(this.#view)
+    this.#search = new PlantSearch(this.statements, this.#view, queries)
+    this.#tags = new TagSearch(this.statements, this.#view, queries)
   }
 
   begin(withIndex: boolean): void {
@@ -220,7 +227,8 @@ export class Snapshot {
     }
   }
 
-  *tags(after: string | undefined, limit: number, unindexed: Unindexed): Task<TagCount[]> {
+  /** Returns the first tags of a query, by the counts of the index and the plants that it lacks. */
+  *tags(query: TagQuery, limit: number, unindexed: Unindexed): Task<TagCount[]> {
     const changed = new Map<string, number>()
     const change = (tag: string | null | undefined, by: number) => {
       if (tag != null) changed.set(tag, (changed.get(tag) ?? 0) + by)
@@ -230,20 +238,17 @@ export class Snapshot {
       change(tag, 1)
       if (tag === undefined) yield
     }
-    // Each changed tag may have lost all its plants, so the page reads one more tag for each.
-    // The empty tag alone is before what stands for no tag.
-    const start = after === undefined || after === '' ? UNTAGGED : after
-    const counts = this.#tagCounts('tag > ? ORDER BY tag LIMIT ?', start, limit + changed.size)
-    if (after === undefined) for (const [tag, plants] of this.#tagCounts("tag = ''")) counts.set(tag, plants)
+    const isFound = (tag: string) => !changed.has(tag) && isSelected(query, tag)
+    const found = this.#index === undefined ? [] : yield* this.#tags.find(query, limit, isFound)
+    const end = found.length < limit ? undefined : found.at(-1)?.tag
+    const turn = new Turn()
     for (const [tag, by] of changed) {
-      if (after !== undefined && compareCodePoints(tag, after) <= 0) continue
-      const count = (counts.get(tag) ?? this.#tagCounts('tag = ?', tag).get(tag) ?? 0) + by
-      if (count > 0) counts.set(tag, count)
-      else counts.delete(tag)
+      if (turn.isOver(tag.length)) yield
+      if (!isSelected(query, tag) || (end !== undefined && compareCodePoints(tag, end) > 0)) continue
+      const plants = by + (this.#index === undefined ? 0 : this.#tags.countOf(tag))
+      if (plants > 0) found.push({ tag, plants })
     }
-    return Array.from(counts, ([tag, plants]) => ({ tag, plants }))
-      .sort((a, b) => compareCodePoints(a.tag, b.tag))
-      .slice(0, limit)
+    return found.sort((a, b) => compareCodePoints(a.tag, b.tag)).slice(0, limit)
   }
 
   /** Counts the plants of a filter without words, by the counts of tags and the plants that the index lacks. */
@@ -284,12 +289,6 @@ export class Snapshot {
     if (index === undefined) return
     const isCounted = (id: bigint) => !index.isScanning || (index.scannedTo !== undefined && id <= index.scannedTo)
     for (const [id, tag] of tagsAt(this.statements, index.position)) if (isCounted(id)) yield tag
-  }
-
-  #tagCounts(condition: string, ...values: (string | number)[]): Map<string, number> {
-    if (this.#index === undefined) return new Map()
-    const rows = this.#view.statements.all(`SELECT tag, plants FROM tag_counts WHERE ${condition}`, ...values)
-    return new Map(rows.map(({ 0: tag, 1: plants }) => [tag as string, Number(plants)]))
   }
 
   /** Returns those of these plants that match the query. @param end the last plant of the page, if it is known */

@@ -1,4 +1,5 @@
-import type { PositionRange } from '../lookup.ts'
+import type { PlantQuery } from '../../domain/plant-query.ts'
+import { idsAfter, type PositionRange } from '../lookup.ts'
 import type { IndexView } from './index-file.ts'
 import { AFTER_ALL, type Expression, MARK, MAX_TERMS, type TagRange, type Terms, within } from './plant-index.ts'
 
@@ -111,5 +112,12 @@ export class IndexQueries {
   endOfMarks(from: bigint): bigint {
     const sql = `SELECT rowid FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ${MARKS_OF_A_PART - 1}`
     return (this.#index.statements.get(sql, `"${MARK}"`, from)?.[0] as bigint | undefined) ?? GREATEST_ID
+  }
+
+  /** Yields the ids that an expression finds, in the order of a search by id. */
+  *ids({ text }: Expression, { order, after }: Pick<PlantQuery, 'order' | 'after'>): Iterable<bigint> {
+    const { condition, direction, values } = idsAfter(after?.id, order)
+    const sql = `SELECT id FROM (SELECT rowid AS id FROM words WHERE words MATCH ?) WHERE ${condition} ORDER BY id ${direction}`
+    for (const { 0: id } of this.#index.statements.iterate(sql, text, ...values)) yield id as bigint
   }
 }

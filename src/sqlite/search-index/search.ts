@@ -24,7 +24,7 @@ import {
 import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
-import { type Entry, GREATEST_ID, type IdQuery, IndexQueries, LEAST_ID } from './index-queries.ts'
+import { type Entry, GREATEST_ID, type IdQuery, type IndexQueries, LEAST_ID } from './index-queries.ts'
 import {
   AFTER_ALL,
   type Expression,
@@ -86,10 +86,10 @@ export class PlantSearch {
   readonly #index: IndexView
   readonly #queries: IndexQueries
 
-  constructor(statements: StatementCache, index: IndexView) {
+  constructor(statements: StatementCache, index: IndexView, queries: IndexQueries) {
     this.#statements = statements
     this.#index = index
-    this.#queries = new IndexQueries(index)
+    this.#queries = queries
   }
 
   /**
@@ -127,7 +127,7 @@ export class PlantSearch {
     const expression = this.#expression(search)
     const isMany = tags.length > MAX_MERGED
     const sources = [
-      ...(expression === undefined ? [] : [this.#ids(expression, query)]),
+      ...(expression === undefined ? [] : [this.#queries.ids(expression, query)]),
       ...(tags.length === 0 || isMany ? [] : [this.#byTags(query, tags)]),
     ]
     const plants = sources.map((ids, i) =>
@@ -198,20 +198,13 @@ export class PlantSearch {
   *#listsOfAll(expression: Expression): Iterable<string> {
     let list: bigint[] = []
     let end = this.#queries.endOfMarks(LEAST_ID)
-    for (const id of this.#ids(expression, { order: 'id', after: undefined })) {
+    for (const id of this.#queries.ids(expression, { order: 'id', after: undefined })) {
       if (list.push(id) < IDS_OF_A_LIST && id < end) continue
       yield `[${list.join()}]`
       list = []
       if (id >= end && id < GREATEST_ID) end = this.#queries.endOfMarks(id + 1n)
     }
     yield `[${list.join()}]`
-  }
-
-  /** Yields the ids that an expression finds, in the order of a search by id. */
-  *#ids({ text }: Expression, { order, after }: Pick<PlantQuery, 'order' | 'after'>): Iterable<bigint> {
-    const { condition, direction, values } = idsAfter(after?.id, order)
-    const sql = `SELECT id FROM (SELECT rowid AS id FROM words WHERE words MATCH ?) WHERE ${condition} ORDER BY id ${direction}`
-    yield* this.#indexed(sql, text, ...values)
   }
 
   /**
