@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isByName, PLANT_ORDERS } from '../../src/domain/plant-query.ts'
+import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
 import { cleanUp } from '../support/clean-up.ts'
 import { openStore } from '../support/open-postgres.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { exportPlanOf, type Plan, parts, plansOf, poolOf, readOf } from '../support/search-plans.ts'
 import { importAll } from '../support/store-calls.ts'
+import { plant } from '../support/store-under-test.ts'
 import { TAGGINGS, taggedPlants } from '../support/tagged-plants.ts'
 
 const PAGE = 100
@@ -52,5 +54,22 @@ test('a list, a search and an export by the start of a tag or by none read an in
         assert.equal(plan['Index Name'], 'plants_without_tag', label)
       }
     }
+  }
+})
+
+test('a search for frequent words that no plant has together looks at the first plants and at indexes alone', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const word = (i: number) => (i % 2 === 0 ? 'alba' : 'nigra')
+  const plants = Array.from({ length: 20_000 }, (_, i) => plant(BigInt(i), `name${(i * 7919) % 20_000} ${word(i)}`))
+  await importAll(await openStore(t, url), plants)
+  await query(url, 'VACUUM (ANALYZE) plants')
+  const pool = poolOf(t, url)
+  // With so many plants a walk through all of them costs less than to read the quarter that would have both.
+  const million = new SearchStatistics([['1000000', 'words', '["alba","nigra"]', '[0.5,0.5]']])
+  for (const order of PLANT_ORDERS) {
+    const wanted = { tags: [], words: ['alba', 'nigra'], order, after: undefined }
+    const scans = (await plansOf(pool, wanted, million)).flatMap(parts)
+    const read = scans.filter((part) => part['Relation Name'] === 'plants').reduce(readOf, 0)
+    assert.ok(read < 6000, `${order}: ${read} plants`)
   }
 })

@@ -147,8 +147,8 @@ const COST = {
 const RARE = 0.0002
 /** The assumed share of a tag without statistics, if the first walk has not read all its plants. */
 const SOME_TAG = 0.05
-/** The weight of statistics, in plants seen: of a word, of one in a tag, of one not listed, which may begin many. */
-const WEIGHT = { word: 2000, inTag: 300, unlisted: 100 }
+/** The weight of statistics, in plants seen: of a word, of one in a tag, of one not listed, which may begin many, of several. */
+const WEIGHT = { word: 2000, inTag: 300, unlisted: 100, several: 100 }
 /** The bound of a walk, as a factor of the expected plants. */
 const SAFETY = 2.5
 /** The least bounds, because estimates of rare words and tags are rough. */
@@ -177,6 +177,8 @@ function estimate(
   const isAnyTag = query.untagged === true && words.length > 0
   let plants = isAnyTag ? statistics.plants : tagged
   let entries = 0
+  let share = 1
+  let weight = WEIGHT.several
   for (const word of words) {
     const { all, first } = statistics.shareOf(word)
     // By name, the plants whose names begin with the only word are a range of the order, and are not listed.
@@ -184,10 +186,11 @@ function estimate(
     const known = Math.max(RARE, isRange ? all - first : all)
     const listed = statistics.hasWords ? known : Math.max(0.5, hits) / seen
     entries += statistics.plants * listed * (statistics.isFrequent(word) ? COST.whole : COST.entry)
-    const weight = all === 0 ? WEIGHT.unlisted : isTag ? WEIGHT.inTag : WEIGHT.word
-    // Of several words, the hits do not tell which one is rare.
-    plants *= words.length === 1 && statistics.hasWords ? (hits + weight * listed) / (seen + weight) : listed
+    if (words.length === 1) weight = all === 0 ? WEIGHT.unlisted : isTag ? WEIGHT.inTag : WEIGHT.word
+    share *= listed
   }
+  // Frequent words may be those that no plant has together, so the hits tell more than the shares.
+  if (words.length > 0) plants *= statistics.hasWords ? (hits + weight * share) / (seen + weight) : share
   const cost = {
     walk: isTag ? Math.min(walked, tagged) * COST.inTag : walked * (isByName(order) ? COST.far : COST.near),
     set: entries + plants * COST.plant + (hasTag && !isAnyTag ? tagged * COST.tagged : 0),
