@@ -24,13 +24,23 @@ interface SavedProps {
 
 /** Lists the saved searches, to choose, rename and delete them, and saves the present one. */
 export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
-  const name = useSignal('')
   const fault = useSignal('')
   const renamed = useSignal<SavedSearch | undefined>(undefined)
   const panel = useRef<HTMLDetailsElement>(null)
   const isDone = (saving: Saving): boolean => {
     fault.value = saving === 'saved' ? '' : say(FAULTS[saving])
     return saving === 'saved'
+  }
+  const choose = (search: SavedSearch) => {
+    onChoose(filterOf(search))
+    if (panel.current === null) return
+    panel.current.open = false
+    panel.current.querySelector('summary')?.focus()
+  }
+  const remove = (search: SavedSearch) => {
+    if (!isDone(deleteSearch(search))) return
+    const undo = { label: say('plants.undo'), run: () => void saveSearch(search.name, filterOf(search)) }
+    tell(say('searches.deleted', { name: named(search.name) }), { action: undo })
   }
   const present = queryFor(filter).toString()
   return (
@@ -48,47 +58,15 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
                   }}
                 />
               ) : (
-                <>
-                  <button
-                    type="button"
-                    class="quiet search"
-                    aria-current={search.query === present ? 'true' : undefined}
-                    onClick={() => {
-                      onChoose(filterOf(search))
-                      if (panel.current !== null) {
-                        panel.current.open = false
-                        panel.current.querySelector('summary')?.focus()
-                      }
-                    }}
-                  >
-                    <bdi translate={false}>{search.name}</bdi>
-                  </button>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={say('searches.renameOf', { name: search.name })}
-                    onClick={() => {
-                      renamed.value = search
-                    }}
-                  >
-                    {say('tags.rename')}
-                  </button>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={say('searches.deleteOf', { name: search.name })}
-                    onClick={() => {
-                      if (!isDone(deleteSearch(search))) return
-                      const undo = {
-                        label: say('plants.undo'),
-                        run: () => void saveSearch(search.name, filterOf(search)),
-                      }
-                      tell(say('searches.deleted', { name: named(search.name) }), { action: undo })
-                    }}
-                  >
-                    {say('plants.delete')}
-                  </button>
-                </>
+                <Search
+                  search={search}
+                  isPresent={search.query === present}
+                  onChoose={() => choose(search)}
+                  onRename={() => {
+                    renamed.value = search
+                  }}
+                  onDelete={() => remove(search)}
+                />
               )}
             </li>
           ))}
@@ -96,28 +74,7 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
         {isAll(filter) ? (
           <p class="note">{say('searches.hint')}</p>
         ) : (
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              if (name.value.trim() !== '' && isDone(saveSearch(name.value, filter))) name.value = ''
-            }}
-          >
-            <label for="search-name">{say('searches.saveAs')}</label>
-            <div class="fields">
-              <input
-                id="search-name"
-                required
-                maxLength={LONGEST_NAME}
-                dir="auto"
-                autocomplete="off"
-                value={name.value}
-                onInput={(event) => {
-                  name.value = event.currentTarget.value
-                }}
-              />
-              <button type="submit">{say('plants.save')}</button>
-            </div>
-          </form>
+          <Save onSave={(name) => isDone(saveSearch(name, filter))} />
         )}
         {fault.value !== '' && <p role="alert">{fault.value}</p>}
       </div>
@@ -126,6 +83,69 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
 }
 
 const FAULTS = { full: 'searches.full', 'too-long': 'searches.tooLong', 'no-room': 'searches.noRoom' } as const
+
+interface SearchProps {
+  readonly search: SavedSearch
+  readonly isPresent: boolean
+  readonly onChoose: () => void
+  readonly onRename: () => void
+  readonly onDelete: () => void
+}
+
+function Search({ search, isPresent, onChoose, onRename, onDelete }: SearchProps): JSX.Element {
+  return (
+    <>
+      <button type="button" class="quiet search" aria-current={isPresent ? 'true' : undefined} onClick={onChoose}>
+        <bdi translate={false}>{search.name}</bdi>
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label={say('searches.renameOf', { name: search.name })}
+        onClick={onRename}
+      >
+        {say('tags.rename')}
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label={say('searches.deleteOf', { name: search.name })}
+        onClick={onDelete}
+      >
+        {say('plants.delete')}
+      </button>
+    </>
+  )
+}
+
+/** @param onSave returns whether it is saved */
+function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.Element {
+  const name = useSignal('')
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (name.value.trim() !== '' && onSave(name.value)) name.value = ''
+      }}
+    >
+      <label for="search-name">{say('searches.saveAs')}</label>
+      <div class="fields">
+        <input
+          id="search-name"
+          required
+          maxLength={LONGEST_NAME}
+          dir="auto"
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => {
+            name.value = event.currentTarget.value
+          }}
+        />
+        <button type="submit">{say('plants.save')}</button>
+      </div>
+    </form>
+  )
+}
 
 interface RenameProps {
   readonly search: SavedSearch

@@ -1,11 +1,11 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
 import type { TagFilter as Tagging } from '../../../src/domain/plant-query.ts'
 import { say } from '../language/language.ts'
 import { closeOnEscape } from '../page/focus.ts'
-import { said } from '../page/said.ts'
+import { useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
 import { ANY_TAG, NO_FILTER } from './filter.ts'
@@ -26,65 +26,23 @@ const PAGE = 1000
 
 /** Lists tags with their numbers of plants. Opening the list reads it anew. */
 export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
-  const tags = useSignal<readonly TagCount[]>([])
-  const hasRead = useSignal(false)
-  const next = useSignal<string | undefined>(undefined)
-  const fault = useSignal('')
-  const sought = useSignal('')
+  const { tags, next, fault, read } = useTagList(client)
   const renamed = useSignal<string | undefined>(undefined)
-  const reading = useRef(0)
-  const tree = useComputed(() => tagTree(tags.value))
-  const found = useComputed(() => {
-    const part = sought.value.toLocaleLowerCase()
-    const isMatch = (tag: string): boolean => tag.toLocaleLowerCase().includes(part)
-    const count = tags.value.filter(({ tag }) => isMatch(tag)).length
-    return { entries: matching(tree.value, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
-  })
-  const read = async (at?: string): Promise<void> => {
-    reading.current += 1
-    const turn = reading.current
-    fault.value = ''
-    try {
-      const page = await client.listTags({ limit: PAGE }).page(at)
-      if (turn !== reading.current) return
-      tags.value = at === undefined ? page.items : [...tags.value, ...page.items]
-      hasRead.value = true
-      next.value = page.next
-    } catch (error) {
-      fault.value = said(error)
-    }
-  }
   const count = chipsOf(chosen).length
   return (
     <div class="tag-filter">
       <details
         onToggle={(event) => {
-          if (event.currentTarget.open) void read()
+          if (event.currentTarget.open) read()
         }}
         onKeyDown={closeOnEscape}
       >
         <summary>{count === 0 ? say('tags.title') : say('tags.titleChosen', { count })}</summary>
         <div class="panel">
-          <label for="tag-part">{say('tags.find')}</label>
-          <input
-            id="tag-part"
-            type="search"
-            value={sought.value}
-            onInput={(event) => {
-              sought.value = event.currentTarget.value
-            }}
-          />
-          <Fault text={fault.value} onRetry={() => void read()} />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={chosen.untagged === true}
-              onChange={(event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
-            />
-            {say('tags.untagged')}
-          </label>
-          <TagBranch
-            {...found.value}
+          <Tags
+            tags={tags.value ?? []}
+            readTo={next.value === undefined ? undefined : tags.value?.at(-1)?.tag}
+            fault={<Fault text={fault.value} onRetry={() => read()} />}
             chosen={chosen}
             onChange={onChange}
             onRename={
@@ -93,32 +51,25 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
                 renamed.value = tag
               })
             }
-            readTo={next.value === undefined ? undefined : tags.value.at(-1)?.tag}
           />
           {next.value !== undefined && (
-            <button type="button" onClick={() => void read(next.value)}>
+            <button type="button" onClick={() => read(next.value)}>
               {say('tags.more')}
             </button>
           )}
-          {hasRead.value && tags.value.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
+          {tags.value?.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
         </div>
       </details>
       {list !== undefined && renamed.value !== undefined && (
-        <BulkDialog
+        <Rename
           client={client}
           list={list}
-          kind="rename-tag"
           from={renamed.value}
-          targets={{ kind: 'matching', filter: { ...NO_FILTER, tags: [renamed.value] }, without: NONE }}
-          onClose={(input) => {
-            const from = renamed.value
+          chosen={chosen}
+          onChange={onChange}
+          onClose={(isChanged) => {
             renamed.value = undefined
-            if (input === undefined) return
-            void read()
-            const to = input.tag.trim()
-            if (chosen.tags.some((tag) => tag === from)) {
-              onChange({ ...ANY_TAG, tags: [...new Set(chosen.tags.map((tag) => (tag === from ? to : tag)))] })
-            }
+            if (isChanged) read()
           }}
         />
       )}
@@ -134,6 +85,90 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
         </button>
       ))}
     </div>
+  )
+}
+
+/** The tags of the store, a page after the other. */
+function useTagList(client: PlantstoreClient) {
+  /** undefined before the first read. */
+  const tags = useSignal<readonly TagCount[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
+  const { fault, run } = useRequest()
+  const read = (at?: string) =>
+    void run(async (signal) => {
+      const page = await client.listTags({ limit: PAGE }, { signal }).page(at)
+      if (signal.aborted) return
+      tags.value = at === undefined ? page.items : [...(tags.value ?? []), ...page.items]
+      next.value = page.next
+    })
+  return { tags, next, fault, read }
+}
+
+interface TagsProps extends Pick<TagFilterProps, 'chosen' | 'onChange'> {
+  readonly tags: readonly TagCount[]
+  /** The last tag that was read, where there are more. */
+  readonly readTo: string | undefined
+  readonly fault: JSX.Element
+  readonly onRename: ((tag: string) => void) | undefined
+}
+
+/** Finds tags by a part of them, and chooses one, a group, or none. */
+function Tags({ tags, readTo, fault, chosen, onChange, onRename }: TagsProps): JSX.Element {
+  const sought = useSignal('')
+  const tree = useMemo(() => tagTree(tags), [tags])
+  const part = sought.value.toLocaleLowerCase()
+  const isMatch = (tag: string): boolean => tag.toLocaleLowerCase().includes(part)
+  const found = useMemo(() => {
+    const count = tags.filter(({ tag }) => isMatch(tag)).length
+    return { entries: matching(tree, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
+  }, [tree, part])
+  return (
+    <>
+      <label for="tag-part">{say('tags.find')}</label>
+      <input
+        id="tag-part"
+        type="search"
+        value={sought.value}
+        onInput={(event) => {
+          sought.value = event.currentTarget.value
+        }}
+      />
+      {fault}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={chosen.untagged === true}
+          onChange={(event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
+        />
+        {say('tags.untagged')}
+      </label>
+      <TagBranch {...found} chosen={chosen} onChange={onChange} onRename={onRename} readTo={readTo} />
+    </>
+  )
+}
+
+interface RenameProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
+  readonly list: PlantList
+  readonly from: string
+  readonly onClose: (isChanged: boolean) => void
+}
+
+/** Renames a tag, also where it is chosen. */
+function Rename({ client, list, from, chosen, onChange, onClose }: RenameProps): JSX.Element {
+  return (
+    <BulkDialog
+      client={client}
+      list={list}
+      kind="rename-tag"
+      from={from}
+      targets={{ kind: 'matching', filter: { ...NO_FILTER, tags: [from] }, without: NONE }}
+      onClose={(input) => {
+        onClose(input !== undefined)
+        if (input === undefined || !chosen.tags.includes(from)) return
+        const to = input.tag.trim()
+        onChange({ ...ANY_TAG, tags: [...new Set(chosen.tags.map((tag) => (tag === from ? to : tag)))] })
+      }}
+    />
   )
 }
 

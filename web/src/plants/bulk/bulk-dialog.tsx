@@ -1,4 +1,4 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { type Signal, useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
@@ -45,7 +45,47 @@ type Step =
 const SHOWN = 5
 
 /** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
-export function BulkDialog({ client, list, kind, targets, below, from, within, onClose }: BulkProps): JSX.Element {
+export function BulkDialog(props: BulkProps): JSX.Element {
+  const { kind, below } = props
+  const { step, input, changes, read, run, goOn, stop, close } = useBulk(props)
+  const now = step.value
+  return (
+    <Dialog title={say(TITLES[kind])} onCancel={close}>
+      {now.kind === 'reading' && (
+        <p role="status">
+          {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
+        </p>
+      )}
+      {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
+      {now.kind === 'asking' && (
+        <Asking
+          {...props}
+          plants={now.plants}
+          changes={changes}
+          input={input}
+          onOnlyBelow={() => {
+            step.value = { ...now, plants: now.plants.filter(({ id }) => below?.has(id)) }
+          }}
+          onRun={() => void run(changes)}
+          onCancel={close}
+        />
+      )}
+      {(now.kind === 'working' || now.kind === 'over') && (
+        <Work title={say(TITLES[kind])} step={now} onStop={stop} onGoOn={goOn} onClose={close} />
+      )}
+      {(now.kind === 'reading' || now.kind === 'unread') && (
+        <div class="fields">
+          <button type="button" onClick={close}>
+            {say('plants.cancel')}
+          </button>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+/** Reads the plants of an action, and does it. */
+function useBulk({ client, list, kind, targets, from, within, onClose }: BulkProps) {
   const step = useSignal<Step>({ kind: 'reading', count: 0 })
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
@@ -69,23 +109,18 @@ export function BulkDialog({ client, list, kind, targets, below, from, within, o
     void read()
     return () => ending.current.abort()
   }, [])
-  const changes = useComputed((): readonly Numbered[] => {
-    if (step.value.kind !== 'asking' || !isReady(kind, input.value)) return []
-    const after = afterAction(kind, input.value)
-    return step.value.plants
-      .map((base) => ({ id: base.id, base, wanted: after(base) }))
-      .filter(({ base, wanted }) => !isSame(base, wanted))
-  })
+  const changes = useComputed(() =>
+    step.value.kind === 'asking' ? changesOf(kind, input.value, step.value.plants) : [],
+  )
   const run = async (wanted: readonly Numbered[]) => {
     ending.current = new AbortController()
-    const { signal } = ending.current
     const same = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
     step.value = { kind: 'working', done: 0, of: wanted.length }
     const onProgress = (done: number) => {
       step.value = { kind: 'working', done, of: wanted.length }
     }
     name.current ??= newAction(titleOf(kind, input.value, from, within))
-    const outcome = await sendMany(client, wanted, name.current, onProgress, signal)
+    const outcome = await sendMany(client, wanted, name.current, onProgress, ending.current.signal)
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
@@ -109,72 +144,71 @@ export function BulkDialog({ client, list, kind, targets, below, from, within, o
     ending.current.abort()
     onClose(isChanged.current ? input.value : undefined)
   }
-  const now = step.value
+  return {
+    step,
+    input,
+    changes: changes.value,
+    read: () => void read(),
+    run,
+    goOn: () => void run(left.current),
+    stop: () => ending.current.abort(),
+    close,
+  }
+}
+
+function changesOf(kind: ActionKind, input: ActionInput, plants: readonly StoredPlant[]): readonly Numbered[] {
+  if (!isReady(kind, input)) return []
+  const after = afterAction(kind, input)
+  return plants
+    .map((base) => ({ id: base.id, base, wanted: after(base) }))
+    .filter(({ base, wanted }) => !isSame(base, wanted))
+}
+
+interface AskingProps extends Pick<BulkProps, 'client' | 'kind' | 'below' | 'from'> {
+  readonly plants: readonly StoredPlant[]
+  readonly changes: readonly Numbered[]
+  readonly input: Signal<ActionInput>
+  readonly onOnlyBelow: () => void
+  readonly onRun: () => void
+  readonly onCancel: () => void
+}
+
+/** Asks for what an action needs, and shows what it changes. */
+function Asking(props: AskingProps): JSX.Element {
+  const { client, kind, below, from, plants, changes, input, onOnlyBelow, onRun, onCancel } = props
   return (
-    <Dialog title={say(TITLES[kind])} onCancel={close}>
-      {now.kind === 'reading' && (
-        <p role="status">
-          {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
-        </p>
-      )}
-      {now.kind === 'unread' && <Fault text={now.fault} onRetry={() => void read()} />}
-      {now.kind === 'asking' && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (changes.value.length > 0) void run(changes.value)
-          }}
-        >
-          <Question
-            client={client}
-            kind={kind}
-            from={from}
-            count={now.plants.length}
-            elsewhere={below === undefined ? 0 : now.plants.filter(({ id }) => !below.has(id)).length}
-            onOnlyBelow={() => {
-              step.value = { ...now, plants: now.plants.filter(({ id }) => below?.has(id)) }
-            }}
-            input={input.value}
-            onInput={(part) => {
-              input.value = { ...input.value, ...part }
-            }}
-          />
-          <Preview kind={kind} plants={now.plants} changes={changes.value} isReady={isReady(kind, input.value)} />
-          <div class="fields">
-            <button type="button" onClick={close}>
-              {say('plants.cancel')}
-            </button>
-            <button
-              type="submit"
-              class={kind === 'delete' ? 'danger' : 'primary'}
-              disabled={changes.value.length === 0}
-            >
-              {changes.value.length === 0
-                ? say(TITLES[kind])
-                : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
-                    plants: plantsIn(changes.value.length),
-                  })}
-            </button>
-          </div>
-        </form>
-      )}
-      {(now.kind === 'working' || now.kind === 'over') && (
-        <Work
-          title={say(TITLES[kind])}
-          step={now}
-          onStop={() => ending.current.abort()}
-          onGoOn={() => void run(left.current)}
-          onClose={close}
-        />
-      )}
-      {(now.kind === 'reading' || now.kind === 'unread') && (
-        <div class="fields">
-          <button type="button" onClick={close}>
-            {say('plants.cancel')}
-          </button>
-        </div>
-      )}
-    </Dialog>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (changes.length > 0) onRun()
+      }}
+    >
+      <Question
+        client={client}
+        kind={kind}
+        from={from}
+        count={plants.length}
+        elsewhere={below === undefined ? 0 : plants.filter(({ id }) => !below.has(id)).length}
+        onOnlyBelow={onOnlyBelow}
+        input={input.value}
+        onInput={(part) => {
+          input.value = { ...input.value, ...part }
+        }}
+      />
+      <Preview kind={kind} plants={plants} changes={changes} isReady={isReady(kind, input.value)} />
+      <div class="fields">
+        <button type="button" onClick={onCancel}>
+          {say('plants.cancel')}
+        </button>
+        <button type="submit" class={kind === 'delete' ? 'danger' : 'primary'} disabled={changes.length === 0}>
+          {changes.length === 0
+            ? say(TITLES[kind])
+            : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
+                plants: plantsIn(changes.length),
+              })}
+        </button>
+      </div>
+    </form>
   )
 }
 

@@ -67,7 +67,34 @@ type Step =
   | WorkStep
 
 /** Says what an undo would do, and does it. What was changed since stays as it is, and is listed. */
-function UndoDialog({ session: { client, may }, action, title, onUndone, onClose }: UndoProps): JSX.Element {
+function UndoDialog(props: UndoProps): JSX.Element {
+  const { title, onClose } = props
+  const { now, read, run, stop } = useUndo(props)
+  return (
+    <Dialog title={<Sentence text={say('actions.undo', { action: title })} />} onCancel={onClose}>
+      {now.kind === 'reading' && <p role="status">{say('bulk.reading')}</p>}
+      {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
+      {now.kind === 'asking' && <Preview {...now} />}
+      {now.kind === 'working' || now.kind === 'over' ? (
+        <Work title={plain(title)} step={now} onStop={stop} onGoOn={() => void run()} onClose={onClose} />
+      ) : (
+        <div class="fields">
+          <button type="button" onClick={onClose}>
+            {say('plants.cancel')}
+          </button>
+          {now.kind === 'asking' && now.report.restored > 0 && (
+            <button type="button" class="primary" onClick={() => void run()}>
+              {say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
+            </button>
+          )}
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+/** Reads what an undo would do, and does it. */
+function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoProps) {
   const step = useSignal<Step>({ kind: 'reading' })
   const ending = useRef(new AbortController())
   /** A further attempt goes on with the same undo. */
@@ -117,34 +144,7 @@ function UndoDialog({ session: { client, may }, action, title, onUndone, onClose
       await onUndone(undefined)
     }
   }
-  const now = step.value
-  return (
-    <Dialog title={<Sentence text={say('actions.undo', { action: title })} />} onCancel={onClose}>
-      {now.kind === 'reading' && <p role="status">{say('bulk.reading')}</p>}
-      {now.kind === 'unread' && <Fault text={now.fault} onRetry={() => void read()} />}
-      {now.kind === 'asking' && <Preview {...now} />}
-      {now.kind === 'working' || now.kind === 'over' ? (
-        <Work
-          title={plain(title)}
-          step={now}
-          onStop={() => ending.current.abort()}
-          onGoOn={() => void run()}
-          onClose={onClose}
-        />
-      ) : (
-        <div class="fields">
-          <button type="button" onClick={onClose}>
-            {say('plants.cancel')}
-          </button>
-          {now.kind === 'asking' && now.report.restored > 0 && (
-            <button type="button" class="primary" onClick={() => void run()}>
-              {say('bulk.undoFor', { plants: plantsIn(now.report.restored) })}
-            </button>
-          )}
-        </div>
-      )}
-    </Dialog>
-  )
+  return { now: step.value, read: () => void read(), run, stop: () => ending.current.abort() }
 }
 
 /** ms between two looks at how far an undo is. */
