@@ -11,6 +11,7 @@ import { continued, openByNames, readSheet, requireRows, type SheetPlan, startOf
 import { AS_WRITTEN, fullestOf, isWorkbook, openSheet, type Reading, type Sheet } from '../import/sheet/sheet.ts'
 import { sheetsIn, type WorkbookFault } from '../import/workbook/workbook.ts'
 import { ask, canAsk, note } from './output.ts'
+import { linesOf, lookAt, noValueOf, refusesMost, type Seen } from './sheet-lines.ts'
 import { abortOnSignal } from './signals.ts'
 
 /** A file of plants, or one of which a spreadsheet program knows how to read it. */
@@ -63,16 +64,18 @@ export async function openTable(
   }
   const bytes = isWhole ? new Blob([new Uint8Array(start)]) : await gathered(file, whole)
   const { blob, reading, name } = await sheetIn(file, bytes)
-  const plan = columns === undefined ? await guessed(blob, reading) : await openByNames(blob, columns, reading)
-  const assignsIds = plan.mapping.id === undefined
+  const opened = columns === undefined ? await guessed(blob, reading) : await openByNames(blob, columns, reading)
+  const seen = await lookAt(opened)
+  const assignsIds = opened.mapping.id === undefined
   if (assignsIds && mode !== 'add') {
     throw usageError(`--mode ${mode}`, 'needs rows with ids; name their column as --columns id=…')
   }
   const isCsv = name === ''
-  const form = isCsv ? `${plan.encoding}, ${SEPARATORS[plan.separator]}; ` : name
-  const how = `${file}: ${form}${described(plan)}`
-  if (columns === undefined && !isCertain(plan)) await confirm(file, how, plan)
-  else if (!quiet) note(how)
+  const form = isCsv ? `${opened.encoding}, ${SEPARATORS[opened.separator]}; ` : name
+  const lines = [`${file}: ${form}${described(opened)}`, ...linesOf(opened, seen)]
+  const asks = columns === undefined && !isCertain(opened)
+  const plan = asks ? await confirmed(file, lines, opened, seen) : opened
+  if (!asks && !quiet) for (const line of lines) note(line)
   const batches = () => readSheet(bytesOf(blob), plan, mode, isCsv ? 'line' : 'number')
   return { format: 'csv', content: undefined, batches, assignsIds, place: isCsv ? 'line' : 'row' }
 }
@@ -142,22 +145,32 @@ const isCertain = ({ columns, mapping }: SheetPlan): boolean =>
 
 const SHOWN = 5
 
-/** @throws OperatorError where the columns of the names are unknown, or nobody agrees */
-async function confirm(file: string, how: string, plan: Sheet & SheetPlan): Promise<void> {
+/**
+ * Asks the person at the terminal for a yes, and what tags such as NA are.
+ *
+ * @throws OperatorError where the columns of the names are unknown, most rows would be refused, or nobody agrees
+ */
+async function confirmed(
+  file: string,
+  lines: readonly string[],
+  plan: Sheet & SheetPlan,
+  seen: Seen,
+): Promise<Sheet & SheetPlan> {
   const { columns, mapping, below } = plan
-  const named = mapping.name.length > 0
+  const named = mapping.name.length > 0 && !refusesMost(seen)
   const hint = named ? writeColumns(columns, mapping).join(',') : 'name=…,tag=…'
   const has = `it has the columns ${listed(columns)}`
   if (!named || !canAsk()) {
-    const why = `say which columns hold the plants, such as --columns '${hint.replaceAll("'", "'\\''")}'; ${has}`
+    const most = mapping.name.length > 0 && !named ? `most rows would be refused (${seen.firstRefusal}); ` : ''
+    const why = `${most}say which columns hold the plants, such as --columns '${hint.replaceAll("'", "'\\''")}'; ${has}`
     throw usageError(file, why)
   }
-  note(how)
+  for (const line of lines) note(line)
   note(`The first of its rows; ${has}:`)
   for (const { cells } of below.slice(0, SHOWN)) note(`  ${cells.filter((cell) => !isNothing(cell)).join(' | ')}`)
-  if (!(await ask('Import it so? [y/N] '))) {
-    throw new OperatorError(`nothing was stored; name the columns with --columns, such as --columns '${hint}'`)
-  }
+  const dropsNoValues = seen.noValues > 0 && (await ask(`Leave out the tags ${noValueOf(seen)}? [y/N] `))
+  if (await ask('Import it so? [y/N] ')) return { ...plan, mapping: { ...mapping, dropsNoValues } }
+  throw new OperatorError(`nothing was stored; name the columns with --columns, such as --columns '${hint}'`)
 }
 
 /** Reads the flag `--columns`. @throws OperatorError (exit code 2) */

@@ -288,6 +288,8 @@ export interface Mapping {
   /** The texts of several columns form one name, with a blank between two of them. */
   readonly name: readonly number[]
   readonly tag: number | undefined
+  /** Whether a tag such as NA, by which programs write an empty cell, is none. */
+  readonly dropsNoValues?: boolean | undefined
 }
 
 /** The columns of a sheet that hold the members of a plant, by the names that a caller gives. */

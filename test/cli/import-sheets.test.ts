@@ -83,6 +83,33 @@ suite('plantstore import of a sheet', () => {
     assert.throws(() => named(no.folder))
   })
 
+  test('says what it does as the page does, and proposes nothing that would refuse most rows', async (t) => {
+    const rows = [
+      'id,Plant,Bed,Price',
+      'A-1,Abies,NA,1',
+      ',Climbers',
+      'A-2,Hoya,B,2',
+      'A-3,Rosa,B,3',
+      'A-4,Ilex,B,4',
+      'A-5,Acer,B,5',
+    ]
+    const { stderr } = await importing(t, 'a.csv', `${rows.join('\n')}\n`, '--columns', 'name=Plant,tag=Bed')
+    for (const line of [
+      'not kept: the columns "id", "Price"',
+      'the column "id" has no numbers: ids are assigned',
+      'tags that may stand for none, in 1 row: "NA"',
+      'rows that look like totals or headings: 3 "Climbers"',
+    ])
+      assert.ok(stderr.includes(`${line}\n`), stderr)
+    const names = Array.from({ length: 40 }, (_, i) => `A,Rosa ${i % 2}`).join('\n')
+    const few = await importing(t, 'a.csv', `Bed,Plant\n${names}\n`, '--columns', 'name=Plant,tag=Bed')
+    assert.match(few.stderr, /^40 rows have only 2 different names$/m)
+    const without = await importing(t, 'a.xlsx', readFileSync(sheetPath('formula-name.xlsx')))
+    assert.match(without.stderr, /most rows would be refused \(row 2: D2 is a formula without a value: .*\); say which/)
+    assert.equal(without.code, 2)
+    assert.throws(() => stored(without.folder))
+  })
+
   test('asks nothing where the columns say what they hold', async (t) => {
     const { stderr, code, folder } = await importing(t, 'a.xlsx', readFileSync(fixture('libreoffice.xlsx')))
     assert.match(stderr, COUNTS(4, 0, 0))

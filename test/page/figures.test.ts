@@ -65,7 +65,7 @@ suite('each row of a file is in exactly one figure', () => {
           const sheet = await openSheet(new File([file], 'plants.csv'), reading)
           const plan = { mapping: guess(sheet.columns, sheet.below, true), mode: 'add', fillsTags: false } as const
           const run = new ImportRun(sheet, plan, 'plants.csv')
-          const decisions = { leavesOut: true, leavesDoubtful: false, changing: new Set<number>() }
+          const decisions = { leavesOut: true, leaving: new Set<number>(), changing: new Set<number>() }
           await run.check(client, signal)
           assert.equal(sumOf(run.checked(decisions)), rows, file)
           assert.equal(sumOf(await run.import(client, decisions, () => {}, signal)), rows, file)

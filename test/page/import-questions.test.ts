@@ -31,7 +31,7 @@ suite('the page, for rows that may be no plants,', () => {
       await choose(page, 'stock.csv', sheet([...rows, 'Carex,bed 3,1', 'Dryas,bed 4,1', 'Total:,,10']))
       await check(page)
       const question = page.getByRole('group', { name: '2 rows look like totals or headings' })
-      assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\tPerennials', '9\tTotal:, 10'])
+      assert.deepEqual(await question.locator('tbody tr').allInnerTexts(), ['2\t\tPerennials', '9\t\tTotal:, 10'])
       const [refused = ''] = await page.locator('[role=status] tbody tr').allInnerTexts()
       assert.match(refused, /^5\tbed 3, 1\tThe row has no name/)
       await page.getByRole('button', { name: 'Import 7 plants', disabled: true }).waitFor()
@@ -39,6 +39,8 @@ suite('the page, for rows that may be no plants,', () => {
       await tabTo(page, question.getByLabel('Leave them out'))
       await page.keyboard.press('ArrowDown')
       await page.getByRole('button', { name: 'Import 7 plants', disabled: false }).waitFor()
+      await question.getByLabel('Leave out row 9').check()
+      assert.deepEqual(await figures(page), ['6 added', '0 unchanged', '1 left out', '1 refused'])
       await question.getByLabel('Leave them out').check()
       assert.deepEqual(await figures(page), ['5 added', '0 unchanged', '2 left out', '1 refused'])
       await importPlants(page, 5)
@@ -49,6 +51,43 @@ suite('the page, for rows that may be no plants,', () => {
     },
     { viewport: PHONE },
   )
+
+  inBrowser('says how it takes the sheet, leaves headings out, and asks once what NA is', async ({ page, service }) => {
+    await empty(service)
+    const rows = ['id,Name,Bed', 'A-1,Abies,NA', 'Climbers', 'A-2,Hoya,NULL', 'id,Name,Bed', 'A-3,Rosa,bed 1']
+    await choose(page, 'stock.csv', sheet(rows))
+    await check(page)
+    await page.getByText('Row 1 has the names of the columns: id, Name, Bed.').waitFor()
+    await page.getByText('The column id has no numbers: the page assigns ids.').waitFor()
+    assert.deepEqual(await figures(page), ['3 added', '0 unchanged', '2 left out', '0 refused'])
+    assert.deepEqual(await page.locator('[role=status] tbody tr.note td:first-child').allInnerTexts(), ['3', '5'])
+    const question = page.getByRole('group', { name: '2 rows have NA and NULL as their tag' })
+    await page.getByRole('button', { name: 'Import 3 plants', disabled: true }).waitFor()
+    await assertAtBothSizes(page)
+    await question.getByLabel('They have no tag').check()
+    await page.getByRole('button', { name: 'Import 3 plants', disabled: false }).waitFor()
+    await importPlants(page, 3)
+    assert.deepEqual(
+      (await service.plants()).map(({ name, tag }) => [name, tag]),
+      [
+        ['Abies', null],
+        ['Hoya', null],
+        ['Rosa', 'bed 1'],
+      ],
+    )
+  })
+
+  inBrowser('says in one line why it refuses most rows, with the button that mends it', async ({ page, service }) => {
+    await empty(service)
+    const rows = ['Nr,Name', '1,Abies', '2,Acer', ...Array.from({ length: 30 }, (_, i) => `x${i},Rosa`)]
+    await choose(page, 'stock.csv', sheet(rows))
+    await page.getByLabel('Id').selectOption('Nr')
+    await check(page)
+    await page.getByText('30 rows have no number in the column Nr, and are refused.').waitFor()
+    await page.getByRole('button', { name: 'Assign ids instead' }).click()
+    await page.getByText('32 rows have only 3 different names.').waitFor()
+    await page.getByRole('button', { name: 'Import 32 plants' }).waitFor()
+  })
 
   inBrowser('asks about no heading where plants have a name alone', async ({ page, service }) => {
     await empty(service)

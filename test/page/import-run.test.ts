@@ -52,49 +52,57 @@ suite('an import of a sheet without ids', () => {
     const sheets = fc.tuple(
       fc.array(row, { minLength: 1, maxLength: 12 }),
       fc.array(row, { maxLength: 6 }),
-      fc.record({ leavesOut: fc.boolean(), leavesDoubtful: fc.boolean(), fillsTags: fc.boolean() }),
+      fc.record({ leavesOut: fc.boolean(), fillsTags: fc.boolean() }),
+      fc.func(fc.boolean()),
       fc.func(fc.boolean()),
       fc.integer({ min: 0, max: 2 }),
     )
-    const property = fc.asyncProperty(sheets, async ([rows, before, { fillsTags, ...choices }, changes, lost]) => {
-      for await (const { id } of client.exportPlants()) await client.deletePlant(id)
-      const ids = await client.reserveIds(before.length + 1)
-      for (const [i, [plant, bed]] of before.entries()) {
-        await client.createPlant({ id: ids.first + BigInt(i), name: plant, ...(bed === '' ? {} : { tag: bed }) })
-      }
-      const lines = [['Name', 'Bed', 'Note'], ...rows].map((cells) =>
-        csvLine(cells.map((cell) => (cell === '' ? undefined : cell))),
-      )
-      const sheet = await openSheet(new File(lines, 'plants.csv'), { header: 1, separator: ',' })
-      const mapping = guess(sheet.columns, sheet.below, true)
-      const run = new ImportRun(sheet, { mapping, mode: 'add', fillsTags }, 'plants.csv')
-      await run.check(client, FOREVER)
-      const changing = new Set(
-        run.findings.similar.map(({ row: number }) => number).filter((number) => changes(number)),
-      )
-      const decisions: Decisions = { ...choices, changing }
-      const count = rows.filter((cells) => cells.some((cell) => cell !== '')).length
-      const checked = run.checked(decisions)
-      assert.equal(counted(checked), count)
-      assert.equal(checked.updated, changing.size)
-      client.lost = lost
-      let outcome = await run.import(client, decisions, () => {}, FOREVER).catch(() => undefined)
-      client.lost = 0
-      outcome ??= await run.import(client, decisions, () => {}, FOREVER)
-      assert.equal(counted(outcome), count)
-      // What a lost answer had stored is unchanged the second time.
-      assert.equal(outcome.added + outcome.updated + outcome.unchanged, checked.added + checked.updated)
-      const stored = new Map<bigint, string>()
-      for await (const plant of client.exportPlants()) stored.set(plant.id, `${plant.name} ${plant.tag ?? '-'}`)
-      assert.equal(stored.size, before.length + checked.added)
-      for (const { row: number, plant, stored: was } of run.findings.similar) {
-        const now = stored.get(was.id)
-        assert.equal(now, changing.has(number) ? `${plant.name} ${plant.tag ?? '-'}` : `${was.name} ${was.tag ?? '-'}`)
-      }
-      const withIds = await Array.fromAsync(run.rowsWithIds(client))
-      assert.equal(new Set(withIds.map(({ row: { number } }) => number)).size, withIds.length)
-      for (const { row: each, id } of withIds) assert.ok(stored.get(id)?.startsWith(`${each.cells[0]} `))
-    })
+    const property = fc.asyncProperty(
+      sheets,
+      async ([rows, before, { fillsTags, ...choices }, changes, leaves, lost]) => {
+        for await (const { id } of client.exportPlants()) await client.deletePlant(id)
+        const ids = await client.reserveIds(before.length + 1)
+        for (const [i, [plant, bed]] of before.entries()) {
+          await client.createPlant({ id: ids.first + BigInt(i), name: plant, ...(bed === '' ? {} : { tag: bed }) })
+        }
+        const lines = [['Name', 'Bed', 'Note'], ...rows].map((cells) =>
+          csvLine(cells.map((cell) => (cell === '' ? undefined : cell))),
+        )
+        const sheet = await openSheet(new File(lines, 'plants.csv'), { header: 1, separator: ',' })
+        const mapping = guess(sheet.columns, sheet.below, true)
+        const run = new ImportRun(sheet, { mapping, mode: 'add', fillsTags }, 'plants.csv')
+        await run.check(client, FOREVER)
+        const changing = new Set(
+          run.findings.similar.map(({ row: number }) => number).filter((number) => changes(number)),
+        )
+        const leaving = new Set([...run.findings.doubtful.keys()].filter((number) => leaves(number)))
+        const decisions: Decisions = { ...choices, leaving, changing }
+        const count = rows.filter((cells) => cells.some((cell) => cell !== '')).length
+        const checked = run.checked(decisions)
+        assert.equal(counted(checked), count)
+        assert.equal(checked.updated, changing.size)
+        client.lost = lost
+        let outcome = await run.import(client, decisions, () => {}, FOREVER).catch(() => undefined)
+        client.lost = 0
+        outcome ??= await run.import(client, decisions, () => {}, FOREVER)
+        assert.equal(counted(outcome), count)
+        // What a lost answer had stored is unchanged the second time.
+        assert.equal(outcome.added + outcome.updated + outcome.unchanged, checked.added + checked.updated)
+        const stored = new Map<bigint, string>()
+        for await (const plant of client.exportPlants()) stored.set(plant.id, `${plant.name} ${plant.tag ?? '-'}`)
+        assert.equal(stored.size, before.length + checked.added)
+        for (const { row: number, plant, stored: was } of run.findings.similar) {
+          const now = stored.get(was.id)
+          assert.equal(
+            now,
+            changing.has(number) ? `${plant.name} ${plant.tag ?? '-'}` : `${was.name} ${was.tag ?? '-'}`,
+          )
+        }
+        const withIds = await Array.fromAsync(run.rowsWithIds(client))
+        assert.equal(new Set(withIds.map(({ row: { number } }) => number)).size, withIds.length)
+        for (const { row: each, id } of withIds) assert.ok(stored.get(id)?.startsWith(`${each.cells[0]} `))
+      },
+    )
     await holds(property, { numRuns: 60 })
   })
 })

@@ -75,6 +75,14 @@ const FLAGS: ReadonlySet<string> = new Set(
 /** Whether a cell says yes or no. `N` and `No` name a column of numbers as well. */
 export const isFlag = (cell: string): boolean => FLAGS.has(folded(cell))
 
+/** What programs write for an empty cell: R, pandas, SQL, Python, MySQL, JavaScript and people. */
+const NO_VALUES: ReadonlySet<string> = new Set('na|n/a|<na>|null|(null)|none|nan|nil|\\n|-|--|–|—'.split('|'))
+const LONGEST_NO_VALUE = 12
+
+/** Whether a text may stand for an empty cell. */
+export const isNoValue = (text: string): boolean =>
+  text.length <= LONGEST_NO_VALUE && NO_VALUES.has(text.trim().toLowerCase())
+
 /** Words that begin the row of a sum in English, German, French, Spanish, Dutch and Italian. */
 const SUMS: ReadonlySet<string> = new Set(
   `total|totals|grand total|subtotal|sub total|sum|total plants|plants total|summe|summen|gesamt|gesamtsumme|insgesamt

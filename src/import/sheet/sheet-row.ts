@@ -2,6 +2,7 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { PlantCandidate } from '../../domain/plant.ts'
 import { type CsvRow, candidateOf, integerOf, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
+import { isNoValue } from './column-names.ts'
 
 /**
  * Errors of formulas: as workbooks have them (ECMA-376 part 1, 18.17.3), as German, French, Spanish and Dutch programs
@@ -16,7 +17,7 @@ const ERRORS: ReadonlySet<string> = new Set(
 const OWN_ERROR = /^Err:\d{3}$/
 
 /** Characters that show nothing, such as a no-break space and a zero width space. */
-const UNSEEN = /^[\p{Z}\p{Cf}\s]+$/u
+const UNSEEN = /^[\p{Z}\p{Cf}\s\u115f\u1160\u2800\u3164\uffa0]+$/u
 
 /**
  * Reads a row of a sheet as `candidateOf` does, but takes a text that shows nothing for an empty cell, and `7.0` for an id,
@@ -36,7 +37,8 @@ export function sheetCandidateOf(
     throw new AppError(40002, 'the row repeats the names of the columns')
   const numbered = mapping.id === undefined ? row : { ...row, cells: withInteger(row.cells, mapping.id) }
   const { id, name, tag } = candidateOf(numbered, mapping, columns.length, true, (cell) => withValue(textOf(cell)))
-  return { id, name: textIn(name, 'name'), tag: textIn(tag, 'tag') }
+  const isNone = mapping.dropsNoValues === true && typeof tag === 'string' && isNoValue(tag)
+  return { id, name: textIn(name, 'name'), tag: isNone ? undefined : textIn(tag, 'tag') }
 }
 
 /** Whether a row has the names of the columns again, as each page of a printed list and each of two joined files has. */

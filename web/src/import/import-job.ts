@@ -31,8 +31,10 @@ export class ImportJob {
   readonly fillsTags = signal(false)
   /** Whether to leave out the rows whose name and tag are stored already. */
   readonly leavesOut = signal(true)
-  /** Whether to leave out the rows that look like no plants; undefined until the person has said it. */
-  readonly leavesDoubtful = signal<boolean | undefined>(undefined)
+  /** The rows that look like no plants and are left out; undefined until the person has said it. */
+  readonly leaving = signal<ReadonlySet<number> | undefined>(undefined)
+  /** Whether a tag such as NA is none; undefined until the person has said it. */
+  readonly dropsNoValues = signal<boolean | undefined>(undefined)
   /** The rows that change the plant they look like; undefined until the person has said it. */
   readonly changing = signal<ReadonlySet<number> | undefined>(undefined)
   readonly step = signal<Step>({ kind: 'mapping' })
@@ -64,9 +66,13 @@ export class ImportJob {
 
   /** Whether the person still has to say what some rows are. */
   get isUndecided(): boolean {
-    const { doubtful, similar } = this.findings ?? {}
-    const isDoubtful = doubtful !== undefined && doubtful.size > 0 && this.leavesDoubtful.value === undefined
-    return isDoubtful || (similar !== undefined && similar.length > 0 && this.changing.value === undefined)
+    const { doubtful, similar, noValues = 0 } = this.findings ?? {}
+    const isDoubtful = doubtful !== undefined && doubtful.size > 0 && this.leaving.value === undefined
+    return (
+      isDoubtful ||
+      (noValues > 0 && this.dropsNoValues.value === undefined) ||
+      (similar !== undefined && similar.length > 0 && this.changing.value === undefined)
+    )
   }
 
   /** Whether the sheet has the rows that the person pasted, and so no file. */
@@ -107,18 +113,22 @@ export class ImportJob {
     this.#run = undefined
     this.mapping.value = part.mapping ?? this.mapping.value
     this.mode.value = part.mode ?? this.mode.value
-    if (part.mapping !== undefined) this.fillsTags.value = false
+    if (part.mapping !== undefined) {
+      this.fillsTags.value = false
+      this.dropsNoValues.value = undefined
+    }
     this.step.value = { kind: 'mapping' }
   }
 
   /** Has the service import the sheet as a dry run. */
   async check(client: PlantstoreClient): Promise<void> {
-    const plan = { mapping: this.mapping.value, mode: this.mode.value, fillsTags: this.fillsTags.value }
+    const mapping = { ...this.mapping.value, dropsNoValues: this.dropsNoValues.value }
+    const plan = { mapping, mode: this.mode.value, fillsTags: this.fillsTags.value }
     const run = new ImportRun(this.sheet, plan, this.#file)
     const { signal: ended } = this.#begin()
     this.#run = run
     this.fault.value = ''
-    this.leavesDoubtful.value = undefined
+    this.leaving.value = undefined
     this.changing.value = undefined
     this.step.value = { kind: 'checking' }
     let next: Step = { kind: 'mapping' }
@@ -135,6 +145,18 @@ export class ImportJob {
   /** Lets rows without a tag take that of the row above, or not, and checks again. */
   async fillTags(client: PlantstoreClient, fills: boolean): Promise<void> {
     this.fillsTags.value = fills
+    await this.check(client)
+  }
+
+  /** Takes a tag such as NA for none, or not, and checks again. */
+  async dropNoValues(client: PlantstoreClient, drops: boolean): Promise<void> {
+    this.dropsNoValues.value = drops
+    await this.check(client)
+  }
+
+  /** Assigns ids in place of those of a column, and checks again. */
+  async assignIds(client: PlantstoreClient): Promise<void> {
+    this.change({ mapping: { ...this.mapping.value, id: undefined } })
     await this.check(client)
   }
 
@@ -201,7 +223,7 @@ export class ImportJob {
   get #decisions(): Decisions {
     return {
       leavesOut: this.leavesOut.value,
-      leavesDoubtful: this.leavesDoubtful.value === true,
+      leaving: this.leaving.value ?? NONE,
       changing: this.changing.value ?? NONE,
     }
   }

@@ -12,6 +12,7 @@ import type { ImportJob } from './import-job.ts'
 import { NextSteps } from './next-steps.tsx'
 import { OutcomeTable } from './outcome-table.tsx'
 import { Questions } from './questions.tsx'
+import { WhatHappens } from './what-happens.tsx'
 
 interface SheetProps {
   readonly session: Session
@@ -93,6 +94,9 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
         <button key="stop" type="button" onClick={() => job.stop()}>
           {say('import.stop')}
         </button>
+      )}
+      {checked !== undefined && job.findings !== undefined && (
+        <WhatHappens job={job} findings={job.findings} outcome={checked} client={client} />
       )}
       {kind === 'checked' && job.findings !== undefined && (
         <Questions job={job} findings={job.findings} client={client} />

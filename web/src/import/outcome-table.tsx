@@ -10,6 +10,8 @@ const MOST_SHOWN = 100
 export function OutcomeTable({ title, outcome }: { readonly title: string; readonly outcome: Outcome }): JSX.Element {
   const { added, updated, unchanged, leftOut, refused, refusedRows } = outcome
   const shown = refusedRows.slice(0, MOST_SHOWN)
+  /** Headings that are left out stand among the refused rows. */
+  const rows = refused + refusedRows.filter(({ isHeading }) => isHeading === true).length
   return (
     <>
       <h2>{title}</h2>
@@ -20,7 +22,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
         {leftOut > 0 && <li>{say('import.leftOut', { number: leftOut })}</li>}
         <li class={refused > 0 ? 'bad' : undefined}>{say('import.refused', { number: refused })}</li>
       </ul>
-      {refused > 0 && (
+      {shown.length > 0 && (
         <section class="scroll" tabIndex={0} aria-label={say('import.refusedRows')}>
           <table>
             <thead>
@@ -31,8 +33,8 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
               </tr>
             </thead>
             <tbody>
-              {shown.map(({ row, text, reason }) => (
-                <tr key={row}>
+              {shown.map(({ row, text, reason, isHeading }) => (
+                <tr key={row} class={isHeading === true ? 'note' : undefined}>
                   <td>{row}</td>
                   <td dir="auto" translate={false}>
                     {text}
@@ -46,7 +48,7 @@ export function OutcomeTable({ title, outcome }: { readonly title: string; reado
           </table>
         </section>
       )}
-      {refused > shown.length && <p class="note">{say('import.andMore', { more: refused - shown.length })}</p>}
+      {rows > shown.length && <p class="note">{say('import.andMore', { more: rows - shown.length })}</p>}
     </>
   )
 }

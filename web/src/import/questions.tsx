@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
-import { say } from '../language/language.ts'
+import { listOf, say } from '../language/language.ts'
 import type { ImportJob } from './import-job.ts'
 import type { Findings } from './run.ts'
 
@@ -15,7 +15,7 @@ interface QuestionsProps {
 
 /** Asks what the person alone knows about some rows: whether they are plants, and which plants. */
 export function Questions({ job, findings, client }: QuestionsProps): JSX.Element {
-  const { duplicates, doubtful, similar, tagsAbove } = findings
+  const { duplicates, doubtful, similar, tagsAbove, noValues, noValueTexts } = findings
   return (
     <>
       {duplicates > 0 && (
@@ -34,28 +34,61 @@ export function Questions({ job, findings, client }: QuestionsProps): JSX.Elemen
           onChange={(isChecked) => void job.fillTags(client, isChecked)}
         />
       )}
-      {doubtful.size > 0 && (
+      {noValues > 0 && (
         <fieldset class="question">
-          <legend>{say('import.doubtful', { count: doubtful.size })}</legend>
-          <Rows
-            title={say('import.doubtful', { count: doubtful.size })}
-            heads={[say('import.row'), say('import.content')]}
-            rows={[...doubtful].map(([row, text]) => [row, text])}
-          />
+          <legend>{say('import.noValues', { count: noValues, texts: listOf(noValueTexts) })}</legend>
           <Choices
-            name="doubtful"
-            chosen={job.leavesDoubtful.value}
-            texts={[say('import.leaveDoubtful'), say('import.arePlants')]}
-            onChoose={(leaves) => {
-              job.leavesDoubtful.value = leaves
-            }}
+            name="no-values"
+            chosen={job.dropsNoValues.value}
+            texts={[say('import.noTags'), say('import.areTags')]}
+            onChoose={(drops) => void job.dropNoValues(client, drops)}
           />
         </fieldset>
       )}
+      {doubtful.size > 0 && <DoubtfulRows job={job} findings={findings} />}
       {similar.length > 0 && <SimilarRows job={job} findings={findings} />}
     </>
   )
 }
+
+function DoubtfulRows({ job, findings: { doubtful } }: Pick<QuestionsProps, 'job' | 'findings'>): JSX.Element {
+  const leaving = job.leaving.value
+  const title = say('import.doubtful', { count: doubtful.size })
+  return (
+    <fieldset class="question">
+      <legend>{title}</legend>
+      <Rows
+        title={title}
+        heads={[say('import.row'), say('import.leavesIt'), say('import.content')]}
+        rows={[...doubtful].map(([row, text]) => [
+          row,
+          <input
+            key={row}
+            type="checkbox"
+            aria-label={say('import.leaveRow', { row })}
+            checked={leaving?.has(row) === true}
+            onChange={() => {
+              job.leaving.value = (leaving ?? new Set<number>()).symmetricDifference(new Set([row]))
+            }}
+          />,
+          text,
+        ])}
+      />
+      <Choices
+        name="doubtful"
+        chosen={allOrNone(leaving, doubtful.size)}
+        texts={[say('import.leaveDoubtful'), say('import.arePlants')]}
+        onChoose={(leaves) => {
+          job.leaving.value = new Set(leaves ? doubtful.keys() : [])
+        }}
+      />
+    </fieldset>
+  )
+}
+
+/** Whether all rows are chosen; undefined where only some are, or nothing is decided. */
+const allOrNone = (chosen: ReadonlySet<number> | undefined, all: number): boolean | undefined =>
+  chosen === undefined || (chosen.size > 0 && chosen.size < all) ? undefined : chosen.size > 0
 
 function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' | 'findings'>): JSX.Element {
   const changing = job.changing.value
@@ -69,9 +102,7 @@ function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' 
       <legend>{title}</legend>
       <Choices
         name="similar"
-        chosen={
-          changing === undefined || (changing.size > 0 && changing.size < all.size) ? undefined : changing.size > 0
-        }
+        chosen={allOrNone(changing, all.size)}
         texts={[say('import.changeThose'), say('import.addThem')]}
         onChoose={(changes) => {
           job.changing.value = changes ? all : new Set()

@@ -6,23 +6,25 @@ import type {
   StoredPlant,
 } from '../../../client/src/index.ts'
 import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
+import { isHeading, type Findings as Look, SheetLook } from '../../../src/import/sheet/look.ts'
+import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
+import { withTagsAbove } from '../../../src/import/sheet/tags-above.ts'
 import { say } from '../language/language.ts'
 import { PageError, saidOf } from '../page/said.ts'
 import { newAction } from '../plants/bulk/action-name.ts'
-import { DoubtfulRows } from './doubtful-rows.ts'
 import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'
 import { type Candidate, type RowWithId, recall } from './remembered.ts'
-import { IN_LIST, rowText } from './row-text.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
 import { MOST_COMPARED, plantsLike, plantsRecalled, type Similar } from './similar.ts'
-import { TagsAbove, withTagsAbove } from './tags-above.ts'
 
 export interface Refused {
   /** Counted as the spreadsheet counts rows. */
   readonly row: number
   readonly reason: string
   readonly text: string
+  /** Whether it is no plant but a heading, which is left out. */
+  readonly isHeading?: boolean
 }
 
 /** The result of an import, or of its check. */
@@ -51,21 +53,17 @@ export interface Plan {
 export interface Decisions {
   /** Whether to leave out the rows whose name and tag are stored already. */
   readonly leavesOut: boolean
-  /** Whether to leave out the rows that look like totals or headings. */
-  readonly leavesDoubtful: boolean
+  /** The rows that look like totals or headings and are left out. */
+  readonly leaving: ReadonlySet<number>
   /** The rows that change the stored plant that they look like. The others add a plant. */
   readonly changing: ReadonlySet<number>
 }
 
 /** What the check finds beside the figures. */
-export interface Findings {
+export interface Findings extends Look {
   /** Rows without ids whose name and tag are stored already. */
   readonly duplicates: number
-  /** Rows that look like totals or headings, with their texts. */
-  readonly doubtful: ReadonlyMap<number, string>
   readonly similar: readonly Similar[]
-  /** Rows without a tag where the tag of a row above may hold for them. */
-  readonly tagsAbove: number
 }
 
 type Counts = Pick<ImportReport, 'added' | 'updated' | 'unchanged' | 'refused'>
@@ -106,14 +104,17 @@ export class ImportRun {
   #refused = new Map<number, Omit<Refused, 'row'>>()
   #counts = NOTHING
   #ranges: IdRanges | undefined
-  #findings: Findings = { duplicates: 0, doubtful: new Map(), similar: [], tagsAbove: 0 }
-  #decisions: Decisions = { leavesOut: false, leavesDoubtful: false, changing: new Set() }
+  /** Headings among the rows without a plant. */
+  #headings = 0
+  #findings: Findings
+  #decisions: Decisions = { leavesOut: false, leaving: new Set(), changing: new Set() }
 
   constructor(sheet: Sheet, plan: Plan, file: string) {
     this.#sheet = sheet
     this.#plan = plan
     this.#file = file
     this.#name = newAction(sheet.file.name)
+    this.#findings = { ...new SheetLook(plan.mapping).findings, duplicates: 0, similar: [] }
   }
 
   get findings(): Findings {
@@ -139,8 +140,8 @@ export class ImportRun {
   get outcome(): Outcome {
     const byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED)
     const refusedRows = [...this.#unreadable, ...byService].toSorted((a, b) => a.row - b.row).slice(0, MOST_LISTED)
-    const refused = this.#counts.refused + this.#unreadableCount
-    return { ...this.#counts, refused, leftOut: this.#leftOut, refusedRows }
+    const refused = this.#counts.refused + this.#unreadableCount - this.#headings
+    return { ...this.#counts, refused, leftOut: this.#leftOut + this.#headings, refusedRows }
   }
 
   /** The outcome of the check, as the decisions make it. */
@@ -148,7 +149,7 @@ export class ImportRun {
     this.#decisions = decisions
     const { outcome } = this
     const changes = this.#changes.length
-    return { ...outcome, added: outcome.added - outcome.leftOut - changes, updated: outcome.updated + changes }
+    return { ...outcome, added: outcome.added - this.#leftOut - changes, updated: outcome.updated + changes }
   }
 
   /** Reads the whole sheet, and has the service import it as a dry run. */
@@ -156,12 +157,15 @@ export class ImportRun {
     const assignsIds = this.#plan.mapping.id === undefined
     // A dry run stores nothing, so free ids need no reservation.
     const first = assignsIds ? await client.proposeId({ signal }) : 0n
-    const doubtful = new DoubtfulRows(this.#plan.mapping)
-    const tagsAbove = new TagsAbove(this.#plan.mapping)
+    const look = new SheetLook(this.#plan.mapping)
     const rows: number[] = []
     const added: Numbered[] = []
-    const refuse = (refused: Refused) => {
+    const refuse = (row: CsvRow, reason: string) => {
+      const heading = isHeading(row, this.#sheet.columns, this.#plan.mapping)
+      if (heading) this.#headings += 1
+      else look.look(row, false)
       this.#unreadableCount += 1
+      const refused = { row: row.number, reason, text: rowText(row, IN_LIST), isHeading: heading }
       if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused)
     }
     // A row may depend on any earlier one with its id, so a sheet with ids goes in one request.
@@ -174,19 +178,13 @@ export class ImportRun {
       this.#take(report, part)
       this.#plantCount += part.length
       for (const each of part) {
-        tagsAbove.look(each.row)
+        look.look(each.row)
         if (!assignsIds) continue
-        doubtful.look(each.row)
         rows.push(each.row.number)
         if (added.length <= 2 * MOST_COMPARED && !this.#stored.has(each.row.number)) added.push(each)
       }
     }
-    this.#findings = {
-      duplicates: this.#stored.size,
-      doubtful: doubtful.found,
-      similar: [],
-      tagsAbove: tagsAbove.count,
-    }
+    this.#findings = { ...look.findings, duplicates: this.#stored.size, similar: [] }
     const similar = await this.#similar(client, rows, added, signal)
     this.#findings = { ...this.#findings, similar: similar.toSorted((a, b) => a.row - b.row) }
   }
@@ -274,15 +272,13 @@ export class ImportRun {
   }
 
   get #leftOut(): number {
-    const { leavesOut, leavesDoubtful } = this.#decisions
-    const { doubtful } = this.#findings
-    if (!leavesDoubtful) return leavesOut ? this.#stored.size : 0
-    return doubtful.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !doubtful.has(row)).length : 0)
+    const { leavesOut, leaving } = this.#decisions
+    return leaving.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !leaving.has(row)).length : 0)
   }
 
   #isLeftOut(row: number): boolean {
-    const { leavesOut, leavesDoubtful } = this.#decisions
-    return (leavesOut && this.#stored.has(row)) || (leavesDoubtful && this.#findings.doubtful.has(row))
+    const { leavesOut, leaving } = this.#decisions
+    return (leavesOut && this.#stored.has(row)) || leaving.has(row)
   }
 
   #rows(): AsyncIterable<CsvRow> {
@@ -290,11 +286,11 @@ export class ImportRun {
     return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows
   }
 
-  async *#plants(signal: AbortSignal, refuse: (refused: Refused) => void): AsyncGenerator<Numbered, void> {
+  async *#plants(signal: AbortSignal, refuse: (row: CsvRow, reason: string) => void): AsyncGenerator<Numbered, void> {
     for await (const row of this.#rows()) {
       signal.throwIfAborted()
       const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
-      if (typeof plant === 'string') refuse({ row: row.number, reason: plant, text: rowText(row, IN_LIST) })
+      if (typeof plant === 'string') refuse(row, plant)
       else yield { row, plant }
     }
   }

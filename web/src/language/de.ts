@@ -98,6 +98,7 @@ export default catalog({
   'fault.cells': 'Die Zeile hat zu viele oder zu wenige Zellen.',
   'fault.formula':
     'Eine Zelle enthält den Fehler einer Formel. Korrigieren Sie ihn in der Tabelle, und wählen Sie die Datei erneut.',
+  'fault.headings': 'Die Zeile wiederholt die Namen der Spalten.',
   'fault.noValue':
     '{cell} ist eine Formel ohne Wert. Öffnen Sie die Datei in einem Tabellenprogramm, speichern Sie sie, und wählen Sie sie noch einmal.',
   'fault.character': 'Die Zeile enthält ein Zeichen, das sich nicht speichern lässt.',
@@ -403,6 +404,20 @@ export default catalog({
   },
   'import.leaveDoubtful': 'Auslassen',
   'import.arePlants': 'Es sind Pflanzen',
+  'import.headerRow': 'In Zeile {row} stehen die Namen der Spalten: {names}.',
+  'import.noNumbers': 'Die Spalte {column} hat keine Zahlen: Die Seite vergibt IDs.',
+  'import.fewNames': '{rows} haben nur {names} verschiedene Namen.',
+  'import.mostRefused': 'Die meisten Zeilen werden abgelehnt. {reason}',
+  'import.withoutId': '{rows} haben keine Zahl in der Spalte {column} und werden abgelehnt.',
+  'import.assignIds': 'Stattdessen IDs vergeben',
+  'import.noValues': {
+    one: '{count} Zeile hat {texts} als Schlagwort',
+    other: '{count} Zeilen haben {texts} als Schlagwort',
+  },
+  'import.noTags': 'Sie haben kein Schlagwort',
+  'import.areTags': 'Das ist ihr Schlagwort',
+  'import.leavesIt': 'Auslassen',
+  'import.leaveRow': 'Zeile {row} auslassen',
   'import.similar': {
     one: '{count} Zeile sieht nach einer gespeicherten Pflanze mit anderem Namen oder Schlagwort aus',
     other: '{count} Zeilen sehen nach gespeicherten Pflanzen mit anderem Namen oder Schlagwort aus',

@@ -94,6 +94,7 @@ export default catalog({
     'Una comilla está mal puesta o no se cierra. Ponga entre comillas el texto que contenga una y duplique las de dentro.',
   'fault.cells': 'La fila tiene celdas de más o de menos.',
   'fault.formula': 'Una celda contiene el error de una fórmula. Corríjalo en la hoja y vuelva a elegir el archivo.',
+  'fault.headings': 'La fila repite los nombres de las columnas.',
   'fault.noValue':
     '{cell} es una fórmula sin valor. Abra el archivo en un programa de hojas de cálculo, guárdelo y vuelva a elegirlo.',
   'fault.character': 'La fila contiene un carácter que no se puede guardar.',
@@ -394,6 +395,20 @@ export default catalog({
   },
   'import.leaveDoubtful': 'Omitirlas',
   'import.arePlants': 'Son plantas',
+  'import.headerRow': 'La fila {row} contiene los nombres de las columnas: {names}.',
+  'import.noNumbers': 'La columna {column} no contiene números: la página asigna los ID.',
+  'import.fewNames': '{rows} solo tienen {names} nombres distintos.',
+  'import.mostRefused': 'La mayoría de las filas se rechazan. {reason}',
+  'import.withoutId': '{rows} no tienen número en la columna {column} y se rechazan.',
+  'import.assignIds': 'Asignar ID en su lugar',
+  'import.noValues': {
+    one: '{count} fila tiene {texts} como palabra clave',
+    other: '{count} filas tienen {texts} como palabra clave',
+  },
+  'import.noTags': 'No tienen palabra clave',
+  'import.areTags': 'Es su palabra clave',
+  'import.leavesIt': 'Omitir',
+  'import.leaveRow': 'Omitir la fila {row}',
   'import.similar': {
     one: '{count} fila parece una planta guardada con otro nombre u otra palabra clave',
     other: '{count} filas parecen plantas guardadas con otro nombre u otra palabra clave',

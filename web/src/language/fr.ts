@@ -96,6 +96,7 @@ export default catalog({
   'fault.cells': 'La ligne a trop de cellules, ou trop peu.',
   'fault.formula':
     'Une cellule contient l’erreur d’une formule. Corrigez-la dans la feuille, puis choisissez de nouveau le fichier.',
+  'fault.headings': 'La ligne répète les noms des colonnes.',
   'fault.noValue':
     '{cell} est une formule sans valeur. Ouvrez le fichier dans un tableur, enregistrez-le et choisissez-le à nouveau.',
   'fault.character': 'La ligne contient un caractère qui ne peut pas être enregistré.',
@@ -398,6 +399,17 @@ export default catalog({
   },
   'import.leaveDoubtful': 'Les laisser de côté',
   'import.arePlants': 'Ce sont des plantes',
+  'import.headerRow': 'La ligne {row} contient les noms des colonnes\u00a0: {names}.',
+  'import.noNumbers': 'La colonne {column} ne contient pas de nombres\u00a0: la page attribue les ID.',
+  'import.fewNames': '{rows} n’ont que {names} noms différents.',
+  'import.mostRefused': 'La plupart des lignes sont refusées. {reason}',
+  'import.withoutId': '{rows} n’ont pas de nombre dans la colonne {column} et sont refusées.',
+  'import.assignIds': 'Attribuer plutôt des ID',
+  'import.noValues': { one: '{count} ligne a {texts} pour mot-clé', other: '{count} lignes ont {texts} pour mot-clé' },
+  'import.noTags': 'Elles n’ont pas de mot-clé',
+  'import.areTags': 'C’est leur mot-clé',
+  'import.leavesIt': 'Omettre',
+  'import.leaveRow': 'Omettre la ligne {row}',
   'import.similar': {
     one: '{count} ligne ressemble à une plante enregistrée avec un autre nom ou mot-clé',
     other: '{count} lignes ressemblent à des plantes enregistrées avec un autre nom ou mot-clé',

@@ -94,6 +94,7 @@ export default catalog({
     'Een aanhalingsteken staat verkeerd of is niet gesloten. Zet een tekst met een aanhalingsteken tussen aanhalingstekens en verdubbel die erbinnen.',
   'fault.cells': 'De rij heeft te veel of te weinig cellen.',
   'fault.formula': 'Een cel bevat de fout van een formule. Verbeter die in het blad en kies het bestand opnieuw.',
+  'fault.headings': 'De rij herhaalt de namen van de kolommen.',
   'fault.noValue':
     '{cell} is een formule zonder waarde. Open het bestand in een spreadsheetprogramma, sla het op en kies het opnieuw.',
   'fault.character': 'De rij bevat een teken dat niet kan worden opgeslagen.',
@@ -393,6 +394,20 @@ export default catalog({
   },
   'import.leaveDoubtful': 'Overslaan',
   'import.arePlants': 'Het zijn planten',
+  'import.headerRow': 'In rij {row} staan de namen van de kolommen: {names}.',
+  'import.noNumbers': 'De kolom {column} heeft geen getallen: de pagina kent ID’s toe.',
+  'import.fewNames': '{rows} hebben maar {names} verschillende namen.',
+  'import.mostRefused': 'De meeste rijen worden geweigerd. {reason}',
+  'import.withoutId': '{rows} hebben geen getal in de kolom {column} en worden geweigerd.',
+  'import.assignIds': 'Toch ID’s toekennen',
+  'import.noValues': {
+    one: '{count} rij heeft {texts} als trefwoord',
+    other: '{count} rijen hebben {texts} als trefwoord',
+  },
+  'import.noTags': 'Ze hebben geen trefwoord',
+  'import.areTags': 'Dat is hun trefwoord',
+  'import.leavesIt': 'Overslaan',
+  'import.leaveRow': 'Rij {row} overslaan',
   'import.similar': {
     one: '{count} rij lijkt een opgeslagen plant met een andere naam of een ander trefwoord',
     other: '{count} rijen lijken opgeslagen planten met een andere naam of een ander trefwoord',

@@ -1,4 +1,4 @@
-import { type CsvRow, isNothing } from '../../../src/import/csv-rows.ts'
+import { type CsvRow, isNothing } from '../csv-rows.ts'
 
 /** Characters of a row that a list of rows shows, and that a choice of one row shows. */
 export const IN_LIST = 200

@@ -1,4 +1,4 @@
-import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
+import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
 
 /** The share of rows without a tag from which on a tag seems to hold for the rows below it. */
 const LEAST = 1 / 3

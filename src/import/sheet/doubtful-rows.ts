@@ -1,5 +1,5 @@
-import { type CsvRow, isNothing, type Mapping } from '../../../src/import/csv-rows.ts'
-import { isSum } from '../../../src/import/sheet/column-names.ts'
+import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
+import { isSum } from './column-names.ts'
 import { IN_LIST, rowText } from './row-text.ts'
 
 /** The most rows that the page asks about. A sheet with more has another form than this looks for. */

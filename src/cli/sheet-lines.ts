@@ -1,0 +1,68 @@
+import { counted, shown } from '../base/printable.ts'
+import { AppError } from '../domain/errors.ts'
+import type { CsvRow } from '../import/csv-rows.ts'
+import { listed } from '../import/sheet/columns.ts'
+import { type Findings, idWithoutNumbers, notKept, SheetLook } from '../import/sheet/look.ts'
+import type { SheetPlan } from '../import/sheet/read-sheet.ts'
+import { rowsOf, type Sheet } from '../import/sheet/sheet.ts'
+import { sheetCandidateOf } from '../import/sheet/sheet-row.ts'
+
+/** What an import by a plan would do, before it does it. */
+export interface Seen extends Findings {
+  readonly refused: number
+  /** The first refused row, with its reason. */
+  readonly firstRefusal: string
+}
+
+/** Looks at all rows of a sheet. */
+export async function lookAt(plan: Sheet & SheetPlan): Promise<Seen> {
+  const look = new SheetLook(plan.mapping)
+  let refused = 0
+  let firstRefusal = ''
+  for await (const row of rowsOf(plan)) {
+    const why = refusalOf(row, plan)
+    look.look(row, why === undefined)
+    if (why === undefined) continue
+    if (refused === 0) firstRefusal = `row ${row.number}: ${why}`
+    refused += 1
+  }
+  return { ...look.findings, refused, firstRefusal }
+}
+
+function refusalOf(row: CsvRow, { mapping, columns }: SheetPlan): string | undefined {
+  try {
+    const { id, name } = sheetCandidateOf(row, mapping, columns)
+    if (mapping.id !== undefined && typeof id !== 'bigint') return id === undefined ? 'id is required' : `id ${id}`
+    return name === undefined ? 'name is required' : undefined
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
+export const refusesMost = ({ refused, rows }: Seen): boolean => 2 * refused > rows
+
+/** Says it in lines, as the page does. */
+export function linesOf({ columns, mapping }: SheetPlan, seen: Seen): readonly string[] {
+  const { plants, names, noValues, doubtful, tagsAbove, firstRefusal } = seen
+  const left = notKept(columns, mapping)
+  const unnumbered = idWithoutNumbers(columns, mapping)
+  return [
+    left.length > 0 && `not kept: ${left.length === 1 ? 'the column' : 'the columns'} ${listed(left)}`,
+    unnumbered !== undefined && `the column ${shown(unnumbered)} has no numbers: ids are assigned`,
+    names !== undefined && `${counted(plants, 'row')} have only ${counted(names, 'different name')}`,
+    noValues > 0 && `tags that may stand for none, in ${counted(noValues, 'row')}: ${noValueOf(seen)}`,
+    doubtful.size > 0 && `rows that look like totals or headings: ${doubtfulOf(doubtful)}`,
+    tagsAbove > 0 && `rows without a tag, below one that may hold for them: ${tagsAbove}`,
+    refusesMost(seen) && `most rows are refused: ${firstRefusal}`,
+  ].filter((line) => line !== false)
+}
+
+export const noValueOf = ({ noValueTexts }: Findings): string => noValueTexts.map(shown).join(', ')
+
+const LISTED = 5
+
+function doubtfulOf(rows: ReadonlyMap<number, string>): string {
+  const first = Array.from(rows, ([row, text]) => `${row} ${shown(text)}`).slice(0, LISTED)
+  return rows.size > LISTED ? `${first.join(', ')} and ${rows.size - LISTED} more` : first.join(', ')
+}

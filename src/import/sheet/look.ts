@@ -1,0 +1,96 @@
+import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
+import { isNoValue } from './column-names.ts'
+import { DoubtfulRows } from './doubtful-rows.ts'
+import { idIn } from './sheet-row.ts'
+import { TagsAbove } from './tags-above.ts'
+
+/** What an import should say of a sheet before it stores anything. */
+export interface Findings {
+  readonly rows: number
+  /** Rows that have a plant. */
+  readonly plants: number
+  /** Rows that look like totals or headings, with their texts, by their numbers. */
+  readonly doubtful: ReadonlyMap<number, string>
+  /** Rows without a tag where the tag of a row above may hold for them. */
+  readonly tagsAbove: number
+  /** Rows whose tag is a text such as NA, by which programs write an empty cell. */
+  readonly noValues: number
+  readonly noValueTexts: readonly string[]
+  /** The different names, where they are few for the rows; else undefined. */
+  readonly names: number | undefined
+  /** Rows without a number in the column of the ids. */
+  readonly withoutId: number
+}
+
+/** Rows from which on few names say that the column of the names is another one, and rows for each name. */
+const MANY = 20
+const FOR_ONE_NAME = 4
+/** Different names that are counted: more are never few. */
+const MOST_NAMES = 50_000
+const MOST_TEXTS = 5
+
+/** Looks at the rows of a sheet, one after the other. */
+export class SheetLook {
+  readonly #mapping: Mapping
+  readonly #doubtful: DoubtfulRows
+  readonly #tagsAbove: TagsAbove
+  readonly #names = new Set<string>()
+  readonly #texts = new Set<string>()
+  #rows = 0
+  #plants = 0
+  #noValues = 0
+  #withoutId = 0
+
+  constructor(mapping: Mapping) {
+    this.#mapping = mapping
+    this.#doubtful = new DoubtfulRows(mapping)
+    this.#tagsAbove = new TagsAbove(mapping)
+  }
+
+  /** @param hasPlant whether the import does not refuse it */
+  look(row: CsvRow, hasPlant = true): void {
+    const { id, name, tag } = this.#mapping
+    this.#rows += 1
+    if (id !== undefined && typeof idIn(row.cells[id] ?? '') !== 'bigint') this.#withoutId += 1
+    if (!hasPlant) return
+    this.#plants += 1
+    this.#doubtful.look(row)
+    this.#tagsAbove.look(row)
+    if (this.#names.size <= MOST_NAMES) this.#names.add(name.map((at) => row.cells[at]?.trim() ?? '').join(' '))
+    const text = tag === undefined ? undefined : row.cells[tag]
+    if (text === undefined || !isNoValue(text)) return
+    this.#noValues += 1
+    if (this.#texts.size < MOST_TEXTS) this.#texts.add(text.trim())
+  }
+
+  get findings(): Findings {
+    const areFew = this.#plants >= MANY && FOR_ONE_NAME * this.#names.size <= this.#plants
+    return {
+      rows: this.#rows,
+      plants: this.#plants,
+      doubtful: this.#mapping.id === undefined ? this.#doubtful.found : new Map(),
+      tagsAbove: this.#tagsAbove.count,
+      noValues: this.#noValues,
+      noValueTexts: [...this.#texts],
+      names: areFew ? this.#names.size : undefined,
+      withoutId: this.#withoutId,
+    }
+  }
+}
+
+/** The column named `id` that a sheet has, where none has numbers, so that ids are assigned. */
+export const idWithoutNumbers = (columns: readonly string[], { id }: Mapping): string | undefined =>
+  id === undefined ? columns.find((column) => /^\s*id\s*$/i.test(column)) : undefined
+
+/** The columns with a name or a cell that no member of a plant takes. */
+export const notKept = (columns: readonly string[], { id, name, tag }: Mapping): readonly string[] =>
+  columns.filter((_, at) => at !== id && at !== tag && !name.includes(at))
+
+/** Whether a row without a plant is a heading: it has one text, in a column that is not kept, or names the columns again. */
+export function isHeading({ cells, fault }: CsvRow, columns: readonly string[], { id, name, tag }: Mapping): boolean {
+  if (fault !== undefined) return false
+  const filled = cells.flatMap((cell, at) => (isNothing(cell) ? [] : [at]))
+  const [first = -1] = filled
+  if (filled.length === 1 && first < columns.length && ![id, tag, ...name].includes(first)) return true
+  return filled.every((at) => cells[at]?.trim() === columns[at])
+}
