@@ -380,4 +380,20 @@ suite('the table of the page', () => {
     }
     await until(page, `${opacity(3)} === '1'`)
   })
+
+  // Last in the file, as it adds plants.
+  inBrowser('offers and finds a tag behind thousands of others', async (opened) => {
+    const { page, service } = opened
+    const rows = Array.from({ length: 5100 }, (_, i) => `${20_000 + i},Aloe,${i === 0 ? 'zz bed' : `acc/${i}`}`)
+    const headers = { 'Content-Type': 'text/csv' }
+    await service.send('POST', '/plants/import', { headers, body: ['id,name,tag', ...rows].join('\n') })
+    await page.getByLabel('Search plants').fill('zz')
+    await page.getByRole('button', { name: 'Tag: zz bed (1)' }).waitFor()
+    await page.getByLabel('Search plants').fill('')
+    await page.locator('.tag-filter summary').click()
+    await page.getByRole('button', { name: 'More tags' }).waitFor()
+    await page.locator('#tag-part').fill('zz')
+    await page.getByLabel('zz bed 1').check()
+    await page.waitForURL(/tag=zz/)
+  })
 })

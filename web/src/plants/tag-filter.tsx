@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
-import type { TagFilter as Tagging } from '../../../src/domain/plant-query.ts'
+import { compareCodePoints, type TagFilter as Tagging } from '../../../src/domain/plant-query.ts'
 import { say } from '../language/language.ts'
 import { closeOnEscape } from '../page/focus.ts'
 import { useRequest } from '../page/request.ts'
@@ -23,6 +23,8 @@ interface TagFilterProps {
 }
 
 const PAGE = 1000
+/** Milliseconds without a key before the service is asked for tags that the list has not read. */
+const PAUSE = 200
 
 /** Lists tags with their numbers of plants. Opening the list reads it anew. */
 export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
@@ -40,6 +42,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
         <summary>{count === 0 ? say('tags.title') : say('tags.titleChosen', { count })}</summary>
         <div class="panel">
           <Tags
+            client={client}
             tags={tags.value ?? []}
             readTo={next.value === undefined ? undefined : tags.value?.at(-1)?.tag}
             fault={<Fault text={fault.value} onRetry={() => read()} />}
@@ -104,7 +107,28 @@ function useTagList(client: PlantstoreClient) {
   return { tags, next, fault, read }
 }
 
-interface TagsProps extends Pick<TagFilterProps, 'chosen' | 'onChange'> {
+/** Asks the service for the tags with the words of a text behind the last one that was read. */
+function useOthers(client: PlantstoreClient, text: string, readTo: string | undefined): readonly TagCount[] {
+  const others = useSignal<readonly TagCount[]>([])
+  useEffect(() => {
+    others.value = []
+    if (text.trim() === '' || readTo === undefined) return
+    const ending = new AbortController()
+    const find = async (): Promise<void> => {
+      const { items } = await client.listTags({ q: text, limit: PAGE }, { signal: ending.signal }).page()
+      others.value = items.filter(({ tag }) => compareCodePoints(tag, readTo) > 0)
+    }
+    // Without an answer the list finds what it has read.
+    const timer = setTimeout(() => find().catch(() => undefined), PAUSE)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, [client, text, readTo])
+  return others.value
+}
+
+interface TagsProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
   readonly tags: readonly TagCount[]
   /** The last tag that was read, where there are more. */
   readonly readTo: string | undefined
@@ -113,13 +137,15 @@ interface TagsProps extends Pick<TagFilterProps, 'chosen' | 'onChange'> {
 }
 
 /** Finds tags by a part of them, and chooses one, a group, or none. */
-function Tags({ tags, readTo, fault, chosen, onChange, onRename }: TagsProps): JSX.Element {
+function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsProps): JSX.Element {
   const sought = useSignal('')
-  const tree = useMemo(() => tagTree(tags), [tags])
+  const others = useOthers(client, sought.value, readTo)
+  const all = useMemo(() => [...tags, ...others], [tags, others])
+  const tree = useMemo(() => tagTree(all), [all])
   const part = sought.value.toLocaleLowerCase()
   const isMatch = (tag: string): boolean => tag.toLocaleLowerCase().includes(part)
   const found = useMemo(() => {
-    const count = tags.filter(({ tag }) => isMatch(tag)).length
+    const count = all.filter(({ tag }) => isMatch(tag)).length
     return { entries: matching(tree, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
   }, [tree, part])
   return (

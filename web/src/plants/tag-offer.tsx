@@ -1,4 +1,4 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
@@ -12,10 +12,11 @@ interface TagOfferProps {
   readonly onChoose: (tag: string) => void
 }
 
-/** Tags that are read for the offer: five requests. A person with more finds the others in the list of tags. */
-const MOST_READ = 5000
-const PAGE = 1000
+/** Tags with the words that are read for an offer: one request. */
+const MOST_READ = 1000
 const MOST_OFFERED = 3
+/** Milliseconds without a key before the service is asked. */
+const PAUSE = 200
 
 /**
  * Offers the tags that begin with the text of the search. The words of a bed's name are in other names and tags too, so
@@ -24,27 +25,20 @@ const MOST_OFFERED = 3
 export function TagOffer({ client, q, onChoose }: TagOfferProps): JSX.Element | null {
   const tags = useSignal<readonly TagCount[]>([])
   const wanted = fold(q.trim())
-  const isWanted = wanted !== ''
   useEffect(() => {
-    if (!isWanted) return
-    let isLeft = false
+    if (wanted === '') return
+    const ending = new AbortController()
     const read = async (): Promise<void> => {
-      const found: TagCount[] = []
-      for await (const page of client.listTags({ limit: PAGE }).pages()) {
-        if (isLeft) return
-        found.push(...page)
-        tags.value = found.slice()
-        if (found.length >= MOST_READ) return
-      }
+      tags.value = (await client.listTags({ q: wanted, limit: MOST_READ }, { signal: ending.signal }).page()).items
     }
     // An offer that fails is none: the search itself tells what is wrong.
-    read().catch(() => undefined)
+    const timer = setTimeout(() => read().catch(() => undefined), PAUSE)
     return () => {
-      isLeft = true
+      clearTimeout(timer)
+      ending.abort()
     }
-  }, [client, isWanted])
-  const folded = useComputed(() => tags.value.map((each) => ({ ...each, start: fold(each.tag) })))
-  const offered = isWanted ? folded.value.filter(({ start }) => start.startsWith(wanted)) : []
+  }, [client, wanted])
+  const offered = wanted === '' ? [] : tags.value.filter(({ tag }) => fold(tag).startsWith(wanted))
   if (offered.length === 0) return null
   return (
     <p class="offers">
