@@ -18,7 +18,9 @@ CREATE TABLE state (
   scanned_to INTEGER,
   -- The number of plants that the scan has read, and the number of all plants at its start, for the progress.
   scanned INTEGER NOT NULL,
-  plants INTEGER NOT NULL
+  plants INTEGER NOT NULL,
+  -- The number of plants in the tables.
+  entries INTEGER NOT NULL
 ) STRICT;
 
 -- Sort keys of names, in two tables. New keys go to recent_names, and merges move them to names. Keys come in random

@@ -172,7 +172,7 @@ export class Snapshot {
     const index = this.#index
     if (index === undefined || index.isScanning) return undefined
     if ((headOf(this.statements) - index.position) * PLANT_WORK > LOOKED_UP_WORK) return undefined
-    const found = yield* provenIds(this.#view.statements, filter, (tags) => this.#counted(tags))
+    const found = yield* provenIds(this.#view.statements, filter, index.entries, (tags) => this.#counted(tags))
     if (found === undefined) return undefined
     const changed = changedAfter(this.statements, index.position - CHANGED_LAST)
     let rest = 0

@@ -66,7 +66,7 @@ export class IndexStatements extends StatementCache {
 
 const SCHEMA = new URL('../../../sql/sqlite-index.sql', import.meta.url)
 /** Raise the number when the schema, src/domain/plant-query.ts or src/sqlite/search-index/plant-index.ts changes. */
-const VERSION = `16, Unicode ${process.versions['unicode']}`
+const VERSION = `17, Unicode ${process.versions['unicode']}`
 
 export interface IndexState {
   /** The position in the log of changes up to which the index has all changes. */
@@ -80,17 +80,19 @@ export interface IndexState {
   /** The number of plants that the scan has read, and the number of all plants at its start. */
   readonly scanned: number
   readonly plants: number
+  /** The number of plants in the index. */
+  readonly entries: number
 }
 
 /** @returns undefined when the index belongs to another version of the program or to another store */
 export function readState(statements: StatementCache, identity: Uint8Array): IndexState | undefined {
   const row = statements.get(
-    `SELECT position, mark, is_scanning, scanned_to, scanned, plants FROM state WHERE version = ? AND store = ?`,
+    `SELECT position, mark, is_scanning, scanned_to, scanned, plants, entries FROM state WHERE version = ? AND store = ?`,
     VERSION,
     identity,
   )
   if (row === undefined) return undefined
-  const { 0: position, 1: mark, 2: isScanning, 3: scannedTo, 4: scanned, 5: plants } = row
+  const { 0: position, 1: mark, 2: isScanning, 3: scannedTo, 4: scanned, 5: plants, 6: entries } = row
   return {
     position: Number(position),
     mark: mark as string,
@@ -98,12 +100,13 @@ export function readState(statements: StatementCache, identity: Uint8Array): Ind
     scannedTo: (scannedTo as bigint | null) ?? undefined,
     scanned: Number(scanned),
     plants: Number(plants),
+    entries: Number(entries),
   }
 }
 
 export function writeState(statements: StatementCache, identity: Uint8Array, state: IndexState): void {
   statements.run(
-    'INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     VERSION,
     identity,
     state.position,
@@ -112,6 +115,7 @@ export function writeState(statements: StatementCache, identity: Uint8Array, sta
     state.scannedTo ?? null,
     state.scanned,
     state.plants,
+    state.entries,
   )
 }
 

@@ -219,7 +219,7 @@ function initialState(statements: StatementCache): IndexState {
   const position = headOf(statements)
   const plants = Number(statements.get('SELECT count(*) FROM plants')?.[0] ?? 0)
   const mark = markAt(statements, position) ?? ''
-  return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants }
+  return { position, mark, isScanning: plants > 0, scannedTo: undefined, scanned: 0, plants, entries: 0 }
 }
 
 /**
@@ -233,13 +233,15 @@ function readBatch(statements: StatementCache, state: IndexState, minPlants: num
   const { position, text, states } = changed(statements, state, head, minPlants)
   const isAtScan = position === head && state.isScanning
   const times = states.size === 0 ? TIMES_WHILE_SCANNING : 1
-  const next = {
+  const read = {
     ...state,
     ...(isAtScan ? scan(statements, state, states, minPlants * times, MAX_TEXT * times - text) : {}),
     position,
     mark: markAt(statements, position) ?? state.mark,
   }
-  return { ...difference(states), next, head, indexed: states.size }
+  const batch = difference(states)
+  const next = { ...read, entries: state.entries + batch.added.length - batch.removed.length }
+  return { ...batch, next, head, indexed: states.size }
 }
 
 function changed(

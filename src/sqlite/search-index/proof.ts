@@ -22,16 +22,15 @@ export interface ProvenIds {
   readonly isOfTags: boolean
 }
 
-const ALL: TagFilter = { tags: [] }
-
 /**
  * Finds every indexed plant that may match a filter of words or tags, so that no damage of the index hides one. It takes
  * one word or the tags, whichever find fewer plants:
  *
  * - The index has each word in two places: in a list of its beginning, and among all words. Both must have the same
- *   plants, and the full-text index as many in all as the counts of tags.
+ *   plants, and the full-text index as many in all as the index.
  * - A tag must have as many plants as its count.
  *
+ * @param plants IndexState.entries
  * @param counted adds up the counts of tags
  * @returns undefined when a look at all plants takes less time
  * @throws IndexFault when the index contradicts itself
@@ -39,12 +38,12 @@ const ALL: TagFilter = { tags: [] }
 export function* provenIds(
   index: IndexStatements,
   filter: PlantFilter,
+  plants: number,
   counted: (filter: TagFilter) => Task<number>,
 ): Task<ProvenIds | undefined> {
-  const plants = entriesIn(index.get('SELECT block FROM words_data WHERE id = 10')?.[0] as Uint8Array)
-  if (plants === undefined || plants <= FEW) return undefined
-  const all = yield* counted(ALL)
-  if (all !== plants) throw new IndexFault(`it has words of ${plants} plants and tags of ${all}`)
+  const entries = entriesIn(index.get('SELECT block FROM words_data WHERE id = 10')?.[0] as Uint8Array)
+  if (entries === undefined || plants <= FEW) return undefined
+  if (entries !== plants) throw new IndexFault(`it has words of ${entries} plants, and ${plants} plants`)
   if (!filter.words.every(isWord)) return { ids: new BigInt64Array(), isOfTags: false }
   const longest = filter.words.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS)
   const starts = unique(longest.map(startOf))

@@ -42,7 +42,7 @@ test('an index without space for its making leaves no file open, which would kee
   if (disk === undefined) return notTestedHere(t, `a disk without space for an index, ${NO_DISK}`)
   fillDisk(disk, 'ballast', 2 ** 15)
   const path = join(disk, 'plants.db-index')
-  const state = { position: 0, mark: '', isScanning: false, scannedTo: undefined, scanned: 0, plants: 0 }
+  const state = { position: 0, mark: '', isScanning: false, scannedTo: undefined, scanned: 0, plants: 0, entries: 0 }
   assert.throws(() => createIndexFile(path, new Uint8Array(16), state), IndexFault)
   // The descriptor that reads the folder is closed by then.
   const descriptors = readdirSync('/proc/self/fd').map((name) => `/proc/self/fd/${name}`)
