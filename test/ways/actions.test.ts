@@ -198,7 +198,7 @@ suite('the page, for the last actions,', () => {
     await importPlants(service, some(50, 'Acer', 'new'), { mode: 'update', action: 'retag' })
     await importPlants(service, some(20, 'Acer', 'newer'), { mode: 'update', action: 'retag' })
     await page.goto(`${address}#/plant?id=1`)
-    await page.getByRole('button', { name: 'Undo all that was done together' }).first().click()
+    await page.getByRole('button', { name: 'Undo the whole action' }).first().click()
     await page.getByText('50 plants get their earlier names and tags.').waitFor()
     await page.getByRole('button', { name: 'Undo for 50 plants' }).click()
     await page.locator('.notice').getByText('Undone for 50 plants.').waitFor()

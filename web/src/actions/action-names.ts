@@ -7,16 +7,13 @@ export type Known = ReadonlyMap<string, Action>
 
 /** What people call an action: by its title, marked, or by what it did, and an undo by what it took back. */
 export function nameOf(action: Action, known: Known): string {
-  let undos = 0
-  let last = action
-  for (let each: Action | undefined = action; each !== undefined; each = known.get(each.undoes ?? '')) {
-    if (each.undoes !== undefined) undos += 1
-    last = each
-  }
-  const title = last.title ?? action.title
-  const name = title === undefined ? countsOf(last) : named(title)
-  if (undos === 0) return name
-  return say(undos % 2 === 1 ? 'actions.isUndo' : 'actions.isRedo', { action: name })
+  if (action.undoes === undefined) return action.title === undefined ? countsOf(action) : named(action.title)
+  let isUndo = true
+  let first: Action | undefined = known.get(action.undoes)
+  for (; first?.undoes !== undefined; first = known.get(first.undoes)) isUndo = !isUndo
+  return say(isUndo ? 'actions.isUndo' : 'actions.isRedo', {
+    action: nameOf(first ?? { ...action, undoes: undefined }, known),
+  })
 }
 
 /** What an action has done, such as `3 plants added and 1 plant changed`. */

@@ -1,11 +1,9 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Action } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { plain } from '../page/named.ts'
-import { isAbort, isRefusal, said } from '../page/said.ts'
+import { usePages } from '../page/pages.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import { askUndo } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
@@ -16,39 +14,20 @@ const PAGE = 50
 
 /** Lists imports and changes of many plants, also those of others and of commands, and undoes one as a whole. */
 export function ActionsView({ session: { client, may } }: ViewProps): JSX.Element {
-  /** undefined: not read yet. */
-  const actions = useSignal<readonly Action[] | undefined>(undefined)
-  const next = useSignal<string | undefined>(undefined)
-  const fault = useSignal('')
-  const ending = useRef(new AbortController())
   const actorOf = useActors()
-  const listing = useMemo(() => client.listActions({ limit: PAGE }, { signal: ending.current.signal }), [client])
-  const read = async (at?: string): Promise<void> => {
-    fault.value = ''
-    try {
-      const page = await listing.page(at)
-      actions.value = at === undefined ? page.items : [...(actions.value ?? []), ...page.items]
-      next.value = page.next
-    } catch (error) {
-      if (isRefusal(error, 40401)) fault.value = say('actions.off')
-      else if (!isAbort(error)) fault.value = say('actions.unread', { why: said(error) })
-    }
-  }
-  useEffect(() => {
-    void read()
-    return () => ending.current.abort()
-  }, [listing])
-  const known: Known = new Map(actions.value?.map((action) => [action.id, action]))
+  const list = (signal: AbortSignal) => client.listActions({ limit: PAGE }, { signal })
+  const [read, actions, next, fault, isOff] = usePages(list, 'actions.unread')
+  const known: Known = new Map(actions?.map((action) => [action.id, action]))
   return (
     <>
       <h1>{say('view.actions')}</h1>
       <p>{say('actions.note')}</p>
       <p role="status" class="note">
-        {actions.value?.length === 0 && say('actions.none')}
+        {actions?.length === 0 && say('actions.none')}
       </p>
-      <Fault text={fault.value} onRetry={() => void read()} />
+      <Fault text={isOff ? say('actions.off') : fault} onRetry={() => void read()} />
       <ol class="actions">
-        {actions.value?.map((action) => (
+        {actions?.map((action) => (
           <Row
             key={action.id}
             action={action}
@@ -62,8 +41,8 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
           />
         ))}
       </ol>
-      {next.value !== undefined && (
-        <button type="button" onClick={() => void read(next.value)}>
+      {next !== undefined && (
+        <button type="button" onClick={() => void read(next)}>
           {say('history.earlier')}
         </button>
       )}
@@ -111,7 +90,7 @@ function Row({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
       {onUndo !== undefined && !isWhole && (
         <button
           type="button"
-          aria-label={say('actions.undoOf', { action: plain(name), time: timeOf(began, 'short') })}
+          aria-label={say('actions.undo', { action: `${plain(name)}, ${timeOf(began, 'short')}` })}
           onClick={onUndo}
         >
           {say('plants.undo')}

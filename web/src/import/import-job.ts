@@ -90,10 +90,11 @@ export class ImportJob {
     return this.#run?.knowsRefused === true
   }
 
-  /** The id of the action that has imported plants; undefined where there is nothing to undo. */
+  /** The id of the action that has imported all plants; undefined where there is none, or where several have. */
   get action(): string | undefined {
-    const { outcome, action } = this.#run ?? {}
-    return outcome !== undefined && outcome.added + outcome.updated > 0 ? action : undefined
+    const { outcome, actions } = this.#run ?? {}
+    const [action, ...others] = actions ?? []
+    return outcome !== undefined && outcome.added + outcome.updated > 0 && others.length === 0 ? action : undefined
   }
 
   /** The number of plants to import; 0 before the check. */

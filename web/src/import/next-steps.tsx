@@ -51,11 +51,16 @@ export function NextSteps({ job }: NextStepsProps): JSX.Element {
             )}
           </>
         )}
-        {action !== undefined && undone.value === undefined && (
-          <button type="button" onClick={() => askUndo({ action, title: named(job.sheet.file.name), onUndone })}>
-            {say('import.undo')}
-          </button>
-        )}
+        {undone.value === undefined &&
+          (action === undefined ? (
+            <a class="button" href={linkTo('actions')}>
+              {say('view.actions')}
+            </a>
+          ) : (
+            <button type="button" onClick={() => askUndo({ action, title: named(job.sheet.file.name), onUndone })}>
+              {say('import.undo')}
+            </button>
+          ))}
       </div>
       <p role="status" ref={status} tabIndex={-1}>
         {undone.value !== undefined && say('bulk.undoneFor', { plants: plantsIn(undone.value) })}

@@ -90,12 +90,12 @@ export class ImportRun {
   readonly #plan: Plan
   /** The name under which the browser remembers the rows of the file. */
   readonly #file: string
-  /** The action that the parts of the import are. */
-  readonly #name: ActionOptions
+  /** The actions that the parts of the import are: no token joins the action of another one, and each has its client. */
+  readonly #names = new Map<PlantstoreClient, ActionOptions>()
   /** The number of plants in the sheet. */
   #plantCount = 0
-  /** The id of the action, where the service keeps one, so that it can be undone. */
-  action: string | undefined
+  /** The actions that the service keeps, so that they can be undone. */
+  readonly actions = new Set<string | undefined>()
   #unreadable: Refused[] = []
   #unreadableCount = 0
   /** In a sheet without ids, the rows whose name and tag a stored plant has, with its id. */
@@ -113,7 +113,6 @@ export class ImportRun {
     this.#sheet = sheet
     this.#plan = plan
     this.#file = file
-    this.#name = newAction(sheet.file.name)
     this.#findings = { ...new SheetLook(plan.mapping).findings, duplicates: 0, similar: [] }
   }
 
@@ -214,9 +213,9 @@ export class ImportRun {
         if (stored === undefined) plants.push(withId(plant, await this.#idOf(client, plant, number, signal)))
         else plants.push({ ...withId(plant, stored.id), before: stored })
       }
-      const options = { ...this.#name, mode: isChange ? 'update' : this.#plan.mode, signal }
+      const options = { ...this.#nameFor(client), mode: isChange ? 'update' : this.#plan.mode, signal }
       const report = await client.importPlants(plants, options)
-      this.action = report.action
+      this.actions.add(report.action)
       this.#take(report, part)
       onProgress(this.done)
     }
@@ -327,6 +326,12 @@ export class ImportRun {
     if (id !== undefined) return id
     if (this.#ranges === undefined) throw new PageError(say('import.notChecked'))
     return this.#ranges.idOf(client, number, signal)
+  }
+
+  #nameFor(client: PlantstoreClient): ActionOptions {
+    const name = this.#names.get(client) ?? newAction(this.#sheet.file.name)
+    this.#names.set(client, name)
+    return name
   }
 
   #take(report: ImportReport, part: readonly Numbered[]): void {

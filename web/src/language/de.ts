@@ -562,8 +562,7 @@ export default catalog({
   'plant.reading': 'Wird gelesen …',
   'plant.absent': 'Es gibt keine Pflanze mit dieser ID.',
   'plant.wasDeleted': 'Diese Pflanze wurde gelöscht.',
-  'actions.note':
-    'Importe und Änderungen an vielen Pflanzen, auch die von anderen. Wer eine rückgängig macht, ändert keine Pflanze, die seither geändert wurde.',
+  'actions.note': 'Importe und Änderungen an vielen Pflanzen, auch die von anderen.',
   'actions.unread': 'Die Änderungen konnten nicht gelesen werden. {why}',
   'actions.off': 'Dieser Dienst führt kein Protokoll der Änderungen (--changes-keep).',
   'actions.none': 'Es gab keine Importe und keine Änderungen an vielen Pflanzen.',
@@ -574,9 +573,7 @@ export default catalog({
   'actions.isUndo': 'Rückgängig gemacht: {action}',
   'actions.isRedo': 'Wiederholt: {action}',
   'actions.broken': 'Das Rückgängigmachen wurde vor dem Ende beendet. {why}',
-  'actions.gone':
-    'Das Protokoll der Änderungen hat diese Aktion nicht mehr ganz, deshalb lässt sie sich nicht rückgängig machen.',
-  'actions.undoOf': 'Rückgängig machen: {action}, {time}',
+  'actions.gone': 'Der Dienst hat diese Aktion nicht mehr ganz und kann sie nicht rückgängig machen.',
   'actions.deletes': {
     one: '{count} hinzugefügte Pflanze wird gelöscht.',
     other: '{count} hinzugefügte Pflanzen werden gelöscht.',
@@ -589,12 +586,9 @@ export default catalog({
     one: '{count} gelöschte Pflanze kommt zurück.',
     other: '{count} gelöschte Pflanzen kommen zurück.',
   },
-  'actions.becomes': {
-    one: '{count} Pflanze wird wieder, was sie vorher war.',
-    other:
-      '{count} Pflanzen werden wieder, was sie vorher waren: Hinzugefügte werden gelöscht, gelöschte kommen zurück.',
-  },
-  'actions.nothing': 'Es gibt nichts rückgängig zu machen: Die Pflanzen sind wie zuvor.',
+  'actions.becomes':
+    'Die Pflanzen werden wieder, was sie vorher waren: Hinzugefügte werden gelöscht, gelöschte kommen zurück.',
+  'actions.nothing': 'Es gibt nichts rückgängig zu machen.',
   'history.title': 'Verlauf',
   'history.created': 'Hinzugefügt',
   'history.updated': 'Geändert',
@@ -607,7 +601,7 @@ export default catalog({
   'history.none': 'Zu dieser Pflanze ist keine Änderung gespeichert.',
   'history.restoreOf': '{name} wiederherstellen',
   'history.restore': 'Wiederherstellen',
-  'history.undo': 'Alles rückgängig machen, was zusammen geändert wurde',
+  'history.undo': 'Ganze Aktion rückgängig machen',
   'history.earlier': 'Frühere Änderungen',
   'export.title': 'Export',
   'export.file': 'pflanzen',

@@ -553,8 +553,7 @@ export default catalog({
   'plant.reading': 'Lecture…',
   'plant.absent': 'Il n’y a pas de plante avec cet ID.',
   'plant.wasDeleted': 'Cette plante a été supprimée.',
-  'actions.note':
-    'Importations et modifications de nombreuses plantes, y compris celles d’autres personnes. Annuler une action ne change aucune plante modifiée depuis.',
+  'actions.note': 'Importations et modifications de nombreuses plantes, y compris celles d’autres personnes.',
   'actions.unread': 'Les modifications n’ont pas pu être lues. {why}',
   'actions.off': 'Ce service ne conserve pas de journal des modifications (--changes-keep).',
   'actions.none': 'Il n’y a eu ni importation ni modification de plusieurs plantes.',
@@ -565,8 +564,7 @@ export default catalog({
   'actions.isUndo': 'Annulé\u00a0: {action}',
   'actions.isRedo': 'Rétabli\u00a0: {action}',
   'actions.broken': 'L’annulation s’est arrêtée avant la fin. {why}',
-  'actions.gone': 'Le journal des modifications n’a plus toute cette action\u00a0: elle ne peut pas être annulée.',
-  'actions.undoOf': 'Annuler\u00a0: {action}, {time}',
+  'actions.gone': 'Le service n’a plus toute cette action et ne peut pas l’annuler.',
   'actions.deletes': {
     one: '{count} plante ajoutée sera supprimée.',
     other: '{count} plantes ajoutées seront supprimées.',
@@ -579,12 +577,9 @@ export default catalog({
     one: '{count} plante supprimée reviendra.',
     other: '{count} plantes supprimées reviendront.',
   },
-  'actions.becomes': {
-    one: '{count} plante redeviendra ce qu’elle était.',
-    other:
-      '{count} plantes redeviendront ce qu’elles étaient\u00a0: les plantes ajoutées seront supprimées, les supprimées reviendront.',
-  },
-  'actions.nothing': 'Il n’y a rien à annuler\u00a0: les plantes sont comme avant.',
+  'actions.becomes':
+    'Les plantes redeviendront ce qu’elles étaient\u00a0: les plantes ajoutées seront supprimées, les supprimées reviendront.',
+  'actions.nothing': 'Il n’y a rien à annuler.',
   'history.title': 'Historique',
   'history.created': 'Ajoutée',
   'history.updated': 'Modifiée',
@@ -597,7 +592,7 @@ export default catalog({
   'history.none': 'La collection n’en garde aucun changement.',
   'history.restoreOf': 'Rétablir {name}',
   'history.restore': 'Rétablir',
-  'history.undo': 'Annuler tout ce qui a été fait ensemble',
+  'history.undo': 'Annuler toute l’action',
   'history.earlier': 'Changements antérieurs',
   'export.title': 'Exporter',
   'export.file': 'plantes',

@@ -3,7 +3,7 @@ import { say } from '../language/language.ts'
 import { whenAway } from '../page/connection.ts'
 import { isAbort, said, saidOf } from '../page/said.ts'
 import { plantOf } from './attempt.ts'
-import type { Numbered } from './change.ts'
+import type { Change, Numbered } from './change.ts'
 
 /** A plant that stays as it is, because somebody else has changed it meanwhile. */
 export interface Conflict {
@@ -81,17 +81,13 @@ export async function sendMany(
 
 /** Parts of one kind of change, each one request. */
 function partsOf(changes: readonly Numbered[]): Numbered[][] {
-  const parts: Numbered[][] = []
-  const kinds = [
-    changes.filter(({ base, wanted }) => base !== null && wanted !== null),
-    changes.filter(({ base }) => base === null),
-    changes.filter(({ wanted }) => wanted === null),
-  ]
-  for (const kind of kinds) {
-    for (let i = 0; i < kind.length; i += PART) parts.push(kind.slice(i, i + PART))
-  }
-  return parts
+  return Object.values(Object.groupBy(changes, modeOf)).flatMap((kind) => {
+    const count = Math.ceil(kind.length / PART)
+    return Array.from({ length: count }, (_, i) => kind.slice(i * PART, (i + 1) * PART))
+  })
 }
+
+const modeOf = ({ base, wanted }: Change) => (base === null ? 'add' : wanted === null ? 'delete' : 'update')
 
 interface Sent {
   /** Why changes were refused, by their index in the part. */
@@ -112,8 +108,7 @@ async function send(
     const after = wanted && plantOf(id, wanted)
     return after === null ? (before ?? { id }) : before === null ? after : { ...after, before }
   })
-  const [first] = part
-  const mode = first?.base === null ? 'add' : first?.wanted === null ? 'delete' : 'update'
+  const mode = part[0] && modeOf(part[0])
   let isRepeated = false
   const end = whenAway(() => {
     isRepeated = true

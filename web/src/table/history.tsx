@@ -1,6 +1,4 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ChangeEntry, StoredPlant } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
@@ -8,7 +6,8 @@ import type { PlainKey } from '../language/texts.ts'
 import { submit } from '../offline/send.ts'
 import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
-import { isAbort, isRefusal, said } from '../page/said.ts'
+import { usePages } from '../page/pages.ts'
+import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { askUndo } from '../plants/bulk/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
@@ -33,29 +32,9 @@ const DONE = {
 export function History({ session, id, state, onRestored }: HistoryProps): JSX.Element | null {
   const { client, may } = session
   const mayWrite = may('plants:write')
-  /** undefined: not read yet. */
-  const entries = useSignal<readonly ChangeEntry[] | undefined>(undefined)
-  const next = useSignal<string | undefined>(undefined)
-  const fault = useSignal('')
-  const isKept = useSignal(true)
-  const ending = useRef(new AbortController())
   const actorOf = useActors()
-  const listing = useMemo(() => client.history(id, { limit: PAGE }, { signal: ending.current.signal }), [client, id])
-  const read = async (at?: string) => {
-    fault.value = ''
-    try {
-      const page = await listing.page(at)
-      entries.value = at === undefined ? page.items : [...(entries.value ?? []), ...page.items]
-      next.value = page.next
-    } catch (error) {
-      if (isRefusal(error, 40401)) isKept.value = false
-      else if (!isAbort(error)) fault.value = say('history.unread', { why: said(error) })
-    }
-  }
-  useEffect(() => {
-    void read()
-  }, [listing, state])
-  useEffect(() => () => ending.current.abort(), [])
+  const list = (signal: AbortSignal) => client.history(id, { limit: PAGE }, { signal })
+  const [read, entries, next, fault, isOff] = usePages(list, 'history.unread', state)
   const restore = async (plant: StoredPlant) => {
     try {
       const outcome = await submit(session, { id, base: state ?? null, wanted: plant })
@@ -69,13 +48,13 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
   }
   const undo = (action: string, at: string) =>
     askUndo({ action, title: timeOf(at, 'medium'), onUndone: async () => onRestored() })
-  if (!isKept.value) return null
+  if (isOff) return null
   return (
     <section class="history" aria-label={say('history.title')}>
       <h2>{say('history.title')}</h2>
-      {entries.value?.length === 0 && fault.value === '' && <p class="note">{say('history.none')}</p>}
+      {entries?.length === 0 && fault === '' && <p class="note">{say('history.none')}</p>}
       <ol>
-        {entries.value?.map(({ position, type, time: at, plant, before, token, action }) => (
+        {entries?.map(({ position, type, time: at, plant, before, token, action }) => (
           <li key={position}>
             <p>
               {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
@@ -107,12 +86,12 @@ export function History({ session, id, state, onRestored }: HistoryProps): JSX.E
           </li>
         ))}
       </ol>
-      {next.value !== undefined && (
-        <button type="button" onClick={() => void read(next.value)}>
+      {next !== undefined && (
+        <button type="button" onClick={() => void read(next)}>
           {say('history.earlier')}
         </button>
       )}
-      <Fault text={fault.value} onRetry={() => void read()} />
+      <Fault text={fault} onRetry={() => void read()} />
     </section>
   )
 }

@@ -12,11 +12,6 @@ const MOST = 200
 export function newAction(title: string): ActionOptions {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const action = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return { action, ...titled(title) }
-}
-
-/** The title of an action, as the service takes it. */
-export function titled(title: string): Pick<ActionOptions, 'actionTitle'> {
   const text = [...title.replaceAll('\0', ' ').toWellFormed()].slice(0, MOST).join('')
-  return text === '' ? {} : { actionTitle: text }
+  return text === '' ? { action } : { action, actionTitle: text }
 }

@@ -13,34 +13,27 @@ interface ConflictsProps {
   readonly conflicts: readonly Conflict[]
   /** How many there are, where the list has only the first. */
   readonly count?: number
+  /** Whether they will stay, or have stayed. */
+  readonly text?: 'bulk.same' | 'bulk.stayed'
 }
 
-/** Lists plants that an action left as they are, each with the reason. */
-export function Conflicts({ conflicts, count = conflicts.length }: ConflictsProps): JSX.Element | null {
+/** Lists plants that an action leaves as they are, each with the reason. */
+export function Conflicts({
+  conflicts,
+  count = conflicts.length,
+  text = 'bulk.stayed',
+}: ConflictsProps): JSX.Element | null {
   if (count === 0) return null
-  return (
-    <>
-      <p role="alert">{say('bulk.stayed', { count })}</p>
-      <ConflictList conflicts={conflicts} count={count} />
-    </>
-  )
-}
-
-export function ConflictList({ conflicts, count = conflicts.length }: ConflictsProps): JSX.Element {
   const shown = conflicts.slice(0, MOST_SHOWN)
   return (
     <>
+      <p role="alert">{say(text, { count })}</p>
       <ul class="conflicts">
         {shown.map(({ id, name, why }) => (
           <li key={String(id)}>
             {String(id)}
-            {name !== undefined && (
-              <>
-                {' '}
-                <bdi translate={false}>{name}</bdi>
-              </>
-            )}
-            . <Sentence text={why} />
+            {name === undefined ? '' : ' '}
+            <bdi translate={false}>{name}</bdi>. <Sentence text={why} />
           </li>
         ))}
       </ul>

@@ -11,8 +11,8 @@ import { isAbort, isRefusal, said } from '../../page/said.ts'
 import { Fault, Sentence } from '../../page/sentence.tsx'
 import { onSignOut, type ViewProps } from '../../session/session.ts'
 import type { Reloaded } from '../plant-list.ts'
-import { newAction, titled } from './action-name.ts'
-import { ConflictList, plantsIn } from './done.tsx'
+import { newAction } from './action-name.ts'
+import { Conflicts, plantsIn } from './done.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
 /** An action that a person is about to take back. */
@@ -100,7 +100,6 @@ function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoPr
   /** A further attempt goes on with the same undo. */
   const undo = useRef(newAction(''))
   const count = useRef(0)
-  const name = useRef(titled(''))
   useEffect(() => {
     void read()
     return () => ending.current.abort()
@@ -112,7 +111,7 @@ function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoPr
       const report = await client.undoAction(action, { dryRun: true, signal: ended })
       const of = may('plants:read') ? await client.getAction(action, { signal: ended }) : undefined
       count.current = report.restored
-      name.current = titled(of?.title ?? '')
+      undo.current = newAction(of?.title ?? '')
       step.value = { kind: 'asking', report, of }
     } catch (error) {
       if (!isAbort(error)) step.value = { kind: 'unread', fault: reasonOf(error) }
@@ -128,7 +127,7 @@ function useUndo({ session: { client, may }, action, onUndone, onClose }: UndoPr
     const ended = AbortSignal.any([ending.current.signal, working.signal])
     void follow(client, undo.current.action ?? '', note, ended)
     try {
-      const options = { ...undo.current, ...name.current, signal: ending.current.signal }
+      const options = { ...undo.current, signal: ending.current.signal }
       const { restored, left, leftPlants } = await client.undoAction(action, options)
       working.abort()
       const result = say('bulk.undoneFor', { plants: plantsIn(restored) })
@@ -170,22 +169,20 @@ function Preview({ report, of }: Pick<Extract<Step, { kind: 'asking' }>, 'report
   const { restored, left, leftPlants } = report
   return (
     <>
-      <p>{restored === 0 ? say('actions.nothing') : say(effectOf(of), { count: restored })}</p>
-      {left > 0 && (
-        <>
-          <p>{say('bulk.same', { count: left })}</p>
-          <ConflictList conflicts={leftPlants.map(conflictOf)} count={left} />
-        </>
-      )}
+      <p>{restored === 0 ? say('actions.nothing') : effectOf(of, restored)}</p>
+      <Conflicts conflicts={leftPlants.map(conflictOf)} count={left} text="bulk.same" />
     </>
   )
 }
 
-/** What the undo of an action does to each plant. */
-function effectOf(of: Action | undefined) {
-  const kinds = [of?.created, of?.updated, of?.deleted].map((count) => (count ?? 0) > 0)
-  if (kinds.filter(Boolean).length !== 1) return 'actions.becomes'
-  return kinds[0] ? 'actions.deletes' : kinds[1] ? 'actions.restores' : 'actions.bringsBack'
+/** What the undo of an action does to so many plants. */
+function effectOf(of: Action | undefined, count: number): string {
+  if (of === undefined) return say('actions.becomes')
+  const { created, updated, deleted } = of
+  const all = created + updated + deleted
+  if (created === all) return say('actions.deletes', { count })
+  if (updated === all) return say('actions.restores', { count })
+  return deleted === all ? say('actions.bringsBack', { count }) : say('actions.becomes')
 }
 
 const conflictOf = ({ id, plant }: UndoReport['leftPlants'][number]): Conflict => ({

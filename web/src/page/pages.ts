@@ -1,0 +1,38 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Listing } from '../../../client/src/index.ts'
+import { say } from '../language/language.ts'
+import { useRequest } from './request.ts'
+import { isRefusal } from './said.ts'
+
+/**
+ * Reads a list of the log of changes, page by page: returns the reader, what it has read, where the next page begins, why
+ * none came, and whether the service keeps no log.
+ *
+ * @param unread says that it could not be read
+ * @param again what makes the hook read from the first page again when it changes
+ */
+export function usePages<Item>(
+  list: (signal: AbortSignal) => Listing<Item>,
+  unread: 'actions.unread' | 'history.unread',
+  again?: unknown,
+) {
+  /** undefined: not read yet. */
+  const items = useSignal<readonly Item[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
+  const isOff = useSignal(false)
+  const request = useRequest((why) => say(unread, { why }))
+  const read = (at?: string): Promise<void> =>
+    request.run(async (signal) => {
+      try {
+        const page = await list(signal).page(at)
+        items.value = at === undefined ? page.items : [...(items.value ?? []), ...page.items]
+        next.value = page.next
+      } catch (error) {
+        if (!isRefusal(error, 40401)) throw error
+        isOff.value = true
+      }
+    })
+  useEffect(() => void read(), [again])
+  return [read, items.value, next.value, request.fault.value, isOff.value] as const
+}
