@@ -34,6 +34,7 @@ export interface OperationObject {
   readonly security?: readonly Requirement[]
   /** OpenAPI has scopes for OAuth alone, and validators refuse them at a bearer scheme. */
   readonly 'x-scopes'?: readonly string[]
+  readonly 'x-whole-store'?: true
   readonly parameters?: readonly (ParameterObject | Reference)[]
   readonly 'x-accept'?: 'handler'
   readonly 'x-errors': readonly number[]
@@ -81,6 +82,7 @@ function compiled(document: Document, path: string, method: string, object: Oper
     path,
     summary: object.summary ?? '',
     ...(scopes === undefined ? {} : { scopes }),
+    isOfWholeStore: object['x-whole-store'] ?? false,
     parameters: parametersOf(document, object),
     mediaTypes: Object.keys(object.requestBody?.content ?? {}),
     isBodyOptional: object.requestBody?.required === false,

@@ -169,7 +169,6 @@ suite('the contract keeps what the interface document shows', () => {
 suite('the error numbers', () => {
   /** Refusals that no operation answers, with the reason. */
   const ELSEWHERE: Readonly<Partial<Record<ErrorNumber, string>>> = {
-    40303: 'the page of another origin is refused at /mcp, which is no operation of the contract',
     40501: 'a method that a path does not have is no operation of the contract',
   }
 

@@ -120,6 +120,7 @@ const createToken = (name: string, expiresAt: Date | undefined) =>
       id: `tok_${name}`,
       name,
       scopes: SCOPES,
+      part: expiresAt && ['a/', name],
       createdAt: new Date(0),
       expiresAt,
       lastUsedAt: undefined,

@@ -27,7 +27,10 @@ test('a store of a development version is refused in one sentence, and left as i
   await (await openStore(t, url)).close()
   // As the files of those versions had other contents, and there were twelve of them.
   await query(url, "UPDATE plantstore_migrations SET checksum = 'before 1.0.0'")
-  await query(url, "INSERT INTO plantstore_migrations SELECT number, 'x' FROM generate_series(4, 12) AS number")
+  await query(
+    url,
+    "INSERT INTO plantstore_migrations SELECT number, 'x' FROM generate_series((SELECT max(number) + 1 FROM plantstore_migrations), 12) AS number",
+  )
   const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', url])
   assert.equal(code, 1)
   assert.match(stderr, DEVELOPMENT_STORE)

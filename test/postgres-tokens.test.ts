@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { hashSecret, makeSecret } from '../src/domain/token.ts'
+import { hashSecret, isScope, makeSecret, SCOPES } from '../src/domain/token.ts'
 import { cleanUp } from './support/clean-up.ts'
 import { openStore } from './support/open-postgres.ts'
 import { newDatabase, query } from './support/postgres.ts'
@@ -59,4 +59,14 @@ test('of two tokens that revoke each other at once, one stays', async (t) => {
   } finally {
     await blocker.end()
   }
+})
+
+test('an instance of the release before finds no scope that it knows in a token with a part', async (t) => {
+  const url = await newDatabase((work) => cleanUp(t, work))
+  const store = await openStore(t, url)
+  const ours = token('of a part', { part: ['a/'], scopes: SCOPES })
+  await store.tokens.createToken(ours, hashSecret('x'))
+  const [row] = await query<{ scopes: string }>(url, 'SELECT scopes FROM tokens')
+  assert.deepEqual(row?.scopes.split(' ').filter(isScope), [])
+  assert.deepEqual((await store.tokens.findToken(hashSecret('x')))?.scopes, SCOPES)
 })

@@ -67,20 +67,28 @@ test('plantstore token list prints all tokens without secrets', async (t) => {
   const store = ['--store', `sqlite:${folder}/plants.db`]
   const make = (...flags: string[]) => command(['token', 'create', ...store, ...flags])
   const first = await make('--name', 'label printer', '--scopes', 'plants:read', '--expires', '2099-01-02')
-  const second = await make('--name', 'Kew app 🌿')
+  const second = await make('--name', 'Kew app 🌿', '--part', 'greenhouse 1/', '--part', 'bed\u001b 3')
   const { code, stdout } = await command(['token', 'list', ...store])
   assert.equal(code, 0)
   const [head = '', ...rows] = stdout.trimEnd().split('\n')
-  assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'])
+  assert.deepEqual(head.split(/ {2,}/), ['ID', 'NAME', 'SCOPES', 'PART', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'])
   const [printer, kew] = rows.map((row) => row.split(/ {2,}/))
-  assert.deepEqual(printer?.toSpliced(3, 1).slice(1), [
+  assert.deepEqual(printer?.toSpliced(4, 1).slice(1), [
     'label printer',
     'plants:read',
+    'all',
     '2099-01-02T00:00:00Z',
     'never',
     'never',
   ])
-  assert.deepEqual(kew?.toSpliced(3, 1).slice(1), ['Kew app 🌿', 'plants:read,plants:write', 'never', 'never', 'never'])
+  assert.deepEqual(kew?.toSpliced(4, 1).slice(1), [
+    'Kew app 🌿',
+    'plants:read,plants:write',
+    'greenhouse 1/, bed\\u{1b} 3',
+    'never',
+    'never',
+    'never',
+  ])
   const kept = stdout + readFileSync(join(folder, 'plants.db'), 'latin1')
   for (const { stdout: secret } of [first, second]) assert.ok(!kept.includes(secret.trim()), 'the list shows a secret')
 })
@@ -119,8 +127,9 @@ test('plantstore token rotate makes a secret with the same rights, and ends the 
   const { address, storePath } = await startServer(t, tempFolder(t))
   const audit = join(tempFolder(t), 'audit.log')
   const store = ['--store', `sqlite:${storePath}`]
-  const flags = ['--name', 'gate', '--scopes', 'plants:read', '--expires', '2099-01-02', '--json']
+  const flags = ['--name', 'gate', '--scopes', 'plants:read', '--part', 'a/', '--expires', '2099-01-02', '--json']
   const old = JSON.parse((await command(['token', 'create', ...flags, ...store])).stdout) as Made
+  assert.deepEqual(old.part, ['a/'])
   const rotate = (...args: string[]) => command(['token', 'rotate', ...args, ...store, '--audit-log', audit])
   const statusOf = async (token: string) => (await send('GET', `${address}/plants`, { token })).status
   const first = await rotate(old.id, '--json')
@@ -162,11 +171,12 @@ test('plantstore token rotate refuses a token that is not active and a wrong ove
 })
 
 interface Made {
+  readonly part?: readonly string[]
   readonly id: string
   readonly secret: string
 }
 
-test('plantstore token create refuses a wrong name, scope or expiry, and creates no token', async (t) => {
+test('plantstore token create refuses a wrong name, scope, part or expiry, and creates no token', async (t) => {
   const store = ['--store', `sqlite:${tempFolder(t)}/plants.db`]
   for (const [flags, says] of [
     [[], /^plantstore: --name: say what the token is for, such as --name "label printer"\n/],
@@ -177,6 +187,7 @@ test('plantstore token create refuses a wrong name, scope or expiry, and creates
     [['--name', 'x', '--scopes', 'all,tokens'], /^plantstore: --scopes: "all" is not among .*; "all" alone stands for/],
     [['--name', 'x', '--scopes', 'All'], /^plantstore: --scopes: "All" is not among/],
     [['--name', 'x', '--scopes', ''], /^plantstore: --scopes: "" is not among/],
+    [['--name', 'x', '--part', ''], /^plantstore: --part: takes 1 to 20 texts of 1 to 200 characters/],
     [['--name', 'x', '--expires', '2999-02-30'], /^plantstore: --expires: "2999-02-30" is not a time/],
     [['--name', 'x', '--expires', '9999-12-31T23:59:59-05:00'], /^plantstore: --expires: .* up to the year 9999,/],
     [['--name', 'x', '--expires', '2020-01-01T00:00Z'], /^plantstore: --expires: .* is not a time in the future/],

@@ -7,6 +7,7 @@ export const token = (name: string, more: Partial<Token> = {}): Token => ({
   id: makeTokenId(),
   name,
   scopes: ['plants:read', 'plants:write'],
+  part: undefined,
   createdAt: new Date('2026-01-02T03:04:05.678Z'),
   expiresAt: undefined,
   lastUsedAt: undefined,
@@ -19,7 +20,8 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
   suite('a look-up finds a token only by the hash of its own secret', async (t) => {
     const { store, reopen } = await open(t)
     const secret = makeSecret()
-    const kew = token('Kew app 🌿', { scopes: ['tokens'], expiresAt: new Date('2099-12-31T23:59:59.999Z') })
+    const part = ['greenhouse 1/', '"bed" 🌿 [2]']
+    const kew = token('Kew app 🌿', { scopes: SCOPES, part, expiresAt: new Date('2099-12-31T23:59:59.999Z') })
     await store.tokens.createToken(kew, hashSecret(secret))
     assert.deepEqual(await store.tokens.findToken(hashSecret(secret)), kew)
     assert.equal(await store.tokens.findToken(hashSecret(makeSecret())), undefined)
@@ -44,7 +46,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
 
   suite('an export of tokens contains each token with its hash', async (t) => {
     const { store } = await open(t)
-    const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'] })
+    const expiring = token('expiring', { expiresAt: new Date(2_000_000_000_000), scopes: ['tokens'], part: ['a/'] })
     for (const one of [expiring, token('other')]) await store.tokens.createToken(one, hashSecret(one.name))
     const kept = await store.tokens.exportTokens()
     assert.deepEqual(new Set(kept.map(({ token }) => token.name)), new Set(['expiring', 'other']))
@@ -65,7 +67,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const { store } = await open(t)
     const [createdAt, expiresAt, lastUsedAt, revokedAt] = [1, 2, 3, 4].map((n) => new Date(n * 1e12 + n))
     assert.ok(createdAt)
-    const copied = token('copied', { createdAt, expiresAt, lastUsedAt, revokedAt })
+    const copied = token('copied', { part: ['a'], createdAt, expiresAt, lastUsedAt, revokedAt })
     await store.tokens.createToken(copied, hashSecret('copied'))
     assert.deepEqual(await store.tokens.exportTokens(), [{ token: copied, hash: hashSecret('copied') }])
     assert.deepEqual(await store.tokens.findToken(hashSecret('copied')), copied)
@@ -176,10 +178,16 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const { tokens } = store
     const more = { scopes: ['tokens'] } as const
     const managers = [1, 2, 3, 4].map((n) => token(`manager ${n}`, more))
-    const others = [token('expired', { ...more, expiresAt: new Date(1) }), token('reader', { scopes: ['plants:read'] })]
+    const others = [
+      token('expired', { ...more, expiresAt: new Date(1) }),
+      token('reader', { scopes: ['plants:read'] }),
+      token('of a part', { ...more, part: ['a/'] }),
+    ]
     for (const one of [...managers, ...others]) await tokens.createToken(one, hashSecret(one.name))
     const results = await Promise.all(managers.map(({ id }) => tokens.revokeToken(id, true)))
     assert.deepEqual(results.toSorted(), ['last', 'revoked', 'revoked', 'revoked'])
+    for (const { id } of managers) assert.equal(await tokens.revokeToken(id, true, ['a/']), 'too strong')
+    assert.equal(await tokens.revokeToken(others.at(-1)?.id ?? '', true, ['a/b']), 'too strong')
     for (const { id } of others) assert.equal(await tokens.revokeToken(id, true), 'revoked')
     const last = managers[results.indexOf('last')]?.id ?? assert.fail()
     assert.equal(await tokens.revokeToken(last, true), 'last')
@@ -190,7 +198,8 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const { store, reopen } = await open(t)
     const { tokens } = store
     const now = 1_800_000_000_000
-    const old = token('old', { createdAt: new Date(now - 2), expiresAt: new Date(now + 100) })
+    const part = ['a/', 'b']
+    const old = token('old', { part, createdAt: new Date(now - 2), expiresAt: new Date(now + 100) })
     const lasting = token('lasting', { createdAt: new Date(now - 1) })
     for (const one of [old, lasting]) await tokens.createToken(one, hashSecret(one.name))
     const empty = (createdAt: number) => token('x', { scopes: [], createdAt: new Date(createdAt) })
@@ -201,6 +210,7 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     for (const [more, result] of [
       [{ scopes: ['plants:read', 'tokens'] }, 'too strong'],
       [{ expiresAt: now + 99 }, 'too strong'],
+      [{ part: ['a/', 'b/'] }, 'too strong'],
       [{ id: 'tok_unknown' }, 'absent'],
     ] as const) {
       assert.equal(await rotate(empty(now), old.id, now, 9, more), result)
@@ -215,8 +225,8 @@ export function tokenTests(suite: Suite, open: OpenStore): void {
     const found = async (name: string) => (await tokens.findToken(hashSecret(name)))?.expiresAt?.getTime()
     assert.equal(await found('lasting'), now + 50)
     assert.equal(await rotate(empty(now + 50), lasting.id, now + 60), 'absent', 'it has expired')
-    const rights = { name: 'old', scopes: old.scopes, expiresAt: old.expiresAt }
-    assert.deepEqual(await rotate(second, old.id, now + 200), { ...second, ...rights })
+    const rights = { name: 'old', scopes: old.scopes, part, expiresAt: old.expiresAt }
+    assert.deepEqual(await rotate(second, old.id, now + 200, 9, { part: ['b', 'a/'] }), { ...second, ...rights })
     assert.equal(await found('old'), now + 100, 'it expires no later than before')
     const third = empty(now + 2)
     assert.deepEqual(

@@ -167,6 +167,8 @@ export interface Token {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
+  /** The plants that the token sees and changes, by their tags: each text is a tag, or, where it ends with `/`, all tags that begin so. Plants without a tag are in no part. A new token has the part of its creator by default; without one, it has all plants. */
+  readonly part?: readonly string[] | undefined
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
   /** A time in UTC (RFC 3339), with milliseconds. */
@@ -182,6 +184,8 @@ export interface NewToken {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
+  /** The plants that the token sees and changes, by their tags: each text is a tag, or, where it ends with `/`, all tags that begin so. Plants without a tag are in no part. A new token has the part of its creator by default; without one, it has all plants. */
+  readonly part?: readonly string[] | undefined
   /** The time at which the token expires, in the future, at most 9999-12-31T23:59:59.999Z; by default when the token of the request expires, or never. */
   readonly expiresAt?: string | undefined
 }
@@ -193,6 +197,8 @@ export interface CreatedToken {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
+  /** The plants that the token sees and changes, by their tags: each text is a tag, or, where it ends with `/`, all tags that begin so. Plants without a tag are in no part. A new token has the part of its creator by default; without one, it has all plants. */
+  readonly part?: readonly string[] | undefined
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly createdAt: string
   /** A time in UTC (RFC 3339), with milliseconds. */
@@ -208,6 +214,8 @@ export interface OwnToken {
   readonly name: string
   /** The operations that the token allows. */
   readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
+  /** The plants that the token sees and changes, by their tags: each text is a tag, or, where it ends with `/`, all tags that begin so. Plants without a tag are in no part. A new token has the part of its creator by default; without one, it has all plants. */
+  readonly part?: readonly string[] | undefined
   /** A time in UTC (RFC 3339), with milliseconds. */
   readonly expiresAt?: string | undefined
   /** Names the history of the store: one that was restored or copied has another name. What a client keeps of one store must not go to another. Absent while the log of changes is switched off. */

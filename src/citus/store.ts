@@ -1,6 +1,7 @@
 import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import { shuttingDown } from '../domain/errors.ts'
 import type { IdStore } from '../domain/id-store.ts'
+import type { Part } from '../domain/part.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -139,7 +140,7 @@ export class CitusStore implements Store {
   async importPlants(
     plants: readonly ImportedPlant[],
     mode: ImportMode,
-    { id: token }: Actor,
+    { id: token, part: ofToken }: Actor,
   ): Promise<ImportResult[]> {
     const { map } = this.#shards
     const parts = [...Map.groupBy(plants.keys(), (i) => map.shardOf((plants[i] as ImportedPlant).id))]
@@ -148,7 +149,7 @@ export class CitusStore implements Store {
     const commit = async () => {
       const all = parts.map(async ([shard, indexes]) => {
         const part = indexes.map((i) => plants[i] as ImportedPlant)
-        const done = await this.#shards.on(shard, () => this.#writer.importPlants(part, mode, { token }))
+        const done = await this.#shards.on(shard, () => this.#writer.importPlants(part, mode, { token, part: ofToken }))
         for (const [at, i] of indexes.entries()) results[i] = done[at] as ImportResult
       })
       // The caller continues only after the last statement has ended, also when one has failed.
@@ -162,8 +163,8 @@ export class CitusStore implements Store {
   /** Autovacuum of the workers renews what searches rely on. */
   async afterImport(): Promise<void> {}
 
-  startDryRun(mode: ImportMode): Promise<DryRun> {
-    return this.#shards.onAll(() => startDryRun(this.#shares.long, mode))
+  startDryRun(mode: ImportMode, part?: Part): Promise<DryRun> {
+    return this.#shards.onAll(() => startDryRun(this.#shares.long, mode, part))
   }
 
   exportPlants(filter: PlantFilter, order: PlantOrder, signal?: AbortSignal): AsyncIterable<readonly NewPlant[]> {

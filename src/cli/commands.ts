@@ -289,9 +289,15 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
       '--scopes <LIST>',
       'the scopes, with commas between: plants:read, plants:write (answers show the plants written), tokens, webhooks; or all (default plants:read,plants:write)',
     )
+    .option(
+      '--part <TEXT>',
+      'a part of the store, beyond which the token sees and changes nothing: a tag, or a text ending with / for all tags that begin so; repeat it for several (default all plants)',
+      collect,
+    )
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .json('print the secret and the token as JSON')
     .examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d')
+    .examples('plantstore token create --name volunteers --part "greenhouse 1/" --part "bed 3"')
     .action(async (flags: CreateFlags) => (await tokens()).createToken(flags, settings(flags)))
   token
     .add('list', 'list all tokens, without their secrets')
@@ -311,7 +317,7 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
     .add('revoke', 'revoke a token for good, within a second')
     .settings('store', 'auditLog')
     .argument('<id>', 'the id of the token, from the list')
-    .option('--even-last', 'also the last active token with the scope tokens')
+    .option('--even-last', 'also the last active token with the scope tokens and without a part')
     .examples('plantstore token revoke tok_4bXm09TzQ1r')
     .json()
     .action(async (id: string, flags: RevokeFlags) => (await tokens()).revokeToken(id, flags, settings(flags)))

@@ -2,6 +2,8 @@ import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
 import { OperatorError, usageError } from '../base/operator-error.ts'
+import { onOneLine } from '../base/printable.ts'
+import type { Part } from '../domain/part.ts'
 import type { Store } from '../domain/store.ts'
 import {
   commandActor,
@@ -12,6 +14,8 @@ import {
   MAX_OVERLAP,
   makeSecret,
   makeTokenId,
+  PART_RULE,
+  partIn,
   SCOPES,
   type Scope,
   scopesIn,
@@ -31,6 +35,7 @@ import { fileFault, onFile } from './plant-files.ts'
 export interface CreateFlags extends Flags {
   readonly name?: string
   readonly scopes?: string
+  readonly part?: readonly string[]
   readonly expires?: string
 }
 
@@ -46,27 +51,34 @@ const ACTOR = commandActor('token')
 
 /** Prints only the secret on standard output, for pipes, and all else on standard error. */
 export async function createToken(flags: CreateFlags, { store, auditLog }: Config): Promise<void> {
-  const wanted = { name: tokenName(flags.name), scopes: scopesOf(flags.scopes), expiresAt: expiryOf(flags.expires) }
+  const [name, scopes, part] = [tokenName(flags.name), scopesOf(flags.scopes), partOf(flags.part)]
+  const wanted = { name, scopes, part, expiresAt: expiryOf(flags.expires) }
   using audit = new CommandAudit(auditLog, [store], ACTOR, true)
   const { secret, token } = await withStore(store, { create: true }, ({ tokens }) => issueToken(tokens, wanted))
   audit.write('createToken', 'created', auditedToken(token))
   printSecret(token, secret, flags)
 }
 
-function printSecret({ id, name, scopes, expiresAt }: Token, secret: string, { json }: Flags): void {
+function printSecret({ id, name, scopes, part, expiresAt }: Token, secret: string, { json }: Flags): void {
   process.stderr.write(`Created ${id}. The token is shown only once; the store keeps only its hash.\n`)
-  if (json) printJson({ secret, id, name, scopes, expiresAt })
+  if (json) printJson({ secret, id, name, scopes, part, expiresAt })
   else process.stdout.write(`${secret}\n`)
 }
 
 export async function listTokens({ json }: Flags, { store }: Config): Promise<void> {
   const all = await withStore(store, { create: false }, ({ tokens }) => tokens.listTokens())
   if (json) return printJson(all)
-  const rows = all.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }) => {
+  const rows = all.map(({ id, name, scopes, part, createdAt, expiresAt, lastUsedAt, revokedAt }) => {
     const times = [createdAt, expiresAt, lastUsedAt, revokedAt]
-    return [id, name, scopes.join(','), ...times.map((time) => (time === undefined ? 'never' : shortTime(time)))]
+    return [
+      id,
+      name,
+      scopes.join(','),
+      onOneLine(part?.join(', ') ?? 'all'),
+      ...times.map((time) => (time === undefined ? 'never' : shortTime(time))),
+    ]
   })
-  process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
+  process.stdout.write(table([['ID', 'NAME', 'SCOPES', 'PART', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'], ...rows]))
 }
 
 const shortTime = (date: Date): string => date.toISOString().replace(/\.\d+Z/, 'Z')
@@ -134,6 +146,13 @@ function scopesOf(list: string | undefined): readonly Scope[] {
   const unknown = scopes.filter((scope) => !isScope(scope))
   const fault = `"${unknown.join(',')}" is not among ${SCOPES.join(', ')}; "${ALL}" alone stands for all of them`
   throw usageError('--scopes', fault)
+}
+
+function partOf(texts: readonly string[] | undefined): Part | undefined {
+  const part = partIn(texts)
+  if (texts !== undefined && part === undefined)
+    throw usageError('--part', `takes ${PART_RULE}, each by a flag of its own`)
+  return part
 }
 
 /** Reads `90d`, `12h`, or an RFC 3339 date or time in the future. */
@@ -239,9 +258,10 @@ async function issueToken(
   return { token, secret }
 }
 
-const auditedToken = ({ id, name, scopes, expiresAt }: Token): object => ({
+const auditedToken = ({ id, name, scopes, part, expiresAt }: Token): object => ({
   created: id,
   createdName: name,
   scopes,
+  part,
   expiresAt,
 })

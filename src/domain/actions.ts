@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts'
+import { covers, type Part } from './part.ts'
 import type { NewPlant } from './plant.ts'
 import type { ActionName, Actor } from './token.ts'
 
@@ -97,6 +98,12 @@ export interface Follower {
 /** Followers that an undo looks at. After more of them, their plant stays. */
 export const MOST_FOLLOWERS = 100
 
+/** A plant before and after a change of an action. */
+interface Swapped {
+  readonly before: NewPlant | undefined
+  readonly after: NewPlant | undefined
+}
+
 /** The changes of a plant that follow a change of an action, as far as an undo asks. */
 export interface Followers {
   /** The action of the next change; null for a change without one, undefined when no change follows. */
@@ -111,13 +118,24 @@ export interface Followers {
  * Decides what an undo does with a change of an action. It reaches the changes of a plant from the newest back.
  *
  * @param undo the id of the action that undoes; undefined for a dry run
- * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the plant
+ * @param part that of the actor, into which an undo takes no plant, and out of which none
+ * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the
+ *   plant. `unseen`: the part has no such change
  */
 export function decideUndo(
   { next, newest, all }: Followers,
-  action: string,
-  undo: string | undefined,
-): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' {
+  { before, after }: Swapped,
+  {
+    action,
+    undo,
+    part,
+  }: { readonly action: string; readonly undo: string | undefined; readonly part?: Part | undefined },
+): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' | 'unseen' {
+  if (part !== undefined) {
+    const isIn = [before, after].flatMap((plant) => (plant === undefined ? [] : covers(part, plant.tag)))
+    if (!isIn.includes(true)) return 'unseen'
+    if (isIn.includes(false)) return 'leave'
+  }
   if (next === undefined) return 'restore'
   if (next === undo) return 'restored'
   const ofAction = () => (undo !== undefined && newest() === undo ? 'restore further' : 'earlier')
@@ -148,6 +166,12 @@ function firstHolding(followers: readonly Follower[]): Follower | undefined {
   for (let i = newestUpTo(runs.length - 1); i >= 0; i = newestUpTo(i - 1)) first = runs[i]
   return first
 }
+
+/** A plant that an undo leaves, as the part of its actor has it. */
+export const leftPlant = (id: bigint, plant: NewPlant | undefined, part: Part | undefined): LeftPlant => ({
+  id,
+  plant: plant !== undefined && covers(part, plant.tag) ? plant : undefined,
+})
 
 /** The JSON text of an action. Leaves out what is undefined. */
 export function actionJson({ began, ended, ...action }: Action): string {

@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts'
+import { covers } from './part.ts'
 import { hash64, type NewPlant, newPlantJson } from './plant.ts'
 import { isTagged, type TagFilter } from './plant-query.ts'
 
@@ -45,7 +46,10 @@ export function entryJson({ position, type, time, plant, before, token, action }
   return `${start}${after}${earlier},"token":${JSON.stringify(token)}${part}}`
 }
 
-/** Selects entries whose `plant` or `before` has such a tag. An empty part selects all. */
+/**
+ * Selects entries whose `plant` or `before` has such a tag. No types stand for all. With a part, the log is that of a
+ * store that has the part's plants alone: a plant that leaves the part is deleted, one that comes into it is created.
+ */
 export interface ChangeFilter extends TagFilter {
   readonly types?: readonly ChangeType[] | undefined
 }
@@ -108,11 +112,15 @@ export interface ChangeLog {
 
 export const ALL_CHANGES: ChangeFilter = { tags: [], types: [] }
 
-/** Selects at least every entry that one of the filters selects: all, where one is for a prefix or for no tag. */
+/** Selects at least every entry of the whole store that one of the filters selects: all, where one is for a prefix or for no tag. */
 export function unionOf(filters: readonly ChangeFilter[]): ChangeFilter {
   const union = <T>(parts: readonly (readonly T[])[]): T[] =>
     parts.some((part) => part.length === 0) ? [] : [...new Set(parts.flat())]
-  return { types: union(filters.map(({ types = [] }) => types)), tags: union(filters.map(({ tags }) => tags)) }
+  // What a filter with a part selects as created may be updated in the store.
+  return {
+    types: union(filters.map(({ types = [], part }) => (part === undefined ? types : []))),
+    tags: union(filters.map(({ tags }) => tags)),
+  }
 }
 
 export const hasType = ({ types = [] }: ChangeFilter, type: ChangeType): boolean =>
@@ -125,8 +133,23 @@ export interface Selectable {
   readonly before?: { readonly tag?: string | undefined } | undefined
 }
 
+/** Whether a filter selects an entry, which is one of the filter's part if it has one. */
 export function isSelected(filter: ChangeFilter, { type, plant, before }: Selectable): boolean {
   return hasType(filter, type) && [plant, before].some((each) => each !== undefined && isTagged(filter, each.tag))
+}
+
+/** What a filter selects of an entry of the whole store: the entry as its part has it, or nothing. */
+export function selected(filter: ChangeFilter, entry: ChangeEntry): ChangeEntry | undefined {
+  const own = within(filter.part, entry)
+  return own !== undefined && isSelected(filter, own) ? own : undefined
+}
+
+/** An entry as a part has it; undefined where the part has none. */
+export function within(part: TagFilter['part'], entry: ChangeEntry): ChangeEntry | undefined {
+  if (part === undefined) return entry
+  const { position, time, token, action } = entry
+  const [before, plant] = [entry.before, entry.plant].map((each) => (each && covers(part, each.tag) ? each : undefined))
+  return before === undefined && plant === undefined ? undefined : entryOf(position, time, before, plant, token, action)
 }
 
 /** The place of an entry in a history. */

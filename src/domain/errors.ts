@@ -31,8 +31,9 @@ export const ERRORS = {
   40102: 'The access token is malformed, unknown or revoked.',
   40103: 'The access token has expired.',
   40301: 'The access token lacks the scope that the operation needs.',
-  40302: 'The new access token would have more rights than the token that creates it; nothing was changed.',
-  40303: 'Pages of the origin may not use the path.',
+  40302: 'The access token to make or revoke has more rights than the token of the request; nothing was changed.',
+  40303:
+    'The plant would be outside of the part of the access token, the operation needs a token without a part, or pages of the origin may not use the path.',
   40401: 'There is no such path.',
   40402: 'There is no such record.',
   40501: 'The path does not have this method, or no path has it, such as CONNECT; Allow lists the methods there are.',

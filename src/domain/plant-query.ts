@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts'
+import { covers, isBeginning, type Part } from './part.ts'
 import { MAX_NAME, MAX_TAG, type NewPlant, type Plant } from './plant.ts'
 
 /** Selects by tag. An empty part selects all. */
@@ -9,6 +10,8 @@ export interface TagFilter {
   readonly tagPrefix?: string | undefined
   /** The plant has no tag. Then neither of the other two is there. */
   readonly untagged?: boolean | undefined
+  /** The plant is in this part as well, whatever the others demand. */
+  readonly part?: Part | undefined
 }
 
 /** Selects plants. An empty part selects all. */
@@ -109,11 +112,32 @@ export const isShortPage = (query: PlantQuery, limit: number): boolean =>
 
 export const hasFilter = ({ words, ...filter }: PlantFilter): boolean => words.length > 0 || hasTagging(filter)
 
-export const hasTagging = ({ tags, tagPrefix, untagged }: TagFilter): boolean =>
-  tags.length > 0 || tagPrefix !== undefined || untagged === true
+export const hasTagging = ({ tags, tagPrefix, untagged, part }: TagFilter): boolean =>
+  tags.length > 0 || tagPrefix !== undefined || untagged === true || part !== undefined
+
+/** Tags, and beginnings of tags. */
+export interface TagTexts {
+  readonly tags: readonly string[]
+  readonly prefixes: readonly string[]
+}
+
+/** The tags that a filter demands, those in its part; undefined where it demands nothing, or no tag. */
+export function wantedTags({ tags, tagPrefix, untagged, part }: TagFilter): TagTexts | undefined {
+  if (part === undefined) {
+    if (tagPrefix !== undefined) return { tags: [], prefixes: [tagPrefix] }
+    return tags.length === 0 ? undefined : { tags, prefixes: [] }
+  }
+  if (untagged === true) return { tags: [], prefixes: [] }
+  if (tags.length > 0) return { tags: tags.filter((tag) => covers(part, tag)), prefixes: [] }
+  const isWithin = tagPrefix !== undefined && part.some((text) => isBeginning(text) && tagPrefix.startsWith(text))
+  if (isWithin) return { tags: [], prefixes: [tagPrefix] }
+  const own = part.filter((text) => text.startsWith(tagPrefix ?? ''))
+  return { tags: own.filter((text) => !isBeginning(text)), prefixes: own.filter(isBeginning) }
+}
 
 /** Whether the tag of a plant is one that a filter demands. */
-export function isTagged({ tags, tagPrefix, untagged }: TagFilter, tag: string | undefined): boolean {
+export function isTagged({ tags, tagPrefix, untagged, part }: TagFilter, tag: string | undefined): boolean {
+  if (part !== undefined && !covers(part, tag)) return false
   if (untagged === true) return tag === undefined
   if (tagPrefix !== undefined) return tag?.startsWith(tagPrefix) === true
   return tags.length === 0 || (tag !== undefined && tags.includes(tag))

@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts'
+import { covers, outside, type Part } from './part.ts'
 
 /** A plant without its id. */
 export interface Plant {
@@ -293,18 +294,26 @@ export const isEqual = (one: Plant | undefined, other: Plant | undefined): boole
  * Decides the outcome of a replace, update or delete.
  *
  * @param present the plant that has the id; undefined when there is none
- * @throws AppError 40402 when an update or a delete finds no plant, 41201 when the expectation does not hold
+ * @param part that of the actor, for whom no plant outside of it exists, except that it has its id
+ * @throws AppError 40402 when an update or a delete finds no plant, 41201 when the expectation does not hold, 40303 when
+ *   the plant would leave the part, 40901 for a replace of a plant outside of it
  */
-export function decideChange(change: PlantChange, present: NewPlant | undefined): ChangeOutcome {
+export function decideChange(change: PlantChange, present: NewPlant | undefined, part?: Part): ChangeOutcome {
   const id = idOf(change)
+  const isOutside = present !== undefined && !covers(part, present.tag)
   if (change.kind === 'replace') {
+    if (!covers(part, change.plant.tag)) throw outside(id)
+    if (isOutside) throw otherPlant(id)
     checkExpectation(change.expected, id, present)
     return { result: present === undefined ? 'created' : 'replaced', plant: change.plant }
   }
   // Before the expectation, because 41201 would hide that the plant is absent.
-  if (present === undefined) throw new AppError(40402, `there is no plant with the id ${id}`)
+  if (present === undefined || isOutside) throw new AppError(40402, `there is no plant with the id ${id}`)
   checkExpectation(change.expected, id, present)
-  return change.kind === 'delete' ? { result: 'deleted' } : { result: 'updated', plant: patched(present, change.patch) }
+  if (change.kind === 'delete') return { result: 'deleted' }
+  const plant = patched(present, change.patch)
+  if (!covers(part, plant.tag)) throw outside(id)
+  return { result: 'updated', plant }
 }
 
 function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
@@ -315,8 +324,15 @@ function patched({ id, name, tag }: NewPlant, patch: PlantPatch): NewPlant {
  * Decides the outcome of a put.
  *
  * @param present the plant that has the id; undefined when there is none
+ * @param part that of the actor, which has the plant to put
  */
-export function decidePut(mode: PutMode, plant: Omit<ImportedPlant, 'id'>, present: Plant | undefined): PutOutcome {
+export function decidePut(
+  mode: PutMode,
+  plant: Omit<ImportedPlant, 'id'>,
+  present: Plant | undefined,
+  part?: Part,
+): PutOutcome {
+  if (present !== undefined && !covers(part, present.tag)) return mode === 'delete' ? 'unchanged' : 'conflict'
   if (mode === 'delete') {
     // A plant that is gone counts as unchanged, so that a repeated import is not refused.
     if (present === undefined) return 'unchanged'
@@ -348,5 +364,8 @@ function refusal(outcome: PutOutcome, id: bigint): AppError {
   if (outcome === 'exists') return existing(id)
   return outcome === 'changed'
     ? new AppError(41201, `the plant with the id ${id} is not as the row expects; nothing was changed, read it again`)
-    : new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)
+    : otherPlant(id)
 }
+
+const otherPlant = (id: bigint): AppError =>
+  new AppError(40901, `the id ${id} belongs to a different plant; nothing was changed`)

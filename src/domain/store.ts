@@ -1,6 +1,7 @@
 import type { ActionLog } from './actions.ts'
 import type { ChangeLog } from './changes.ts'
 import type { IdStore } from './id-store.ts'
+import type { Part } from './part.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -41,7 +42,8 @@ export interface DryRun {
  * store is closing; nothing was done).
  *
  * Every write of plants names its actor. An engine with a log of changes stores the actor's id with the change, and its
- * action. It refuses a write with 40907 whose action is another token's.
+ * action. It refuses a write with 40907 whose action is another token's. Each write keeps to the actor's part, as
+ * `decidePut`, `decideChange` and `decideUndo` do with it.
  */
 export interface Store {
   /** The access tokens. They share the store's file or database, and its state. */
@@ -124,7 +126,8 @@ export interface Store {
    */
   afterImport(): Promise<void>
 
-  startDryRun(mode: ImportMode): Promise<DryRun>
+  /** @param part that of the actor, as an import would have it */
+  startDryRun(mode: ImportMode, part?: Part): Promise<DryRun>
 
   /**
    * Yields all plants of the filter, in the order, in chunks of up to about a thousand. They come from one snapshot,

@@ -1,5 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { includes, MAX_TEXTS, type Part, simplified } from './part.ts'
+import { isTag, MAX_TAG } from './plant.ts'
 
 export const SCOPES = ['plants:read', 'plants:write', 'tokens', 'webhooks'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -10,6 +12,8 @@ export interface Token {
   readonly id: string
   readonly name: string
   readonly scopes: readonly Scope[]
+  /** Undefined: all plants. A part never changes. */
+  readonly part?: Part | undefined
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
   /** Written at most once a minute. */
@@ -95,7 +99,7 @@ function base62(value: bigint, digits: number): string {
 export const MAX_OVERLAP = 7 * 86_400_000
 export const DEFAULT_OVERLAP = 86_400_000
 
-export type TokenRequest = Pick<Token, 'name' | 'scopes' | 'expiresAt'>
+export type TokenRequest = Pick<Token, 'name' | 'scopes' | 'part' | 'expiresAt'>
 
 const MAX_NAME = 100
 /** Control and direction characters, which could disguise a name in a list. */
@@ -147,18 +151,19 @@ export function timeIn(text: string): Date | undefined {
 }
 
 /** A request for more rights than its own token may give. */
-type Excess = 'scopes' | 'expiry'
+type Excess = 'scopes' | 'part' | 'expiry'
 
 /**
- * A token may create a token that has only scopes of its creator and expires no later.
+ * A token may create a token that has only scopes of its creator and expires no later, within its part.
  *
  * @returns the right that the request has in excess; undefined where the creator may give all of it
  */
 export function excessOf(
   wanted: TokenRequest,
-  creator: { readonly scopes: readonly Scope[]; readonly expiresAt: number },
+  creator: Pick<IssuedToken, 'actor' | 'scopes' | 'expiresAt'>,
 ): Excess | undefined {
   if (!wanted.scopes.every((scope) => creator.scopes.includes(scope))) return 'scopes'
+  if (!includes(creator.actor.part, wanted.part)) return 'part'
   return (wanted.expiresAt?.getTime() ?? 0) > creator.expiresAt ? 'expiry' : undefined
 }
 
@@ -172,11 +177,22 @@ export interface ActionName {
   readonly undoes?: string | undefined
 }
 
+/** What a value must be for `partIn`, as the rest of a sentence. */
+export const PART_RULE = `1 to ${MAX_TEXTS} texts of 1 to ${MAX_TAG} characters without U+0000 or a lone surrogate`
+
+/** The part in an array of texts, simplified; undefined for any other value, and for texts that can be no tag. */
+export function partIn(value: unknown): Part | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TEXTS) return undefined
+  return value.every((text: unknown) => isTag(text) && text !== '') ? simplified(value as string[]) : undefined
+}
+
 export interface Actor {
   /** The id of an access token, which begins with `tok_`, or one of the ids below. The log of changes keeps it. */
   readonly id: string
   readonly name: string
-  /** What the change is a part of; undefined for a change on its own. */
+  /** What it may see and change; undefined: all. The log of changes does not keep it. */
+  readonly part?: Part | undefined
+  /** What the change belongs to; undefined for a change on its own. */
   readonly action?: ActionName | undefined
 }
 
@@ -239,6 +255,7 @@ export interface Rotation {
   /** Milliseconds since 1970: it then expires, unless it does so before. */
   readonly until: number
   readonly scopes: readonly Scope[]
+  readonly part?: Part | undefined
   /** Milliseconds since 1970, or infinity. */
   readonly expiresAt: number
 }
@@ -251,8 +268,11 @@ export type IssueResult = Token | IssueRefusal
 export type IssueRefusal = 'creator revoked' | 'too many' | RotationRefusal
 type RotationRefusal = 'absent' | 'too strong'
 
-/** `last`: the call spares the token, which is the last active one with the scope `tokens`. */
-export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last'
+/**
+ * `last`: the call spares the token, which is the last active one with the scope `tokens` and without a part. `too strong`:
+ * it is not within the given part.
+ */
+export type RevokeResult = 'revoked' | 'revoked before' | 'absent' | 'last' | 'too strong'
 
 /** The last token of a page: the next page begins after it. */
 export type TokenPosition = Pick<Token, 'createdAt' | 'id'>
@@ -276,8 +296,8 @@ export interface TokenStore {
    * result. If more tokens have ended than the store may list, it first removes those that ended first: the excess and
    * a tenth of the bound, so that few calls remove any.
    *
-   * With `rotates` the new token has the name, the scopes and the expiry of the token that it replaces, whose own expiry
-   * changes in the same transaction.
+   * With `rotates` the new token has the name, the scopes, the part and the expiry of the token that it replaces, whose
+   * own expiry changes in the same transaction.
    */
   issueToken(token: Token, hash: Buffer, options: IssueOptions): Promise<IssueResult>
 
@@ -296,9 +316,11 @@ export interface TokenStore {
   /**
    * Revokes a token. Nothing makes it active again.
    *
-   * @param sparesLast leaves the last active token with the scope `tokens`, also when several are revoked at once
+   * @param sparesLast leaves the last active token with the scope `tokens` and without a part, also when several are
+   *   revoked at once
+   * @param part leaves a token that is not within it
    */
-  revokeToken(id: string, sparesLast?: boolean): Promise<RevokeResult>
+  revokeToken(id: string, sparesLast?: boolean, part?: Part): Promise<RevokeResult>
 }
 
 export const isActive = ({ revokedAt, expiresAt }: Token, now: number): boolean =>
@@ -311,10 +333,11 @@ export const endedToRemove = (ended: number, max: number): number =>
 /** Returns why a token cannot be replaced; undefined where it can. */
 export function faultOfRotation(
   replaced: Token | undefined,
-  { scopes, expiresAt }: Rotation,
+  { scopes, part, expiresAt }: Rotation,
   now: number,
 ): RotationRefusal | undefined {
   const end = replaced?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
   if (replaced === undefined || replaced.revokedAt !== undefined || end <= now) return 'absent'
-  return end > expiresAt || !replaced.scopes.every((scope) => scopes.includes(scope)) ? 'too strong' : undefined
+  const isWithin = replaced.scopes.every((scope) => scopes.includes(scope)) && includes(part, replaced.part)
+  return end > expiresAt || !isWithin ? 'too strong' : undefined
 }

@@ -1,6 +1,6 @@
 import { type CryptoKey, errors, type JWTPayload, jwtVerify } from 'jose'
 import { AppError } from '../domain/errors.ts'
-import { type IssuedToken, plainTokenName, SCOPES, type Scope, type TokenIssuer } from '../domain/token.ts'
+import { type IssuedToken, partIn, plainTokenName, SCOPES, type Scope, type TokenIssuer } from '../domain/token.ts'
 import { readJsonBody } from '../json/body.ts'
 import { CLIENT_PREFIX, type IdentityProvider } from '../settings/identity-provider.ts'
 import { IssuerKeys } from './issuer-keys.ts'
@@ -103,7 +103,12 @@ export class JwtIssuer implements TokenIssuer {
     const { preferred_username: user, client_id: client, azp } = claims
     const names = [user, client, azp].map((name) => (typeof name === 'string' ? plainTokenName(name) : ''))
     const name = names.find((each) => each !== '') ?? plainTokenName(subject)
-    return { actor: { id: `oidc:${subject}`, name }, scopes: this.#scopesIn(claims), expiresAt: exp * 1000 }
+    const { oidcPartClaim } = this.#options
+    const part = oidcPartClaim === undefined ? undefined : partIn([valueAt(claims, oidcPartClaim) ?? []].flat())
+    // Else a group that the provider forgets to map would have the whole store.
+    const hasNone = oidcPartClaim !== undefined && part === undefined
+    const scopes = hasNone ? [] : this.#scopesIn(claims)
+    return { actor: { id: `oidc:${subject}`, name, part }, scopes, expiresAt: exp * 1000 }
   }
 
   #scopesIn(claims: JWTPayload): readonly Scope[] {

@@ -59,14 +59,14 @@ export function postgresTokens(share: PoolShare): TokenStore {
       await share.run(statementOf(touchToken(id, usedAt)))
     },
 
-    /** Locks all active tokens with the scope `tokens`: of two that revoke each other, the second sees the result. */
-    revokeToken(id, sparesLast = false) {
+    /** Locks all active tokens that may manage all others: of two that revoke each other, the second sees the result. */
+    revokeToken(id, sparesLast = false, part) {
       const now = Date.now()
       // With the token itself: a rotation locks it and its creator in this order.
       const text = `SELECT FROM tokens WHERE id = $2 OR ($3 AND ${IS_MANAGER}) ORDER BY id FOR UPDATE`
       return share.transaction('BEGIN', async (run) => {
         await run({ text, values: [now, id, sparesLast] })
-        return runSteps(run, revokeToken(id, now, sparesLast))
+        return runSteps(run, revokeToken(id, now, sparesLast, part))
       })
     },
   }
@@ -77,7 +77,7 @@ async function findAll(share: PoolShare, hashes: readonly Buffer[]): Promise<(To
   const keys = hashes.map((hash) => hash.toString('hex'))
   const values = [`{${keys.map((key) => `"\\\\x${key}"`).join(',')}}`]
   const { rows } = await share.run({ name: 'find-tokens', text, values })
-  const found = new Map(rows.map((row) => [row[7], tokenIn(row)]))
+  const found = new Map(rows.map((row) => [row[8], tokenIn(row)]))
   return keys.map((key) => found.get(key))
 }
 

@@ -2,6 +2,7 @@ import { countCommit, type WriteStats } from '../base/group-commit.ts'
 import type { ActionLog } from '../domain/actions.ts'
 import { shuttingDown } from '../domain/errors.ts'
 import type { IdStore } from '../domain/id-store.ts'
+import type { Part } from '../domain/part.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -110,10 +111,10 @@ export class PostgresStore implements Store {
     return {
       list: (query, limit, signal) => listActions(within(signal), query, limit),
       get: (id, signal) => getAction(within(signal), id),
-      undo: async (id, from, { id: token, action }) => {
-        if (action !== undefined) return this.#writer.undo(id, from, { token, action })
+      undo: async (id, from, { id: token, action, part }) => {
+        if (action !== undefined) return this.#writer.undo(id, from, { token, action, part })
         const run = within()
-        const { restored, left, next } = await planUndo(run, id, from, undefined, (ids) => selectPlants(run, ids))
+        const { restored, left, next } = await planUndo(run, id, from, { token, part }, (ids) => selectPlants(run, ids))
         return { restored, left, next }
       },
     }
@@ -149,9 +150,9 @@ export class PostgresStore implements Store {
   async importPlants(
     plants: readonly ImportedPlant[],
     mode: ImportMode,
-    { id: token, action }: Actor,
+    { id: token, action, part }: Actor,
   ): Promise<ImportResult[]> {
-    const write = () => this.#writer.importPlants(plants, mode, { token, action })
+    const write = () => this.#writer.importPlants(plants, mode, { token, action, part })
     const results = await countCommit(this.#queue.commits.import, plants.length, write)
     this.#upkeep.imported(plants.length)
     await this.changes?.ticked()
@@ -162,8 +163,8 @@ export class PostgresStore implements Store {
     if (await this.#upkeep.afterImport()) this.#statistics.forget()
   }
 
-  startDryRun(mode: ImportMode): Promise<DryRun> {
-    return startDryRun(this.#shares.long, mode)
+  startDryRun(mode: ImportMode, part?: Part): Promise<DryRun> {
+    return startDryRun(this.#shares.long, mode, part)
   }
 
   exportPlants(...query: Parameters<Store['exportPlants']>): AsyncIterable<readonly NewPlant[]> {

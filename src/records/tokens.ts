@@ -1,3 +1,4 @@
+import { includes, type Part } from '../domain/part.ts'
 import {
   endedToRemove,
   faultOfRotation,
@@ -13,13 +14,24 @@ import {
 import { padded, type Row, type Sql, type Steps } from './steps.ts'
 
 /** The columns of a table of tokens, apart from the hash. */
-export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at'
+export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at, part'
+
+/**
+ * Begins each scope of a token with a part, in the store alone: instances of the release before know no parts. They find no
+ * scope that they know, and so refuse the token what they would else give it of the whole store.
+ */
+const IN_PART = 'part:'
 
 /** The values of TOKEN_COLUMNS. */
-function tokenValues({ id, name, scopes, ...times }: Token): [string, string, string, ...(number | null)[]] {
+function tokenValues({ id, name, scopes, part, ...times }: Token): (string | number | null)[] {
   const dates = [times.createdAt, times.expiresAt, times.lastUsedAt, times.revokedAt]
-  return [id, name, scopes.join(' '), ...dates.map((date) => date?.getTime() ?? null)]
+  const words = scopes.map((scope) => (part === undefined ? scope : `${IN_PART}${scope}`))
+  const text = part === undefined ? null : JSON.stringify(part)
+  return [id, name, words.join(' '), ...dates.map((date) => date?.getTime() ?? null), text]
 }
+
+/** The scopes in a column of `tokens`. */
+export const scopesOf = (words: Row[number]): Scope[] => String(words).replaceAll(IN_PART, '').split(' ') as Scope[]
 
 /** Makes a token of a row that begins with TOKEN_COLUMNS, in the values of any engine. */
 export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: Row): Token {
@@ -27,7 +39,8 @@ export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: Row): Token {
   return {
     id: String(id),
     name: String(name),
-    scopes: String(scopes).split(' ') as Scope[],
+    scopes: scopesOf(scopes),
+    part: times[7] == null ? undefined : (JSON.parse(String(times[7])) as Part),
     createdAt: new Date(Number(times[3])),
     expiresAt: timeIn(4),
     lastUsedAt: timeIn(5),
@@ -44,7 +57,10 @@ const COUNT = `SELECT (SELECT count(*) FROM tokens),
   (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at IS NULL) +
   (SELECT count(*) FROM tokens WHERE revoked_at IS NULL AND expires_at > $1)`
 
-/** The condition of an active token with the scope `tokens`, at $1. The column `scopes` holds words between spaces. */
+/**
+ * The condition of an active token with the scope `tokens` and without a part, at $1. The column `scopes` holds words
+ * between spaces.
+ */
 export const IS_MANAGER =
   "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) AND ' ' || scopes || ' ' LIKE '% tokens %'"
 
@@ -59,12 +75,12 @@ export function* listTokens({ after, limit }: TokenPage): Steps<Token[]> {
 /** @param hexOfHash the expression for the column `hash` in hexadecimal */
 export function* exportTokens(hexOfHash: string): Steps<StoredToken[]> {
   const rows = yield [`SELECT ${TOKEN_COLUMNS}, ${hexOfHash} FROM tokens`]
-  return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(String(row[7]), 'hex') }))
+  return rows.map((row) => ({ token: tokenIn(row), hash: Buffer.from(String(row[8]), 'hex') }))
 }
 
 /** @param onConflict the clause for an id that exists; without it, the engine refuses one */
 export function* createToken(token: Token, hash: Uint8Array, onConflict = ''): Steps<void> {
-  const sql = `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ${onConflict}`
+  const sql = `INSERT INTO tokens (${TOKEN_COLUMNS}, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ${onConflict}`
   yield [sql, ...tokenValues(token), hash]
 }
 
@@ -91,8 +107,8 @@ export function* issueToken(
     const shorten = 'UPDATE tokens SET expires_at = $2 WHERE id = $1 AND (expires_at IS NULL OR expires_at > $2)'
     yield [shorten, rotates.id, rotates.until]
   }
-  const { name, scopes, expiresAt } = replaced ?? token
-  yield* createToken({ ...token, name, scopes, expiresAt }, hash, 'ON CONFLICT (id) DO NOTHING')
+  const { name, scopes, part, expiresAt } = replaced ?? token
+  yield* createToken({ ...token, name, scopes, part, expiresAt }, hash, 'ON CONFLICT (id) DO NOTHING')
   return (yield* tokenWith(token.id)) ?? token
 }
 
@@ -114,11 +130,13 @@ export const touchToken = (id: string, usedAt: Date): Sql => [
 ]
 
 /** With `sparesLast`, no other token may be revoked between. */
-export function* revokeToken(id: string, now: number, sparesLast: boolean): Steps<RevokeResult> {
+export function* revokeToken(id: string, now: number, sparesLast: boolean, part?: Part): Steps<RevokeResult> {
   const token = yield* tokenWith(id)
   if (token === undefined) return 'absent'
+  if (!includes(part, token.part)) return 'too strong'
   if (token.revokedAt !== undefined) return 'revoked before'
-  if (sparesLast && isActive(token, now) && token.scopes.includes('tokens')) {
+  const isManager = token.part === undefined && token.scopes.includes('tokens')
+  if (sparesLast && isManager && isActive(token, now)) {
     const others = yield [`SELECT 1 FROM tokens WHERE ${IS_MANAGER} AND id <> $2 LIMIT 1`, now, id]
     if (others.length === 0) return 'last'
   }

@@ -1,7 +1,7 @@
-import type { Scope } from '../domain/token.ts'
 import type { Webhook, WebhookAttempt, WebhookProgress } from '../domain/webhook.ts'
 import { ATTEMPTS_KEEP, type StoredWebhook } from '../domain/webhook-store.ts'
 import type { Sql, Steps } from './steps.ts'
+import { scopesOf } from './tokens.ts'
 
 export function* listWebhooks(id: string | undefined): Steps<StoredWebhook[]> {
   const sql = `SELECT definition, progress, version, scopes, expires_at, revoked_at
@@ -12,9 +12,7 @@ export function* listWebhooks(id: string | undefined): Steps<StoredWebhook[]> {
     progress: JSON.parse(String(row[1])) as WebhookProgress,
     version: Number(row[2]),
     token:
-      row[3] === null
-        ? undefined
-        : { scopes: String(row[3]).split(' ') as Scope[], expiresAt: dateIn(row[4]), revokedAt: dateIn(row[5]) },
+      row[3] === null ? undefined : { scopes: scopesOf(row[3]), expiresAt: dateIn(row[4]), revokedAt: dateIn(row[5]) },
   }))
   return all.sort(
     ({ webhook: one }, { webhook: other }) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1),

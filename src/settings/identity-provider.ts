@@ -22,6 +22,11 @@ export const IDENTITY_PROVIDER = {
     SCOPES.map((scope) => `${scope}=${scope}`).join(','),
     'the scope of the service that each value of that claim gives; all other values give none. FROM may have an audience and a slash in front, for providers that want it in requests',
   ),
+  /** Undefined: tokens of the provider have no part. */
+  oidcPartClaim: optional(
+    text('CLAIM'),
+    'the claim with the part of the store that a token may see and change: a tag, a text ending with / for all tags that begin so, or an array of up to 20 of them; a token without this claim, or with another value, then has no scope; dots lead into objects',
+  ),
   oidcTokenType: setting(
     kind('TYPE', oneOf('at+jwt', 'any')),
     'at+jwt',

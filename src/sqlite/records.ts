@@ -33,7 +33,7 @@ export const sqliteTokens = ({ reader, writer }: Connections): TokenStore => ({
   async touchToken(id, usedAt) {
     await writer().run([touchToken(id, usedAt)])
   },
-  revokeToken: async (id, sparesLast = false) => writer().revokeToken(id, Date.now(), sparesLast),
+  revokeToken: async (id, sparesLast = false, part) => writer().revokeToken(id, Date.now(), sparesLast, part),
 })
 
 export const sqliteIds = ({ reader, writer }: Connections): IdStore => ({

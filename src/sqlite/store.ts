@@ -5,6 +5,7 @@ import type { ActionLog } from '../domain/actions.ts'
 import type { ChangeLog } from '../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../domain/errors.ts'
 import type { IdStore } from '../domain/id-store.ts'
+import type { Part } from '../domain/part.ts'
 import type {
   ChangeOutcome,
   CreateOptions,
@@ -195,8 +196,8 @@ export class SqliteStore implements Store {
   /** The search index follows the log of changes by itself. */
   async afterImport(): Promise<void> {}
 
-  async startDryRun(mode: ImportMode): Promise<DryRun> {
-    return this.#reads.startDryRun(mode)
+  async startDryRun(mode: ImportMode, part?: Part): Promise<DryRun> {
+    return this.#reads.startDryRun(mode, part)
   }
 
   async *exportPlants(
@@ -301,7 +302,9 @@ const sqliteActions = (reads: () => QueryClient, writes: () => WriteQueue): Acti
   list: async (query, limit, signal) => reads().read((reader) => reader.listActions(query, limit), signal),
   get: async (id, signal) => reads().read((reader) => reader.getAction(id), signal),
   undo: async (id, from, actor) =>
-    actor.action === undefined ? reads().read((reader) => reader.tryUndo(id, from)) : writes().undo(id, from, actor),
+    actor.action === undefined
+      ? reads().read((reader) => reader.tryUndo(id, from, actor.part))
+      : writes().undo(id, from, actor),
 })
 
 export interface SqliteStoreOptions {

@@ -200,7 +200,7 @@ export class Deliverer implements WebhookDelivery {
       this.#deliveries.set(id, new Delivery(stored, this.#parts))
     }
     // Before those that have just begun have read the log, and ask for its end.
-    const filter = unionOf(ours.map(({ webhook }) => webhook))
+    const filter = unionOf(ours.map(({ webhook }) => filterIn(webhook)))
     if (isDeepStrictEqual(filter, this.#filter)) return
     this.#filter = filter
     this.#parts.tail.filter = filter

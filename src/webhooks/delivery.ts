@@ -6,7 +6,7 @@ import {
   type ChangeFilter,
   type ChangePage,
   type ChangeRequest,
-  isSelected,
+  selected,
 } from '../domain/changes.ts'
 import { AppError } from '../domain/errors.ts'
 import {
@@ -107,9 +107,8 @@ export class Delivery implements Taker {
   /** Goes on with a changed definition. Returns false when the caller has to begin anew with the stored progress. */
   update({ webhook, progress, version }: StoredWebhook): boolean {
     if (version === this.#version) return true
-    const isSame = (['types', 'tags', 'tagPrefix', 'untagged', 'url', 'body'] as const).every((name) =>
-      isDeepStrictEqual(webhook[name], this.#webhook[name]),
-    )
+    const contentOf = (one: Webhook) => [filterIn(one), one.url, one.body]
+    const isSame = isDeepStrictEqual(contentOf(webhook), contentOf(this.#webhook))
     if (!isSame || JSON.stringify(progress) !== this.#saved) return false
     this.#webhook = webhook
     this.#version = version
@@ -316,7 +315,8 @@ export class Delivery implements Taker {
     )
     if (this.#isEnding) return
     // The page may begin before the position, and have events for other webhooks.
-    const wanted = page.content.filter((entry) => entry.position > place.position && isSelected(this.#webhook, entry))
+    const filter = filterIn(this.#webhook)
+    const wanted = page.content.flatMap((entry) => (entry.position > place.position && selected(filter, entry)) || [])
     const fitting = wanted.slice(0, Math.max(0, this.#room))
     const until = place.redelivery?.until
     this.#hold(until === undefined ? fitting : fitting.filter(({ position }) => position <= until))
@@ -349,11 +349,13 @@ export class Delivery implements Taker {
 
 const UNREAD = { isUnderWay: false, message: undefined } as const
 
-export const filterIn = ({ types, tags, tagPrefix, untagged }: Webhook): ChangeFilter => ({
+/** The events of a webhook are those of the part of its token. */
+export const filterIn = ({ types, tags, tagPrefix, untagged, creator: { part } }: Webhook): ChangeFilter => ({
   types,
   tags,
   tagPrefix,
   untagged,
+  part,
 })
 
 const plantIn = ({ plant, before }: ChangeEntry): string => String((plant ?? before)?.id)

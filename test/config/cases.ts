@@ -165,6 +165,7 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
     wrong: ['', ',', 'a,', 'a,b,c,d,e,f', 'client_id:', 'a,client_id:'],
   },
   oidcScopeClaim: texts('scp', 'realm_access.roles'),
+  oidcPartClaim: texts('beds', 'garden.beds'),
   oidcScopeMap: {
     right: {
       'Gardener=plants:read, Gardener=plants:write': [

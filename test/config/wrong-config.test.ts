@@ -84,12 +84,12 @@ suite('a wrong configuration', () => {
   test('names a part of an identity provider, and tells all that is missing or in conflict', () => {
     const audience = { oidcAudience: 'plants' }
     const alone = { ...audience, oidcScopeClaim: 'scp', oidcScopeMap: 'a=tokens', oidcTokenType: 'any' }
-    const more = { oidcMaxLifetime: '1h', oidcClientId: 'page' }
+    const more = { oidcPartClaim: 'beds', oidcMaxLifetime: '1h', oidcClientId: 'page' }
     assert.deepEqual(
       faultsOf({ ...alone, ...more })
         .message.split('\n')
         .map((line) => line.replace(/^--oidc-(.*): needs --oidc-issuer$/, '$1')),
-      ['audience', 'scope-claim', 'scope-map', 'token-type', 'max-lifetime', 'client-id'],
+      ['audience', 'scope-claim', 'scope-map', 'part-claim', 'token-type', 'max-lifetime', 'client-id'],
     )
     const issuer = { oidcIssuer: 'https://id.example' }
     assert.equal(faultsOf({ ...issuer }).message, '--oidc-issuer: needs --oidc-audience')

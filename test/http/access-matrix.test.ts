@@ -8,8 +8,8 @@ import { callTool, refusalIn } from '../support/agents.ts'
 import { contract } from '../support/conforms.ts'
 import { Issuer } from '../support/issuer.ts'
 import { JWT_FAULTS } from '../support/jwt-faults.ts'
-import { type Answer, SECRET, type Sending, type Service, withService } from '../support/service.ts'
-import { createdWebhook, LOCAL } from '../support/webhooks.ts'
+import { type Answer, errorOf, SECRET, type Sending, type Service, withService } from '../support/service.ts'
+import { createdWebhook, LOCAL, sendJson } from '../support/webhooks.ts'
 
 /** What an operation may change: a plant with the id 1, a token, and a webhook. */
 interface Things {
@@ -83,6 +83,67 @@ const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
   getDocsFile: { status: 200, path: () => '/docs/page.js' },
 }
 
+/** The tag of the plant 1 of a token with a part, a tag beside the part, and the parts of tokens. */
+const [IN, BESIDE] = ['bed/1', 'shed']
+const PARTS = { in: ['bed/'], out: ['house'], leaving: ['bed/'] } as const
+const WHERE = { in: 'in the part', out: 'outside of it', leaving: 'taken out of it' } as const
+type Place = keyof typeof PARTS
+
+/**
+ * What a token with all scopes and a part gets: the status, or the number of the refusal, where the plant 1 is in its
+ * part, and outside of it. The type check fails for an operation without a row.
+ */
+type InParts = Readonly<Record<keyof OperationParameters, readonly [] | readonly [within: number, outside: number]>>
+/** As a token without a part. */
+const SAME = [] as const
+const IN_PARTS: InParts = {
+  listPlants: SAME,
+  createPlant: [200, 40303],
+  importPlants: SAME,
+  exportPlants: SAME,
+  getPlant: [200, 40402],
+  replacePlant: [200, 40303],
+  updatePlant: [200, 40402],
+  deletePlant: [204, 40402],
+  getHistory: SAME,
+  listChanges: SAME,
+  listActions: SAME,
+  getAction: [200, 40402],
+  undoAction: [200, 40402],
+  listTags: SAME,
+  proposeId: SAME,
+  reserveIds: SAME,
+  listTokens: [40303, 40303],
+  createToken: SAME,
+  getOwnToken: SAME,
+  revokeToken: [40302, 40302],
+  rotateToken: [40302, 40302],
+  listWebhooks: SAME,
+  createWebhook: SAME,
+  getWebhook: [40402, 40402],
+  deleteWebhook: [40402, 40402],
+  updateWebhook: [40402, 40402],
+  testWebhook: [40402, 40402],
+  rotateWebhookSecret: [40402, 40402],
+  redeliverWebhook: [40402, 40402],
+  listWebhookDeliveries: [40402, 40402],
+  getLiveness: SAME,
+  getReadiness: SAME,
+  getMetrics: [40303, 40303],
+  getStart: SAME,
+  getPageFile: SAME,
+  getContract: SAME,
+  getResourceMetadata: SAME,
+  getDocs: SAME,
+  getDocsFile: SAME,
+}
+/** What it gets for a write that would take the plant out of the part. */
+const LEAVING: Partial<InParts> = {
+  createPlant: [40303, 40303],
+  replacePlant: [40303, 40303],
+  updatePlant: [40303, 40303],
+}
+
 /** Arguments with which each tool of `/mcp` succeeds, for a plant with the id 1 and this etag. */
 const argumentsFor = (etag: string): Readonly<Record<string, object>> => ({
   search_plants: {},
@@ -144,6 +205,32 @@ suite('every operation with every kind of token', () => {
   })
 })
 
+suite('every operation with a part of the store', () => {
+  for (const place of ['in', 'out', 'leaving'] as const satisfies readonly Place[]) {
+    test(`answers where a plant is ${WHERE[place]}`, async (t) => {
+      const issuer = await Issuer.start(t)
+      const service = await withService(t, { ...issuer.settings, ...LOCAL })
+      const make = { name: 'part', scopes: SCOPES, part: PARTS[place] }
+      const { secret } = (await sendJson(service, 'POST', '/tokens', make)).json as { secret: string }
+      const credential: Credential = { name: place, authorization: `Bearer ${secret}`, gives: SCOPES }
+      const tag = place === 'leaving' ? BESIDE : IN
+      for (const operation of contract.operations) {
+        const things = await makeThings(service, IN)
+        const id = operation.id as keyof OperationParameters
+        const [own, other] = (place === 'leaving' ? LEAVING[id] : undefined) ?? IN_PARTS[id]
+        const expected = (place === 'out' ? other : own) ?? rowOf(operation).status
+        const before = (await stateOf(service)).slice(0, -1)
+        for (const answer of await sendAll(service, operation, credential, things, tag)) {
+          const { status, body } = answer
+          const got = status < 400 ? status : errorOf(answer)
+          assert.equal(got, expected, `${id}: ${body}`)
+        }
+        if (expected > 999) assert.deepEqual((await stateOf(service)).slice(0, -1), before, `${id} changed something`)
+      }
+    })
+  }
+})
+
 suite('every tool of /mcp with every kind of token', () => {
   test('is refused like an operation, or unknown without the scopes of its operation, or succeeds', async (t) => {
     const issuer = await Issuer.start(t)
@@ -199,8 +286,11 @@ async function sendAll(
   operation: Operation,
   { authorization }: Credential,
   things: Things,
+  tag?: string,
 ): Promise<Answer[]> {
-  const { path, body, type = 'application/json', queries = [''] } = rowOf(operation)
+  const { path, body: plain, type = 'application/json', queries = [''] } = rowOf(operation)
+  const isOfPlant = plain instanceof Object && /^(create|replace|update)Plant$/.test(operation.id)
+  const body = isOfPlant && tag !== undefined ? { ...plain, tag } : plain
   const sending: Sending =
     body === undefined
       ? {}
@@ -275,10 +365,10 @@ async function jwts(issuer: Issuer): Promise<Credential[]> {
   ]
 }
 
-async function makeThings(service: Service): Promise<Things> {
+async function makeThings(service: Service, tag?: string): Promise<Things> {
   const headers = { 'Content-Type': 'application/json', 'Plantstore-Action': '1' }
   for (const name of ['x', 'y', 'x']) {
-    await service.send('PUT', '/plants/1', { headers, body: JSON.stringify({ name }) })
+    await service.send('PUT', '/plants/1', { headers, body: JSON.stringify({ name, tag }) })
   }
   const { webhooks } = service.store
   for (const { webhook } of await webhooks.list()) await webhooks.delete(webhook.id)
@@ -289,7 +379,7 @@ async function makeThings(service: Service): Promise<Things> {
 }
 
 /** All that an operation can change, and the audit log, which has a line for each change. */
-const stateOf = async (service: Service): Promise<unknown> => [
+const stateOf = async (service: Service): Promise<unknown[]> => [
   await service.plants(),
   (await service.store.tokens.listTokens()).map(({ lastUsedAt: _, ...token }) => token),
   (await service.store.webhooks.list()).map(({ webhook }) => webhook),

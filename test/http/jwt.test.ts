@@ -167,6 +167,23 @@ suite('a service with an identity provider', () => {
     }
   })
 
+  test('finds the part of a token in the claim that it is told, and gives nothing without one', async (t) => {
+    const { issuer, service } = await withIssuer(t, { oidcPartClaim: 'garden.beds' })
+    const partOf = async (beds: unknown) => {
+      const answer = await self(service, await issuer.sign({ garden: { beds } }))
+      return answer.status === 200 ? (answer.json as { part?: readonly string[] }).part : errorOf(answer)
+    }
+    assert.deepEqual(await partOf('greenhouse 1/'), ['greenhouse 1/'])
+    assert.deepEqual(await partOf(['a b', 'c/', 'c/d']), ['a b', 'c/'])
+    for (const none of [undefined, null, '', [], 7, {}, ['a', null], [['a']], Array.from({ length: 21 }, String)]) {
+      assert.equal(await partOf(none), 40301, JSON.stringify(none))
+    }
+    const jwt = await issuer.sign({ 'garden.beds': 'a/' })
+    assert.deepEqual((await createdToken(service, NEW, as(jwt))).part, ['a/'])
+    assert.equal(errorOf(await createToken(service, { ...NEW, part: ['b'] }, as(jwt))), 40302)
+    assert.equal(errorOf(await service.send('GET', '/metrics', as(jwt))), 40303)
+  })
+
   test('names a person by the first of three claims, cleaned as the names of tokens are', async (t) => {
     const { issuer, service } = await withIssuer(t)
     const nameOf = async (claims: Readonly<Record<string, unknown>>) =>

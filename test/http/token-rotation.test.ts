@@ -92,6 +92,13 @@ suite('a rotation over HTTP', () => {
   test('makes no token that is wider or lives longer than the token of the request', async (t) => {
     const service = await withService(t)
     const soon = new Date(Date.now() + 3_600_000)
+    const ofPart = await createdToken(service, { ...MANAGER, part: ['a/'] })
+    for (const part of [undefined, ['a/', 'b']]) {
+      const { id } = await createdToken(service, { ...MANAGER, part })
+      assert.equal(errorOf(await rotate(service, id, {}, as(ofPart.secret))), 40302)
+    }
+    const { id } = await createdToken(service, { ...MANAGER, part: ['a/b'] })
+    assert.deepEqual((await rotated(service, id, {}, as(ofPart.secret))).part, ['a/b'])
     const { secret } = await service.issueToken(['plants:read', 'tokens'], soon)
     const wide = await service.issueToken(SCOPES, soon)
     const long = await service.issueToken(['plants:read'])

@@ -4,7 +4,7 @@ import { SCOPES } from '../../src/domain/token.ts'
 import { movableTime } from '../support/clock.ts'
 import { pagesFrom } from '../support/exchanges.ts'
 import { errorOf, messageOf, SECRET, withService } from '../support/service.ts'
-import { as, type Created, createdToken, createToken, KEY, NEW, revoke, withKey } from '../support/tokens.ts'
+import { as, type Created, createdToken, createToken, KEY, MANAGER, NEW, revoke, withKey } from '../support/tokens.ts'
 
 suite('a token that is created over HTTP', () => {
   test('works within its scopes, and only that answer contains its secret', async (t) => {
@@ -50,6 +50,51 @@ suite('a token that is created over HTTP', () => {
     assert.equal(((await service.send('GET', '/tokens')).json as unknown[]).length, 3)
   })
 
+  test('has at most the part of the token that creates it, and that part by default', async (t) => {
+    const service = await withService(t)
+    const part = ['bed 1', 'greenhouse 1/', 'greenhouse 1/a/', 'bed 1']
+    const { secret, ...creator } = await createdToken(service, { ...NEW, scopes: SCOPES, part })
+    assert.deepEqual(creator.part, ['bed 1', 'greenhouse 1/'], 'no text that another one has already')
+    assert.deepEqual((await createdToken(service, NEW, as(secret))).part, creator.part)
+    const sending = { ...withKey(KEY), ...as(secret) }
+    const child = { ...MANAGER, part: ['greenhouse 1/b', 'bed 1'] }
+    const made = await createdToken(service, child, sending)
+    assert.deepEqual(made.part, child.part)
+    assert.match(service.audited.at(-1) ?? '', /"part":\["greenhouse 1\/b","bed 1"\]/)
+    assert.deepEqual(await createdToken(service, child, sending), made)
+    for (const other of [{ ...child, part: ['bed 1'] }, MANAGER]) {
+      assert.equal(errorOf(await createToken(service, other, sending)), 40902, 'its key belongs to another part')
+    }
+    const { json: own } = await service.send('GET', '/tokens/self', as(made.secret))
+    assert.deepEqual((own as Created).part, child.part)
+    const { json: all } = await service.send('GET', '/tokens')
+    assert.deepEqual((all as Created[]).find(({ id }) => id === made.id)?.part, child.part)
+    for (const beyond of [['bed 2'], ['greenhouse 1'], ['greenhouse '], ['bed 1', 'greenhouse/'], ['bed 1/']]) {
+      const refused = await createToken(service, { ...NEW, part: beyond }, as(secret))
+      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302], String(beyond))
+      assert.match(messageOf(refused), /only tokens within its own part/)
+    }
+  })
+
+  test('of a part has no access to the metrics, the list of tokens and tokens beyond its part', async (t) => {
+    const service = await withService(t)
+    const { id, secret } = await createdToken(service, { ...NEW, scopes: SCOPES, part: ['a/'] })
+    for (const path of ['/tokens', '/metrics']) {
+      const refused = await service.send('GET', path, as(secret))
+      assert.deepEqual([refused.status, errorOf(refused)], [403, 40303], path)
+      assert.equal(messageOf(refused), 'this operation needs an access token without a part')
+    }
+    const all = await createdToken(service, NEW)
+    const other = await createdToken(service, { ...NEW, part: ['a/', 'b'] })
+    for (const beyond of [all, other]) {
+      const refused = await revoke(service, beyond.id, as(secret))
+      assert.deepEqual([refused.status, errorOf(refused)], [403, 40302])
+      assert.equal((await service.send('GET', '/tokens/self', as(beyond.secret))).status, 200)
+    }
+    const within = await createdToken(service, { ...NEW, part: ['a/b'] })
+    for (const one of [within.id, id]) assert.equal((await revoke(service, one, as(secret))).status, 204)
+  })
+
   test('is refused with all of its faults if it is invalid, and nothing is created', async (t) => {
     const service = await withService(t)
     const cases: readonly (readonly [unknown, number, RegExp])[] = [
@@ -73,13 +118,16 @@ suite('a token that is created over HTTP', () => {
       [{ ...NEW, scopes: ['all'] }, 40002, /^scopes must be/],
       [{ ...NEW, scopes: ['tokens', null] }, 40002, /^scopes must be/],
       [{ ...NEW, scopes: { length: 1, 0: 'tokens' } }, 40002, /^scopes must be/],
+      ...[null, 'a', [], [''], ['a', 1], ['\0'], ['\ud800'], ['x'.repeat(201)], Array.from({ length: 21 }, String)].map(
+        (part) => [{ ...NEW, part }, 40002, /^part must be an array of 1 to 20 texts of 1 to 200 char/] as const,
+      ),
       [{ ...NEW, expiresAt: '2020-01-01T00:00:00Z' }, 40002, /^expiresAt must be in the future$/],
       [{ ...NEW, expiresAt: null }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expiresAt: 4e12 }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expiresAt: '2999-02-30T00:00:00Z' }, 40002, /^expiresAt must be a date/],
       [{ ...NEW, expiresAt: '9999-12-31T23:59:59-05:00' }, 40002, /no later than 9999-12-31T23:59:59.999Z$/],
       [{ ...NEW, expiresAt: '+010000-01-01T00:00:00Z' }, 40002, /^expiresAt must be a date/],
-      [{ ...NEW, expires: '90d' }, 40002, /^unknown member expires; this operation has name, scopes, expiresAt$/],
+      [{ ...NEW, expires: '90d' }, 40002, /^unknown member expires; this operation has name, scopes, part, expiresAt$/],
       [`{"name":"x","scopes":["tokens"],"__proto__":{}}`, 40002, /^unknown member __proto__;/],
       [`{"name":"x","scopes":["tokens"],"scopes":["tokens"]}`, 40002, /scopes more than once/],
       [`{"name":"\\ud800","scopes":["tokens"]}`, 40002, /^name must not contain/],

@@ -1,3 +1,4 @@
+// Longer than 400 lines because one view has the form, the list, new secrets and their ends, which the tests follow.
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import { hashSecret, makeSecret, makeTokenId, SCOPES, type Token } from '../../src/domain/token.ts'
@@ -6,6 +7,7 @@ import {
   assertAtBothSizes,
   assertFits,
   NO_NETWORK,
+  openMenu,
   openView,
   PHONE,
   pageTests,
@@ -41,6 +43,8 @@ suite('tokens on the page', () => {
       await tabTo(page, page.getByLabel('What is the token for?'))
       await page.keyboard.type(name)
       await pressOn(page, page.getByLabel('Add, change, delete and import plants'), 'Space')
+      await tabTo(page, page.getByLabel('Only plants with these tags'))
+      await page.keyboard.type('greenhouse 1/\nbed 3\n')
       await tabTo(page, page.getByLabel('Last day'))
       await page.keyboard.type('12312099')
       await pressOn(page, page.getByRole('button', { name: 'Create a token' }))
@@ -49,7 +53,16 @@ suite('tokens on the page', () => {
       const secret = await field.inputValue()
       const authorization = `Bearer ${secret}`
       const own = await service.send('GET', '/tokens/self', { authorization })
-      assert.deepEqual((own.json as { scopes: string[] }).scopes.toSorted(), ['plants:read', 'plants:write'])
+      const { scopes, part } = own.json as Token
+      assert.deepEqual(
+        [scopes, part],
+        [
+          ['plants:read', 'plants:write'],
+          ['greenhouse 1/', 'bed 3'],
+        ],
+      )
+      const listed = page.getByRole('listitem').filter({ hasText: name })
+      await listed.getByText('Only plants with the tags greenhouse 1/…, bed 3').waitFor()
       await page.getByText(name, { exact: true }).first().waitFor()
       await page
         .getByText(/expires Dec 31, 2099/)
@@ -251,6 +264,26 @@ suite('tokens on the page', () => {
     const made = await page.getByLabel('The secret of mine').inputValue()
     assert.equal((await service.send('GET', '/tokens/self', as(made))).status, 200)
     await page.getByRole('button', { name: 'I have copied it: mine' }).click()
+  })
+
+  inBrowser('of a part make tokens within it alone, and the menu says it', async ({ page, service, address }) => {
+    const { secret } = await store(service, { name: 'volunteers', scopes: ['tokens'], part: ['greenhouse 1/'] })
+    await signOver(page, address, secret)
+    await page.getByText('Your token is for a part of the plants').waitFor()
+    await page.getByLabel('What is the token for?').fill('another bed')
+    await page.getByLabel('Create, list and revoke tokens').check()
+    await page.getByLabel('Only plants with these tags').fill('bed 3')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByText('Not created. A token can create only tokens within its own part').waitFor()
+    await page.getByLabel('Only plants with these tags').fill('')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    const made = await page.getByLabel('The secret of another bed').inputValue()
+    const own = await service.send('GET', '/tokens/self', as(made))
+    assert.deepEqual((own.json as Token).part, ['greenhouse 1/'])
+    await openMenu(page)
+    await page.getByText('Only plants with the tags greenhouse 1/…').waitFor()
+    await assertAtBothSizes(page)
+    await page.getByRole('button', { name: 'I have copied it: another bed' }).click()
   })
 
   inBrowser('have an end, and do no more than the token that makes them', async ({ page, service, address }) => {

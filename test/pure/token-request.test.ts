@@ -61,7 +61,7 @@ test('a time is an existing date and time with a zone, to the millisecond', () =
 })
 
 test('a token creates tokens with at most its own scopes and expiry', () => {
-  const creator = { scopes: ['plants:read', 'tokens'], expiresAt: 1000 } as const
+  const creator = { actor: { id: 'tok_1', name: 'x' }, scopes: ['plants:read', 'tokens'], expiresAt: 1000 } as const
   const ask = (scopes: readonly (typeof SCOPES)[number][], expiresAt?: Date) =>
     excessOf({ name: 'x', scopes, expiresAt }, creator)
   assert.equal(ask(['plants:read'], new Date(1000)), undefined)

@@ -171,7 +171,6 @@ const methodOf = (id: string): string => contract.operations.find((operation) =>
 /** Headers that a refusal with a status always has. */
 const NEEDED: Readonly<Record<number, readonly string[]>> = {
   401: ['www-authenticate'],
-  403: ['www-authenticate'],
   429: ['retry-after'],
   503: ['retry-after'],
 }

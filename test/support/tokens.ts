@@ -16,6 +16,7 @@ export interface Created {
   readonly id: string
   readonly name: string
   readonly scopes: readonly Scope[]
+  readonly part?: readonly string[]
   readonly createdAt: string
   readonly expiresAt?: string
   readonly secret: string

@@ -9,6 +9,7 @@ import { SERVICE } from './page/service.ts'
 import { isPageKept } from './page/version.ts'
 import { nameOf } from './session/actor.ts'
 import { RememberButton } from './session/by-link.tsx'
+import { PartNote } from './session/part.tsx'
 import { remembersSession, type Session } from './session/session.ts'
 import { SignOut } from './session/sign-out.tsx'
 import type { View } from './views.tsx'
@@ -87,6 +88,7 @@ function Menu({ session, children }: MenuProps): JSX.Element {
       <div class="panel">
         {children}
         <p class="name">{name}</p>
+        <PartNote of={session.own} />
         <RememberButton session={session} />
         {isPageKept.value && remembersSession() && <p class="note">{say('seen.ready')}</p>}
         <LanguageMenu />

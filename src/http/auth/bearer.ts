@@ -156,13 +156,13 @@ export class Auth {
     const hash = hashSecret(secret)
     const token = await this.#options.tokens.findToken(hash)
     if (token === undefined) return undefined
-    const { id, name, scopes, revokedAt, expiresAt } = token
+    const { id, name, scopes, part, revokedAt, expiresAt } = token
     if (revokedAt !== undefined) {
       asking.revoked = { id, name }
       return undefined
     }
     this.#touch(token)
-    return { actor: { id, name }, scopes, expiresAt: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY, hash }
+    return { actor: { id, name, part }, scopes, expiresAt: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY, hash }
   }
 
   #isConfigured(secret: string): boolean {
@@ -233,6 +233,14 @@ export function requireScopes(identity: Identity, scopes: readonly Scope[]): voi
   if (missing !== undefined) throw insufficient(40301, `the access token lacks the scope ${missing}`, scopes)
 }
 
+/** @throws AppError 40301 as requireScopes does, 40303 where the operation is of the whole store and the token of a part */
+function requireRights(identity: Identity, { scopes = [], isOfWholeStore }: Operation): void {
+  requireScopes(identity, scopes)
+  if (isOfWholeStore && identity.actor.part !== undefined) {
+    throw new AppError(40303, 'this operation needs an access token without a part')
+  }
+}
+
 const insufficient = (number: 40301 | 40302, message: string, scopes: readonly Scope[]): AppError =>
   new HttpError(number, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 
@@ -293,22 +301,22 @@ export class TokenWatch {
 /** Returns a route that checks the token of a request before `next` reads the body. */
 export type Authorize = (operation: Operation, next: Route) => Route
 
-/** Refuses a request whose token is not valid, lacks a scope or exceeds its rate. */
+/** Refuses a request whose token is not valid, lacks a scope, has a part where none may be, or exceeds its rate. */
 export function authorizeOperations(config: Config, auth: Auth, responder: Responder): Authorize {
   const limiter = config.rateLimit === undefined ? undefined : new RateLimiter(config.rateLimit)
 
-  return ({ scopes }, next) => {
-    if (scopes === undefined) return next
+  return (operation, next) => {
+    if (operation.scopes === undefined) return next
     const admit = (exchange: Exchange, identity: Identity) => {
       exchange.identity = identity
       exchange.rateLimitHeaders = limiter?.take(identity.actor.id)
-      requireScopes(identity, scopes)
+      requireRights(identity, operation)
       next(exchange)
     }
     return (exchange) => {
       // A call by the service itself, for a request whose token was checked and has taken its turn.
       if (exchange.identity !== undefined) {
-        requireScopes(exchange.identity, scopes)
+        requireRights(exchange.identity, operation)
         next(exchange)
         return
       }

@@ -8,7 +8,9 @@ import {
   entryJson,
   isSelected,
   type Selectable,
+  within,
 } from '../../domain/changes.ts'
+import type { NewPlant } from '../../domain/plant.ts'
 import { hasTagging, type TagFilter } from '../../domain/plant-query.ts'
 import { abortable } from '../../domain/store.ts'
 import { inOneLine } from '../../json/lines.ts'
@@ -32,6 +34,24 @@ const positionEvent = (position: string): string => `id: ${position}\n\n`
 interface SharedEvent extends Selectable {
   readonly text: string
   readonly position: string
+}
+
+/** The event as a stream with a part has it; undefined where the part has none. */
+function eventIn(part: TagFilter['part'], event: SharedEvent): SharedEvent | undefined {
+  if (part === undefined) return event
+  const json = event.text.slice(event.text.indexOf(DATA) + DATA.length)
+  // A text of JSON has its quotation marks escaped, so this finds the ids alone; as numbers they would be rounded.
+  const { time, plant, before, ...entry } = JSON.parse(json.replaceAll(/"id":(-?\d+)/g, '"id":"$1"')) as EventData
+  const [after, earlier] = [plant, before].map((each) => each && { ...each, id: BigInt(each.id) })
+  const own = within(part, { ...entry, time: Date.parse(time), plant: after, before: earlier })
+  return own && { ...own, text: entryEvent(own) }
+}
+
+type PlantData = Omit<NewPlant, 'id'> & { readonly id: string }
+type EventData = Pick<ChangeEntry, 'position' | 'type' | 'token' | 'action'> & {
+  readonly time: string
+  readonly plant: PlantData | undefined
+  readonly before: PlantData | undefined
 }
 
 /**
@@ -159,7 +179,10 @@ export class ChangeStreams {
     if (content.count === 0 || (from === position && (!hasTagging(tagging) || !wasEnd))) {
       return { bytes: content.bytes, count: content.count, next, isEnd }
     }
-    const wanted = content.each.filter((event) => event.position > (position ?? '') && isSelected(tagging, event))
+    const wanted = content.each.flatMap((event) => {
+      const own = event.position > (position ?? '') ? eventIn(tagging.part, event) : undefined
+      return own !== undefined && isSelected(tagging, own) ? own : []
+    })
     return { bytes: Buffer.from(wanted.map(({ text }) => text).join('')), count: wanted.length, next, isEnd }
   }
 }

@@ -165,6 +165,7 @@ export interface OperationBodies {
   readonly createToken: {
     readonly name: string
     readonly scopes: readonly ('plants:read' | 'plants:write' | 'tokens' | 'webhooks')[]
+    readonly part?: readonly string[] | undefined
     readonly expiresAt?: string | undefined
   }
   readonly rotateToken: { readonly overlapSeconds?: number | undefined }

@@ -15,6 +15,8 @@ export interface CompiledOperation {
   readonly summary: string
   /** The scopes that a token needs; undefined: the operation needs no token. */
   readonly scopes?: readonly Scope[] | undefined
+  /** Whether a token with a part of the store may not use it. */
+  readonly isOfWholeStore: boolean
   readonly parameters: readonly CompiledParameter[]
   /** The media types of the body; empty for an operation that takes no body. */
   readonly mediaTypes: readonly string[]
@@ -57,6 +59,7 @@ export const foreignOperation = (
 ): Operation =>
   readable({
     summary: '',
+    isOfWholeStore: false,
     parameters: [],
     mediaTypes: [],
     isBodyOptional: false,

@@ -9,6 +9,7 @@ import {
   noAction,
 } from '../../domain/actions.ts'
 import { AppError } from '../../domain/errors.ts'
+import { storeOf } from '../../domain/part-store.ts'
 import { isLongerThan, newPlantJson } from '../../domain/plant.ts'
 import type { Store } from '../../domain/store.ts'
 import type { Actor } from '../../domain/token.ts'
@@ -85,7 +86,7 @@ export function actionHandlers(parts: HandlerParts): Pick<Handlers, 'listActions
   const { store, responder, admission, stopping } = parts
   return {
     async listActions(exchange, { limit, cursor, token, since }) {
-      const log = mustHaveActions(store)
+      const log = mustHaveActions(storeOf(store, exchange.actor))
       const list = JSON.stringify(['actions', token ?? null, since ?? null])
       const query = { token, since: timeIn(since), after: placeIn(list, cursor) }
       const page = await admission.during('search', exchange, async (signal) => {
@@ -96,7 +97,7 @@ export function actionHandlers(parts: HandlerParts): Pick<Handlers, 'listActions
     },
 
     async getAction(exchange, { id }) {
-      const log = mustHaveActions(store)
+      const log = mustHaveActions(storeOf(store, exchange.actor))
       const action = await admission.during('search', exchange, (signal) => log.get(id, signal))
       if (action === undefined) throw noAction(id)
       responder.reply(exchange, 200, jsonHeaders(READ_CACHING), actionJson(action))
@@ -104,7 +105,7 @@ export function actionHandlers(parts: HandlerParts): Pick<Handlers, 'listActions
 
     undoAction(exchange, parameters) {
       const { id, dryRun } = parameters
-      const log = mustHaveActions(store)
+      const log = mustHaveActions(storeOf(store, exchange.actor))
       const actor = dryRun ? exchange.actor : actorOfWork(exchange, store, parameters, `undo ${id}`, id)
       const report = { restored: 0, left: 0 }
       const leftPlants: LeftPlant[] = []

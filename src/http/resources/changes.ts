@@ -1,5 +1,6 @@
 import { type ChangeLog, entryJson } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import { storeOf } from '../../domain/part-store.ts'
 import { taggingOf } from '../../domain/plant-query.ts'
 import type { Store } from '../../domain/store.ts'
 import { JSON_TYPE, jsonHeaders } from '../answer/responder.ts'
@@ -20,7 +21,7 @@ const STREAM_HEADERS = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buff
 const NOW = 'now'
 
 export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges' | 'getHistory'> {
-  const { store, responder, admission, streams } = parts
+  const { responder, admission, streams } = parts
   const startOf = async (log: ChangeLog, after: string | undefined) => (after === NOW ? log.end() : after)
 
   function answerChanges(exchange: Exchange, log: ChangeLog, query: ChangesParameters): Promise<void> {
@@ -38,7 +39,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
 
   function stream(exchange: Exchange, log: ChangeLog, query: ChangesParameters, open: ChangeStreams): Promise<void> {
     const { after, 'Last-Event-ID': last = after } = query
-    const tagging = taggingOf(query)
+    const tagging = { ...taggingOf(query), part: exchange.actor.part }
     if (query.action !== undefined) throw new AppError(40003, 'action works only without a stream')
     responder.mustHaveRoom()
     return admission.during('stream', exchange, async (signal) => {
@@ -53,7 +54,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
 
   return {
     listChanges(exchange, query) {
-      const log = mustHaveLog(store)
+      const log = mustHaveLog(storeOf(parts.store, exchange.actor))
       const type = preferredType(exchange.request.headers.accept, [JSON_TYPE, STREAM_TYPE])
       const answered =
         type === STREAM_TYPE && streams !== undefined
@@ -63,7 +64,7 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
     },
 
     async getHistory(exchange, { id, limit, cursor }) {
-      const log = mustHaveLog(store)
+      const log = mustHaveLog(storeOf(parts.store, exchange.actor))
       const path = `/plants/${id}/history`
       const page = await admission.during('search', exchange, async (signal) => {
         const found = await log.history(id, cursor, limit + 1, signal)

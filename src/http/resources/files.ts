@@ -1,4 +1,5 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
+import { storeOf } from '../../domain/part-store.ts'
 import type { ImportMode } from '../../domain/plant.ts'
 import { filterOf } from '../../domain/plant-query.ts'
 import { withIds } from '../../import/assign-ids.ts'
@@ -17,10 +18,11 @@ import type { HandlerParts, Handlers } from '../router.ts'
 import { actionHeader, actorOfWork, mustMakeAction } from './actions.ts'
 
 export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlants'> {
-  const { store, responder, admission, slowClients, stopping } = parts
+  const { responder, admission, slowClients, stopping } = parts
   return {
     importPlants(exchange, options) {
       const { mode, dryRun, duplicates } = options
+      const store = storeOf(parts.store, exchange.actor)
       const type = readMediaType(exchange.request.headers['content-type'] ?? '')
       // The contract admits no types without a format.
       const format = FORMATS.find((each) => MEDIA_TYPES[each] === type?.type) ?? 'ndjson'
@@ -37,7 +39,7 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
           const signal = AbortSignal.any([ending, stopping])
           const pieces = bodyPieces(exchange, slowClients, signal)
           const { textIds } = exchange
-          await mustMakeAction(store, actor)
+          await mustMakeAction(parts.store, actor)
           const read = readPlants(format, pieces, { charset, mode, textIds, columns, assignsIds })
           const batches = assignsIds ? withIds(store, read, { actor, dryRun, key: keyIn(options) }, signal) : read
           const reporter = new ImportReporter(mode, dryRun)
@@ -141,13 +143,15 @@ const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
 }
 
-export function exportHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'exportPlants'> {
+export function exportHandlers(parts: HandlerParts): Pick<Handlers, 'exportPlants'> {
+  const { responder, admission } = parts
   return {
     exportPlants(exchange, parameters) {
       const { format = formatFor(exchange), sort } = parameters
       const headers = ['Content-Type', CONTENT_TYPES[format], 'Cache-Control', READ_CACHING]
       headers.push('Content-Disposition', `attachment; filename="plants.${format}"`)
       const filter = filterOf(parameters)
+      const store = storeOf(parts.store, exchange.actor)
       return admission.during('export', exchange, async (signal) => {
         const onPosition = (position: string) => headers.push('Plantstore-Position', position)
         if (filter === undefined) await store.changes?.end().then(onPosition)

@@ -1,5 +1,6 @@
 import { inTurns } from '../../base/time-slice.ts'
 import { AppError } from '../../domain/errors.ts'
+import { storeOf } from '../../domain/part-store.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
 import {
   type FilterRequest,
@@ -10,7 +11,7 @@ import {
   positionOf,
   wordsOf,
 } from '../../domain/plant-query.ts'
-import { lazySignalOf, type TagCount } from '../../domain/store.ts'
+import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
 import { jsonHeaders, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
@@ -27,7 +28,8 @@ const MAX_COUNTED = 2000
 
 type ListParameters = OperationParameters['listPlants']
 
-export function plantListHandlers({ store, responder, admission }: HandlerParts): Pick<Handlers, 'listPlants'> {
+export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlants'> {
+  const { responder, admission } = parts
   const write = (found: readonly NewPlant[], query: ListParameters) =>
     writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
@@ -42,6 +44,7 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
 
   /** A first page without a next one has all plants that match. */
   const totalOf = async (
+    store: Store,
     filter: PlantFilter,
     found: readonly NewPlant[],
     query: ListParameters,
@@ -60,14 +63,21 @@ export function plantListHandlers({ store, responder, admission }: HandlerParts)
       if (filter === undefined) {
         return write([], query).then((page) => answerPage(responder, exchange, page, count ? '0' : undefined))
       }
+      const { actor } = exchange
+      const store = storeOf(parts.store, actor)
       const wanted = { ...filter, order, after }
       if (count) {
         return admission.during('search', exchange, async (signal) => {
           const found = await store.listPlants(wanted, limit + 1, lazySignalOf(signal))
-          answerPage(responder, exchange, await writeOnce(found, query), await totalOf(filter, found, query, signal))
+          answerPage(
+            responder,
+            exchange,
+            await writeOnce(found, query),
+            await totalOf(store, filter, found, query, signal),
+          )
         })
       }
-      const isShort = isShortPage(wanted, limit + 1)
+      const isShort = isShortPage({ ...wanted, part: actor.part }, limit + 1)
       // Where reads share a few connections, a client with many short pages would hold up the searches of others.
       const page =
         isShort && limit <= FEW && store.pool === undefined
@@ -104,7 +114,8 @@ export function tagHandlers({ store, responder, admission }: HandlerParts): Pick
       const words = wordsOf(q)
       const cursorOf = ({ tag }: TagCount): string => writeCursor(list, Buffer.from(tag))
       const page = await admission.during('search', exchange, async (signal) => {
-        const found = words === undefined ? [] : await store.listTags({ prefix, words, after }, limit + 1, signal)
+        const own = storeOf(store, exchange.actor)
+        const found = words === undefined ? [] : await own.listTags({ prefix, words, after }, limit + 1, signal)
         return writePage('/tags', found, { limit, prefix, q: query.q }, tagJson, cursorOf)
       })
       answerPage(responder, exchange, page)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../domain/errors.ts'
 import { type IdRange, MAX_PROPOSED } from '../../domain/id-store.ts'
+import { storeOf } from '../../domain/part-store.ts'
 import {
   type Expectation,
   idOf,
@@ -41,19 +42,21 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
     const id = String(idOf(change))
     const recorded: Change = { plant: id }
     exchange.change = recorded
-    return store.changePlant(change, actor).then((outcome) => {
-      recorded.outcome = outcome.result
-      const action = actionHeader(actor)
-      if (outcome.result === 'deleted') return responder.reply(exchange, 204, action)
-      const path = pathOf(id)
-      const [status, location] = outcome.result === 'created' ? [201, ['Location', path]] : [200, []]
-      responder.reply(
-        exchange,
-        status,
-        [...headersOf(outcome.plant, path), ...location, ...action],
-        newPlantJson(outcome.plant),
-      )
-    })
+    return storeOf(store, actor)
+      .changePlant(change, actor)
+      .then((outcome) => {
+        recorded.outcome = outcome.result
+        const action = actionHeader(actor)
+        if (outcome.result === 'deleted') return responder.reply(exchange, 204, action)
+        const path = pathOf(id)
+        const [status, location] = outcome.result === 'created' ? [201, ['Location', path]] : [200, []]
+        responder.reply(
+          exchange,
+          status,
+          [...headersOf(outcome.plant, path), ...location, ...action],
+          newPlantJson(outcome.plant),
+        )
+      })
   }
 
   return {
@@ -64,17 +67,20 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
       const id = String(plant.id)
       const change: Change = { plant: id }
       exchange.change = change
-      return store.createPlant(plant, { mustBeNew }, actor).then((result) => {
-        change.outcome = result
-        const headers = headersOf(plant, pathOf(id))
-        if (actor.action !== undefined) headers.push(...actionHeader(actor))
-        responder.reply(exchange, 200, headers, plantJson(plant))
-      })
+      return storeOf(store, actor)
+        .createPlant(plant, { mustBeNew }, actor)
+        .then((result) => {
+          change.outcome = result
+          const headers = headersOf(plant, pathOf(id))
+          if (actor.action !== undefined) headers.push(...actionHeader(actor))
+          responder.reply(exchange, 200, headers, plantJson(plant))
+        })
     },
 
     getPlant(exchange, parameters) {
       const { id } = parameters
-      return store.getPlant(id, exchange).then((plant) => answerFound(exchange, id, plant, expectationOf(parameters)))
+      const found = storeOf(store, exchange.actor).getPlant(id, exchange)
+      return found.then((plant) => answerFound(exchange, id, plant, expectationOf(parameters)))
     },
 
     replacePlant(exchange, parameters, body) {

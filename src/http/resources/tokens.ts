@@ -1,5 +1,6 @@
 import { historyOf } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Part } from '../../domain/part.ts'
 import {
   DEFAULT_OVERLAP,
   derivedToken,
@@ -10,6 +11,8 @@ import {
   MAX_OVERLAP,
   makeSecret,
   makeTokenId,
+  PART_RULE,
+  partIn,
   type Rotation,
   SCOPES,
   type Scope,
@@ -51,7 +54,7 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
     },
 
     rotateToken(exchange, parameters, body) {
-      const { scopes, expiresAt } = exchange.sender
+      const { actor, scopes, expiresAt } = exchange.sender
       const until = Date.now() + parseOverlap(body)
       if (expiresAt <= Date.now()) throw expiredToken()
       const { id } = parameters
@@ -59,7 +62,7 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
       // No client can send a line feed, so no other request has this key.
       const ownKey = key === undefined ? undefined : `rotate\n${id}\n${key}`
       const replaced = { name: id, scopes: [], expiresAt: undefined }
-      return issue(parts, exchange, replaced, ownKey, { id, until, scopes, expiresAt })
+      return issue(parts, exchange, replaced, ownKey, { id, until, scopes, part: actor.part, expiresAt })
     },
 
     async listTokens(exchange, { limit, cursor }) {
@@ -84,10 +87,11 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
       let known: string | undefined
       const change: Change = { details: () => ({ revoked: known }) }
       exchange.change = change
-      const revoke = () => tokens.revokeToken(id, config.token === undefined)
+      const revoke = () => tokens.revokeToken(id, config.token === undefined, exchange.sender.actor.part)
       const result = await admission.during('change', exchange, revoke)
       if (result === 'absent') throw new AppError(40402, `there is no token with the id ${id}`)
       known = id
+      if (result === 'too strong') throw tooStrong('a token with a part can revoke only tokens within it', ['tokens'])
       if (result === 'last') throw new AppError(40903, LAST_TOKEN)
       change.outcome = result === 'revoked' ? 'revoked' : 'unchanged'
       responder.reply(exchange, 204, [])
@@ -110,8 +114,8 @@ async function issue(
   let made: (TokenRequest & { id: string }) | undefined = rotates === undefined ? { ...request, id } : undefined
   const details = () => {
     if (made === undefined) return {}
-    const { id: created, name: createdName, scopes, expiresAt } = made
-    return { rotated: rotates?.id, created, createdName, scopes, expiresAt }
+    const { id: created, name: createdName, scopes, part, expiresAt } = made
+    return { rotated: rotates?.id, created, createdName, scopes, part, expiresAt }
   }
   const change: Change = { details }
   exchange.change = change
@@ -134,24 +138,32 @@ async function issue(
   responder.reply(exchange, 201, headers, createdJson(token, secret))
 }
 
-const STRONGER = 'a token can rotate only tokens that have no scope beyond its own and expire no later'
+const STRONGER =
+  'a token can rotate only tokens that have no scope beyond its own, are within its part and expire no later'
 
 const LAST_TOKEN =
-  'this is the last active token with the scope tokens; create another one first, or use "plantstore token revoke"'
+  'this is the last active token with the scope tokens and without a part; create another one first, or use "plantstore token revoke"'
 
 /**
- * Gives the request the creator's expiry where it names none.
+ * Gives the request the creator's part and expiry where it names none.
  *
  * @throws AppError 40302 when the new token would have more rights than its creator, 40103 when that has expired, which
  *   a JWT may have a moment ago
  */
-function within(request: TokenRequest, creator: Identity): TokenRequest {
-  const { expiresAt } = creator
+function within(given: TokenRequest, creator: Identity): TokenRequest {
+  const { actor, expiresAt } = creator
+  const request = { ...given, part: given.part ?? actor.part }
   if (expiresAt <= Date.now()) throw expiredToken()
   const excess = excessOf(request, creator)
   if (excess === 'scopes') {
     const message = `a token can create only tokens with its own scopes, which are ${creator.scopes.join(', ')}`
     throw tooStrong(message, request.scopes)
+  }
+  if (excess === 'part') {
+    throw tooStrong(
+      'a token can create only tokens within its own part, which GET /tokens/self answers',
+      request.scopes,
+    )
   }
   if (excess === 'expiry') {
     const time = new Date(expiresAt).toISOString()
@@ -167,14 +179,15 @@ const isSame = (token: Token, wanted: Token): boolean =>
   token.revokedAt === undefined &&
   token.name === wanted.name &&
   token.scopes.join() === wanted.scopes.join() &&
+  JSON.stringify(token.part) === JSON.stringify(wanted.part) &&
   token.expiresAt?.getTime() === wanted.expiresAt?.getTime()
 
 /** JSON.stringify leaves out undefined members, and writes times by toISOString. */
-const tokenJson = ({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string =>
-  JSON.stringify({ id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt })
+const tokenJson = ({ id, name, scopes, part, createdAt, expiresAt, lastUsedAt, revokedAt }: Token): string =>
+  JSON.stringify({ id, name, scopes, part, createdAt, expiresAt, lastUsedAt, revokedAt })
 
-const createdJson = ({ id, name, scopes, createdAt, expiresAt }: Token, secret: string): string =>
-  JSON.stringify({ id, name, scopes, createdAt, expiresAt, secret })
+const createdJson = ({ id, name, scopes, part, createdAt, expiresAt }: Token, secret: string): string =>
+  JSON.stringify({ id, name, scopes, part, createdAt, expiresAt, secret })
 
 const writePosition = ({ createdAt, id }: TokenPosition): string => writePlace(LIST, BigInt(createdAt.getTime()), id)
 
@@ -196,6 +209,12 @@ function readScopes(value: unknown): readonly Scope[] {
   return scopes
 }
 
+function readPart(value: unknown): Part {
+  const part = partIn(value)
+  if (part === undefined) throw wrong(`must be an array of ${PART_RULE}`)
+  return part
+}
+
 const NO_TIME = `must be a date and time with a zone, such as 2030-12-31T12:00:00Z, and no later than ${new Date(LAST_TIME).toISOString()}`
 
 function readExpiry(value: unknown): Date {
@@ -205,7 +224,7 @@ function readExpiry(value: unknown): Date {
   return time
 }
 
-const TOKEN = { name: readName, scopes: readScopes, expiresAt: readExpiry } satisfies Readers<
+const TOKEN = { name: readName, scopes: readScopes, part: readPart, expiresAt: readExpiry } satisfies Readers<
   OperationBodies['createToken']
 >
 

@@ -1,5 +1,6 @@
 import { type ChangeLog, historyOf, readPosition } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import { includes } from '../../domain/part.ts'
 import { derivedBits } from '../../domain/token.ts'
 import {
   MAX_WEBHOOKS,
@@ -66,19 +67,20 @@ function recordHandlers(parts: Parts): Omit<WebhookHandlers, keyof DeliveryHandl
           throw new AppError(40902, 'the Idempotency-Key belongs to a webhook with another content')
         }
         delivery.changed()
-        return find(parts, id)
+        return find(parts, exchange, id)
       })
       const head = jsonHeaders('no-store', 'Location', `/webhooks/${id}`)
       responder.reply(exchange, 201, head, JSON.stringify(shown(parts, created, secret)))
     },
 
     async listWebhooks(exchange) {
-      const all = (await webhooks.list()).map((stored) => shown(parts, stored))
+      const own = (await webhooks.list()).filter((stored) => isOf(exchange, stored))
+      const all = own.map((stored) => shown(parts, stored))
       reply(parts, exchange, READ_CACHING, all)
     },
 
     async getWebhook(exchange, { id }) {
-      reply(parts, exchange, READ_CACHING, shown(parts, await find(parts, id)))
+      reply(parts, exchange, READ_CACHING, shown(parts, await find(parts, exchange, id)))
     },
 
     async updateWebhook(exchange, { id }, body) {
@@ -93,7 +95,8 @@ function recordHandlers(parts: Parts): Omit<WebhookHandlers, keyof DeliveryHandl
 
     async deleteWebhook(exchange, { id }) {
       exchange.change = { outcome: 'deleted', details: () => ({ webhook: id }) }
-      const isDeleted = await admission.during('change', exchange, () => webhooks.delete(id))
+      const remove = () => find(parts, exchange, id).then(() => webhooks.delete(id))
+      const isDeleted = await admission.during('change', exchange, remove)
       if (!isDeleted) throw noWebhook(id)
       delivery.changed()
       responder.reply(exchange, 204, [])
@@ -119,7 +122,7 @@ function deliveryHandlers(parts: Parts): DeliveryHandlers {
   return {
     async testWebhook(exchange, { id }) {
       exchange.change = { outcome: 'tested', details: () => ({ webhook: id }) }
-      const { webhook } = await find(parts, id)
+      const { webhook } = await find(parts, exchange, id)
       reply(parts, exchange, 'no-store', await delivery.test(webhook, exchange.signal))
     },
 
@@ -138,7 +141,7 @@ function deliveryHandlers(parts: Parts): DeliveryHandlers {
     },
 
     async listWebhookDeliveries(exchange, { id, limit }) {
-      const read = () => find(parts, id).then(() => parts.store.webhooks.attempts(id, limit))
+      const read = () => find(parts, exchange, id).then(() => parts.store.webhooks.attempts(id, limit))
       reply(parts, exchange, READ_CACHING, await admission.during('search', exchange, read))
     },
   }
@@ -160,9 +163,13 @@ const WITHOUT_LOG: WebhookHandlers = {
   listWebhookDeliveries: refuse,
 }
 
-async function find({ store }: Parts, id: string): Promise<StoredWebhook> {
+/** A token with a part has only the webhooks of this part. */
+const isOf = ({ actor }: Exchange, { webhook: { creator } }: StoredWebhook): boolean =>
+  includes(actor.part, creator.part)
+
+async function find({ store }: Parts, exchange: Exchange, id: string): Promise<StoredWebhook> {
   const [found] = await store.webhooks.list(id)
-  if (found === undefined) throw noWebhook(id)
+  if (found === undefined || !isOf(exchange, found)) throw noWebhook(id)
   return found
 }
 
@@ -181,7 +188,7 @@ async function answerChanged(
 ): Promise<void> {
   const changed = await parts.admission.during('change', exchange, async (signal) => {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const stored = await find(parts, id)
+      const stored = await find(parts, exchange, id)
       const decided = await decide(stored, signal)
       if (decided === 'same') return stored
       const { webhook, progress = stored.progress } = decided

@@ -5,13 +5,15 @@ import {
   decideUndo,
   type Follower,
   type LeftPlant,
+  leftPlant,
   MOST_FOLLOWERS,
   mustOwnAction,
   noAction,
   type UndoStep,
 } from '../../domain/actions.ts'
-import { type ChangeEntry, type ChangePage, type ChangeRequest, isSelected } from '../../domain/changes.ts'
+import { type ChangeEntry, type ChangePage, type ChangeRequest, selected } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Part } from '../../domain/part.ts'
 import { isEqual, type NewPlant } from '../../domain/plant.ts'
 import type { ActionName } from '../../domain/token.ts'
 import type { Row, Run } from '../pool/client.ts'
@@ -19,10 +21,11 @@ import { bigintArray, byId, textArray } from '../rows.ts'
 import type { Swap } from './log-rows.ts'
 import { entriesOf, headOf, isEndOfTick, makeTick, positionOf, TICK_OF } from './read-rows.ts'
 
-/** Who changes plants, as the log keeps it. */
+/** Who changes plants. The log keeps all but the part. */
 export interface Author {
   /** Actor.id */
   readonly token: string
+  readonly part?: Part | undefined
   readonly action?: ActionName | undefined
 }
 
@@ -128,17 +131,17 @@ export interface PlannedStep extends UndoStep {
  * Decides a step of an undo (ActionLog.undo), inside the transaction that writes it.
  *
  * @param from the number of the row below which the step begins; undefined for the first
- * @param undo who undoes; undefined for a dry run
+ * @param author who undoes; without an action for a dry run
  * @param read returns the plants of these ids that exist, and locks them where the step writes
  */
 export async function planUndo(
   run: Run,
   action: string,
   from: string | undefined,
-  undo: Author | undefined,
+  author: Author,
   read: (wanted: readonly { readonly id: bigint }[]) => Promise<NewPlant[]>,
 ): Promise<PlannedStep> {
-  const undoId = undo?.action?.id
+  const undoId = author.action?.id
   const [head] = (await run({ name: 'undo-head', text: HEAD, values: [action, undoId ?? null] })).rows
   if (head === undefined) throw noAction(action)
   if (head[0] === 't') throw actionGone(action)
@@ -157,13 +160,13 @@ export async function planUndo(
     const { id, number, before } = change
     const { next, newest } = followers[i] ?? {}
     const asked = { next, newest: () => (targets.has(id) ? undoId : newest), all: () => all.get(change) ?? [] }
-    const decision = decideUndo(asked, action, undoId)
-    if (decision === 'leave') left.push({ id, plant: present.get(id) })
+    const decision = decideUndo(asked, change, { action, undo: undoId, part: author.part })
+    if (decision === 'leave') left.push(leftPlant(id, present.get(id), author.part))
     if (decision === 'restore' || decision === 'restored') restored++
     const isDue = undoneTo === undefined || number < undoneTo
     if (isDue && (decision === 'restore' || decision === 'restore further')) targets.set(id, before)
   }
-  const swaps = undo === undefined ? [] : swapsTo(targets, present, undo)
+  const swaps = undoId === undefined ? [] : swapsTo(targets, present, author)
   return { restored, left, next: isLast ? undefined : String(reached), swaps, reached }
 }
 
@@ -238,7 +241,8 @@ export async function readActionPage(
     const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
     for (const entry of entriesOf(head, at, Number(time), columns)) {
       if (isAtEnd && at.tick <= place.tick) continue
-      if (isSelected(filter, entry)) entries.push(entry)
+      const own = selected(filter, entry)
+      if (own !== undefined) entries.push(own)
       next = entry.position
       if (entries.length === limit) return { entries, next, isEnd: false }
     }

@@ -4,7 +4,7 @@ import {
   type ChangeLogUse,
   type ChangePage,
   type ChangeRequest,
-  isSelected,
+  selected,
 } from '../../domain/changes.ts'
 import { hasTagging } from '../../domain/plant-query.ts'
 import type { Run } from '../pool/client.ts'
@@ -120,8 +120,9 @@ async function readPage(run: Run, request: ChangeRequest, signal?: AbortSignal):
     const { head, rows, isAll } = await rowsAfter(run, after, enough, filter)
     for (const row of rows) {
       for (const entry of row.entries) {
-        if (!isSelected(request, entry)) continue
-        entries.push(entry)
+        const own = selected(request, entry)
+        if (own === undefined) continue
+        entries.push(own)
         if (entries.length === limit) return { entries, next: entry.position, isEnd: false }
       }
     }

@@ -10,6 +10,7 @@ import {
   type Position,
   positionOf,
   type TagFilter,
+  wantedTags,
 } from '../../domain/plant-query.ts'
 import {
   indexedWord,
@@ -47,16 +48,21 @@ const columns = (order: PlantOrder): ['id'] | ['sort_key', 'id'] => (isByName(or
  * The condition of a filter on tags; undefined for a filter without any. An index has the plants in the order of `id` and
  * of names where it is one tag, or none.
  */
-export function tagging({ tags, tagPrefix, untagged }: TagFilter, parameter: Parameter): string | undefined {
-  if (untagged === true) return 'tag IS NULL'
-  if (tagPrefix !== undefined) {
-    const end = endOfPrefix(tagPrefix)
-    const until = end === undefined ? '' : ` AND tag < ${parameter(storable(end))}`
-    return `tag >= ${parameter(storable(tagPrefix))}${until}`
-  }
-  const [tag] = tags
-  if (tag === undefined) return undefined
-  return tags.length === 1 ? `tag = ${parameter(tag)}` : `tag = ANY (${parameter(tags)}::text[])`
+export function tagging(filter: TagFilter, parameter: Parameter): string | undefined {
+  const wanted = wantedTags(filter)
+  if (wanted === undefined) return filter.untagged === true ? 'tag IS NULL' : undefined
+  const { tags, prefixes } = wanted
+  const all = prefixes.map((prefix) => tagRange(prefix, parameter))
+  if (tags.length === 1) all.unshift(`tag = ${parameter(tags[0])}`)
+  if (tags.length > 1) all.unshift(`tag = ANY (${parameter(tags)}::text[])`)
+  return all.length > 1 ? `(${all.join(' OR ')})` : (all[0] ?? 'false')
+}
+
+/** The condition of a tag that begins with a text. */
+function tagRange(prefix: string, parameter: Parameter): string {
+  const end = endOfPrefix(prefix)
+  const until = end === undefined ? '' : ` AND tag < ${parameter(storable(end))}`
+  return `tag >= ${parameter(storable(prefix))}${until}`
 }
 
 export function isAfter(order: PlantOrder, { key, id }: Position, parameter: Parameter): string {
@@ -145,14 +151,16 @@ export class Sources {
     const words = withoutImplied(query.words)
     this.query = { ...query, words }
     this.#frequent = new Set(words.filter((word) => statistics.isFrequent(word)).slice(0, MAX_FREQUENT))
-    const { tagPrefix, untagged } = query
-    this.#tagging = { tags: storableTags(query.tags), tagPrefix, untagged }
+    const { tagPrefix, untagged, part } = query
+    this.#tagging = { tags: storableTags(query.tags), tagPrefix, untagged, part }
   }
 
   /** Whether no plant can have any of the tags. */
   get isEmpty(): boolean {
     const { tags, tagPrefix = '' } = this.query
-    return (tags.length > 0 && this.#tagging.tags.length === 0) || tagPrefix.includes('\0')
+    const { tags: own, prefixes } = wantedTags(this.#tagging) ?? { tags: [''], prefixes: [] }
+    const hasNone = own.length === 0 && prefixes.length === 0
+    return hasNone || (tags.length > 0 && this.#tagging.tags.length === 0) || tagPrefix.includes('\0')
   }
 
   /** Plants from the position on, in the order of the query's only tag, or else of all plants. */

@@ -1,4 +1,5 @@
-import type { TagFilter } from '../../domain/plant-query.ts'
+import { covers } from '../../domain/part.ts'
+import { hasTagging, type TagFilter } from '../../domain/plant-query.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
 
@@ -85,10 +86,12 @@ export class SearchStatistics {
   }
 
   /** Returns the share of plants with what a filter demands of tags; 0 for rare tags. */
-  shareOfTags({ tags, tagPrefix, untagged }: TagFilter): number {
+  shareOfTags({ part, ...filter }: TagFilter): number {
+    const { tags, tagPrefix, untagged } = filter
     const listed = Array.from(this.#tags)
     const sum = (some: readonly (readonly [string, number])[]) => some.reduce((all, [, share]) => all + share, 0)
     if (untagged === true) return Math.max(0, 1 - sum(listed))
+    if (part !== undefined && !hasTagging(filter)) return sum(listed.filter(([tag]) => covers(part, tag)))
     if (tagPrefix !== undefined) return sum(listed.filter(([tag]) => tag.startsWith(tagPrefix)))
     return tags.reduce((all, tag) => all + (this.#tags.get(tag) ?? 0), 0)
   }

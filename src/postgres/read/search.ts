@@ -49,15 +49,15 @@ export async function countMatches(
 /** Counts the plants of a filter without words. @param what a sum and the table of whose rows it is */
 export async function counted(
   share: PoolShare,
-  { tags, tagPrefix, untagged }: TagFilter,
+  { tags, ...filter }: TagFilter,
   budget: Budget,
   what = 'count(*) FROM plants',
 ): Promise<number> {
   const own = storableTags(tags)
   if (own.length < tags.length && own.length === 0) return 0
-  if (tagPrefix?.includes('\0')) return 0
+  if (filter.tagPrefix?.includes('\0')) return 0
   const values: unknown[] = []
-  const where = tagging({ tags: own, tagPrefix, untagged }, (value) => `$${values.push(value)}`)
+  const where = tagging({ ...filter, tags: own }, (value) => `$${values.push(value)}`)
   const { rows } = await share.run({ text: `SELECT ${what} WHERE ${where ?? 'true'}`, values }, budget)
   return Number(rows[0]?.[0] ?? 0)
 }

@@ -37,12 +37,12 @@ export class WriteQueue implements WriteStats {
     })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, { id: token, action }: Actor): Promise<CreateResult> {
-    return this.#creates.submit({ plant, mustBeNew, token, action })
+  create(plant: NewPlant, mustBeNew: boolean, { id: token, action, part }: Actor): Promise<CreateResult> {
+    return this.#creates.submit({ plant, mustBeNew, token, action, part })
   }
 
-  change(change: PlantChange, { id: token, action }: Actor): Promise<ChangeOutcome> {
-    return this.#changes.submit({ change, token, action })
+  change(change: PlantChange, { id: token, action, part }: Actor): Promise<ChangeOutcome> {
+    return this.#changes.submit({ change, token, action, part })
   }
 
   get queues(): WriteStats['queues'] {

@@ -1,5 +1,6 @@
-import { noAction, type UndoStep } from '../../domain/actions.ts'
+import { leftPlant, noAction, type UndoStep } from '../../domain/actions.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Part } from '../../domain/part.ts'
 import {
   type ChangeOutcome,
   type CreateResult,
@@ -83,8 +84,8 @@ export class PostgresWriter {
       }
       const present = await this.#table.put(this.#share.within(budget), [...swaps.values()])
       this.#wrote(swaps.values())
-      return some.map(({ plant, mustBeNew }) => {
-        const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id))
+      return some.map(({ plant, mustBeNew, part }) => {
+        const outcome = decidePut(mustBeNew ? 'new' : 'add', plant, present.get(plant.id), part)
         if (outcome === 'created') present.set(plant.id, plant)
         return createResult(outcome, plant.id)
       })
@@ -140,7 +141,7 @@ export class PostgresWriter {
       // Another write has created a plant under such an id, which no lock could keep away.
       const taken = swaps.filter(({ id }) => !done.has(id))
       const there = byId(await selectPlants(run, taken))
-      const late = taken.map(({ id }) => ({ id, plant: there.get(id) }))
+      const late = taken.map(({ id }) => leftPlant(id, there.get(id), author.part))
       return { restored: restored - late.length, left: [...left, ...late], next }
     })
   }
@@ -226,10 +227,10 @@ interface Write<Result> extends Author {
   decide(before: Plant): { readonly result: Result; readonly after: Plant }
 }
 
-function changeWrite({ change, token, action }: ActorChange): Write<ChangeOutcome | AppError> {
+function changeWrite({ change, token, action, part }: ActorChange): Write<ChangeOutcome | AppError> {
   const decide = (before: Plant) => {
     try {
-      const result = decideChange(change, before)
+      const result = decideChange(change, before, part)
       return { result, after: result.result === 'deleted' ? undefined : result.plant }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
@@ -241,7 +242,7 @@ function changeWrite({ change, token, action }: ActorChange): Write<ChangeOutcom
 
 function importWrite(plant: ImportedPlant, mode: ImportMode, author: Author): Write<ImportResult> {
   const decide = (before: Plant) => {
-    const outcome = decidePut(mode, plant, before)
+    const outcome = decidePut(mode, plant, before, author.part)
     const after = outcome === 'created' || outcome === 'updated' ? plant : before
     return { result: importResult(outcome, plant.id), after: outcome === 'deleted' ? undefined : after }
   }
@@ -292,14 +293,11 @@ function decideAll<Result>(
   return { swaps: [...swaps.values()], later }
 }
 
-/** The author of writes that are no more than tried. */
-const NOBODY: Author = { token: '', action: undefined }
-
 /**
  * An import that changes no plant of the store. It writes new and replaced plants to a temporary table of its
  * connection, where later plants with the same id find them; a deleted plant has no name there.
  */
-export async function startDryRun(share: PoolShare, mode: ImportMode): Promise<DryRun> {
+export async function startDryRun(share: PoolShare, mode: ImportMode, part?: Part): Promise<DryRun> {
   const client = await share.dedicate()
   let hasTable = false
 
@@ -309,7 +307,7 @@ export async function startDryRun(share: PoolShare, mode: ImportMode): Promise<D
       await run({ text: 'CREATE TEMPORARY TABLE tried (id bigint PRIMARY KEY, name text, tag text)' })
       hasTable = true
     }
-    const writes = plants.map((plant) => importWrite(plant, mode, NOBODY))
+    const writes = plants.map((plant) => importWrite(plant, mode, { token: '', part }))
     const results: ImportResult[] = []
     const indexes = [...writes.keys()]
     const wanted = plantsOf(writes, indexes)

@@ -6,10 +6,12 @@ import {
   type Follower,
   type Followers,
   type LeftPlant,
+  leftPlant,
   MOST_FOLLOWERS,
   noAction,
   type UndoStep,
 } from '../../domain/actions.ts'
+import type { Part } from '../../domain/part.ts'
 import type { NewPlant } from '../../domain/plant.ts'
 import { plantAt, type Row, type StatementCache } from '../rows.ts'
 import { createRow, plantBefore, plantsAfter, unpack } from './change-reader.ts'
@@ -73,6 +75,7 @@ interface UndoRequest {
   readonly undo: string | undefined
   /** The position below which the step begins; undefined for the first. */
   readonly from: string | undefined
+  readonly part: Part | undefined
 }
 
 /**
@@ -82,7 +85,7 @@ interface UndoRequest {
  */
 export function undoStep(
   statements: StatementCache,
-  { action, undo, from }: UndoRequest,
+  { action, undo, from, part }: UndoRequest,
   restore: (change: UndoneChange) => void = () => {},
 ): UndoStep & { readonly position: number } {
   const number = mustHaveAll(statements, action)
@@ -104,8 +107,10 @@ export function undoStep(
     seen += ids.length
     for (const [i, plant] of plantsAfter(ids, row[4]).entries()) {
       const id = ids[i] ?? 0n
-      const decision = decideUndo(followers(statements, id, position, plant, mine, undo), action, undo)
-      if (decision === 'leave') left.push({ id, plant: plantAt(statements, id) })
+      const swapped = { before, after: plant }
+      const after = followers(statements, id, position, plant, mine, undo)
+      const decision = decideUndo(after, swapped, { action, undo, part })
+      if (decision === 'leave') left.push(leftPlant(id, plantAt(statements, id), part))
       if (decision === 'restore' || decision === 'restored') restored++
       if ((decision !== 'restore' && decision !== 'restore further') || position >= reached) continue
       restore({ id, before })

@@ -1,11 +1,13 @@
 import { mustOwnAction } from '../../domain/actions.ts'
+import type { Part } from '../../domain/part.ts'
 import type { ActionName } from '../../domain/token.ts'
 import type { StatementCache } from '../rows.ts'
 
-/** Who changes plants, as the log keeps it. */
+/** Who changes plants. The log keeps all but the part. */
 export interface Author {
   /** Actor.id */
   readonly actor: string
+  readonly part?: Part | undefined
   readonly action?: ActionName | undefined
 }
 

@@ -7,10 +7,10 @@ import {
   entryOf,
   HISTORY_LENGTH,
   hasType,
-  isSelected,
   otherHistory,
   positionGone,
   readPosition,
+  selected,
   writePosition,
 } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
@@ -71,7 +71,7 @@ export class ChangeFeed {
     for (const raw of rows) {
       const row = rowOf(raw)
       // The plants of such a row need no read.
-      if (!hasType(filter, typeOf(row))) {
+      if (filter.part === undefined && !hasType(filter, typeOf(row))) {
         if (++seen > MAX_SEEN) return { entries, next, isEnd: false }
         last = row.position
         next = this.#positionOf(last, row.at)
@@ -81,7 +81,8 @@ export class ChangeFeed {
       for (const entry of this.#entriesOf(row, last)) {
         if (entries.length === limit || seen === MAX_SEEN) return { entries, next, isEnd: false }
         seen++
-        if (isSelected(filter, entry)) entries.push(entry)
+        const own = selected(filter, entry)
+        if (own !== undefined) entries.push(own)
         next = entry.position
         if (turn.isOver()) yield
       }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Part } from '../../domain/part.ts'
 import { decidePut, type ImportedPlant, type ImportMode, type PutOutcome } from '../../domain/plant.ts'
 import { openReader } from '../connection.ts'
 import { fullDisk, isWriteFault } from '../errors.ts'
@@ -14,9 +15,11 @@ export class SqliteDryRun {
   readonly #db: DatabaseSync
   readonly #statements: StatementCache
   readonly #mode: ImportMode
+  readonly #part: Part | undefined
 
-  constructor(path: string, mode: ImportMode) {
+  constructor(path: string, mode: ImportMode, part: Part | undefined) {
     this.#mode = mode
+    this.#part = part
     this.#db = openReader(path)
     this.#db.exec(`PRAGMA temp_store = FILE;
       CREATE TEMP TABLE tried (id INTEGER NOT NULL PRIMARY KEY, name TEXT, tag TEXT) STRICT, WITHOUT ROWID`)
@@ -51,7 +54,8 @@ export class SqliteDryRun {
     const row =
       this.#statements.get('SELECT id, name, tag FROM temp.tried WHERE id = ?', id) ??
       this.#statements.get('SELECT id, name, tag FROM main.plants WHERE id = ?', id)
-    const outcome = decidePut(this.#mode, plant, row === undefined || row[1] === null ? undefined : plantOf(row))
+    const present = row === undefined || row[1] === null ? undefined : plantOf(row)
+    const outcome = decidePut(this.#mode, plant, present, this.#part)
     if (outcome !== 'created' && outcome !== 'updated' && outcome !== 'deleted') return outcome
     const values = outcome === 'deleted' ? [null, null] : [name, tag ?? null]
     this.#statements.run('INSERT OR REPLACE INTO temp.tried (id, name, tag) VALUES (?, ?, ?)', id, ...values)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeLog } from '../../domain/changes.ts'
 import { AppError, outOfReach, shuttingDown } from '../../domain/errors.ts'
+import type { Part } from '../../domain/part.ts'
 import { type ImportMode, importResult, type NewPlant } from '../../domain/plant.ts'
 import {
   ALL_PLANTS,
@@ -119,8 +120,8 @@ export class QueryClient {
     while (!(await this.#reader().isIndexNear()) && performance.now() < deadline) await sleep(IMPORT_PAUSE)
   }
 
-  async startDryRun(mode: ImportMode): Promise<DryRun> {
-    const handle = await this.#reader().openDryRun(mode)
+  async startDryRun(mode: ImportMode, part?: Part): Promise<DryRun> {
+    const handle = await this.#reader().openDryRun(mode, part)
     let isOpen = true
     return {
       importPlants: async (plants) => {

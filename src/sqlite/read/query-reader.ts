@@ -1,5 +1,6 @@
 import type { Action, ActionQuery, UndoStep } from '../../domain/actions.ts'
 import type { ChangeEntry, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
+import type { Part } from '../../domain/part.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
 import {
   hasFilter,
@@ -167,8 +168,8 @@ export class QueryReader implements Served {
   }
 
   /** Makes a step of the dry run of an undo. */
-  tryUndo(action: string, from: string | undefined): UndoStep {
-    return this.#at(({ statements }) => undoStep(statements, { action, undo: undefined, from }))
+  tryUndo(action: string, from: string | undefined, part: Part | undefined): UndoStep {
+    return this.#at(({ statements }) => undoStep(statements, { action, undo: undefined, from, part }))
   }
 
   forgetIndex(): void {
@@ -184,8 +185,8 @@ export class QueryReader implements Served {
     return this.#task(false, (snapshot) => snapshot.countPlants())
   }
 
-  openDryRun(mode: ImportMode): number {
-    this.#dryRuns.set(++this.#handle, new SqliteDryRun(this.#path, mode))
+  openDryRun(mode: ImportMode, part: Part | undefined): number {
+    this.#dryRuns.set(++this.#handle, new SqliteDryRun(this.#path, mode, part))
     return this.#handle
   }
 

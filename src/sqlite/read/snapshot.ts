@@ -15,6 +15,7 @@ import {
   positionOf,
   type TagFilter,
   type TagQuery,
+  wantedTags,
 } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import { ChangeFeed } from '../change-log/change-feed.ts'
@@ -26,7 +27,7 @@ import { StatementCache } from '../rows.ts'
 import { IndexFault, type IndexState, IndexView } from '../search-index/index-file.ts'
 import { IndexQueries } from '../search-index/index-queries.ts'
 import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
-import { behindTag, rangeOf, rangeOfPrefix, UNTAGGED } from '../search-index/plant-index.ts'
+import { behindTag, rangeOf, rangeOfPrefix, type TagRange, UNTAGGED } from '../search-index/plant-index.ts'
 import { merged, provenIds } from '../search-index/proof.ts'
 import { PlantSearch } from '../search-index/search.ts'
 import { TagSearch } from '../search-index/tag-search.ts'
@@ -263,12 +264,18 @@ export class Snapshot {
   }
 
   /** Adds up the counts of tags in steps: a million tags take 40 ms. */
-  *#counted({ tags, tagPrefix, untagged }: TagFilter): Task<number> {
-    if (tags.length > 0) {
-      const sql = 'SELECT sum(plants) FROM tag_counts WHERE tag IN (SELECT value FROM json_each(?))'
-      return Number(this.#view.statements.get(sql, JSON.stringify(tags))?.[0] ?? 0)
+  *#counted(filter: TagFilter): Task<number> {
+    const wanted = wantedTags(filter)
+    if (wanted === undefined) {
+      return yield* this.#countedIn(filter.untagged === true ? rangeOf(UNTAGGED) : rangeOfPrefix(''))
     }
-    let { from, before } = untagged === true ? rangeOf(UNTAGGED) : rangeOfPrefix(tagPrefix ?? '')
+    const sql = 'SELECT sum(plants) FROM tag_counts WHERE tag IN (SELECT value FROM json_each(?))'
+    let count = Number(this.#view.statements.get(sql, JSON.stringify(wanted.tags))?.[0] ?? 0)
+    for (const prefix of wanted.prefixes) count += yield* this.#countedIn(rangeOfPrefix(prefix))
+    return count
+  }
+
+  *#countedIn({ from, before }: TagRange): Task<number> {
     for (let count = 0; ; ) {
       const row = this.#view.statements.get(
         `SELECT sum(plants), count(*), max(tag)

@@ -9,6 +9,7 @@ import {
   type PlantQuery,
   type Position,
   positionOf,
+  wantedTags,
 } from '../../domain/plant-query.ts'
 import {
   type Candidates,
@@ -110,15 +111,19 @@ export class PlantSearch {
   }
 
   /** Returns undefined for a filter that demands nothing of tags. */
-  #tagged({ tags, tagPrefix, untagged }: PlantFilter): Tagged | undefined {
-    if (tagPrefix === undefined) {
-      const own = untagged === true ? [UNTAGGED] : unique(tags)
-      return own.length === 0 ? undefined : { ranges: own.map(rangeOf), tags: own }
+  #tagged(filter: PlantFilter): Tagged | undefined {
+    const wanted = wantedTags(filter)
+    const none = filter.untagged === true ? [UNTAGGED] : undefined
+    const own = wanted === undefined ? none : unique(wanted.tags)
+    if (own === undefined) return undefined
+    const further = wanted?.prefixes.map(rangeOfPrefix) ?? []
+    const tags = [...own]
+    for (const range of further) {
+      const sql = `SELECT tag FROM tag_counts WHERE tag >= ? AND tag < ? LIMIT ${MAX_MERGED + 1}`
+      if (tags.length <= MAX_MERGED)
+        tags.push(...this.#index.statements.all(sql, range.from, range.before).map((row) => row[0] as string))
     }
-    const range = rangeOfPrefix(tagPrefix)
-    const sql = `SELECT tag FROM tag_counts WHERE tag >= ? AND tag < ? LIMIT ${MAX_MERGED + 1}`
-    const rows = this.#index.statements.all(sql, range.from, range.before)
-    return { ranges: [range], tags: rows.map((row) => row[0] as string) }
+    return { ranges: [...own.map(rangeOf), ...further], tags }
   }
 
   /** Finds the first plants by id: by words and tags in this order, or by all entries of many tags and a walk. */

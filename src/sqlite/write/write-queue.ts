@@ -59,17 +59,17 @@ export class WriteQueue implements WriteStats {
     this.#changes = new GroupCommit(this.#commitChanges.bind(this), { ...options, stats: change })
   }
 
-  create(plant: NewPlant, mustBeNew: boolean, { id: actor, action }: Actor): Promise<CreateResult> {
-    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, action, work: indexWork(plant) }
+  create(plant: NewPlant, mustBeNew: boolean, { id: actor, action, part }: Actor): Promise<CreateResult> {
+    const put: Put & Charged = { plant, mode: mustBeNew ? 'new' : 'add', actor, action, part, work: indexWork(plant) }
     return this.#submit(this.#creates, put)
   }
 
-  change(change: PlantChange, { id: actor, action }: Actor): Promise<ChangeOutcome> {
-    return this.#submit(this.#changes, { change, actor, action, work: workOfChange(change) })
+  change(change: PlantChange, { id: actor, action, part }: Actor): Promise<ChangeOutcome> {
+    return this.#submit(this.#changes, { change, actor, action, part, work: workOfChange(change) })
   }
 
   async import(plants: readonly ImportedPlant[], mode: ImportMode, author: Actor): Promise<ImportResult[]> {
-    const { id: actor, action } = author
+    const { id: actor, action, part } = author
     // A row of a delete may have the id alone.
     const works =
       mode === 'delete'
@@ -77,7 +77,7 @@ export class WriteQueue implements WriteStats {
         : plants.map(indexWork)
     const rows = works.map((work) => ({ actor, work }))
     await this.#index.admit(actor, sum(rows), true)
-    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, { actor, action })
+    const commit = () => this.#writer.thread.importPlants(columnsOf(plants), mode, { actor, action, part })
     const responses = await this.#commit(rows, () => countCommit(this.commits.import, plants.length, commit), workOfPut)
     return responses.map((response, i) => {
       const outcome = outcomeOf(response)
@@ -86,11 +86,11 @@ export class WriteQueue implements WriteStats {
   }
 
   /** Makes one step of an undo. Only its commit knows the work of its plants, so it is charged as an import of UNDO_WORK. */
-  async undo(undone: string, from: string | undefined, { id: actor, action }: Actor): Promise<UndoStep> {
+  async undo(undone: string, from: string | undefined, { id: actor, action, part }: Actor): Promise<UndoStep> {
     await this.#index.admit(actor, UNDO_WORK, true)
     let [work, changes] = [0, 0]
     try {
-      const done = await this.#writer.thread.undoAction(undone, from, { actor, action })
+      const done = await this.#writer.thread.undoAction(undone, from, { actor, action, part })
       ;({ work, changes } = done)
       return done.step
     } finally {

@@ -113,12 +113,16 @@ export class SqliteWriter implements Served {
     return this.#writePlants(() => {
       this.#changeLog.mustOwn(author)
       const undo = author.action?.id
-      const { position, ...step } = undoStep(this.#statements, { action, undo, from }, ({ id, before }) => {
-        const present = plantAt(this.#statements, id)
-        if (before !== undefined) this.#replace(before, present, 'replace', author)
-        work += before === undefined ? this.#delete(present, author).work : indexWork(before)
-        changes++
-      })
+      const { position, ...step } = undoStep(
+        this.#statements,
+        { action, undo, from, part: author.part },
+        ({ id, before }) => {
+          const present = plantAt(this.#statements, id)
+          if (before !== undefined) this.#replace(before, present, 'replace', author)
+          work += before === undefined ? this.#delete(present, author).work : indexWork(before)
+          changes++
+        },
+      )
       if (undo !== undefined) this.#changeLog.undone(undo, position)
       return { step, work, changes }
     })
@@ -214,7 +218,7 @@ export class SqliteWriter implements Served {
     if (mode !== 'delete' && expectedBy(mode, plant) === undefined && this.#insert(plant))
       return this.#created(plant, put)
     const present = plantAt(this.#statements, plant.id)
-    const outcome = decidePut(mode, plant, present)
+    const outcome = decidePut(mode, plant, present, put.part)
     if (outcome === 'created')
       throw new Error(`SQLite has not inserted the plant ${plant.id}, and has none with its id`)
     if (outcome === 'updated') this.#replace(plant, present, 'replace', put)
@@ -226,7 +230,7 @@ export class SqliteWriter implements Served {
     const { change } = request
     this.#changeLog.mustOwn(request)
     const present = plantAt(this.#statements, idOf(change))
-    const outcome = decideChange(change, present)
+    const outcome = decideChange(change, present, request.part)
     if (outcome.result === 'deleted') return this.#delete(present, request)
     if (!isEqual(present, outcome.plant))
       this.#replace(outcome.plant, present, change.kind === 'update' ? 'update' : 'replace', request)

@@ -70,6 +70,7 @@ function numberKey(number: number, message: string): PlainKey | undefined {
 const WORDED: Readonly<Record<number, PlainKey>> = {
   40103: 'fault.expired',
   40301: 'fault.notAllowed',
+  40303: 'fault.outside',
   42901: 'fault.tooMany',
   50001: 'fault.unexpected',
 }

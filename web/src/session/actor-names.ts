@@ -24,7 +24,7 @@ async function readNames(): Promise<void> {
   if (current.kind !== 'signed-in' || names.value.has(current.own.id)) return
   const { client, own, may } = current
   names.value = new Map([[own.id, own.name]])
-  if (!may('tokens')) return
+  if (!may('tokens') || own.part !== undefined) return
   try {
     const { items } = await client.listTokens({ limit: MOST_NAMED }).page()
     if (session.value === current) names.value = new Map([...items, own].map(({ id, name }) => [id, name]))

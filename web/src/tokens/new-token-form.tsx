@@ -23,7 +23,8 @@ interface FormProps {
 
 /** Creates a token with at most the scopes of the token that is signed in. */
 export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
-  const { name, scopes: chosen, day } = typed.value
+  // A tab that was open before tokens had parts has kept none.
+  const { name, scopes: chosen, part = '', day } = typed.value
   const scopes = own.scopes.filter((scope) => (chosen === null ? scope === 'plants:read' : chosen.includes(scope)))
   const { isBusy, fault, once } = useRequest((why) => say('tokens.notCreated', { why }))
   const make = () =>
@@ -31,8 +32,13 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
       const sent = typed.value
       // The end of the day in the time zone of the browser.
       const expiresAt = day === '' ? undefined : new Date(`${day}T23:59:59.999`).toISOString()
-      const wanted = { name, scopes }
-      const token = await client.createToken(expiresAt === undefined ? wanted : { ...wanted, expiresAt })
+      const texts = part.split('\n').filter((text) => text.trim() !== '')
+      const token = await client.createToken({
+        name,
+        scopes,
+        ...(texts.length === 0 ? {} : { part: texts }),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      })
       created.value = [token, ...created.value]
       if (typed.value === sent) typed.value = { ...sent, name: NOTHING.name }
       onMade()
@@ -61,6 +67,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
           />
         </div>
         <Scopes own={own.scopes} chosen={scopes} />
+        <PartField part={part} />
         <div class="field">
           <label for="token-day">{say('tokens.lastDay')}</label>
           <input
@@ -106,5 +113,26 @@ function Scopes({ own, chosen }: ScopesProps): JSX.Element {
         </label>
       ))}
     </fieldset>
+  )
+}
+
+function PartField({ part }: { readonly part: string }): JSX.Element {
+  return (
+    <div class="field">
+      <label for="token-part">{say('tokens.part')}</label>
+      <textarea
+        id="token-part"
+        rows={2}
+        dir="auto"
+        aria-describedby="token-part-hint"
+        value={part}
+        onInput={(event) => {
+          typed.value = { ...typed.value, part: event.currentTarget.value }
+        }}
+      />
+      <span id="token-part-hint" class="note">
+        {say('tokens.partHint')}
+      </span>
+    </div>
   )
 }

@@ -11,11 +11,13 @@ interface Typed {
   readonly name: string
   /** null: nothing was chosen yet. */
   readonly scopes: readonly Scope[] | null
+  /** A text of its part on each line; empty: the part of the token that creates it. */
+  readonly part: string
   /** The last day on which it works; empty: as long as the token that creates it. */
   readonly day: string
 }
 
-export const NOTHING: Typed = { name: '', scopes: null, day: '' }
+export const NOTHING: Typed = { name: '', scopes: null, part: '', day: '' }
 
 export const typed = new Kept<Typed>('plantstore-new-token', NOTHING)
 

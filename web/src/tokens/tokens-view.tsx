@@ -10,6 +10,7 @@ import { type Request, useRequest } from '../page/request.ts'
 import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { nameOf } from '../session/actor.ts'
+import { PartNote } from '../session/part.tsx'
 import type { ViewProps } from '../session/session.ts'
 import { created } from './new-token.ts'
 import { NewTokenForm } from './new-token-form.tsx'
@@ -36,29 +37,34 @@ export function TokensView({ session }: ViewProps): JSX.Element {
   const found = useSignal<Read | undefined>(undefined)
   const reading = useRequest()
   const asked = useSignal<{ readonly token: Token; readonly to: 'rotate' | 'revoke' } | undefined>(undefined)
-  const read = () =>
+  const read = () => {
+    if (own.part !== undefined) return
     void reading.run(async (signal) => {
       const tokens: Token[] = []
       for await (const token of client.listTokens({ limit: 1000 }, { signal })) tokens.push(token)
       found.value = { tokens, due: dueOf(tokens, Date.now()) }
     })
+  }
   useEffect(read, [])
   const change = (id: string, changed: Partial<Token>, added: readonly Token[] = []) => {
     if (found.value === undefined) return
     const tokens = found.value.tokens.map((token) => (token.id === id ? { ...token, ...changed } : token))
     found.value = { ...found.value, tokens: [...tokens, ...added] }
   }
-  const revoke = async ({ id, name }: Token) => {
+  const failed = (what: 'tokens.notRevoked' | 'tokens.noNewSecret', { name }: Token, error: unknown) =>
+    tell(say(what, { name: named(name), why: said(error) }), { isError: true })
+  const revoke = async (token: Token) => {
     asked.value = undefined
     try {
-      await client.revokeToken(id)
-      tell(say('tokens.revoked', { name: named(name) }))
-      change(id, { revokedAt: new Date().toISOString() })
+      await client.revokeToken(token.id)
+      tell(say('tokens.revoked', { name: named(token.name) }))
+      change(token.id, { revokedAt: new Date().toISOString() })
     } catch (error) {
-      tell(say('tokens.notRevoked', { name: named(name), why: said(error) }), { isError: true })
+      failed('tokens.notRevoked', token, error)
     }
   }
-  const rotate = async ({ id, name, expiresAt }: Token, overlapSeconds: number) => {
+  const rotate = async (old: Token, overlapSeconds: number) => {
+    const { id, expiresAt } = old
     asked.value = undefined
     try {
       const token = await client.rotateToken(id, { overlapSeconds })
@@ -68,8 +74,11 @@ export function TokensView({ session }: ViewProps): JSX.Element {
       const { secret: _, ...listed } = token
       change(id, { expiresAt: oldEnd }, [listed])
     } catch (error) {
-      tell(say('tokens.noNewSecret', { name: named(name), why: said(error) }), { isError: true })
+      failed('tokens.noNewSecret', old, error)
     }
+  }
+  const ask = (token: Token, to: 'rotate' | 'revoke') => {
+    asked.value = { token, to }
   }
   const onClose = () => {
     asked.value = undefined
@@ -83,15 +92,7 @@ export function TokensView({ session }: ViewProps): JSX.Element {
           <NewTokenForm client={client} own={own} onMade={read} />
         </div>
         <div>
-          <Listed
-            found={found.value}
-            reading={reading}
-            ownId={own.id}
-            onAsk={(token, to) => {
-              asked.value = { token, to }
-            }}
-            onRetry={read}
-          />
+          <Listed found={found.value} reading={reading} own={own} onAsk={ask} onRetry={read} />
         </div>
       </div>
       {question && asked.value?.to === 'revoke' && (
@@ -106,13 +107,13 @@ interface ListedProps {
   /** undefined before the first read. */
   readonly found: Read | undefined
   readonly reading: Request
-  readonly ownId: string
+  readonly own: ViewProps['session']['own']
   readonly onAsk: (token: Token, to: 'rotate' | 'revoke') => void
   readonly onRetry: () => void
 }
 
 /** Lists the tokens to look at, and then the others. */
-function Listed({ found, reading, ownId, onAsk, onRetry }: ListedProps): JSX.Element {
+function Listed({ found, reading, own, onAsk, onRetry }: ListedProps): JSX.Element {
   const shown = useSignal(MOST_SHOWN)
   const { tokens, due } = found ?? NOTHING_READ
   const others = tokens.filter(({ id }) => !due.has(id))
@@ -121,7 +122,7 @@ function Listed({ found, reading, ownId, onAsk, onRetry }: ListedProps): JSX.Ele
       key={token.id}
       token={token}
       why={due.get(token.id)?.()}
-      isOwn={token.id === ownId}
+      isOwn={token.id === own.id}
       onAsk={(to) => onAsk(token, to)}
     />
   )
@@ -137,6 +138,7 @@ function Listed({ found, reading, ownId, onAsk, onRetry }: ListedProps): JSX.Ele
         </>
       )}
       <h2 id="tokens">{say(due.size > 0 ? 'tokens.others' : 'tokens.all')}</h2>
+      {own.part !== undefined && <p class="empty">{say('tokens.unlisted')}</p>}
       <Fault text={reading.fault.value} onRetry={onRetry} />
       {found?.tokens.length === 0 && <p class="empty">{say('tokens.none')}</p>}
       <ul class="tokens" aria-labelledby="tokens" aria-busy={reading.isBusy.value}>
@@ -158,7 +160,9 @@ function Listed({ found, reading, ownId, onAsk, onRetry }: ListedProps): JSX.Ele
 
 /** Whether a token is the only active one that may manage tokens, which the service keeps. */
 const isOnly = (token: Token, tokens: readonly Token[]): boolean => {
-  const able = tokens.filter((each) => each.scopes.includes('tokens') && isActive(each, Date.now()))
+  const able = tokens.filter(
+    (each) => each.part === undefined && each.scopes.includes('tokens') && isActive(each, Date.now()),
+  )
   return able.length === 1 && able[0]?.id === token.id
 }
 
@@ -212,6 +216,7 @@ function TokenItem({ token, why, isOwn, onAsk }: ItemProps): JSX.Element {
         {isOwn && <span class="note">{say('tokens.isOwn')}</span>}
         {why !== undefined && <div>{why}</div>}
         <div class="note">{sayWith('tokens.scopes', { id: <code>{id}</code>, scopes: scopes.join(', ') })}</div>
+        <PartNote of={token} />
         <div class="note">
           {say('tokens.createdAt', { time: at(createdAt) })}
           {lastUsedAt !== undefined && say('tokens.usedAt', { time: at(lastUsedAt) })}

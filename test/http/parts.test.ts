@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { callTool } from '../support/agents.ts'
+import { openStream } from '../support/event-stream.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { errorOf, type Service, withService } from '../support/service.ts'
+import { as, createdToken } from '../support/tokens.ts'
+import { createdWebhook, LOCAL, sendJson, untilReceived } from '../support/webhooks.ts'
+
+const ALL = ['plants:read', 'plants:write', 'webhooks', 'tokens']
+const OUTSIDE = { id: 3, name: 'Rosa', tag: 'bed' }
+const PLANTS = [{ id: 1, name: 'Aloe', tag: 'house 1/a' }, { id: 2, name: 'Aloe vera', tag: 'house 1/b' }, OUTSIDE]
+
+/** A service with three plants, and a token for two of them. */
+async function open(service: Service): Promise<string> {
+  const body = PLANTS.map((plant) => JSON.stringify(plant)).join('\n')
+  const type = { 'Content-Type': 'application/x-ndjson' }
+  const { status } = await service.send('POST', '/plants/import', { body, headers: type })
+  assert.equal(status, 200)
+  return (await createdToken(service, { name: 'volunteer', scopes: ALL, part: ['house 1/'] })).secret
+}
+
+suite('a token with a part', () => {
+  test('reads the plants of the part alone, on every way', async (t) => {
+    const service = await withService(t, { mcp: 'on' })
+    const own = as(await open(service))
+    const read = async (path: string) => (await service.send('GET', path, own)).json
+    assert.deepEqual(await read('/plants'), PLANTS.slice(0, 2))
+    assert.deepEqual(await read('/plants?sort=-name&limit=1'), PLANTS.slice(1, 2))
+    assert.deepEqual(await read('/plants?q=rosa'), [])
+    assert.deepEqual(await read('/plants?untagged=true'), [])
+    assert.deepEqual(await read('/plants?tagPrefix=b'), [])
+    assert.deepEqual(await read('/tags'), [
+      { tag: 'house 1/a', plants: 1 },
+      { tag: 'house 1/b', plants: 1 },
+    ])
+    const counted = await service.send('GET', '/plants?limit=1&count=true', own)
+    assert.equal(counted.headers['plantstore-total'], '2')
+    assert.equal(errorOf(await service.send('GET', '/plants/3', own)), 40402)
+    const history = (await service.send('GET', '/plants/3/history', own)).json
+    assert.deepEqual(history, [])
+    const exported = await service.send('GET', '/plants/export?format=csv', own)
+    assert.doesNotMatch(exported.body, /Rosa/)
+    assert.equal(((await read('/changes')) as object[]).length, 2)
+    const [action] = (await read('/actions')) as [{ created: number }]
+    assert.equal(action.created, 2)
+    const found = await callTool(service, 'search_plants', {}, own)
+    assert.doesNotMatch(found.body, /Rosa/)
+    assert.match((await callTool(service, 'get_plant', { id: '3' }, own)).body, /40402/)
+  })
+
+  test('writes within the part, and learns nothing of what else has an id', async (t) => {
+    const service = await withService(t)
+    const own = as(await open(service))
+    const send = async (method: string, path: string, body?: object) => {
+      const answer = await sendJson(service, method, path, body, own)
+      return answer.status < 300 ? answer.status : [errorOf(answer), /Rosa|bed/.test(answer.body)]
+    }
+    assert.equal(await send('POST', '/plants', { id: 9, name: 'Aloe', tag: 'house 1/' }), 200)
+    assert.deepEqual(await send('POST', '/plants', { id: 10, name: 'Aloe' }), [40303, false])
+    assert.deepEqual(await send('POST', '/plants', { ...OUTSIDE, tag: 'house 1/a' }), [40901, false])
+    assert.deepEqual(await send('PUT', '/plants/3', { name: 'Aloe', tag: 'house 1/a' }), [40901, false])
+    assert.deepEqual(await send('PUT', '/plants/1', { name: 'Aloe', tag: 'house 2' }), [40303, false])
+    assert.deepEqual(await send('PATCH', '/plants/1', { tag: null }), [40303, false])
+    assert.deepEqual(await send('PATCH', '/plants/3', { name: 'Aloe' }), [40402, false])
+    assert.deepEqual(await send('DELETE', '/plants/3'), [40402, false])
+    assert.equal(await send('PATCH', '/plants/1', { tag: 'house 1/c' }), 200)
+    const rows = [
+      { id: 3, name: 'x', tag: 'house 1/' },
+      { id: 11, name: 'x', tag: 'bed' },
+      { id: 12, name: 'x', tag: 'house 1/' },
+    ]
+    for (const query of ['dryRun=true', 'dryRun=false']) {
+      const answer = await service.send('POST', `/plants/import?${query}`, {
+        ...own,
+        headers: { 'Content-Type': 'application/x-ndjson' },
+        body: rows.map((row) => JSON.stringify(row)).join('\n'),
+      })
+      const { added, refusedRows } = answer.json as { added: number; refusedRows: { error: number }[] }
+      assert.deepEqual([added, ...refusedRows.map(({ error }) => error)], [1, 40901, 40303])
+    }
+    assert.deepEqual((await service.send('GET', '/plants/3')).json, OUTSIDE)
+  })
+
+  test('follows the part: what comes into it is created, and what leaves it is deleted', async (t) => {
+    const service = await withService(t, LOCAL)
+    const secret = await open(service)
+    const receiver = await startReceiver(t)
+    const webhook = await createdWebhook(service, { url: receiver.url }, as(secret))
+    const stream = await openStream(service, '/changes?after=now', { secret })
+    await sendJson(service, 'PATCH', '/plants/3', { tag: 'house 1/z' })
+    await sendJson(service, 'PATCH', '/plants/1', { name: 'Aloe ferox' })
+    await sendJson(service, 'PATCH', '/plants/1', { name: 'secret', tag: 'elsewhere' })
+    await sendJson(service, 'PATCH', '/plants/1', { name: 'secret 2' })
+    await sendJson(service, 'DELETE', '/plants/2', undefined)
+    const types = ['plant.created', 'plant.updated', 'plant.deleted', 'plant.deleted']
+    const entries = await stream.until(4)
+    assert.deepEqual(
+      entries.map(({ type }) => type),
+      types,
+    )
+    assert.doesNotMatch(JSON.stringify(entries), /secret|elsewhere|bed/)
+    stream.close()
+    await untilReceived(receiver, 4)
+    const bodies = receiver.received.map(({ body }) => String(body))
+    assert.deepEqual(bodies.map((body) => JSON.parse(body).type).sort(), types.toSorted())
+    assert.doesNotMatch(bodies.join(), /secret|elsewhere|bed/)
+    const other = as((await createdToken(service, { name: 'other', scopes: ALL, part: ['bed'] })).secret)
+    assert.deepEqual((await service.send('GET', '/webhooks', other)).json, [])
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['GET', '/deliveries'],
+    ] as const) {
+      assert.equal(errorOf(await service.send(method, `/webhooks/${webhook.id}${path}`, other)), 40402, path)
+    }
+  })
+})
