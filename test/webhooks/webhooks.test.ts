@@ -347,7 +347,8 @@ suite('a webhook', () => {
       { id: 3, name: 'Moss' },
     ]
     await send([aloe, moss, pine], 'add')
-    await untilReceived(receiver, 1)
+    // Until its delivery is stored, another filter has it sent again.
+    await untilListed(service, id, 1)
     assert.equal(errorOf(await patchWebhook(service, id, { untagged: true })), 40002, 'it has a tagPrefix')
     const patched = await patchWebhook(service, id, { tagPrefix: null, untagged: true, types: ['plant.deleted'] })
     const { tagPrefix, untagged } = patched.json as { tagPrefix?: string; untagged: boolean }
