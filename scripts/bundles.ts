@@ -29,6 +29,7 @@ const BUNDLES: Readonly<Record<string, () => Buffer | Promise<Uint8Array>>> = {
   'web/dist/page.css': () => bundle('web/src/styles.css', 'css'),
   'web/dist/workbook.js': () => bundle('web/src/import/workbook.ts', 'js'),
   'web/dist/label-printer.js': () => bundle('web/src/labels/label-printer.ts', 'js'),
+  'web/dist/oauth.js': () => bundle('web/src/session/oauth.ts', 'js'),
   'web/dist/de.js': () => bundle('web/src/language/de.ts', 'js'),
   'web/dist/fr.js': () => bundle('web/src/language/fr.ts', 'js'),
   'web/dist/es.js': () => bundle('web/src/language/es.ts', 'js'),
@@ -99,8 +100,9 @@ async function bundle(entry: string, kind: 'js' | 'css', head = pageHead): Promi
     // The tools of a browser set out scripts and styles by themselves. The names stay, for those who read a stack.
     minifySyntax: entry.startsWith('web/'),
     minifyWhitespace: entry.startsWith('web/'),
-    // The page loads these only for a workbook, the camera, a label printer, and for another language than English.
-    external: ['./workbook.js', './zxing.js', './label-printer.js', './de.js', './fr.js', './es.js', './nl.js'],
+    // The page loads these only for a workbook, the camera, a label printer, an identity provider, and for another
+    // language than English.
+    external: ['workbook', 'zxing', 'label-printer', 'oauth', 'de', 'fr', 'es', 'nl'].map((name) => `./${name}.js`),
     write: false,
     format: 'esm',
     platform: 'neutral',

@@ -1,19 +1,4 @@
-import {
-  type AuthorizationServer,
-  allowInsecureRequests,
-  authorizationCodeGrantRequest,
-  calculatePKCECodeChallenge,
-  discoveryRequest,
-  generateRandomCodeVerifier,
-  generateRandomState,
-  None,
-  processAuthorizationCodeResponse,
-  processDiscoveryResponse,
-  processRefreshTokenResponse,
-  refreshTokenGrantRequest,
-  type TokenEndpointResponse,
-  validateAuthResponse,
-} from 'oauth4webapi'
+import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi'
 import { say } from '../language/language.ts'
 import { leaveForSignIn } from '../page/leaving.ts'
 import { linkTo } from '../page/route.ts'
@@ -77,10 +62,11 @@ export async function leaveToSignIn(): Promise<void> {
   const { name, client, scope } = known()
   if (!isSecureContext) throw new PageError(say('provider.needsHttps', { name }))
   const server = await discovered()
+  const oauth = await import('./oauth.js')
   if (server.authorization_endpoint === undefined) throw new PageError(say('provider.signsNobody', { name }))
   const pending: Pending = {
-    state: generateRandomState(),
-    verifier: generateRandomCodeVerifier(),
+    state: oauth.generateRandomState(),
+    verifier: oauth.generateRandomCodeVerifier(),
     hash: location.hash,
   }
   const url = new URL(server.authorization_endpoint)
@@ -92,7 +78,7 @@ export async function leaveToSignIn(): Promise<void> {
     redirect_uri: redirectUri(),
     scope,
     state: pending.state,
-    code_challenge: await calculatePKCECodeChallenge(pending.verifier),
+    code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
     code_challenge_method: 'S256',
   }
   for (const [parameter, value] of Object.entries(parameters)) url.searchParams.set(parameter, value)
@@ -116,10 +102,12 @@ export async function redeem({ state, verifier, parameters }: SignInAnswer): Pro
   const { name, client } = known()
   try {
     const server = await discovered()
+    const oauth = await import('./oauth.js')
     // Checks state, and the issuer of the answer (RFC 9207).
-    const code = validateAuthResponse(server, client, parameters, state)
-    const answer = await authorizationCodeGrantRequest(server, client, None(), code, redirectUri(), verifier, options())
-    return keep(await processAuthorizationCodeResponse(server, client, answer))
+    const code = oauth.validateAuthResponse(server, client, parameters, state)
+    const exchanged = [code, redirectUri(), verifier, await options()] as const
+    const answer = await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), ...exchanged)
+    return keep(await oauth.processAuthorizationCodeResponse(server, client, answer))
   } catch (error) {
     const why =
       parameters.get('error') ??
@@ -159,8 +147,9 @@ async function renewed({ token, refresh }: Renewal): Promise<string> {
   const { client } = known()
   try {
     const server = await discovered()
-    const answer = await refreshTokenGrantRequest(server, client, None(), refresh, options())
-    const next = keep(await processRefreshTokenResponse(server, client, answer), refresh)
+    const oauth = await import('./oauth.js')
+    const answer = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh, await options())
+    const next = keep(await oauth.processRefreshTokenResponse(server, client, answer), refresh)
     names.add(next)
     if (sessionStorage.getItem(KEY) === token) sessionStorage.setItem(KEY, next)
     return next
@@ -193,7 +182,8 @@ async function discovered(): Promise<AuthorizationServer> {
   const url = new URL(issuer)
   let server: AuthorizationServer
   try {
-    server = await processDiscoveryResponse(url, await discoveryRequest(url, options()))
+    const { discoveryRequest, processDiscoveryResponse } = await import('./oauth.js')
+    server = await processDiscoveryResponse(url, await discoveryRequest(url, await options()))
   } catch (cause) {
     throw new PageError(say('provider.silent', { name }), { cause })
   }
@@ -205,8 +195,8 @@ async function discovered(): Promise<AuthorizationServer> {
 }
 
 /** The service takes a provider without https on its own machine only. */
-const options = () => ({
-  [allowInsecureRequests]: known().issuer.startsWith('http:'),
+const options = async () => ({
+  [(await import('./oauth.js')).allowInsecureRequests]: known().issuer.startsWith('http:'),
   signal: AbortSignal.timeout(15_000),
 })
 
