@@ -12,7 +12,6 @@ import {
 } from '../../web/src/labels/document.ts'
 import type { Codes, LabelLayout } from '../../web/src/labels/layout.ts'
 import type { Bitmap } from '../../web/src/labels/pdf.ts'
-import * as pdf from '../../web/src/labels/pdf.ts'
 import { A5160, L7160, labelsPerPage, roll, type Sheet } from '../../web/src/labels/sheets.ts'
 import { inkIn } from '../support/ink.ts'
 import { measure, WORDING } from '../support/labels.ts'
@@ -34,7 +33,7 @@ const jobOf = (sheet: Sheet, count: number, skip = 0): LabelJob => ({
 const raster = (): Bitmap => ({ width: 9, height: 2, bits: Uint8Array.of(0xff, 0x80, 0xff, 0x80) })
 
 const fileOf = (job: LabelJob, parts: Partial<Parameters<typeof pdfOf>[1]> = {}): Promise<Blob> =>
-  pdfOf(job, { pdf, type: typeFor(job, measure), raster, onPage: () => {}, ...parts })
+  pdfOf(job, { type: typeFor(job, measure), raster, onPage: () => {}, ...parts })
 
 async function bytesOf(job: LabelJob, parts?: Parameters<typeof fileOf>[1]): Promise<Uint8Array> {
   return new Uint8Array(await (await fileOf(job, parts)).arrayBuffer())

@@ -2,7 +2,7 @@ import { BAR_QUIET, code128Of } from '../codes/code-128.ts'
 import { type LabelText, QUIET, qrCodeOf, type Run } from '../codes/qr-code.ts'
 import { say } from '../language/language.ts'
 import { type Box, type Format, type LabelLayout, layOut, sizeFor, type TextRun } from './layout.ts'
-import type { PlacedBitmap, PlacedText } from './pdf.ts'
+import { isInFonts, number, PdfWriter, type PlacedBitmap, type PlacedText } from './pdf.ts'
 import { labelsPerPage, placeOf } from './sheets.ts'
 import type { Measure } from './text.ts'
 import { linesOf, type Wording } from './wording.ts'
@@ -111,25 +111,24 @@ export function tooThin({ labels, addressOf, ...format }: LabelJob, dot = DOT): 
 
 const toDot = (length: number): number => Math.round(length / DOT) * DOT
 
-type Pdf = Pick<typeof import('./pdf.ts'), 'PdfWriter' | 'isInFonts' | 'number'>
-
 /** Draws texts of a label as a bitmap. */
 export type Raster = (layout: LabelLayout) => PlacedBitmap['bitmap']
+
+/** Whether a PDF file has a text as text, and not as a bitmap. */
+const isSet = ({ direction, text }: TextRun): boolean => direction === 'ltr' && isInFonts(text)
 
 /**
  * Writes the labels as a PDF file, with texts that can be searched and copied where all viewers have their letters.
  *
- * @param pdf the module that writes them, which the page loads when a person needs it
  * @param raster draws the other texts
  *
  * @param onPage called after each page with the number of pages so far
  */
 export async function pdfOf(
   job: LabelJob,
-  { pdf, type, raster, onPage }: { pdf: Pdf; type: Type; raster: Raster; onPage: (page: number) => void },
+  { type, raster, onPage }: { type: Type; raster: Raster; onPage: (page: number) => void },
 ): Promise<Blob> {
-  const writer = new pdf.PdfWriter(type.measure)
-  const isSet = ({ direction, text }: TextRun): boolean => direction === 'ltr' && pdf.isInFonts(text)
+  const writer = new PdfWriter(type.measure)
   const { width, height } = job.sheet
   for (let page = 0; page < pagesOf(job); page++) {
     const placed = labelsOfPage(job, page, type)
@@ -143,20 +142,14 @@ export async function pdfOf(
       const bitmap = raster({ ...layout, runs })
       return [{ bitmap, x: x + text.x, y: y + text.y, width: text.width, height: text.height }]
     })
-    await writer.addPage({
-      width,
-      height,
-      path: placed.flatMap((label) => codePaths(label, pdf)).join('\n'),
-      texts,
-      bitmaps,
-    })
+    await writer.addPage({ width, height, path: placed.flatMap(codePaths).join('\n'), texts, bitmaps })
     onPage(page + 1)
   }
   return writer.finish(say('view.labels'))
 }
 
 /** Draws all modules of a code as one path, because viewers leave hairlines between shapes of separate paths. */
-const codePaths = ({ x, y, codes }: PlacedLabel, { number }: Pdf): string[] =>
+const codePaths = ({ x, y, codes }: PlacedLabel): string[] =>
   codes.flatMap((code) => {
     const [left, top] = [toDot(x + code.x), toDot(y + code.y)]
     return code.runs.map((run) => {

@@ -1,4 +1,3 @@
-export { isInFonts, number, PdfWriter } from './pdf.ts'
 export { zplOf } from './zpl.ts'
 
 /** What this module uses of WebUSB. https://wicg.github.io/webusb/ */

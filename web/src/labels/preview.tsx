@@ -100,8 +100,7 @@ function Making({ job, type, make, onPrint }: MakingProps & PagesProps): JSX.Ele
         written.value = count
       }
       onPage(0)
-      const pdf = await import('./label-printer.js')
-      saveFile(await pdfOf(job, { pdf, type, raster: rasterOf, onPage }), `${say('labels.file')}.pdf`)
+      saveFile(await pdfOf(job, { type, raster: rasterOf, onPage }), `${say('labels.file')}.pdf`)
     })
   return (
     <>
