@@ -55,6 +55,8 @@ export const monotonicTime = (): number => Number(process.hrtime.bigint()) / 1e6
 export type IndexReport =
   /** A step has ended that began at a time of `monotonicTime`. */
   | { readonly progress: IndexProgress; readonly startedAt: number }
+  /** The index was removed, and the next one will begin so. */
+  | { readonly dropped: IndexProgress }
   /** The index is durable up to this position. */
   | { readonly durable: number }
   /** A step has failed. The follower will retry. */

@@ -61,7 +61,8 @@ export class IndexFollower implements Served {
     const progress = this.#indexer.drop()
     this.#position = this.#durable = progress.position
     this.#report({ durable: this.#durable })
-    this.#report({ progress, startedAt: monotonicTime() })
+    // It makes no progress before the retry, for which no write is to wait.
+    this.#report({ dropped: progress })
     if (!hasIndex) return
     this.#report({ fault: 'the disk is full' })
     clearTimeout(this.#next)

@@ -200,6 +200,7 @@ export class SearchIndex {
   #take(report: IndexReport): void {
     if (this.#isClosed) return
     if ('progress' in report) this.#advance(report.progress, report.startedAt)
+    else if ('dropped' in report) this.#progress = report.dropped
     else if ('durable' in report) this.#options.onDurable(report.durable)
     else if ('storeFault' in report) this.#options.onStoreFault(report.storeFault)
     else this.#fail(report.fault)
