@@ -18,7 +18,8 @@ import { anyText } from '../support/plants.ts'
 import { holds } from '../support/property.ts'
 
 /** An index in which each prefix has few entries, and none of an id below 0. */
-const RARE: Terms = { hasNegative: () => false, frequent: () => undefined }
+const RARE: Terms = { hasNegative: () => false, isRare: () => true, frequent: () => undefined }
+const FREQUENT: Terms = { ...RARE, isRare: () => false }
 
 const ASCII = Array.from({ length: 127 }, (_, i) => String.fromCharCode(i + 1))
 
@@ -93,7 +94,7 @@ test('a prefix without an index is cut to one that has one, if an id below 0 mat
   assert.equal(expressionOf('abcdefghi', many), prefix('abcdefgh'))
 })
 
-test('a search for several words, and one that leaves names out, also finds the marked plants, and so yields', () => {
+test('a search for several frequent words, and one that leaves names out, also finds the marked plants, and so yields', () => {
   const db = new DatabaseSync(':memory:')
   db.exec(readFileSync(new URL('../../sql/sqlite-index.sql', import.meta.url), 'utf8'))
   const insert = db.prepare('INSERT INTO words (rowid, terms) VALUES (?, ?)')
@@ -103,9 +104,12 @@ test('a search for several words, and one that leaves names out, also finds the 
   const found = db.prepare('SELECT rowid FROM words WHERE words MATCH ?')
   const idsOf = (text = '') => found.all(text).map(({ rowid }) => rowid)
   const marked = [10, 20, 30, 40]
-  assert.deepEqual(idsOf(matchExpression({ words: ['alba', 'nigra'], tags: [] }, RARE)?.text), marked)
-  assert.deepEqual(idsOf(matchExpression({ words: ['alba'], tags: ['nigra'] }, RARE)?.text), marked)
-  const bed = matchExpression({ words: ['bed'], tags: [] }, RARE) ?? assert.fail()
+  const rare = matchExpression({ words: ['alba', 'nigra'], tags: [] }, RARE) ?? assert.fail()
+  for (const each of [rare, within(rare, { from: undefined, to: { key: 'x', id: 0n } })])
+    assert.deepEqual(idsOf(each.text), [])
+  assert.deepEqual(idsOf(matchExpression({ words: ['alba', 'nigra'], tags: [] }, FREQUENT)?.text), marked)
+  assert.deepEqual(idsOf(matchExpression({ words: ['alba'], tags: ['nigra'] }, FREQUENT)?.text), marked)
+  const bed = matchExpression({ words: ['bed'], tags: [] }, FREQUENT) ?? assert.fail()
   assert.equal(idsOf(bed.text).length, 40)
   const before = within(bed, { from: undefined, to: { key: 'x', id: 0n } })
   assert.equal(idsOf(before.text).length, 40)

@@ -262,12 +262,16 @@ export interface Expression {
   readonly text: string
   /** With more than one, the expression also finds the plants with MARK. */
   readonly words: number
+  /** Whether one of its words has few entries, so that FTS5 looks at few plants, whatever else they must have. */
+  readonly isRare: boolean
 }
 
 /** What the index knows of its terms. */
 export interface Terms {
   /** Whether an id below 0 matches an expression. */
   hasNegative(expression: string): boolean
+  /** Whether an expression finds few plants. */
+  isRare(expression: string): boolean
   /** Returns undefined where the terms that begin so have few entries; otherwise the terms, with some beyond MAX_TERMS. */
   frequent(start: string): readonly string[] | undefined
 }
@@ -294,8 +298,9 @@ export function matchExpression(
     const ofPrefix = unique(words(filter.tagPrefix ?? '')).slice(0, MAX_TAG_WORDS)
     terms.push(...ofPrefix.map((word) => term(word, index, 'anywhere')))
   }
-  const text = terms.length === 1 ? terms.join() : terms.map(orMark).join(' AND ')
-  return { text, words: terms.length }
+  const isRare = terms.some((each) => index.isRare(each))
+  if (isRare || terms.length === 1) return { text: terms.join(' AND '), words: 1, isRare }
+  return { text: terms.map(orMark).join(' AND '), words: terms.length, isRare }
 }
 
 const orMark = (expression: string): string => `(${expression} OR ${quote(MARK)})`
@@ -310,11 +315,12 @@ const BEGINNING = 2
  * Leaves most plants with keys beyond a range out of an expression: those whose marked first word is beyond it, but for
  * the plants with MARK.
  */
-export function within({ text, words }: Expression, { from, to }: PositionRange): Expression {
+export function within({ text, words, isRare }: Expression, { from, to }: PositionRange): Expression {
   const starts = [...startsBeyond(from?.key, (a, b) => a < b), ...startsBeyond(to?.key, (a, b) => a > b)]
-  if (starts.length === 0) return { text, words }
+  if (starts.length === 0) return { text, words, isRare }
   const beyond = starts.map((start) => prefix(FIRST + start)).join(' OR ')
-  return { text: `${orMark(`(${text})`)} NOT ((${beyond}) NOT ${quote(MARK)})`, words: words + 1 }
+  if (isRare) return { text: `(${text}) NOT (${beyond})`, words, isRare }
+  return { text: `${orMark(`(${text})`)} NOT ((${beyond}) NOT ${quote(MARK)})`, words: words + 1, isRare }
 }
 
 function startsBeyond(key: string | undefined, isBeyond: (a: string, b: string) => boolean): string[] {

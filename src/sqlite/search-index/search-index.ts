@@ -10,6 +10,8 @@ import { NONE_YET } from './indexer.ts'
 
 /** Milliseconds before the restart of a follower that has ended. */
 const RESTART_PAUSE = 2000
+/** Plants of which a new index is there before an operator could read that it is being made. */
+const QUICK = 20_000
 /** Milliseconds that a write waits. Clients give up later. */
 const MAX_WAIT = 20_000
 
@@ -47,6 +49,8 @@ export class SearchIndex {
   #replaced: Promise<unknown> = Promise.resolve()
   #restart: NodeJS.Timeout | undefined
   #progress: IndexProgress | undefined
+  /** Whether the operator knows that the index is being made. */
+  #hasTold = false
   /** Changes since the start of the last reported step. */
   #written = 0
   /** Milliseconds within which the follower was told to take its next step. */
@@ -209,10 +213,12 @@ export class SearchIndex {
   }
 
   #advance(progress: IndexProgress, startedAt: number): void {
-    const { rebuilt, share } = progress
-    if (rebuilt !== undefined && (share < 1 || rebuilt !== NONE_YET)) {
+    const { rebuilt, share, unscanned } = progress
+    if (rebuilt !== undefined && (unscanned > QUICK || rebuilt !== NONE_YET)) {
+      this.#hasTold = true
       this.#options.onNotice(`rebuilding the search index (${rebuilt}); searches of a large store wait meanwhile`)
-    } else if (share === 1 && this.#progress !== undefined && this.#progress.share < 1) {
+    } else if (share === 1 && this.#hasTold) {
+      this.#hasTold = false
       this.#options.onNotice('the search index is complete')
     }
     this.#isFaulty = false
