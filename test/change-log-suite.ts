@@ -4,7 +4,6 @@ import type { ChangeRequest } from '../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { actionTests } from './action-suite.ts'
 import { followTests, historyTests } from './history-suite.ts'
-import { partTests } from './part-suite.ts'
 import { TESTER } from './support/actor.ts'
 import {
   aloe,
@@ -35,7 +34,6 @@ export function changeLogSuite(name: string, open: OpenStore): void {
   historyTests(suite, open)
   followTests(suite, open)
   actionTests(suite, open)
-  partTests(suite, open)
 }
 
 const lenient = { mustBeNew: false }

@@ -283,13 +283,9 @@ export interface Terms {
  *
  * @param places whether to leave out the plants whose sort keys begin with one of the words
  */
-export function matchExpression(
-  filter: PlantFilter,
-  index: Terms,
-  places: Places = 'anywhere',
-): Expression | undefined {
+export function matchExpression(filter: PlantFilter, index: Terms, places?: Places): Expression | undefined {
   if (filter.words.length === 0) return undefined
-  const terms = narrowest(filter.words).map((word) => term(word, index, places))
+  const terms = narrowest(filter.words).map((word) => term(word, index, places ?? 'anywhere'))
   const few = filter.tags.length > MAX_TAGS ? [] : unique(filter.tags)
   const tags = few.map((tag) => unique(words(tag)).slice(0, MAX_TAG_WORDS))
   if (tags.length > 0 && tags.every((tag) => tag.length > 0)) {
@@ -355,11 +351,8 @@ export const MAX_TERMS = 64
  * (docs/decisions/0027-change-log-and-search-index.md).
  */
 function long(text: string, index: Terms): string {
-  const indexed = prefix(
-    Array.from(text)
-      .slice(0, PREFIX_LENGTH + (text.startsWith(FIRST) ? 1 : 0))
-      .join(''),
-  )
+  const points = Array.from(text)
+  const indexed = prefix(points.slice(0, PREFIX_LENGTH + (text.startsWith(FIRST) ? 1 : 0)).join(''))
   const terms = index.frequent(text)
   if (terms === undefined) return index.hasNegative(indexed) ? indexed : prefix(text)
   return terms.length <= MAX_TERMS ? `(${terms.map(quote).join(' OR ')})` : indexed

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../src/domain/errors.ts'
 import { covers, type Part } from '../src/domain/part.ts'
@@ -9,9 +9,11 @@ import { PLANT_ORDERS, type PlantFilter } from '../src/domain/plant-query.ts'
 import type { Store } from '../src/domain/store.ts'
 import type { Actor } from '../src/domain/token.ts'
 import { FIRST, known, logOf, readAll } from './support/change-entries.ts'
-import { holds, type Trials } from './support/property.ts'
+import { openPostgres } from './support/open-postgres.ts'
+import { openSqlite } from './support/open-sqlite.ts'
+import { holds } from './support/property.ts'
 import { exportAll, listAll } from './support/store-calls.ts'
-import { type OpenStore, plant, refusal, type Suite } from './support/store-under-test.ts'
+import { type OpenStore, plant, refusal } from './support/store-under-test.ts'
 
 /** Parts that overlap: the tags of one house, some tags, and both. */
 const PARTS: readonly Part[] = [['house 1/'], ['bed', 'house 1/b', 'none'], ['house 1/', 'house 2/', 'bed']]
@@ -39,13 +41,9 @@ const filter: fc.Arbitrary<PlantFilter> = fc
 
 const look = fc.record({ filter, order: fc.constantFrom(...PLANT_ORDERS), limit: fc.constantFrom(1, 3, 1000) })
 
-/**
- * For a token with a part the store is the plants of the part alone: a store of its own has them, and answers alike.
- *
- * @param trials of 100 operations each
- */
-export function partTests(suite: Suite, open: OpenStore, trials: Trials = { numRuns: 2, budget: 20_000 }): void {
-  suite('a token with a part reads and writes as in a store that has its part alone', async (t) => {
+/** For a token with a part the store is the plants of the part alone: a store of its own has them, and answers alike. */
+function partTests(name: string, open: OpenStore): void {
+  test(`${name}: a token with a part reads and writes as in a store that has its part alone`, async (t) => {
     const property = fc.asyncProperty(fc.array(fc.tuple(step, look), TRIED), async (steps) => {
       const all = await Promise.all([undefined, ...PARTS].map(async () => (await open(t)).store))
       const [store, ...own] = all as [Store, ...Store[]]
@@ -59,10 +57,10 @@ export function partTests(suite: Suite, open: OpenStore, trials: Trials = { numR
         for (const each of all) await each.close()
       }
     })
-    await holds(property, trials)
+    await holds(property, { numRuns: 2 })
   })
 
-  suite('an undo by a token with a part takes no plant across its border', (t) => undoTest(t, open))
+  test(`${name}: an undo by a token with a part takes no plant across its border`, (t) => undoTest(t, open))
 }
 
 const TRIED = { minLength: 100, maxLength: 100, size: 'max' } as const
@@ -212,3 +210,6 @@ async function undoTest(t: TestContext, open: OpenStore): Promise<void> {
     [plant(1n, 'in', 'house 1/a')],
   )
 }
+
+partTests('SQLite', (t) => openSqlite(t, { changesKeep: 86_400_000 }))
+partTests('PostgreSQL', openPostgres)
