@@ -52,3 +52,25 @@ test('in Firefox, no control of the list, a selection, an edit or a conflict cov
     await firefox.press(ESCAPE)
   }
 })
+
+test('in Firefox, an action is listed and undone as a whole while the clock of the device is a day behind', async (t) => {
+  if (!hasFirefox) return notTestedHere(t, 'the page at / in Firefox')
+  const service = await withService(t)
+  const plants = Array.from({ length: 2000 }, (_, i) => JSON.stringify({ id: i + 1, name: `Salix ${i}` }))
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  await service.send('POST', '/plants/import', { headers, body: plants.join('\n') })
+  const firefox = await Firefox.start(t)
+  await firefox.setBack(86_400_000)
+  await firefox.open(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
+  await firefox.until(`document.querySelector('[role=row][data-id]') !== null`)
+  await firefox.evaluate(`void (location.hash = '#/actions')`)
+  const texts = (selector: string) =>
+    firefox.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].map(({ textContent }) => textContent)`)
+  await firefox.until(`document.querySelector('.actions li button') !== null`)
+  assert.deepEqual(await texts('.actions li strong'), ['2,000 plants added'])
+  await firefox.evaluate(`document.querySelector('.actions li button').click()`)
+  await firefox.until(`document.querySelector('dialog button.primary')?.textContent.includes('2,000') === true`)
+  await firefox.evaluate(`document.querySelector('dialog button.primary').click()`)
+  await firefox.until(`document.querySelector('dialog') === null`)
+  assert.equal((await service.plants()).length, 0)
+})

@@ -67,6 +67,18 @@ export class Firefox {
     await this.#send('browsingContext.navigate', { context: this.#context, url, wait: 'complete' })
   }
 
+  /** Sets the clock of the pages that it opens from now on. @param milliseconds how far it is behind */
+  async setBack(milliseconds: number): Promise<void> {
+    const functionDeclaration = `() => {
+      const Now = Date
+      globalThis.Date = class extends Now {
+        static now = () => Now.now() - ${milliseconds}
+        constructor(...given) { super(...(given.length === 0 ? [Date.now()] : given)) }
+      }
+    }`
+    await this.#send('script.addPreloadScript', { functionDeclaration })
+  }
+
   async resize(viewport: { readonly width: number; readonly height: number }): Promise<void> {
     await this.#send('browsingContext.setViewport', { context: this.#context, viewport })
   }
