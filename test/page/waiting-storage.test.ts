@@ -3,9 +3,10 @@ import { suite } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { inEachLook } from '../support/each-look.ts'
-import { NO_NETWORK, pageTests } from '../support/page.ts'
+import { assertAccessible, NO_NETWORK, pageTests } from '../support/page.ts'
 import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
@@ -107,6 +108,46 @@ suite('what waits on a device', () => {
       for (const tab of [page, other]) await line(tab, say('waiting.count', { count: 1 }))
       await context.setOffline(false)
       for (const tab of [page, other]) await nothingWaits(tab)
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inEachLook(
+    inBrowser,
+    'never goes out with the token of another person, unless that person takes it over',
+    async ({ page, context, service, address }, round) => {
+      const id = 60 + round
+      await service.create({ id, name: 'Ulmus' })
+      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+      await page.goto(`${address}#token=${secret}`)
+      await page.getByRole('button', { name: say('link.accept'), exact: true }).click()
+      const question = page.getByRole('dialog')
+      await question.waitFor({ state: 'detached' })
+      await page.reload()
+      await rowOf(page, id).waitFor()
+      await context.setOffline(true)
+      await rename(page, id, 'Ulmus minor')
+      await line(page, say('waiting.count', { count: 1 }))
+      await service.send('DELETE', `/tokens/${token.id}`)
+      await untilRefused(service, secret)
+      await context.setOffline(false)
+      await page.getByLabel(say('signIn.token')).waitFor()
+      await line(page, say('waiting.signedOut', { count: 1 }))
+      await assertAccessible(page)
+      await page.getByLabel(say('signIn.token')).fill(SECRET)
+      await page.keyboard.press('Enter')
+      await line(page, say('waiting.held', { count: 1 }))
+      await page.getByRole('link', { name: say('waiting.show') }).click()
+      await line(page, say('waiting.others', { name: token.name, count: 1 }))
+      await page
+        .locator('.strange')
+        .getByText(say('waiting.before', { text: 'Ulmus' }))
+        .waitFor()
+      await assertAccessible(page)
+      assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus' })
+      await page.getByRole('button', { name: say('waiting.takeOver') }).click()
+      await nothingWaits(page)
+      assert.deepEqual(await storedPlant(service, id), { id, name: 'Ulmus minor' })
     },
     { expected: NO_NETWORK },
   )

@@ -14,7 +14,6 @@ import {
 } from '../support/page.ts'
 import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service, withService } from '../support/service.ts'
-import { untilRefused } from '../support/tokens.ts'
 
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
 const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
@@ -191,38 +190,6 @@ suite('changes that wait for the service', () => {
       assert.deepEqual(await storedPlant(service, 50), { id: 50, name: 'Salix alba' })
       assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
       assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
-    },
-    { expected: NO_NETWORK },
-  )
-
-  inBrowser(
-    'never go out with the token of another person, unless that person takes them over',
-    async ({ page, context, service, address }) => {
-      await service.create({ id: 60, name: 'Ulmus' })
-      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
-      await page.goto(`${address}#token=${secret}`)
-      await page.getByRole('button', { name: 'Sign in with the link' }).click()
-      await page.getByText(`Signed in as ${token.name}`).waitFor()
-      await withoutNetwork(page, context, 60)
-      await rename(page, 60, 'Ulmus minor')
-      await line(page, '1 change waits on this device.')
-      await service.send('DELETE', `/tokens/${token.id}`)
-      await untilRefused(service, secret)
-      await context.setOffline(false)
-      await page.getByLabel('Access token').waitFor()
-      await line(page, '1 change waits on this device until you sign in.')
-      await assertAccessible(page)
-      await page.getByLabel('Access token').fill(SECRET)
-      await page.keyboard.press('Enter')
-      await line(page, '1 needs your decision.')
-      await showWaiting(page)
-      await page.getByText(`${token.name} has made 1 change on this device. Only that token sends it.`).waitFor()
-      await page.locator('.strange').getByText('before: Ulmus').waitFor()
-      await assertAccessible(page)
-      assert.deepEqual(await storedPlant(service, 60), { id: 60, name: 'Ulmus' })
-      await pressOn(page, page.getByRole('button', { name: 'Send them with my token' }))
-      await nothingWaits(page)
-      assert.deepEqual(await storedPlant(service, 60), { id: 60, name: 'Ulmus minor' })
     },
     { expected: NO_NETWORK },
   )
