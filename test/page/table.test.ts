@@ -395,5 +395,8 @@ suite('the table of the page', () => {
     await page.locator('#tag-part').fill('zz')
     await page.getByLabel('zz bed 1').check()
     await page.waitForURL(/tag=zz/)
+    await page.getByRole('button', { name: 'Add a plant' }).click()
+    await page.getByLabel('Tag', { exact: true }).fill('zz')
+    await page.locator('#new-tags option[value="zz bed"]').waitFor({ state: 'attached' })
   })
 })

@@ -1,31 +1,40 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { PlantstoreClient, TagCount } from '../../../client/src/index.ts'
+import type { ListTagsQuery, PlantstoreClient, TagCount } from '../../../client/src/index.ts'
 import { isLongerThan, MAX_NAME, MAX_TAG } from '../../../src/domain/plant.ts'
 import { saidTooLong } from '../page/said.ts'
 
-/** The most tags that a field suggests: one page of the service. */
+/** The most tags that a field suggests before a person types: one page of the service. */
 const MOST = 1000
+/** The most of those that begin with what is typed, or have its words, in a store with more tags. */
+const MOST_TYPED = 100
+/** Milliseconds without a key before the service is asked. */
+const PAUSE = 200
 
 /** Reads tags for suggestions. Without them the field works as well, so a fault leaves them out. */
-export function useTags(client: PlantstoreClient | undefined): readonly TagCount[] {
-  const tags = useSignal<readonly TagCount[]>([])
-  useEffect(() => {
-    if (client === undefined) return
+export function useTags(client: PlantstoreClient | undefined, typed: string): readonly TagCount[] {
+  const first = useSignal<readonly TagCount[]>([])
+  const further = useSignal<readonly TagCount[]>([])
+  const read = (found: typeof first, pause: number, queries: readonly ListTagsQuery[]) => {
+    if (client === undefined) return undefined
     const ending = new AbortController()
-    client
-      .listTags({ limit: MOST }, { signal: ending.signal })
-      .page()
-      .then(
-        ({ items }) => {
-          tags.value = items
-        },
-        () => {},
-      )
-    return () => ending.abort()
-  }, [client])
-  return tags.value
+    const ask = async () => {
+      const pages = queries.map((query) => client.listTags(query, { signal: ending.signal }).page())
+      found.value = (await Promise.all(pages)).flatMap(({ items }) => items)
+    }
+    const timer = setTimeout(() => void ask().catch(() => {}), pause)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }
+  useEffect(() => read(first, 0, [{ limit: MOST }]), [client])
+  const text = first.value.length < MOST ? '' : typed.trim()
+  const asked = [{ prefix: text }, { q: text }].map((query) => ({ ...query, limit: MOST_TYPED }))
+  useEffect(() => (text === '' ? undefined : read(further, PAUSE, asked)), [client, text])
+  const all = [...further.value, ...first.value].map((each) => [each.tag, each] as const)
+  return [...new Map(all).values()]
 }
 
 /** Suggests tags for a field with this id as its `list`. A browser looks for what is typed in labels too. */

@@ -34,7 +34,7 @@ export function AddPlant({ session, list, onCancel }: AddProps): JSX.Element {
   const isIdOpen = isOwnId.value || typed.value.id !== ''
   const idField = useRef<HTMLInputElement>(null)
   const name = useRef<HTMLInputElement>(null)
-  const tags = useTags(list === undefined ? undefined : client)
+  const tags = useTags(list === undefined ? undefined : client, typed.value.tag)
   const nextId = async () => (list === undefined ? (await client.reserveIds(1)).first : client.proposeId())
   const propose = async () => {
     if (list === undefined) return

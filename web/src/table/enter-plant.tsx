@@ -58,7 +58,7 @@ export function EnterPlant({ session, id, title, isFocused, onEntered }: EnterPr
   const fault = useSignal('')
   const isSaving = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
-  const tags = useTags(session.client)
+  const tags = useTags(session.client, tag)
   useLayoutEffect(() => {
     if (isFocused && isFocusLost()) field.current?.focus()
   }, [])

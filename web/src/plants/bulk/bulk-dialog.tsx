@@ -227,8 +227,8 @@ interface QuestionProps {
 /** The fields of an action. */
 function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, onInput }: QuestionProps): JSX.Element {
   const needsTag = kind === 'tag' || kind === 'rename-tag'
-  const tags = useTags(needsTag ? client : undefined)
   const tag = input.tag.trim()
+  const tags = useTags(needsTag ? client : undefined, tag)
   const other = kind === 'rename-tag' && tag !== from ? tags.find((each) => each.tag === tag) : undefined
   const field = (id: string, label: string, value: string, part: (text: string) => Partial<ActionInput>) => (
     <div class="field">
