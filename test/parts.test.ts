@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import type { Action } from '../src/domain/actions.ts'
 import { AppError } from '../src/domain/errors.ts'
 import { covers, type Part } from '../src/domain/part.ts'
 import { storeOf } from '../src/domain/part-store.ts'
@@ -173,6 +174,18 @@ async function assertWhole(whole: Store, alone: Store, i: number): Promise<void>
     return shown.sort((a, b) => (a.id < b.id ? -1 : 1))
   }
   assert.deepEqual(await actions(store), await actions(alone))
+  const paged: string[] = []
+  for (let after: Action | undefined; ; ) {
+    const page = (await store.actions?.list({ after }, 2)) ?? assert.fail()
+    paged.push(...page.map(({ id }) => id))
+    after = page.at(-1)
+    if (after === undefined) break
+    assert.ok(paged.length <= 1000, 'the pages of actions have no end')
+  }
+  assert.deepEqual(
+    paged.toSorted(),
+    (await actions(alone)).map(({ id }) => id),
+  )
 }
 
 async function undoTest(t: TestContext, open: OpenStore): Promise<void> {

@@ -3,7 +3,6 @@ import { covers, type Part } from './part.ts'
 import type { NewPlant } from './plant.ts'
 import type { ActionName, Actor } from './token.ts'
 
-export const ACTION_ID = /^[A-Za-z0-9_-]{1,64}$/
 export const MAX_TITLE = 200
 
 /** An action that has changed plants. */
@@ -61,9 +60,10 @@ export interface ActionLog {
    *
    * @param from the `next` of the step before; undefined for the first
    * @param actor with the action that undoes; without one, nothing is written
+   * @param signal ends the look for an action that a part may have, with the signal's reason; a step ends by itself
    * @throws AppError 40402 when there is no such action, 41002 when the log has let a part of it go; nothing changes
    */
-  undo(id: string, from: string | undefined, actor: Actor): Promise<UndoStep>
+  undo(id: string, from: string | undefined, actor: Actor, signal?: AbortSignal): Promise<UndoStep>
 }
 
 export const noAction = (id: string): AppError => new AppError(40402, `there is no action ${id}`)

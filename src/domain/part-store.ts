@@ -13,7 +13,7 @@ import type {
 } from './plant.ts'
 import {
   compareCodePoints,
-  isSelected,
+  isListed,
   type PlantFilter,
   type PlantOrder,
   type PlantQuery,
@@ -87,7 +87,7 @@ class PartStore implements Store {
       if (found.length >= limit) break
       if (prefixes.includes(text)) {
         found.push(...(await this.#store.listTags({ ...query, prefix: text }, limit - found.length, signal)))
-      } else if (isSelected(query, text)) {
+      } else if (isListed(query, text)) {
         const plants = await this.#store.countMatches({ tags: [text], words: [] }, Number.MAX_SAFE_INTEGER, signal)
         if (plants > 0) found.push({ tag: text, plants })
       }
@@ -204,26 +204,30 @@ class PartActions implements ActionLog {
     return action && this.#of(action, signal)
   }
 
-  async undo(id: string, from: string | undefined, actor: Actor): Promise<UndoStep> {
-    if (from === undefined && !(await this.#has(id))) throw noAction(id)
+  async undo(id: string, from: string | undefined, actor: Actor, signal?: AbortSignal): Promise<UndoStep> {
+    if (from === undefined && !(await this.#has(id, signal))) throw noAction(id)
     return this.#actions.undo(id, from, actor)
   }
 
-  /** The action with the counts and the times of its changes in the part; undefined without any. */
+  /** The action with the counts and the end of its changes in the part; undefined without any. Its list is by its begin. */
   async #of(action: Action, signal: AbortSignal | undefined): Promise<Action | undefined> {
     const counts = { created: 0, updated: 0, deleted: 0 }
     let own: Action | undefined
     for await (const { type, time } of this.#entries(action.id, signal)) {
       counts[COUNTED[type]]++
-      own = { ...action, began: own?.began ?? time, ended: time }
+      own = { ...action, ended: time }
     }
     if (own === undefined) return undefined
     const { undoneBy } = action
-    return { ...own, ...counts, undoneBy: undoneBy !== undefined && (await this.#has(undoneBy)) ? undoneBy : undefined }
+    return {
+      ...own,
+      ...counts,
+      undoneBy: undoneBy !== undefined && (await this.#has(undoneBy, signal)) ? undoneBy : undefined,
+    }
   }
 
-  async #has(id: string): Promise<boolean> {
-    for await (const _ of this.#entries(id, undefined)) return true
+  async #has(id: string, signal: AbortSignal | undefined): Promise<boolean> {
+    for await (const _ of this.#entries(id, signal)) return true
     return false
   }
 

@@ -31,7 +31,7 @@ export interface TagQuery {
 }
 
 /** Whether a tag is one that a query selects. An engine may use an index, but must find the same tags. */
-export function isSelected({ prefix = '', words = [], after }: TagQuery, tag: string): boolean {
+export function isListed({ prefix = '', words = [], after }: TagQuery, tag: string): boolean {
   if (!tag.startsWith(prefix) || (after !== undefined && compareCodePoints(tag, after) <= 0)) return false
   return words.length === 0 || matches({ tags: [], words }, { name: '', tag })
 }

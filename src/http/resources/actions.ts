@@ -119,7 +119,7 @@ export function actionHandlers(parts: HandlerParts): Pick<Handlers, 'listActions
           const signal = AbortSignal.any([ending, stopping])
           if (!dryRun) responder.audit.begins(exchange)
           for (let from: string | undefined; ; ) {
-            const { restored, left, next } = await log.undo(id, from, actor)
+            const { restored, left, next } = await log.undo(id, from, actor, signal)
             report.restored += restored
             report.left += left.length
             leftPlants.push(...left.slice(0, MAX_LEFT - leftPlants.length))

@@ -1,5 +1,5 @@
 import { inTurns } from '../../base/time-slice.ts'
-import { endOfPrefix, isSelected, type TagQuery } from '../../domain/plant-query.ts'
+import { endOfPrefix, isListed, type TagQuery } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
 import type { Row, Run } from '../pool/client.ts'
 import { wordQuery } from '../search-terms.ts'
@@ -90,7 +90,7 @@ async function countsOf(run: Run, tags: readonly string[], limit: number): Promi
 }
 
 async function selected(query: TagQuery, tags: readonly TagCount[]): Promise<TagCount[]> {
-  const isFound = await inTurns(tags, ({ tag }) => isSelected(query, tag))
+  const isFound = await inTurns(tags, ({ tag }) => isListed(query, tag))
   return tags.filter((_, i) => isFound[i])
 }
 

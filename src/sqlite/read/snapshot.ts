@@ -5,7 +5,7 @@ import {
   comparePositions,
   hasFilter,
   isByName,
-  isSelected,
+  isListed,
   isTagged,
   matches,
   type PlantFilter,
@@ -239,13 +239,13 @@ export class Snapshot {
       change(tag, 1)
       if (tag === undefined) yield
     }
-    const isFound = (tag: string) => !changed.has(tag) && isSelected(query, tag)
+    const isFound = (tag: string) => !changed.has(tag) && isListed(query, tag)
     const found = this.#index === undefined ? [] : yield* this.#tags.find(query, limit, isFound)
     const end = found.length < limit ? undefined : found.at(-1)?.tag
     const turn = new Turn()
     for (const [tag, by] of changed) {
       if (turn.isOver(tag.length)) yield
-      if (!isSelected(query, tag) || (end !== undefined && compareCodePoints(tag, end) > 0)) continue
+      if (!isListed(query, tag) || (end !== undefined && compareCodePoints(tag, end) > 0)) continue
       const plants = by + (this.#index === undefined ? 0 : this.#tags.countOf(tag))
       if (plants > 0) found.push({ tag, plants })
     }
