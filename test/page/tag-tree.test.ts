@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { tagTree } from '../../web/src/plants/tag-tree.ts'
+import { tagTree } from '../../web/src/plants/find/tag-tree.ts'
 import {
   assertAtBothSizes,
   assertForFingers,

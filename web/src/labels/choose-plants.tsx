@@ -8,7 +8,9 @@ import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
-import { findById, withFirst } from '../plants/by-id.ts'
+import { shownGroup } from '../plants/find/tag-chip.tsx'
+import { findById, withFirst } from '../plants/list/by-id.ts'
+import { type Filter, wantedBy } from '../plants/list/filter.ts'
 import {
   add,
   addAll,
@@ -19,9 +21,7 @@ import {
   labelOf,
   MOST_CHOSEN,
   remove,
-} from '../plants/chosen-labels.ts'
-import { type Filter, wantedBy } from '../plants/filter.ts'
-import { shownGroup } from '../plants/tag-chip.tsx'
+} from '../plants/many/chosen-labels.ts'
 
 const SHOWN = 20
 

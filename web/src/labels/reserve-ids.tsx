@@ -5,7 +5,7 @@ import { say } from '../language/language.ts'
 import { tell } from '../page/notices.tsx'
 import { useRequest } from '../page/request.ts'
 import { Sentence } from '../page/sentence.tsx'
-import { addReserved, chosen, MOST_CHOSEN, MOST_LABELS } from '../plants/chosen-labels.ts'
+import { addReserved, chosen, MOST_CHOSEN, MOST_LABELS } from '../plants/many/chosen-labels.ts'
 
 /** Adds labels for plants that are not entered yet: each has a reserved id, and room for a name. */
 export function ReserveIds({ client }: { readonly client: PlantstoreClient }): JSX.Element {

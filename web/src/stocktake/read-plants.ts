@@ -1,8 +1,8 @@
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { see } from '../offline/seen.ts'
 import { isRefusal } from '../page/said.ts'
-import { findById } from '../plants/by-id.ts'
-import { wantedBy } from '../plants/filter.ts'
+import { findById } from '../plants/list/by-id.ts'
+import { wantedBy } from '../plants/list/filter.ts'
 import { MOST_PLANTS, type Wanted } from './stocktake.ts'
 
 /** Plants after which the page shows how far it is. */

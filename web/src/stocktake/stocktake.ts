@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { StoredPlant } from '../../../client/src/index.ts'
-import type { Filter } from '../plants/filter.ts'
+import type { Filter } from '../plants/list/filter.ts'
 
 export type Wanted = Omit<Filter, 'sort'>
 

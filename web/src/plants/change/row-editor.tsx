@@ -1,0 +1,170 @@
+import type { JSX } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { KeptPlant, StoredPlant } from '../../../../client/src/index.ts'
+import { say } from '../../language/language.ts'
+import { Sentence } from '../../page/sentence.tsx'
+import { changeDraft, type Draft, dropDraft, wanted } from '../list/drafts.ts'
+import { focusEditor, focusRow } from '../list/grid-keys.ts'
+import type { PlantChanges } from './changes.ts'
+import { ConflictDialog } from './conflict-dialog.tsx'
+import { TooLong } from './plant-fields.tsx'
+
+interface EditorProps {
+  readonly draft: Draft
+  readonly changes: PlantChanges
+}
+
+/** Edits a plant in its row. Enter saves, Shift+Enter inserts a line break, Escape discards the edit. */
+export function RowEditor({ draft, changes }: EditorProps): JSX.Element {
+  const { base, name = base.name, tag = base.tag ?? '', isSaving = false, fault = '', theirs } = draft
+  const id = String(base.id)
+  const leave = () => {
+    dropDraft(base.id)
+    focusRow(id)
+  }
+  const save = async () => {
+    if (!isSaving && (await changes.save(draft))) focusRow(id)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    if (event.key === 'Escape') leave()
+    else if (event.key === 'Enter' && !event.shiftKey && event.target instanceof HTMLTextAreaElement) void save()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <>
+      <span role="gridcell" class="id" translate={false}>
+        {id}
+      </span>
+      <span role="gridcell" class="name" onKeyDown={onKeyDown}>
+        <TextField
+          title={say('plants.name')}
+          label={say('plants.nameOf', { id })}
+          value={name}
+          onInput={(text) => changeDraft(base.id, { name: text })}
+        />
+        <TooLong member="name" text={name} />
+        {fault !== '' && (
+          <span role="alert">
+            <Sentence text={fault} />
+          </span>
+        )}
+      </span>
+      <span role="gridcell" class="tag" onKeyDown={onKeyDown}>
+        <TextField
+          title={say('plants.tag')}
+          label={say('plants.tagOf', { id })}
+          value={tag}
+          onInput={(text) => changeDraft(base.id, { tag: text })}
+        />
+        <TooLong member="tag" text={tag} />
+      </span>
+      <span role="gridcell" class="actions" onKeyDown={onKeyDown}>
+        <button type="button" class="primary" aria-disabled={isSaving} onClick={() => void save()}>
+          {say(isSaving ? 'plants.saving' : 'plants.save')}
+        </button>
+        <button type="button" onClick={leave}>
+          {say('plants.cancel')}
+        </button>
+        {theirs !== undefined && <Conflict draft={draft} theirs={theirs} changes={changes} />}
+      </span>
+    </>
+  )
+}
+
+interface ConflictProps extends EditorProps {
+  readonly theirs: KeptPlant | null
+}
+
+function Conflict({ draft, theirs, changes }: ConflictProps): JSX.Element {
+  const id = String(draft.base.id)
+  const goOn = (base: StoredPlant) => {
+    changeDraft(base.id, { theirs: undefined, base })
+    focusEditor(id)
+  }
+  return (
+    <ConflictDialog
+      id={draft.base.id}
+      change={{ base: draft.base, wanted: wanted(draft) }}
+      theirs={theirs}
+      onYield={() => {
+        changes.yield(draft, theirs)
+        focusRow(id)
+      }}
+      onOverwrite={async () => {
+        changeDraft(draft.base.id, { theirs: undefined })
+        if (await changes.overwrite(draft, theirs)) focusRow(id)
+      }}
+      later="plants.goOnEditing"
+      onLater={() => goOn(theirs?.plant ?? draft.base)}
+      onCancel={() => goOn(draft.base)}
+    />
+  )
+}
+
+interface FieldProps {
+  /** Above the field, for eyes: its label says of which plant it is. */
+  readonly title: string
+  readonly label: string
+  readonly value: string
+  readonly onInput: (text: string) => void
+}
+
+interface Caret {
+  readonly label: string
+  readonly start: number
+  readonly end: number
+}
+
+/** The caret of the field that had the focus when its editor left the document. */
+let left: Caret | undefined
+
+/** The caret of the focused field, which is that of an editor about to leave the document, or of one that has left. */
+function movingCaret(): Caret | undefined {
+  const focused = document.activeElement
+  if (!(focused instanceof HTMLTextAreaElement)) return left
+  return { label: focused.ariaLabel ?? '', start: focused.selectionStart, end: focused.selectionEnd }
+}
+
+/**
+ * A text area, because an input drops the line breaks that a name may have. It keeps the focus when a new list of
+ * plants moves its editor to another place of the page: the person may be typing.
+ */
+function TextField({ title, label, value, onInput }: FieldProps): JSX.Element {
+  const place = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => {
+    const field = place.current
+    const caret = movingCaret()
+    if (caret?.label === label) {
+      field?.focus()
+      field?.setSelectionRange(caret.start, caret.end)
+    }
+    return () => {
+      if (document.activeElement !== field) return
+      left = movingCaret()
+      // The editor has its new place by then, if it gets one.
+      requestAnimationFrame(() => {
+        left = undefined
+      })
+    }
+  }, [label])
+  return (
+    <>
+      <span class="note" aria-hidden="true">
+        {title}
+      </span>
+      <textarea
+        ref={place}
+        rows={1}
+        dir="auto"
+        aria-label={label}
+        autocomplete="off"
+        enterkeyhint="done"
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </>
+  )
+}

@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { say } from '../../language/language.ts'
+import type { Waiting } from '../../offline/change.ts'
+import { drop, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
+import { focusMain } from '../../page/focus.ts'
+import { named } from '../../page/named.ts'
+import { Sentence } from '../../page/sentence.tsx'
+import { nameOf } from '../../session/actor.ts'
+import type { ViewProps } from '../../session/session.ts'
+import { ChangeText, WaitingChange } from './waiting-change.tsx'
+
+/** Lists the changes that wait, to see, change and drop each. */
+export function WaitingView({ session }: ViewProps): JSX.Element {
+  const { value: mine } = waiting
+  const edited = useSignal<string | undefined>(undefined)
+  return (
+    <>
+      <h1>{say('waiting.title')}</h1>
+      {hasRead.value && mine.length === 0 && strange.value.length === 0 && <p>{say('waiting.none')}</p>}
+      {mine.length > 0 && (
+        <>
+          <p class="note">{say('waiting.note')}</p>
+          <ol class="waiting">
+            {mine.map((change) => (
+              <WaitingChange
+                key={change.key}
+                session={session}
+                waits={change}
+                isEdited={edited.value === change.key}
+                onEdit={(isEdited) => {
+                  edited.value = isEdited ? change.key : undefined
+                }}
+              />
+            ))}
+          </ol>
+        </>
+      )}
+      {groupsOf(strange.value).map((changes) => (
+        <Strange key={changes[0]?.key} session={session} changes={changes} />
+      ))}
+    </>
+  )
+}
+
+/** Changes by their owners. */
+function groupsOf(changes: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  return Object.values(Object.groupBy(changes, ({ owner: { token, store = '' } }) => `${token} ${store}`)).flatMap(
+    (group) => (group === undefined ? [] : [group]),
+  )
+}
+
+interface StrangeProps extends ViewProps {
+  /** Those of one owner. */
+  readonly changes: readonly Waiting[]
+}
+
+/** Offers to send what another token has made, or what is for another store. It never goes out by itself. */
+function Strange({ session, changes }: StrangeProps): JSX.Element | null {
+  const [first] = changes
+  if (first === undefined) return null
+  const mine = ownerOf(session)
+  const count = changes.length
+  const isOfOther = first.owner.token !== mine.token
+  const name = named(nameOf({ id: first.owner.token, name: first.owner.name }))
+  const forEach = async (work: (change: Waiting) => Promise<void>) => {
+    for (const change of changes) await work(change)
+    focusMain()
+  }
+  return (
+    <section class="strange">
+      <p>
+        <Sentence text={isOfOther ? say('waiting.others', { count, name }) : say('waiting.otherStore', { count })} />
+      </p>
+      <ol class="waiting">
+        {changes.map((each) => (
+          <li key={each.key}>
+            <ChangeText waits={each} />
+          </li>
+        ))}
+      </ol>
+      <p class="fields">
+        <button type="button" onClick={() => void forEach((each) => takeOver(each, mine))}>
+          {say(isOfOther ? 'waiting.takeOver' : 'waiting.toThisStore')}
+        </button>
+        <button type="button" class="danger" onClick={() => void forEach(({ key }) => drop(key))}>
+          {say('waiting.dropThem')}
+        </button>
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,36 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { say } from '../../language/language.ts'
+
+interface SearchProps {
+  readonly id: string
+  readonly q: string
+  readonly onSearch: (q: string) => void
+  /** A button inside the field, at its end. */
+  readonly children?: ComponentChildren
+}
+
+/** The field for words of names and tags, for ids, and for the codes of labels. */
+export function SearchField({ id, q, onSearch, children }: SearchProps): JSX.Element {
+  return (
+    <div class="search-box">
+      <label class="hidden" for={id}>
+        {say('plants.searchTitle')}
+      </label>
+      <input
+        id={id}
+        type="search"
+        placeholder={say('plants.searchHint')}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
+        value={q}
+        onInput={(event) => onSearch(event.currentTarget.value)}
+        onKeyDown={({ key, currentTarget }) => {
+          // A hand scanner presses it after a code, and types the next one over this one.
+          if (key === 'Enter') currentTarget.select()
+        }}
+      />
+      {children}
+    </div>
+  )
+}

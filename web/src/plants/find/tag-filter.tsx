@@ -1,0 +1,216 @@
+import { useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts'
+import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
+import { say } from '../../language/language.ts'
+import { closeOnEscape } from '../../page/focus.ts'
+import { useRequest } from '../../page/request.ts'
+import { Fault } from '../../page/sentence.tsx'
+import { ANY_TAG, NO_FILTER } from '../list/filter.ts'
+import type { PlantList } from '../list/plant-list.ts'
+import { BulkDialog } from '../many/bulk-dialog.tsx'
+import { MOST_SHOWN, TagBranch } from './tag-branch.tsx'
+import { shownGroup, shownTag } from './tag-chip.tsx'
+import { matching, tagTree } from './tag-tree.ts'
+
+interface TagFilterProps {
+  readonly client: PlantstoreClient
+  /** The table that shows renamed tags; undefined: the token may not change plants. */
+  readonly list: PlantList | undefined
+  readonly chosen: Tagging
+  readonly onChange: (chosen: Tagging) => void
+}
+
+const PAGE = 1000
+/** Milliseconds without a key before the service is asked for tags that the list has not read. */
+const PAUSE = 200
+
+/** Lists tags with their numbers of plants. Opening the list reads it anew. */
+export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
+  const { tags, next, fault, read } = useTagList(client)
+  const renamed = useSignal<string | undefined>(undefined)
+  const count = chipsOf(chosen).length
+  return (
+    <div class="tag-filter">
+      <details
+        onToggle={(event) => {
+          if (event.currentTarget.open) read()
+        }}
+        onKeyDown={closeOnEscape}
+      >
+        <summary>{count === 0 ? say('tags.title') : say('tags.titleChosen', { count })}</summary>
+        <div class="panel">
+          <Tags
+            client={client}
+            tags={tags.value ?? []}
+            readTo={next.value === undefined ? undefined : tags.value?.at(-1)?.tag}
+            fault={<Fault text={fault.value} onRetry={() => read()} />}
+            chosen={chosen}
+            onChange={onChange}
+            onRename={
+              list &&
+              ((tag) => {
+                renamed.value = tag
+              })
+            }
+          />
+          {next.value !== undefined && (
+            <button type="button" onClick={() => read(next.value)}>
+              {say('tags.more')}
+            </button>
+          )}
+          {tags.value?.length === 0 && fault.value === '' && <p class="note">{say('tags.none')}</p>}
+        </div>
+      </details>
+      {list !== undefined && renamed.value !== undefined && (
+        <Rename
+          client={client}
+          list={list}
+          from={renamed.value}
+          chosen={chosen}
+          onChange={onChange}
+          onClose={(isChanged) => {
+            renamed.value = undefined
+            if (isChanged) read()
+          }}
+        />
+      )}
+      {chipsOf(chosen).map(({ text, without }) => (
+        <button
+          key={text}
+          type="button"
+          class="chip"
+          aria-label={say('tags.removeFilter', { tag: text })}
+          onClick={() => onChange(without)}
+        >
+          <bdi translate={chosen.untagged === true}>{text}</bdi> <span aria-hidden="true">×</span>
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** The tags of the store, a page after the other. */
+function useTagList(client: PlantstoreClient) {
+  /** undefined before the first read. */
+  const tags = useSignal<readonly TagCount[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
+  const { fault, run } = useRequest()
+  const read = (at?: string) =>
+    void run(async (signal) => {
+      const page = await client.listTags({ limit: PAGE }, { signal }).page(at)
+      if (signal.aborted) return
+      tags.value = at === undefined ? page.items : [...(tags.value ?? []), ...page.items]
+      next.value = page.next
+    })
+  return { tags, next, fault, read }
+}
+
+/** Asks the service for the tags with the words of a text behind the last one that was read. */
+function useOthers(client: PlantstoreClient, text: string, readTo: string | undefined): readonly TagCount[] {
+  const others = useSignal<readonly TagCount[]>([])
+  useEffect(() => {
+    others.value = []
+    if (text.trim() === '' || readTo === undefined) return
+    const ending = new AbortController()
+    const find = async (): Promise<void> => {
+      const { items } = await client.listTags({ q: text, limit: PAGE }, { signal: ending.signal }).page()
+      others.value = items.filter(({ tag }) => compareCodePoints(tag, readTo) > 0)
+    }
+    // Without an answer the list finds what it has read.
+    const timer = setTimeout(() => find().catch(() => undefined), PAUSE)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, [client, text, readTo])
+  return others.value
+}
+
+interface TagsProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
+  readonly tags: readonly TagCount[]
+  /** The last tag that was read, where there are more. */
+  readonly readTo: string | undefined
+  readonly fault: JSX.Element
+  readonly onRename: ((tag: string) => void) | undefined
+}
+
+/** Finds tags by a part of them, and chooses one, a group, or none. */
+function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsProps): JSX.Element {
+  const sought = useSignal('')
+  const others = useOthers(client, sought.value, readTo)
+  const all = useMemo(() => [...tags, ...others], [tags, others])
+  const tree = useMemo(() => tagTree(all), [all])
+  const part = sought.value.toLocaleLowerCase()
+  const isMatch = (tag: string): boolean => tag.toLocaleLowerCase().includes(part)
+  const found = useMemo(() => {
+    const count = all.filter(({ tag }) => isMatch(tag)).length
+    return { entries: matching(tree, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
+  }, [tree, part])
+  return (
+    <>
+      <label for="tag-part">{say('tags.find')}</label>
+      <input
+        id="tag-part"
+        type="search"
+        value={sought.value}
+        onInput={(event) => {
+          sought.value = event.currentTarget.value
+        }}
+      />
+      {fault}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={chosen.untagged === true}
+          onChange={(event) => onChange(event.currentTarget.checked ? { ...ANY_TAG, untagged: true } : ANY_TAG)}
+        />
+        {say('tags.untagged')}
+      </label>
+      <TagBranch {...found} chosen={chosen} onChange={onChange} onRename={onRename} readTo={readTo} />
+    </>
+  )
+}
+
+interface RenameProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
+  readonly list: PlantList
+  readonly from: string
+  readonly onClose: (isChanged: boolean) => void
+}
+
+/** Renames a tag, also where it is chosen. */
+function Rename({ client, list, from, chosen, onChange, onClose }: RenameProps): JSX.Element {
+  return (
+    <BulkDialog
+      client={client}
+      list={list}
+      kind="rename-tag"
+      from={from}
+      targets={{ kind: 'matching', filter: { ...NO_FILTER, tags: [from] }, without: NONE }}
+      onClose={(input) => {
+        onClose(input !== undefined)
+        if (input === undefined || !chosen.tags.includes(from)) return
+        const to = input.tag.trim()
+        onChange({ ...ANY_TAG, tags: [...new Set(chosen.tags.map((tag) => (tag === from ? to : tag)))] })
+      }}
+    />
+  )
+}
+
+const NONE: ReadonlySet<bigint> = new Set()
+
+interface Chip {
+  readonly text: string
+  /** What remains when the person removes it. */
+  readonly without: Tagging
+}
+
+function chipsOf({ tags, tagPrefix, untagged }: Tagging): readonly Chip[] {
+  if (untagged === true) return [{ text: say('tags.untagged'), without: ANY_TAG }]
+  if (tagPrefix !== undefined) return [{ text: shownGroup(tagPrefix), without: ANY_TAG }]
+  return tags.map((tag) => ({
+    text: shownTag(tag),
+    without: { ...ANY_TAG, tags: tags.filter((each) => each !== tag) },
+  }))
+}

@@ -1,0 +1,112 @@
+import type { JSX } from 'preact'
+import type { ChangeEntry, StoredPlant } from '../../../../client/src/index.ts'
+import { say, timeOf } from '../../language/language.ts'
+import { sayWith } from '../../language/say-with.ts'
+import type { PlainKey } from '../../language/texts.ts'
+import { submit } from '../../offline/send.ts'
+import { named } from '../../page/named.ts'
+import { tell } from '../../page/notices.tsx'
+import { usePages } from '../../page/pages.ts'
+import { said } from '../../page/said.ts'
+import { Fault } from '../../page/sentence.tsx'
+import { useActors } from '../../session/actor-names.ts'
+import type { ViewProps } from '../../session/session.ts'
+import { tellKept } from '../change/changes.ts'
+import { askUndo } from '../many/undo-dialog.tsx'
+
+interface HistoryProps extends ViewProps {
+  readonly id: bigint
+  /** The plant as the page shows it; another one means that the history has grown. */
+  readonly state: StoredPlant | undefined
+  readonly onRestored: () => void
+}
+
+const PAGE = 20
+const DONE = {
+  'plant.created': 'history.created',
+  'plant.updated': 'history.updated',
+  'plant.deleted': 'history.deleted',
+} as const satisfies Readonly<Record<ChangeEntry['type'], PlainKey>>
+
+/** Shows what happened to a plant, also to a deleted one, and brings back an earlier state of it. */
+export function History({ session, id, state, onRestored }: HistoryProps): JSX.Element | null {
+  const { client, may } = session
+  const mayWrite = may('plants:write')
+  const actorOf = useActors()
+  const list = (signal: AbortSignal) => client.history(id, { limit: PAGE }, { signal })
+  const [read, entries, next, fault, isOff] = usePages(list, 'history.unread', state)
+  const restore = async (plant: StoredPlant) => {
+    try {
+      const outcome = await submit(session, { id, base: state ?? null, wanted: plant })
+      if (outcome.kind === 'waits') tellKept(`${id} ${named(plant.name)}`)
+      else if (outcome.kind === 'stored') tell(say('history.restored', { id }))
+      else tell(say('history.notRestored', { id, why: say('history.changed') }), { isError: true })
+      onRestored()
+    } catch (error) {
+      tell(say('history.notRestored', { id, why: said(error) }), { isError: true })
+    }
+  }
+  const undo = (action: string, at: string) =>
+    askUndo({ action, title: timeOf(at, 'medium'), onUndone: async () => onRestored() })
+  if (isOff) return null
+  return (
+    <section class="history" aria-label={say('history.title')}>
+      <h2>{say('history.title')}</h2>
+      {entries?.length === 0 && fault === '' && <p class="note">{say('history.none')}</p>}
+      <ol>
+        {entries?.map(({ position, type, time: at, plant, before, token, action }) => (
+          <li key={position}>
+            <p>
+              {say(DONE[type])} <time dateTime={at}>{timeOf(at, 'medium')}</time>{' '}
+              <span class="note">
+                {sayWith('history.by', { token: <bdi translate={false}>{actorOf(token)}</bdi> })}
+              </span>
+            </p>
+            {before !== undefined && <State plant={before} isOld={plant !== undefined} />}
+            {plant !== undefined && <State plant={plant} isOld={false} />}
+            {mayWrite && (
+              <div>
+                {before !== undefined && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={say('history.restoreOf', { name: before.name })}
+                    onClick={() => void restore(before)}
+                  >
+                    {say('history.restore')}
+                  </button>
+                )}
+                {action !== undefined && (
+                  <button type="button" class="quiet" onClick={() => undo(action, at)}>
+                    {say('history.undo')}
+                  </button>
+                )}
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
+      {next !== undefined && (
+        <button type="button" onClick={() => void read(next)}>
+          {say('history.earlier')}
+        </button>
+      )}
+      <Fault text={fault} onRetry={() => void read()} />
+    </section>
+  )
+}
+
+/** The name and the tag of a plant. */
+function State({ plant, isOld }: { readonly plant: StoredPlant; readonly isOld: boolean }): JSX.Element {
+  const texts = (
+    <>
+      <bdi translate={false}>{plant.name}</bdi>
+      {plant.tag !== undefined && (
+        <>
+          , <bdi translate={false}>{plant.tag === '' ? say('plants.emptyTag') : plant.tag}</bdi>
+        </>
+      )}
+    </>
+  )
+  return <p class="state">{isOld ? <del>{texts}</del> : texts}</p>
+}

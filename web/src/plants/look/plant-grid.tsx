@@ -1,0 +1,197 @@
+import { computed, useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { StoredPlant } from '../../../../client/src/index.ts'
+import { say } from '../../language/language.ts'
+import type { PlantChanges } from '../change/changes.ts'
+import type { Filter, Sort } from '../list/filter.ts'
+import { moveFocus } from '../list/grid-keys.ts'
+import type { Chunk, PlantList } from '../list/plant-list.ts'
+import type { Selection } from '../list/selection.ts'
+import { PlantRow } from './plant-row.tsx'
+
+/** Rows up to this far outside the window are in the document. An empty block takes the place of each page beyond. */
+const MARGIN = '1500px'
+
+interface GridProps {
+  readonly list: PlantList
+  readonly filter: Filter
+  readonly onSort: (sort: Sort) => void
+  readonly changes: PlantChanges | undefined
+  readonly selection: Selection
+}
+
+/** The table. It draws only rows near the window. */
+export function PlantGrid({ list, filter, onSort, changes, selection }: GridProps): JSX.Element {
+  const active = useSignal<bigint | undefined>(undefined)
+  // Exactly one row is reachable by Tab.
+  const reachable = useMemo(
+    () =>
+      computed(() =>
+        active.value !== undefined && list.has(active.value)
+          ? active.value
+          : list.chunks.value.find(({ plants }) => plants.length > 0)?.plants[0]?.id,
+      ),
+    [list, active],
+  )
+  const starts = useComputed(() => {
+    let before = 2
+    return list.chunks.value.map(({ plants }) => {
+      const start = before
+      before += plants.length
+      return start
+    })
+  })
+  const isSelectable = list.shows(filter)
+  const onSelect = (plant: StoredPlant, isRange: boolean) => {
+    if (isRange)
+      selection.toggleTo(
+        plant,
+        list.chunks.value.flatMap(({ plants }) => plants),
+      )
+    else selection.toggle(plant)
+  }
+  return (
+    <div
+      role="grid"
+      class={isSelectable ? 'plants' : 'plants stale'}
+      aria-multiselectable
+      aria-label={say('view.plants')}
+      aria-rowcount={-1}
+      aria-busy={list.state.value === 'searching'}
+      onKeyDown={moveFocus}
+    >
+      <div role="rowgroup" class="heads">
+        <div role="row" class="row head" aria-rowindex={1}>
+          <span role="columnheader" class="select">
+            <label>
+              <input
+                type="checkbox"
+                aria-label={say('plants.selectAll')}
+                disabled={!isSelectable}
+                checked={selection.isAll.value && selection.left.value === 0}
+                ref={(box) => {
+                  if (box !== null)
+                    box.indeterminate =
+                      !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0)
+                }}
+                onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
+              />
+            </label>
+          </span>
+          <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
+          <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
+          <span role="columnheader">{say('plants.tag')}</span>
+          <span role="columnheader" class="hidden">
+            {say('plants.actions')}
+          </span>
+        </div>
+      </div>
+      {list.chunks.value.map((chunk, i) => (
+        <Rows
+          key={chunk.key}
+          chunk={chunk}
+          start={starts.value[i] ?? 0}
+          reachable={reachable.value}
+          onFocus={(id) => {
+            active.value = id
+          }}
+          changes={changes}
+          selection={selection}
+          isSelectable={isSelectable}
+          onSelect={onSelect}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** Drawn, because not every font has arrows. */
+const ARROWS = { ascending: 'M1 10l4-6 4 6z', descending: 'M1 4l4 6 4-6z', none: 'M1 6l4-5 4 5zM1 8l4 5 4-5z' } as const
+
+interface SortHeadProps {
+  readonly title: string
+  readonly by: 'id' | 'name'
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+}
+
+function SortHead({ title, by, sort, onSort }: SortHeadProps): JSX.Element {
+  const order = sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : 'none'
+  return (
+    <span role="columnheader" aria-sort={order}>
+      <button type="button" class="sort" onClick={() => onSort(order === 'ascending' ? `-${by}` : by)}>
+        {title}
+        <svg class="order" viewBox="0 0 10 14" aria-hidden="true">
+          <path d={ARROWS[order]} />
+        </svg>
+      </button>
+    </span>
+  )
+}
+
+interface RowsProps {
+  readonly chunk: Chunk
+  /** The `aria-rowindex` of the first row of the chunk. */
+  readonly start: number
+  readonly reachable: bigint | undefined
+  readonly onFocus: (id: bigint) => void
+  readonly changes: PlantChanges | undefined
+  readonly selection: Selection
+  readonly isSelectable: boolean
+  readonly onSelect: (plant: StoredPlant, isRange: boolean) => void
+}
+
+function Rows({
+  chunk,
+  start,
+  reachable,
+  onFocus,
+  changes,
+  selection,
+  isSelectable,
+  onSelect,
+}: RowsProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null)
+  const height = useSignal<number | undefined>(undefined)
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (isNear(entries)) height.value = undefined
+        else if (!element.contains(document.activeElement)) height.value = element.offsetHeight
+      },
+      { rootMargin: MARGIN },
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [height])
+  const isShown = height.value === undefined
+  return (
+    <div
+      ref={place}
+      role={isShown ? 'rowgroup' : 'presentation'}
+      style={isShown ? undefined : { height: `${height.value}px` }}
+    >
+      {isShown &&
+        chunk.plants.map((plant: StoredPlant, i) => (
+          <PlantRow
+            key={String(plant.id)}
+            plant={plant}
+            index={start + i}
+            isReachable={plant.id === reachable}
+            onFocus={onFocus}
+            changes={changes}
+            isSelected={selection.has(plant.id)}
+            isSelectable={isSelectable}
+            onSelect={onSelect}
+          />
+        ))}
+    </div>
+  )
+}
+
+/** Whether the observed element is near the window. The last entry counts: a busy browser reports several at once. */
+export const isNear = (entries: readonly IntersectionObserverEntry[]): boolean =>
+  entries.at(-1)?.isIntersecting ?? false

@@ -1,0 +1,353 @@
+import { type Signal, useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import { say } from '../../language/language.ts'
+import { sayWith } from '../../language/say-with.ts'
+import { isSame, type Numbered } from '../../offline/change.ts'
+import { sendMany } from '../../offline/send-many.ts'
+import { Dialog } from '../../page/dialog.tsx'
+import { named } from '../../page/named.ts'
+import { isAbort, said } from '../../page/said.ts'
+import { Fault } from '../../page/sentence.tsx'
+import { TagSuggestions, TooLong, useTags } from '../change/plant-fields.tsx'
+import type { Reloaded } from '../list/plant-list.ts'
+import type { Targets } from '../list/selection.ts'
+import { newAction } from './action-name.ts'
+import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES, titleOf } from './actions.ts'
+import { plantsIn } from './done.tsx'
+import { readTargets } from './targets.ts'
+import { tellDone } from './undo-dialog.tsx'
+import { Work, type WorkStep } from './work.tsx'
+
+export interface BulkProps {
+  readonly client: PlantstoreClient
+  readonly list: Reloaded
+  readonly kind: ActionKind
+  readonly targets: Targets
+  /** The ids of the plants that the person sees below the dialog, where others are selected too. */
+  readonly below?: ReadonlySet<bigint>
+  /** The tag that an action renames. */
+  readonly from?: string
+  /** What the action is a part of, such as a stocktake. */
+  readonly within?: string
+  /** Called when the dialog closes. @param input undefined: nothing was changed */
+  readonly onClose: (input: ActionInput | undefined) => void
+}
+
+type Step =
+  | { readonly kind: 'reading'; readonly count: number }
+  | { readonly kind: 'unread'; readonly fault: string }
+  | { readonly kind: 'asking'; readonly plants: readonly StoredPlant[] }
+  | WorkStep
+
+/** Names of plants that a preview shows. */
+const SHOWN = 5
+
+/** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
+export function BulkDialog(props: BulkProps): JSX.Element {
+  const { kind, below } = props
+  const { step, input, changes, read, run, goOn, stop, close } = useBulk(props)
+  const now = step.value
+  return (
+    <Dialog title={say(TITLES[kind])} onCancel={close}>
+      {now.kind === 'reading' && (
+        <p role="status">
+          {now.count > 0 ? say('bulk.readingSoFar', { plants: plantsIn(now.count) }) : say('bulk.reading')}
+        </p>
+      )}
+      {now.kind === 'unread' && <Fault text={now.fault} onRetry={read} />}
+      {now.kind === 'asking' && (
+        <Asking
+          {...props}
+          plants={now.plants}
+          changes={changes}
+          input={input}
+          onOnlyBelow={() => {
+            step.value = { ...now, plants: now.plants.filter(({ id }) => below?.has(id)) }
+          }}
+          onRun={() => void run(changes)}
+          onCancel={close}
+        />
+      )}
+      {(now.kind === 'working' || now.kind === 'over') && (
+        <Work title={say(TITLES[kind])} step={now} onStop={stop} onGoOn={goOn} onClose={close} />
+      )}
+      {(now.kind === 'reading' || now.kind === 'unread') && (
+        <div class="fields">
+          <button type="button" onClick={close}>
+            {say('plants.cancel')}
+          </button>
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+/** Reads the plants of an action, and does it. */
+function useBulk({ client, list, kind, targets, from, within, onClose }: BulkProps) {
+  const step = useSignal<Step>({ kind: 'reading', count: 0 })
+  const input = useSignal<ActionInput>(NO_INPUT)
+  const ending = useRef(new AbortController())
+  const isChanged = useRef(false)
+  const isRepeated = useRef(false)
+  const name = useRef<ActionOptions>(undefined)
+  const left = useRef<readonly Numbered[]>([])
+  const read = async () => {
+    const onRead = (count: number) => {
+      step.value = { kind: 'reading', count }
+    }
+    onRead(0)
+    try {
+      const plants = await readTargets(client, targets, onRead, ending.current.signal)
+      step.value = { kind: 'asking', plants }
+    } catch (error) {
+      if (!isAbort(error)) step.value = { kind: 'unread', fault: say('bulk.unread', { why: said(error) }) }
+    }
+  }
+  useEffect(() => {
+    void read()
+    return () => ending.current.abort()
+  }, [])
+  const changes = useComputed(() =>
+    step.value.kind === 'asking' ? changesOf(kind, input.value, step.value.plants) : [],
+  )
+  const run = async (wanted: readonly Numbered[]) => {
+    ending.current = new AbortController()
+    const same = step.value.kind === 'asking' ? step.value.plants.length - wanted.length : 0
+    step.value = { kind: 'working', done: 0, of: wanted.length }
+    const onProgress = (done: number) => {
+      step.value = { kind: 'working', done, of: wanted.length }
+    }
+    name.current ??= newAction(titleOf(kind, input.value, from, within))
+    const outcome = await sendMany(client, wanted, name.current, onProgress, ending.current.signal)
+    // What is left may have plants that a lost request has deleted.
+    const gone = isRepeated.current ? 0 : outcome.gone
+    isRepeated.current = true
+    const done = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
+    const result = same > 0 ? `${done}. ${say('bulk.same', { count: same })}` : done
+    if (outcome.done.length > 0) {
+      isChanged.current = true
+      tellDone(list, result, outcome.action)
+    }
+    const { conflicts } = outcome
+    left.current = outcome.left
+    const isWhole = conflicts.length === 0 && outcome.left.length === 0
+    const fault =
+      outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
+    if (!isWhole) step.value = { kind: 'over', result, conflicts, stayed: conflicts.length, fault }
+    // The table behind a closed dialog has the new plants, their number, and the row that gets the focus.
+    await list.reload()
+    if (isWhole) close()
+  }
+  const close = () => {
+    ending.current.abort()
+    onClose(isChanged.current ? input.value : undefined)
+  }
+  return {
+    step,
+    input,
+    changes: changes.value,
+    read: () => void read(),
+    run,
+    goOn: () => void run(left.current),
+    stop: () => ending.current.abort(),
+    close,
+  }
+}
+
+function changesOf(kind: ActionKind, input: ActionInput, plants: readonly StoredPlant[]): readonly Numbered[] {
+  if (!isReady(kind, input)) return []
+  const after = afterAction(kind, input)
+  return plants
+    .map((base) => ({ id: base.id, base, wanted: after(base) }))
+    .filter(({ base, wanted }) => !isSame(base, wanted))
+}
+
+interface AskingProps extends Pick<BulkProps, 'client' | 'kind' | 'below' | 'from'> {
+  readonly plants: readonly StoredPlant[]
+  readonly changes: readonly Numbered[]
+  readonly input: Signal<ActionInput>
+  readonly onOnlyBelow: () => void
+  readonly onRun: () => void
+  readonly onCancel: () => void
+}
+
+/** Asks for what an action needs, and shows what it changes. */
+function Asking(props: AskingProps): JSX.Element {
+  const { client, kind, below, from, plants, changes, input, onOnlyBelow, onRun, onCancel } = props
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (changes.length > 0) onRun()
+      }}
+    >
+      <Question
+        client={client}
+        kind={kind}
+        from={from}
+        count={plants.length}
+        elsewhere={below === undefined ? 0 : plants.filter(({ id }) => !below.has(id)).length}
+        onOnlyBelow={onOnlyBelow}
+        input={input.value}
+        onInput={(part) => {
+          input.value = { ...input.value, ...part }
+        }}
+      />
+      <Preview kind={kind} plants={plants} changes={changes} isReady={isReady(kind, input.value)} />
+      <div class="fields">
+        <button type="button" onClick={onCancel}>
+          {say('plants.cancel')}
+        </button>
+        <button type="submit" class={kind === 'delete' ? 'danger' : 'primary'} disabled={changes.length === 0}>
+          {changes.length === 0
+            ? say(TITLES[kind])
+            : say(kind === 'delete' ? 'bulk.deletePlants' : 'bulk.changePlants', {
+                plants: plantsIn(changes.length),
+              })}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface QuestionProps {
+  readonly client: PlantstoreClient
+  readonly kind: ActionKind
+  readonly from: string | undefined
+  readonly count: number
+  /** How many of them the person does not see below. */
+  readonly elsewhere: number
+  readonly onOnlyBelow: () => void
+  readonly input: ActionInput
+  readonly onInput: (part: Partial<ActionInput>) => void
+}
+
+/** The fields of an action. */
+function Question({ client, kind, from, count, elsewhere, onOnlyBelow, input, onInput }: QuestionProps): JSX.Element {
+  const needsTag = kind === 'tag' || kind === 'rename-tag'
+  const tag = input.tag.trim()
+  const tags = useTags(needsTag ? client : undefined, tag)
+  const other = kind === 'rename-tag' && tag !== from ? tags.find((each) => each.tag === tag) : undefined
+  const field = (id: string, label: string, value: string, part: (text: string) => Partial<ActionInput>) => (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        list={id === 'bulk-tag' ? 'bulk-tags' : undefined}
+        dir="auto"
+        autocomplete="off"
+        value={value}
+        onInput={(event) => onInput(part(event.currentTarget.value))}
+        aria-describedby={`${id}-fault`}
+      />
+      {id === 'bulk-tag' && <TooLong id="bulk-tag-fault" member="tag" text={value.trim()} />}
+    </div>
+  )
+  return (
+    <>
+      <p>
+        {from === undefined
+          ? say('bulk.count', { count })
+          : sayWith('bulk.haveTag', {
+              count,
+              tag: <bdi translate={false}>{from === '' ? say('plants.emptyTag') : from}</bdi>,
+            })}
+        {elsewhere > 0 && (
+          <>
+            {' '}
+            {say('bulk.elsewhere', { count: elsewhere })}{' '}
+            <button type="button" onClick={onOnlyBelow}>
+              {say('bulk.onlyBelow')}
+            </button>
+          </>
+        )}
+      </p>
+      <div class="fields">
+        {needsTag &&
+          field('bulk-tag', say(kind === 'tag' ? 'plants.tag' : 'bulk.newTag'), input.tag, (tag) => ({ tag }))}
+        {kind === 'replace' && (
+          <>
+            {field('bulk-find', say('bulk.find'), input.find, (find) => ({ find }))}
+            {field('bulk-put', say('bulk.put'), input.put, (put) => ({ put }))}
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={input.isCaseIgnored}
+                onChange={(event) => onInput({ isCaseIgnored: event.currentTarget.checked })}
+              />
+              {say('bulk.caseAlike')}
+            </label>
+          </>
+        )}
+      </div>
+      <TagSuggestions id="bulk-tags" tags={tags} />
+      <p role="status" class="note">
+        {other !== undefined &&
+          sayWith('bulk.merges', { tag: <bdi translate={false}>{tag}</bdi>, plants: plantsIn(other.plants) })}
+      </p>
+    </>
+  )
+}
+
+interface PreviewProps {
+  readonly kind: ActionKind
+  readonly plants: readonly StoredPlant[]
+  readonly changes: readonly Numbered[]
+  readonly isReady: boolean
+}
+
+/** Shows what an action changes: names before and after, or the first plants that it deletes. */
+function Preview({ kind, plants, changes, isReady }: PreviewProps): JSX.Element | null {
+  if (!isReady) return null
+  const same = plants.length - changes.length
+  return (
+    <div role="status">
+      {(kind === 'replace' || kind === 'delete') && (
+        <ul class="samples">
+          {changes.slice(0, SHOWN).map(({ id, base, wanted }) => (
+            <li key={String(id)}>
+              {wanted === null ? (
+                <bdi translate={false}>{base?.name}</bdi>
+              ) : (
+                <>
+                  <del>
+                    <bdi translate={false}>{base?.name}</bdi>
+                  </del>{' '}
+                  <ins>
+                    <bdi translate={false}>{wanted.name}</bdi>
+                  </ins>
+                </>
+              )}
+            </li>
+          ))}
+          {changes.length > SHOWN && (
+            <li class="note">{say('bulk.andMore', { plants: plantsIn(changes.length - SHOWN) })}</li>
+          )}
+        </ul>
+      )}
+      {same > 0 && <p class="note">{say('bulk.same', { count: same })}</p>}
+    </div>
+  )
+}
+
+/** What an action has done, in words. @param gone plants to delete that others have deleted already */
+function sentenceOf(kind: ActionKind, { tag, find, put }: ActionInput, count: number, gone: number): string {
+  const plants = plantsIn(count)
+  switch (kind) {
+    case 'tag':
+    case 'rename-tag':
+      return say('bulk.tagged', { tag: named(tag.trim()), plants })
+    case 'untag':
+      return say('bulk.untagged', { plants })
+    case 'replace':
+      return put === ''
+        ? say('bulk.replacedByNothing', { find: named(find), plants })
+        : say('bulk.replaced', { find: named(find), put: named(put), plants })
+    case 'delete':
+      return gone === 0
+        ? say('bulk.deleted', { plants })
+        : `${say('bulk.deleted', { plants })}. ${say('bulk.gone', { count: gone })}`
+  }
+}

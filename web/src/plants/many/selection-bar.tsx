@@ -1,0 +1,134 @@
+import { useComputed, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import type { PlantstoreClient, StoredPlant, Total } from '../../../../client/src/index.ts'
+import { say } from '../../language/language.ts'
+import type { PlainKey } from '../../language/texts.ts'
+import { Further } from '../../page/further.tsx'
+import { tell } from '../../page/notices.tsx'
+import { go } from '../../page/route.ts'
+import { said } from '../../page/said.ts'
+import type { Filter } from '../list/filter.ts'
+import { returnToRows } from '../list/grid-keys.ts'
+import type { PlantList } from '../list/plant-list.ts'
+import type { Selection, Targets } from '../list/selection.ts'
+import type { ActionKind } from './actions.ts'
+import { BulkDialog } from './bulk-dialog.tsx'
+import { printLabels, queryForLabels } from './chosen-labels.ts'
+import { CopiesDialog } from './copies-dialog.tsx'
+import { plantsIn } from './done.tsx'
+import { readTargets } from './targets.ts'
+
+interface BarProps {
+  readonly client: PlantstoreClient
+  readonly list: PlantList
+  readonly filter: Filter
+  readonly selection: Selection
+  /** How many plants match, once that is known. */
+  readonly total: Total | undefined
+  /** Whether the token may change plants. */
+  readonly mayWrite: boolean
+}
+
+interface Action {
+  readonly label: PlainKey
+  readonly run: () => void
+}
+
+/** The actions that a wide window has beside its menu of further ones. */
+const IN_BAR = 3
+
+/** Says that all plants are selected which match, except some. */
+function allText(total: Total | undefined, left: number): string {
+  if (total?.isExact !== true)
+    return left > 0 ? say('bulk.allExcept', { plants: plantsIn(left) }) : say('bulk.allThatMatch')
+  const count = total.plants - left
+  return left > 0 ? say('bulk.selected', { count }) : say('bulk.allSelected', { count })
+}
+
+/** Says how many plants are selected, and what can be done with them. */
+export function SelectionBar({ client, list, filter, selection, total, mayWrite }: BarProps): JSX.Element | null {
+  const asked = useSignal<{ readonly kind: ActionKind; readonly targets: Targets } | undefined>(undefined)
+  const copied = useSignal<StoredPlant | undefined>(undefined)
+  const shown = useComputed(() => new Set(list.chunks.value.flatMap(({ plants }) => plants.map(({ id }) => id))))
+  if (selection.isEmpty.value && asked.value === undefined && copied.value === undefined) return null
+  const bulk = (kind: ActionKind, label: PlainKey): Action => ({
+    label,
+    run: () => {
+      asked.value = { kind, targets: selection.targets() }
+    },
+  })
+  const copy = () => {
+    const targets = selection.targets()
+    if (targets.kind === 'chosen') copied.value = targets.plants[0]
+  }
+  const print = async () => {
+    const targets = selection.targets()
+    if (targets.kind === 'matching' && targets.without.size === 0) return go('labels', queryForLabels(targets.filter))
+    try {
+      printLabels(await readTargets(client, targets, () => {}, new AbortController().signal))
+    } catch (error) {
+      tell(say('bulk.unread', { why: said(error) }), { isError: true })
+    }
+  }
+  const count = selection.count.value
+  const { value: left } = selection.left
+  const elsewhere = selection.countOutside(shown.value)
+  const printing: Action = { label: 'bulk.print', run: () => void print() }
+  // A wide window has the first three in the bar, and a narrow one only the first.
+  const actions: readonly Action[] = [
+    ...(mayWrite ? [bulk('tag', 'bulk.tag'), bulk('delete', 'plants.delete')] : []),
+    printing,
+    ...(mayWrite ? [bulk('untag', 'bulk.untag'), bulk('replace', 'bulk.replace')] : []),
+    ...(mayWrite && count === 1 ? [{ label: 'plants.another', run: copy } as const] : []),
+    ...(count === undefined || !list.shows(filter)
+      ? []
+      : [{ label: 'plants.selectAll', run: () => selection.selectAll(filter) } as const]),
+  ]
+  const button = ({ label, run }: Action, name?: string) => (
+    <button key={label} type="button" class={name} onClick={run}>
+      {say(label)}
+    </button>
+  )
+  return (
+    <section class="selection" aria-label={say('bulk.selectedTitle')}>
+      <p role="status">
+        {count === undefined ? allText(total, left) : say('bulk.selected', { count })}
+        {elsewhere > 0 && <span class="elsewhere"> {say('bulk.elsewhere', { count: elsewhere })}</span>}
+      </p>
+      {actions.slice(0, IN_BAR).map((action, i) => button(action, i === 0 ? undefined : 'wide'))}
+      <Further label={say('bulk.further')}>
+        {actions.slice(1).map((action, i) => button(action, i < IN_BAR - 1 ? 'narrow' : undefined))}
+      </Further>
+      <button type="button" class="quiet clear" onClick={() => selection.clear()}>
+        <span class="word">{say('bulk.clear')}</span>
+        <span class="cross" aria-hidden="true">
+          ×
+        </span>
+      </button>
+      {copied.value !== undefined && (
+        <CopiesDialog
+          client={client}
+          list={list}
+          plant={copied.value}
+          onClose={() => {
+            copied.value = undefined
+          }}
+        />
+      )}
+      {asked.value !== undefined && (
+        <BulkDialog
+          client={client}
+          list={list}
+          {...asked.value}
+          {...(asked.value.targets.kind === 'chosen' ? { below: shown.value } : {})}
+          onClose={(done) => {
+            asked.value = undefined
+            if (done === undefined) return
+            selection.clear()
+            returnToRows()
+          }}
+        />
+      )}
+    </section>
+  )
+}
