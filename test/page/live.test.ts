@@ -51,6 +51,38 @@ suite('the page, while others change plants,', () => {
   )
 
   inBrowser(
+    'leaves the person in the row, and in its editor, when a search that has begun is answered',
+    async (opened) => {
+      const { page, service } = opened
+      await service.store.importPlants(
+        Array.from({ length: 150 }, (_, i) => plant(BigInt(500 + i), `Stay ${i}`)),
+        'add',
+        TESTER,
+      )
+      await page.getByLabel('Search plants').fill('stay')
+      await rowOf(page, 500).waitFor()
+      for (const [q, act] of [
+        ['sta', () => page.keyboard.press('Enter')],
+        ['st', () => page.keyboard.type(', as typed')],
+      ] as const) {
+        const answer = await holdAnswers(page, new RegExp(`plants\\?.*q=${q}&`), 'GET')
+        const asked = page.waitForRequest(new RegExp(`plants\\?.*q=${q}&`))
+        await page.getByLabel('Search plants').fill(q)
+        const answered = page.waitForResponse(async (response) => response.request() === (await asked))
+        await asked
+        if (q === 'sta') await rowOf(page, 501).focus()
+        else await page.getByLabel('Name of 501').focus()
+        answer()
+        await (await answered).finished()
+        await frames(page)
+        await act()
+      }
+      assert.equal(await page.getByLabel('Name of 501').inputValue(), 'Stay 1, as typed')
+      await page.getByRole('button', { name: 'Cancel' }).click()
+    },
+  )
+
+  inBrowser(
     'has one stream for all tabs, and none while all are hidden',
     async ({ page, service, context, address }) => {
       await untilHolds(async () => (await streamsOf(service)) === 1, 'the page opens no stream')

@@ -27,10 +27,11 @@ export function rowAfter(id: bigint): string | undefined {
   return (rows[at + 1] ?? rows[at - 1])?.dataset['id']
 }
 
-/** Focuses the row of a plant once it is drawn, unless another element has the focus by then. */
+/** Focuses the row of a plant, or its editor, once it is drawn, unless another element has the focus by then. */
 export function focusRow(id: string): void {
   requestAnimationFrame(() => {
-    if (isFocusLost()) rowOf(id)?.focus()
+    const row = isFocusLost() ? rowOf(id) : null
+    ;(row?.querySelector('textarea') ?? row)?.focus()
   })
 }
 

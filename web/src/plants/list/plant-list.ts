@@ -115,12 +115,11 @@ export class PlantList {
     this.#isBehind = this.#reads > 0
     if (this.#isBehind) return
     const { signal: ended } = this.#ending
-    const [first] = this.#read.value
     const removed = this.#removed.value
     const chunks = this.#read.value.length
     const count = this.#read.value.reduce((sum, { plants }) => sum + plants.length, 0)
     const isIdle = this.state.value === 'more' || this.state.value === 'whole'
-    if (this.#filter === undefined || first === undefined || !isIdle || count > MOST_REFRESHED) return
+    if (this.#filter === undefined || chunks === 0 || !isIdle || count > MOST_REFRESHED) return
     const listing = this.#client.listPlants(
       { ...wantedBy(this.#filter), limit: Math.max(PAGE, count) },
       { signal: ended },
@@ -134,15 +133,12 @@ export class PlantList {
         this.#isBehind = true
         return
       }
-      const focused = document.activeElement?.closest<HTMLElement>('[role=row][data-id]')?.dataset['id']
       void see(items)
-      this.#read.value = [{ key: first.key, plants: withFirst(this.#foundById, items) }]
-      // Another client may have put them again.
-      this.#removed.value = this.#removed.value.difference(removed)
+      // Another client may have put the removed ones again.
+      this.#showRows(withFirst(this.#foundById, items), this.#removed.value.difference(removed))
       this.#listing = listing
       this.#next = next
       this.state.value = next === undefined ? 'whole' : 'more'
-      if (focused !== undefined) focusRow(focused)
     } catch {
       // The table stays as it is; the next change tries again.
     } finally {
@@ -209,6 +205,14 @@ export class PlantList {
     return this.#read.value.map(({ key, plants }) => ({ key, plants: change(plants) }))
   }
 
+  /** Shows the plants instead of all others. The person may be in a row: it stays if its plant is among them. */
+  #showRows(plants: readonly StoredPlant[], removed: ReadonlySet<bigint> = new Set()): void {
+    const focused = document.activeElement?.closest<HTMLElement>('[role=row][data-id]')?.dataset['id']
+    this.#removed.value = removed
+    this.#read.value = [{ key: this.#read.value[0]?.key ?? this.#key, plants }]
+    if (focused !== undefined) focusRow(focused)
+  }
+
   #search(filter: Filter): Promise<void> {
     shown = this
     // While the service was lost, others may have changed plants.
@@ -239,14 +243,13 @@ export class PlantList {
       const { items, next } = page ?? { items: [], next: undefined }
       void see(withFirst(found, items))
       this.seenSince.value = undefined
-      this.#key += 1
       if (state === 'searching') {
         this.#foundById = found
         this.#foundBy.value = filter
-        this.#removed.value = new Set()
-        this.#read.value = [{ key: this.#key, plants: withFirst(found, items) }]
+        this.#showRows(withFirst(found, items))
       } else {
         const plants = items.filter(({ id }) => id !== found?.id)
+        this.#key += 1
         this.#read.value = [...this.#read.value, { key: this.#key, plants }]
       }
       this.#next = next
@@ -267,10 +270,8 @@ export class PlantList {
     const seen = await seenBefore(filter)
     const isAnswered = this.state.value !== 'searching' && this.state.value !== 'failed'
     if (seen === undefined || ended.aborted || isAnswered) return
-    this.#key += 1
     this.#foundBy.value = filter
-    this.#removed.value = new Set()
-    this.#read.value = [{ key: this.#key, plants: seen.plants }]
+    this.#showRows(seen.plants)
     this.seenSince.value = seen.since
   }
 }
