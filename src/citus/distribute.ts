@@ -3,7 +3,7 @@ import { OperatorError } from '../base/operator-error.ts'
 import { NO_HISTORY } from '../postgres/changes/history.ts'
 import { openingError, sqlState } from '../postgres/errors.ts'
 import { migrate, preflight } from '../postgres/migrate.ts'
-import { budgetOf, PLANNER_SETTINGS, type Row, type Run } from '../postgres/pool/client.ts'
+import { budgetOf, PLANNER_SETTINGS, type Run, type TextRow } from '../postgres/pool/client.ts'
 import { Pool } from '../postgres/pool/pool.ts'
 import { PoolShare } from '../postgres/pool/pool-share.ts'
 import type { PostgresAddress } from '../settings/postgres-address.ts'
@@ -153,7 +153,7 @@ class Distribution {
   }
 
   /** The first row of a result; an empty one without a row. */
-  async #row(text: string, ...values: readonly string[]): Promise<Row> {
+  async #row(text: string, ...values: readonly string[]): Promise<TextRow> {
     return (await this.#share.run({ text, values })).rows[0] ?? []
   }
 

@@ -17,7 +17,7 @@ import { type StoredPlants, storedPlants } from './stored-plants.ts'
 const GROUP_ROWS = 50_000
 const GROUP_TEXT = 2 ** 23
 
-interface Row {
+interface RowOfFile {
   readonly line: number
   readonly plant: ImportedPlant | undefined
   readonly refused: RefusedRow | undefined
@@ -47,7 +47,7 @@ export async function* withIds(
   signal?: AbortSignal,
 ): AsyncGenerator<Batch, void> {
   const assigner = new IdAssigner(store, assignment, signal)
-  let group: Row[] = []
+  let group: RowOfFile[] = []
   let text = 0
   for await (const batch of batches) {
     for (const row of rowsOf(batch)) {
@@ -62,7 +62,7 @@ export async function* withIds(
   yield* assigner.batches(group)
 }
 
-function rowsOf({ plants, lines, refused }: Batch): Row[] {
+function rowsOf({ plants, lines, refused }: Batch): RowOfFile[] {
   const readable = plants.map((plant, i) => ({ line: lines[i] ?? 0, plant, refused: undefined }))
   if (refused.length === 0) return readable
   const others = refused.map((row) => ({ line: row.line, plant: undefined, refused: row }))
@@ -91,7 +91,7 @@ class IdAssigner {
     this.#signal = signal
   }
 
-  async *batches(group: readonly Row[]): AsyncGenerator<Batch, void> {
+  async *batches(group: readonly RowOfFile[]): AsyncGenerator<Batch, void> {
     const plants = group.flatMap(({ plant }) => plant ?? [])
     const { dryRun, key } = this.#assignment
     const isKeyed = key !== undefined && !dryRun && plants.length > 0

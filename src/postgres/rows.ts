@@ -3,7 +3,7 @@ import type { NewPlant } from '../domain/plant.ts'
 import { sortKey } from '../domain/plant-query.ts'
 import { SteadyClock } from '../records/steady-clock.ts'
 import type { Sql, Steps } from '../records/steps.ts'
-import type { Outcome, Row, Run, Statement } from './pool/client.ts'
+import type { Run, Statement, StatementResult, TextRow } from './pool/client.ts'
 import { indexedWords } from './search-terms.ts'
 
 export async function runSteps<T>(run: Run, steps: Steps<T>): Promise<T> {
@@ -52,14 +52,14 @@ export const textsOf = (plants: readonly (NewPlant | undefined)[]): Buffer[] => 
 /** The parameters of a statement whose values are `columnsOf`. */
 export const COLUMNS = '$1::bigint[], $2::text[], $3::text[], $4::text[], $5::tsvector[]'
 
-export function plantOf([id, name, tag]: Row): NewPlant {
+export function plantOf([id, name, tag]: TextRow): NewPlant {
   return { id: BigInt(id ?? ''), name: name ?? '', tag: tag ?? undefined }
 }
 
 export const byId = <Plant extends { readonly id: bigint }>(plants: readonly Plant[]): Map<bigint, Plant> =>
   new Map(plants.map((plant) => [plant.id, plant]))
 
-export const idsIn = ({ rows }: Outcome): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
+export const idsIn = ({ rows }: StatementResult): bigint[] => rows.map(([id]) => BigInt(id ?? ''))
 
 // Encodes array parameters in PostgreSQL's binary format (src/backend/utils/adt/arrayfuncs.c, array_recv). pg sends a
 // Buffer unchanged. It would send an array as text, which costs both sides more.

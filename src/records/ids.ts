@@ -1,6 +1,6 @@
 import { type IdRange, type IdReservation, MAX_PROPOSED } from '../domain/id-store.ts'
 import type { SteadyClock } from './steady-clock.ts'
-import { padded, type Row, type Steps } from './steps.ts'
+import { padded, type SqlRow, type Steps } from './steps.ts'
 
 /**
  * Milliseconds for which a key gets its range again. Without an end, every reservation would need a row of its own for
@@ -123,7 +123,10 @@ export function* freeRange(count: number): Steps<IdRange | undefined> {
 const PLANT = 'SELECT id, id FROM plants WHERE id >= 1 AND id < $1 ORDER BY id DESC LIMIT 1'
 const RESERVED = 'SELECT first_id, last_id FROM id_reservations WHERE first_id < $1 ORDER BY first_id DESC LIMIT 1'
 
-const rangeIn = ({ 0: first, 1: last }: Row): IdRange => ({ first: BigInt(String(first)), last: BigInt(String(last)) })
+const rangeIn = ({ 0: first, 1: last }: SqlRow): IdRange => ({
+  first: BigInt(String(first)),
+  last: BigInt(String(last)),
+})
 
 /** The range that ends later. Ranges in use overlap only where a plant was created with a reserved id. */
 function later(one: IdRange | undefined, other: IdRange | undefined): IdRange | undefined {

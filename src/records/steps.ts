@@ -4,7 +4,7 @@ type SqlValue = string | number | bigint | Uint8Array | null
 export type Sql = readonly [text: string, ...values: SqlValue[]]
 
 /** A row by the places of its columns, in the values of any engine: an integer is a bigint or a text. */
-export interface Row {
+export interface SqlRow {
   readonly [column: number]: unknown
 }
 
@@ -12,7 +12,7 @@ export interface Row {
  * The statements of a transaction, each of which yields its rows. The engine runs them, and may lock rows before. The
  * functions of this folder keep the contracts of the methods with their names, of TokenStore, IdStore and WebhookStore.
  */
-export type Steps<Result> = Generator<Sql, Result, readonly Row[]>
+export type Steps<Result> = Generator<Sql, Result, readonly SqlRow[]>
 
 /**
  * Repeats the last element of a list until its length is a power of two. SQLite's statements are prepared once for each

@@ -11,7 +11,7 @@ import {
   type Token,
   type TokenPage,
 } from '../domain/token.ts'
-import { padded, type Row, type Sql, type Steps } from './steps.ts'
+import { padded, type Sql, type SqlRow, type Steps } from './steps.ts'
 
 /** The columns of a table of tokens, apart from the hash. */
 export const TOKEN_COLUMNS = 'id, name, scopes, created_at, expires_at, last_used_at, revoked_at, part'
@@ -31,10 +31,10 @@ function tokenValues({ id, name, scopes, part, ...times }: Token): (string | num
 }
 
 /** The scopes in a column of `tokens`. */
-export const scopesOf = (words: Row[number]): Scope[] => String(words).replaceAll(IN_PART, '').split(' ') as Scope[]
+export const scopesOf = (words: SqlRow[number]): Scope[] => String(words).replaceAll(IN_PART, '').split(' ') as Scope[]
 
 /** Makes a token of a row that begins with TOKEN_COLUMNS, in the values of any engine. */
-export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: Row): Token {
+export function tokenIn({ 0: id, 1: name, 2: scopes, ...times }: SqlRow): Token {
   const timeIn = (column: number) => (times[column] == null ? undefined : new Date(Number(times[column])))
   return {
     id: String(id),

@@ -3,7 +3,7 @@ import type { ImportedPlant, NewPlant } from '../domain/plant.ts'
 import type { Steps } from '../records/steps.ts'
 
 /** A row as an array of its columns, which Node.js declares as an object. */
-export interface Row {
+export interface SqliteRow {
   readonly [column: number]: SQLOutputValue
 }
 
@@ -18,11 +18,11 @@ export class StatementCache {
     this.#db = db
   }
 
-  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+  get(sql: string, ...values: SQLInputValue[]): SqliteRow | undefined {
     return this.#statement(sql).get(...values)
   }
 
-  all(sql: string, ...values: SQLInputValue[]): Row[] {
+  all(sql: string, ...values: SQLInputValue[]): SqliteRow[] {
     return this.#statement(sql).all(...values)
   }
 
@@ -31,7 +31,7 @@ export class StatementCache {
   }
 
   /** Two iterations of the same text must not overlap: they would share one prepared statement. */
-  iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
+  iterate(sql: string, ...values: SQLInputValue[]): IterableIterator<SqliteRow> {
     return this.#statement(sql).iterate(...values)
   }
 
@@ -58,7 +58,7 @@ export function runSteps<T>(statements: Pick<StatementCache, 'all'>, steps: Step
 }
 
 /** Makes a plant of a row of id, name and tag. node:sqlite reads an array in two thirds of the time of an object. */
-export function plantOf({ 0: id, 1: name, 2: tag }: Row): NewPlant {
+export function plantOf({ 0: id, 1: name, 2: tag }: SqliteRow): NewPlant {
   return { id: id as bigint, name: name as string, tag: (tag as string | null) ?? undefined }
 }
 

@@ -22,7 +22,7 @@ import {
   type WebhookReason,
 } from '../domain/webhook.ts'
 import type { StoredWebhook, WebhookSave } from '../domain/webhook-store.ts'
-import { type Message, type Outcome, Receiver, type ReceiverParts } from './receiver.ts'
+import { type AttemptResult, type Message, Receiver, type ReceiverParts } from './receiver.ts'
 import type { Share, Taker } from './share.ts'
 
 /** Events that are delivered, but not stored as such: a crash repeats them, and those under way. */
@@ -230,7 +230,7 @@ export class Delivery implements Taker {
   }
 
   /** Returns when the next attempt for the event is due; undefined for none. */
-  #settle(event: Held, { status, failure, durationMs, retryAfter }: Outcome): number | undefined {
+  #settle(event: Held, { status, failure, durationMs, retryAfter }: AttemptResult): number | undefined {
     this.#parts.outcomes[failure === undefined ? 'delivered' : status === undefined ? 'unanswered' : 'refused']++
     this.#window = status === undefined ? 1 : Math.min(this.#window + 1, MAX_CONCURRENCY)
     if (failure === undefined) {

@@ -33,7 +33,7 @@ export interface Message {
 }
 
 /** The result of one attempt. Times are in milliseconds. */
-export interface Outcome extends WebhookResult {
+export interface AttemptResult extends WebhookResult {
   readonly time: number
   /** The time that the receiver wants to be left alone. */
   readonly retryAfter: number | undefined
@@ -66,7 +66,7 @@ export class Receiver {
    *
    * @param signal ends the attempt, which then fails
    */
-  async send(message: Message, keys: WebhookKeys, signal: AbortSignal): Promise<Outcome> {
+  async send(message: Message, keys: WebhookKeys, signal: AbortSignal): Promise<AttemptResult> {
     const [time, startedAt] = [Date.now(), performance.now()]
     const { timeout = ATTEMPT_TIMEOUT } = this.#parts
     const reading = new Reading()
@@ -76,7 +76,7 @@ export class Receiver {
         if (!reading.isOver) pool.dispatch(this.#request(message, keys), reading)
       })
       .catch((error: unknown) => reading.fail(error))
-    const done = (rest: Omit<Outcome, 'time' | 'durationMs'>): Outcome => ({
+    const done = (rest: Omit<AttemptResult, 'time' | 'durationMs'>): AttemptResult => ({
       ...rest,
       time,
       durationMs: Math.round(performance.now() - startedAt),
@@ -171,7 +171,7 @@ export class Receiver {
   }
 }
 
-interface Answer {
+interface ReceiverAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -179,14 +179,14 @@ interface Answer {
 
 class Reading implements Dispatcher.DispatchHandler {
   isOver = false
-  readonly #answer = Promise.withResolvers<Answer>()
+  readonly #answer = Promise.withResolvers<ReceiverAnswer>()
   #controller: Dispatcher.DispatchController | undefined
-  #head: Omit<Answer, 'body'> = { status: 0, headers: {} }
+  #head: Omit<ReceiverAnswer, 'body'> = { status: 0, headers: {} }
   readonly #parts: Buffer[] = []
   #length = 0
   #interim = 0
 
-  get answer(): Promise<Answer> {
+  get answer(): Promise<ReceiverAnswer> {
     return this.#answer.promise
   }
 

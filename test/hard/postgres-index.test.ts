@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { epithet, genus, plantOf, tag } from '../../bench/collection.ts'
 import { FOUND, grownPlant, pagesOf } from '../../bench/grown.ts'
 import { isByName, PLANT_ORDERS, type PlantQuery, positionOf, words } from '../../src/domain/plant-query.ts'
-import type { Row, Statement } from '../../src/postgres/pool/client.ts'
+import type { Statement, TextRow } from '../../src/postgres/pool/client.ts'
 import { PoolShare } from '../../src/postgres/pool/pool-share.ts'
 import { search } from '../../src/postgres/read/search.ts'
 import { SearchStatistics } from '../../src/postgres/read/search-statistics.ts'
@@ -161,7 +161,7 @@ test('a search gives the same whatever the statistics of the server say', async 
     plant(BigInt(i * 7919) % 18_000n, `${first(i)} ${i % 2 === 0 ? 'aloe' : 'vera'}`, `tag ${i % 3}`),
   )
   await importAll(store, plants)
-  const rows = (plants: number, share: number): Row[] => [
+  const rows = (plants: number, share: number): TextRow[] => [
     [String(plants), 'words', '["aloe","<aloe","<fern","vera"]', JSON.stringify(Array(4).fill(share))],
     [String(plants), 'tag', '["tag 1"]', JSON.stringify([share])],
   ]

@@ -10,7 +10,7 @@ import { Webhook } from 'standardwebhooks'
 import { makeWebhookSecret, type WebhookKeys } from '../../src/domain/webhook.ts'
 import { readWebhookAllow } from '../../src/settings/webhooks.ts'
 import { AddressPolicy } from '../../src/webhooks/address-policy.ts'
-import { type Outcome, Receiver, resolverOf } from '../../src/webhooks/receiver.ts'
+import { type AttemptResult, Receiver, resolverOf } from '../../src/webhooks/receiver.ts'
 import { notTestedHere, runs } from '../support/not-tested.ts'
 import { certificateOf, type Received, startNameServer, startReceiver } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
@@ -33,7 +33,8 @@ function receiverOf(url: string, { allow = 'loopback', timeout = 15_000, servers
   return receiver
 }
 
-const send = (url: string, options?: Options): Promise<Outcome> => receiverOf(url, options).send(MESSAGE, KEYS, NEVER)
+const send = (url: string, options?: Options): Promise<AttemptResult> =>
+  receiverOf(url, options).send(MESSAGE, KEYS, NEVER)
 
 /** Verifies a request by the library of Standard Webhooks, which throws where the signature is wrong. */
 const verify = ({ body, headers }: Received, secret: string) =>
@@ -361,7 +362,7 @@ suite('a name', () => {
     const from = receiverOf(`http://hooks.garden.example:${receiver.port}/`, { servers: [server] })
     const first = from.send(MESSAGE, KEYS, NEVER)
     await until(() => open.length === 1, 'no request came')
-    const others: Promise<Outcome>[] = []
+    const others: Promise<AttemptResult>[] = []
     await until(() => {
       others.push(from.send(MESSAGE, KEYS, NEVER))
       return isOther
@@ -379,7 +380,7 @@ suite('a name', () => {
     const policy = new AddressPolicy(readWebhookAllow('loopback'))
     const from = new Receiver(`http://hooks.garden.example:${receiver.port}/`, { policy, resolve, agent: 'test' })
     const ending = new AbortController()
-    const sent: Promise<Outcome>[] = []
+    const sent: Promise<AttemptResult>[] = []
     await until(() => {
       sent.push(from.send(MESSAGE, KEYS, ending.signal))
       return lookUps === 2

@@ -8,7 +8,7 @@ import type { Method, Operation } from './operations.ts'
 import { hasTextIds, TEXT_IDS_FAULT } from './text-ids.ts'
 
 /** The change that a request asks for, as far as its handler knows it yet. */
-export interface Change {
+export interface AuditedChange {
   readonly plant?: string
   outcome?: string
   /** Returns further members of the audit line, at the time when the line is written. */
@@ -41,7 +41,7 @@ export class Exchange {
   /** Names and values in turn. */
   rateLimitHeaders: readonly string[] | undefined = undefined
   /** Undefined until the handler of a change has read its request. */
-  change: Change | undefined = undefined
+  change: AuditedChange | undefined = undefined
   /** Takes the answer in place of the client, where the service itself calls an operation. */
   take: ((status: number, headers: readonly string[], body: string) => void) | undefined = undefined
   #endReason: Error | undefined = undefined

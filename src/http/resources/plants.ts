@@ -15,7 +15,7 @@ import {
 import type { Actor } from '../../domain/token.ts'
 import { parsePatch, parsePlant, readJsonBody } from '../../json/body.ts'
 import { JSON_TYPE, jsonHeaders, READ_CACHING } from '../answer/responder.ts'
-import { type Change, type Exchange, integerFrom, type Readers, readSmallBody } from '../request/exchange.ts'
+import { type AuditedChange, type Exchange, integerFrom, type Readers, readSmallBody } from '../request/exchange.ts'
 import { expectationOf, keyIn, plantETag } from '../request/head.ts'
 import type { OperationBodies } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
@@ -40,7 +40,7 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
 
   function makeChange(exchange: Exchange, change: PlantChange, actor: Actor): Promise<void> {
     const id = String(idOf(change))
-    const recorded: Change = { plant: id }
+    const recorded: AuditedChange = { plant: id }
     exchange.change = recorded
     return storeOf(store, actor)
       .changePlant(change, actor)
@@ -65,7 +65,7 @@ export function plantHandlers({ store, responder }: HandlerParts): PlantHandlers
       const mustBeNew = parameters['If-None-Match'] !== undefined
       const actor = actorIn(exchange, store, parameters)
       const id = String(plant.id)
-      const change: Change = { plant: id }
+      const change: AuditedChange = { plant: id }
       exchange.change = change
       return storeOf(store, actor)
         .createPlant(plant, { mustBeNew }, actor)

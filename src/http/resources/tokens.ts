@@ -25,7 +25,7 @@ import {
 import { jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import { expiredToken, revokedToken, secretOf, tooStrong } from '../auth/bearer.ts'
 import {
-  type Change,
+  type AuditedChange,
   type Exchange,
   integerFrom,
   type Readers,
@@ -85,7 +85,7 @@ export function tokenHandlers(parts: HandlerParts): TokenHandlers {
     async revokeToken(exchange, { id }) {
       // The audit log names no unknown id, which may be a misplaced secret.
       let known: string | undefined
-      const change: Change = { details: () => ({ revoked: known }) }
+      const change: AuditedChange = { details: () => ({ revoked: known }) }
       exchange.change = change
       const revoke = () => tokens.revokeToken(id, config.token === undefined, exchange.sender.actor.part)
       const result = await admission.during('change', exchange, revoke)
@@ -117,7 +117,7 @@ async function issue(
     const { id: created, name: createdName, scopes, part, expiresAt } = made
     return { rotated: rotates?.id, created, createdName, scopes, part, expiresAt }
   }
-  const change: Change = { details }
+  const change: AuditedChange = { details }
   exchange.change = change
   const creator = hash === undefined ? undefined : actor.id
   const bounds = { creator, max: config.maxTokens, maxEnded: config.maxEndedTokens, rotates }

@@ -16,7 +16,7 @@ import { AppError } from '../../domain/errors.ts'
 import type { Part } from '../../domain/part.ts'
 import { isEqual, type NewPlant } from '../../domain/plant.ts'
 import type { ActionName } from '../../domain/token.ts'
-import type { Row, Run } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import { bigintArray, byId, textArray } from '../rows.ts'
 import type { Swap } from './log-rows.ts'
 import { entriesOf, headOf, isEndOfTick, makeTick, positionOf, TICK_OF } from './read-rows.ts'
@@ -92,7 +92,7 @@ export async function getAction(run: Run, id: string): Promise<Action | undefine
   return row && readAction(row)
 }
 
-function readAction([id, title, token, began, undoes, undoneBy, ended, created, updated, deleted]: Row): Action {
+function readAction([id, title, token, began, undoes, undoneBy, ended, created, updated, deleted]: TextRow): Action {
   const counts = { created: Number(created), updated: Number(updated), deleted: Number(deleted) }
   const times = { began: Number(began), ended: Number(ended) }
   const texts = { title: title ?? undefined, undoes: undoes ?? undefined, undoneBy: undoneBy ?? undefined }

@@ -1,5 +1,5 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import type { Outcome } from '../pool/client.ts'
+import type { StatementResult } from '../pool/client.ts'
 import { bigintArray, textArray, textsOf } from '../rows.ts'
 
 /** A change of one plant, for the log; undefined where no plant has the id. */
@@ -63,7 +63,7 @@ export const RETURN_WRITTEN = `SELECT CASE WHEN plants < cardinality($1::bigint[
  *
  * @param all the ids in $1
  */
-export function writtenIn({ rows }: Outcome, all: readonly bigint[]): readonly bigint[] {
+export function writtenIn({ rows }: StatementResult, all: readonly bigint[]): readonly bigint[] {
   const list = rows[0]?.[0] ?? undefined
   if (list === undefined) return all
   return list === '{}' ? [] : list.slice(1, -1).split(',').map(BigInt)

@@ -9,7 +9,7 @@ import {
 } from '../../domain/changes.ts'
 import { outOfReach } from '../../domain/errors.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import type { Row, Run } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import { bigintArray } from '../rows.ts'
 
 /** A tick (sql/postgres/000001.sql). */
@@ -106,7 +106,7 @@ type Given = ReturnType<typeof placeOf> | undefined
 
 const tickIn = (given: Given): string | null => (given?.place === undefined ? null : String(given.place.tick))
 
-function headIn(row: Row | undefined, given: Given): Head {
+function headIn(row: TextRow | undefined, given: Given): Head {
   if (row === undefined) throw outOfReach(new Error('another instance has switched the log of changes off'))
   const tickAt = (at: number): Tick => ({ tick: BigInt(row[at] ?? 0), mark: BigInt(row[at + 1] ?? 0) })
   const [history, last, upTo, oldest] = [row[0] ?? '', tickAt(3), tickAt(5), endOf(tickAt(1))]
@@ -167,7 +167,7 @@ export async function rowsAfter(
   return { head, rows: rows.map((row) => logRowOf(head, row)), isAll: rows.length === total && total < enough.rows }
 }
 
-function logRowOf(head: Head, [, tick, mark, number, changes, time, ...columns]: Row): LogRow {
+function logRowOf(head: Head, [, tick, mark, number, changes, time, ...columns]: TextRow): LogRow {
   const at = { tick: BigInt(tick ?? 0), mark: BigInt(mark ?? 0), number: BigInt(number ?? 0) }
   return { ...at, changes: Number(changes), entries: entriesOf(head, at, Number(time), columns) }
 }
@@ -176,7 +176,7 @@ export function* entriesOf(
   { history, place }: Pick<Head, 'history' | 'place'>,
   row: Omit<Place, 'element'>,
   time: number,
-  columns: Row,
+  columns: TextRow,
 ): Iterable<ChangeEntry> {
   const action = columns.at(-1) ?? undefined
   const [ids = [], names = [], tags = [], namesBefore = [], tagsBefore = [], tokens = []] = columns
@@ -221,7 +221,7 @@ const plantOf = (id: bigint, name: string | null | undefined, tag: string | null
   name == null ? undefined : { id, name, tag: tag ?? undefined }
 
 /** The values for unnest($1::bigint[], $2::xid8[]), which are keys of rows. */
-const keysOf = (rows: readonly Row[]): (Buffer | string)[] => [
+const keysOf = (rows: readonly TextRow[]): (Buffer | string)[] => [
   bigintArray(rows.map(([number]) => BigInt(number ?? 0))),
   `{${rows.map(([, xid]) => xid).join()}}`,
 ]
@@ -269,7 +269,7 @@ export async function plantHistory(
   return entries
 }
 
-const placeIn = ([tick, mark, number, element]: Row): Place => ({
+const placeIn = ([tick, mark, number, element]: TextRow): Place => ({
   tick: BigInt(tick ?? 0),
   mark: BigInt(mark ?? 0),
   number: BigInt(number ?? 0),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FORGET_TIMES, NEWEST_AT } from '../../records/steady-clock.ts'
 import { owedPositions } from '../../records/webhooks.ts'
-import type { Row } from '../pool/client.ts'
+import type { TextRow } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { postgresClock, runSteps } from '../rows.ts'
 import { tickOf } from './read-rows.ts'
@@ -72,8 +72,8 @@ export class Retention {
   }
 
   /** Repeats a statement that returns how many rows it has removed, and pauses for as long as it takes. */
-  async #repeat(text: string, valuesAfter: (last: Row | undefined) => unknown[]): Promise<void> {
-    for (let last: Row | undefined; last?.[0] !== '0' && !this.#isClosed; ) {
+  async #repeat(text: string, valuesAfter: (last: TextRow | undefined) => unknown[]): Promise<void> {
+    for (let last: TextRow | undefined; last?.[0] !== '0' && !this.#isClosed; ) {
       const start = performance.now()
       last = (await this.#share.run({ text, values: valuesAfter(last) })).rows[0] ?? ['0']
       await sleep(performance.now() - start, undefined, { ref: false })

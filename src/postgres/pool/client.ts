@@ -14,14 +14,14 @@ export interface Statement {
 }
 
 /** A row as an array of PostgreSQL's texts. An SQL NULL is null. */
-export type Row = readonly (string | null)[]
-export interface Outcome {
-  readonly rows: readonly Row[]
+export type TextRow = readonly (string | null)[]
+export interface StatementResult {
+  readonly rows: readonly TextRow[]
   /** The number of rows that the statement returned or changed. */
   readonly count: number
   readonly command: string
 }
-export type Run = (statement: Statement) => Promise<Outcome>
+export type Run = (statement: Statement) => Promise<StatementResult>
 
 /** The server cancels a statement after this share of the client's timeout, so that the connection stays usable. */
 const SERVER_SHARE = 0.9
@@ -129,7 +129,7 @@ export class Client {
    * Runs one statement. Outside of a transaction, it resolves after the commit. It throws at the end of the budget,
    * while the statement continues.
    */
-  async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<Outcome> {
+  async run({ name, text, values = [] }: Statement, budget = budgetOf(this.#timeout)): Promise<StatementResult> {
     budget.signal?.throwIfAborted()
     if (timeLeft(budget) === 0) throw new ConnectionFault('the deadline passed before the statement was sent')
     const answer = this.#pg.query<(string | null)[], unknown[]>({

@@ -1,7 +1,7 @@
 import { AppError, shuttingDown } from '../../domain/errors.ts'
 import type { PoolUse, StorePool } from '../../domain/store.ts'
 import { appErrorOf, ConnectionFault, isConnectionSound, isRetryable } from '../errors.ts'
-import { type Budget, budgetOf, type Client, type Outcome, type Run, type Statement } from './client.ts'
+import { type Budget, budgetOf, type Client, type Run, type Statement, type StatementResult } from './client.ts'
 import { type Pool, Semaphore } from './pool.ts'
 
 export type Begin = 'BEGIN' | 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -49,7 +49,8 @@ export class PoolShare {
   }
 
   /** Runs one statement as its own transaction. Resolves after the commit. */
-  run = (statement: Statement, budget = this.budget()): Promise<Outcome> => this.with((run) => run(statement), budget)
+  run = (statement: Statement, budget = this.budget()): Promise<StatementResult> =>
+    this.with((run) => run(statement), budget)
 
   within(budget: Budget): Run {
     return (statement) => this.run(statement, budget)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { NewPlant } from '../../domain/plant.ts'
 import type { PlantQuery } from '../../domain/plant-query.ts'
-import type { Row, Run } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import { plantOf } from '../rows.ts'
 import { ordering, type Sources, type Within } from './search-conditions.ts'
 
@@ -81,7 +81,7 @@ async function ask(
   counts: string,
   values: readonly unknown[],
   page: number,
-): Promise<{ rows: readonly NewPlant[]; counted: Row }> {
+): Promise<{ rows: readonly NewPlant[]; counted: TextRow }> {
   const text = `WITH ${tables.join(', ')} SELECT p.id, p.name, p.tag, c.* FROM (${counts}) AS c
     LEFT JOIN (SELECT * FROM (${hits}) AS hits ORDER BY ${ordering(order)} LIMIT $${values.length + 1}) AS p
       ON true ORDER BY ${ordering(order, 'p.')}`
@@ -92,4 +92,4 @@ async function ask(
 }
 
 /** Without plants, a statement with counts returns one row with NULL in place of a plant. */
-const plantsIn = (rows: readonly Row[]): NewPlant[] => (rows[0]?.[0] == null ? [] : rows.map(plantOf))
+const plantsIn = (rows: readonly TextRow[]): NewPlant[] => (rows[0]?.[0] == null ? [] : rows.map(plantOf))

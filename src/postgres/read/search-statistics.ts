@@ -1,6 +1,6 @@
 import { covers } from '../../domain/part.ts'
 import { hasTagging, type TagFilter } from '../../domain/plant-query.ts'
-import type { Row, Run } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import { FIRST, indexedWord, isAsciiWord, lexemesOf } from '../search-terms.ts'
 
 /**
@@ -24,7 +24,7 @@ export class SearchStatistics {
   readonly #tags: ReadonlyMap<string, number>
 
   /** @param rows the rows of `STATISTICS` */
-  constructor(rows: readonly Row[] = []) {
+  constructor(rows: readonly TextRow[] = []) {
     const count = Number(rows[0]?.[0] ?? 0)
     this.plants = count > 0 ? count : UNKNOWN
     const shares = (wanted: string): [string, number][] => {

@@ -1,7 +1,7 @@
 import { inTurns } from '../../base/time-slice.ts'
 import { endOfPrefix, isListed, type TagQuery } from '../../domain/plant-query.ts'
 import type { TagCount } from '../../domain/store.ts'
-import type { Row, Run } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import { wordQuery } from '../search-terms.ts'
 import { type Parameter, storable } from './search-conditions.ts'
 
@@ -94,5 +94,5 @@ async function selected(query: TagQuery, tags: readonly TagCount[]): Promise<Tag
   return tags.filter((_, i) => isFound[i])
 }
 
-const countsIn = (rows: readonly Row[]): TagCount[] =>
+const countsIn = (rows: readonly TextRow[]): TagCount[] =>
   rows.map(([tag, plants]) => ({ tag: tag ?? '', plants: Number(plants) }))

@@ -13,7 +13,7 @@ import {
 } from '../../domain/actions.ts'
 import type { Part } from '../../domain/part.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import { plantAt, type Row, type StatementCache } from '../rows.ts'
+import { plantAt, type SqliteRow, type StatementCache } from '../rows.ts'
 import { createRow, plantBefore, plantsAfter, unpack } from './change-reader.ts'
 
 // Reads of actions (sql/sqlite/000003.sql), each inside a transaction of the store.
@@ -43,7 +43,7 @@ export function getAction(statements: StatementCache, id: string): Action | unde
 export const ACTION = `(SELECT actions.id FROM action_rows JOIN actions ON actions.number = action_rows.action
   WHERE action_rows.position = changes.position)`
 
-function actionOf(row: Row): Action {
+function actionOf(row: SqliteRow): Action {
   const text = (column: number) => (row[column] as string | null) ?? undefined
   const number = (column: number) => Number(row[column])
   return {

@@ -14,7 +14,7 @@ import {
   writePosition,
 } from '../../domain/changes.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import type { Row, StatementCache } from '../rows.ts'
+import type { SqliteRow, StatementCache } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { Turn } from '../worker/cooperative.ts'
 import { ACTION } from './action-reader.ts'
@@ -205,7 +205,7 @@ export function numberIn(position: string, identity: Uint8Array): number | undef
   return history === historyIn(identity) ? Number.parseInt(place.slice(0, NUMBER_LENGTH), 16) : undefined
 }
 
-function rowOf(row: Row): LogRow {
+function rowOf(row: SqliteRow): LogRow {
   const ids = unpack(row[3])
   return {
     position: Number(row[0]),

@@ -1,8 +1,8 @@
 import type { NewPlant } from '../../domain/plant.ts'
-import type { Row, StatementCache } from '../rows.ts'
+import type { SqliteRow, StatementCache } from '../rows.ts'
 
 /** A row of the log of changes (sql/sqlite/000001.sql). */
-export interface Change {
+export interface LoggedChange {
   readonly position: number
   readonly ids: BigInt64Array
   /** The plant before the change; undefined for creates. */
@@ -45,7 +45,7 @@ export function markAt(statements: StatementCache, position: number): string | u
   return `${row[0]} ${row[1]} ${ids.length} ${ids[0]} ${ids.at(-1)}`
 }
 
-export function* changesAfter(statements: StatementCache, position: number): Iterable<Change> {
+export function* changesAfter(statements: StatementCache, position: number): Iterable<LoggedChange> {
   const sql = 'SELECT position, ids, name, tag, plants FROM changes WHERE position > ? ORDER BY position'
   for (const row of statements.iterate(sql, position)) yield changeOf(row)
 }
@@ -66,7 +66,7 @@ export function tagsAt(statements: StatementCache, position: number): Map<bigint
   return tags
 }
 
-function changeOf({ 0: position, 1: blob, 2: name, 3: tag, 4: plants }: Row): Change {
+function changeOf({ 0: position, 1: blob, 2: name, 3: tag, 4: plants }: SqliteRow): LoggedChange {
   const ids = unpack(blob)
   return { position: Number(position), ids, before: plantBefore(ids, name, tag), plants: plantsAfter(ids, plants) }
 }

@@ -4,7 +4,7 @@ import type { PlantQuery } from '../../domain/plant-query.ts'
 import { openReader } from '../connection.ts'
 import { appErrorOf } from '../errors.ts'
 import { idsAfter } from '../lookup.ts'
-import type { Row } from '../rows.ts'
+import type { SqliteRow } from '../rows.ts'
 import { plantOf, StatementCache } from '../rows.ts'
 
 /** Pages that the cache knows, and plants of each that it holds: 16 MB together, if all are as large as can be. */
@@ -37,7 +37,7 @@ export class PointReader {
 
   plants(ids: readonly bigint[]): (NewPlant | undefined)[] {
     const read = (id: bigint) => {
-      const row: Row | undefined = this.#plant.get(id)
+      const row: SqliteRow | undefined = this.#plant.get(id)
       return row && plantOf(row)
     }
     return this.#together(() => ids.map(read))
@@ -55,7 +55,7 @@ export class PointReader {
     })
   }
 
-  all(sql: string, ...values: SQLInputValue[]): Row[] {
+  all(sql: string, ...values: SQLInputValue[]): SqliteRow[] {
     return this.#read(() => this.#statements.all(sql, ...values))
   }
 

@@ -4,7 +4,7 @@ import { readAsset } from '../../base/assets.ts'
 import { INDEX_APPLICATION_ID, openDerivedWriter, openReader } from '../connection.ts'
 import { isFull, isWriteFault, type SqliteFault, sqliteFault } from '../errors.ts'
 import { indexPath, inodeOf, UnreadyIndex } from '../indexed.ts'
-import { type Row, StatementCache } from '../rows.ts'
+import { type SqliteRow, StatementCache } from '../rows.ts'
 import { transaction } from '../wal/transaction.ts'
 
 /**
@@ -43,11 +43,11 @@ function indexFault(error: unknown): unknown {
 }
 
 export class IndexStatements extends StatementCache {
-  override get(...query: Parameters<StatementCache['get']>): Row | undefined {
+  override get(...query: Parameters<StatementCache['get']>): SqliteRow | undefined {
     return inIndex(() => super.get(...query))
   }
 
-  override all(...query: Parameters<StatementCache['all']>): Row[] {
+  override all(...query: Parameters<StatementCache['all']>): SqliteRow[] {
     return inIndex(() => super.all(...query))
   }
 
@@ -55,7 +55,7 @@ export class IndexStatements extends StatementCache {
     return inIndex(() => super.run(...query))
   }
 
-  override *iterate(...query: Parameters<StatementCache['iterate']>): IterableIterator<Row> {
+  override *iterate(...query: Parameters<StatementCache['iterate']>): IterableIterator<SqliteRow> {
     try {
       yield* super.iterate(...query)
     } catch (error) {

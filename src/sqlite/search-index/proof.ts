@@ -1,5 +1,5 @@
 import { isWord, type PlantFilter, type TagFilter } from '../../domain/plant-query.ts'
-import type { Row } from '../rows.ts'
+import type { SqliteRow } from '../rows.ts'
 import { race, type Task } from '../worker/cooperative.ts'
 import { IndexFault, type IndexStatements } from './index-file.ts'
 import { AFTER_ALL, beginningWith, FIRST, rangeOf, rangeOfPrefix, startOf, UNTAGGED, unique } from './plant-index.ts'
@@ -64,7 +64,7 @@ function* idsOfWord(index: IndexStatements, start: string, max: number, name: st
 }
 
 /** The entries of all words with a beginning, as the list of all words has them. */
-function* entriesOf(index: IndexStatements, start: string, name: string): Iterable<Row> {
+function* entriesOf(index: IndexStatements, start: string, name: string): Iterable<SqliteRow> {
   for (const from of [start, FIRST + start])
     yield* index.iterate(`/* ${name} */ SELECT doc FROM terms WHERE term >= ? AND term < ?`, from, from + AFTER_ALL)
 }
@@ -88,7 +88,7 @@ function* idsOfTags(
 }
 
 /** Returns the ids of rows in their order and each once; undefined when they are more than `max`. */
-function* gather(rows: Iterable<Row>, max: number): Task<BigInt64Array | undefined> {
+function* gather(rows: Iterable<SqliteRow>, max: number): Task<BigInt64Array | undefined> {
   const runs: BigInt64Array[] = []
   let run = new BigInt64Array(RUN)
   let length = 0

@@ -28,7 +28,7 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
       <Fault text={isOff ? say('actions.off') : fault} onRetry={() => void read()} />
       <ol class="actions">
         {actions?.map((action) => (
-          <Row
+          <ActionRow
             key={action.id}
             action={action}
             known={known}
@@ -57,7 +57,7 @@ interface RowProps {
   readonly onUndo: (() => void) | undefined
 }
 
-function Row({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
+function ActionRow({ action, known, actorOf, onUndo }: RowProps): JSX.Element {
   const { began, token, undoneBy } = action
   const undo = known.get(undoneBy ?? '')
   const isWhole = undo !== undefined && countOf(undo) >= countOf(action)

@@ -40,7 +40,7 @@ export interface RequestBody {
   readonly 'x-streamed'?: boolean
 }
 
-interface Answer {
+interface AnswerContract {
   readonly description: string
   readonly content?: Readonly<Record<string, Media>>
 }
@@ -55,7 +55,7 @@ interface PathOperation {
   readonly security?: Security
   readonly parameters?: readonly (Parameter | Reference)[]
   readonly requestBody?: RequestBody
-  readonly responses: Readonly<Record<string, Answer | Reference>>
+  readonly responses: Readonly<Record<string, AnswerContract | Reference>>
   readonly 'x-errors': readonly number[]
   readonly 'x-scopes'?: readonly string[]
 }
@@ -70,7 +70,7 @@ export interface Contract {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly parameters: Readonly<Record<string, Parameter>>
-    readonly responses: Readonly<Record<string, Answer>>
+    readonly responses: Readonly<Record<string, AnswerContract>>
   }
 }
 

@@ -2,7 +2,7 @@ import type { JSX, TargetedEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Contract, exampleText, type Operation, type Parameter, type RequestBody, resolved } from './contract.ts'
 import { Inline, Prose } from './prose.tsx'
-import { type Answer, curlOf, type Request, requestOf, send } from './request.ts'
+import { curlOf, type Request, requestOf, type ShownAnswer, send } from './request.ts'
 
 interface OperationProps {
   readonly contract: Contract
@@ -14,7 +14,7 @@ interface OperationProps {
 export interface Sent {
   readonly number: number
   readonly request: Request
-  readonly answer: Answer | string
+  readonly answer: ShownAnswer | string
 }
 
 /** The section of an operation: its description, a form with the examples of the contract, and the last answer. */

@@ -12,7 +12,7 @@ export interface Request {
   readonly body: string | File | undefined
 }
 
-export interface Answer {
+export interface ShownAnswer {
   readonly status: string
   readonly headers: readonly (readonly [string, string])[]
   readonly text: string
@@ -59,14 +59,14 @@ function pickedFile(form: HTMLFormElement): File | undefined {
 }
 
 /** @throws TypeError when the service does not answer */
-export async function send({ method, target, headers, body }: Request): Promise<Answer> {
+export async function send({ method, target, headers, body }: Request): Promise<ShownAnswer> {
   const given = headers.map(([name, value]): [string, string] => [name, value])
   const response = await fetch(SERVICE + target, { method, headers: given, body: body ?? null, cache: 'no-store' })
   const { text, isWhole } = await textOf(response)
   return { status: `${response.status} ${response.statusText}`, headers: [...response.headers], text, isWhole }
 }
 
-async function textOf({ body }: Response): Promise<Pick<Answer, 'text' | 'isWhole'>> {
+async function textOf({ body }: Response): Promise<Pick<ShownAnswer, 'text' | 'isWhole'>> {
   if (body === null) return { text: '', isWhole: true }
   const decoder = new TextDecoder()
   const reader = body.getReader()

@@ -3,12 +3,12 @@ import { PhoneAddress } from '../codes/service-address.tsx'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { FieldNote } from '../page/sentence.tsx'
-import { change, faults, type Kind, options, ROLL_WIDTH, skip } from './options.ts'
+import { change, faults, options, ROLL_WIDTH, type SheetKind, skip } from './options.ts'
 import type { Sheet } from './sheets.ts'
 
-const KINDS: readonly Kind[] = ['l7160', '5160', 'roll', 'own']
+const KINDS: readonly SheetKind[] = ['l7160', '5160', 'roll', 'own']
 
-const titleOf = (kind: Kind): string =>
+const titleOf = (kind: SheetKind): string =>
   kind === 'roll'
     ? say('labels.kindRoll', { width: ROLL_WIDTH })
     : say(({ l7160: 'labels.kindL7160', '5160': 'labels.kind5160', own: 'labels.kindOwn' } as const)[kind])

@@ -9,11 +9,11 @@ import { A5160, faultsOf, L7160, labelsPerPage, ROLL_PADDING, roll, type Sheet }
 import { DEFAULT_LINES, FIELDS, unknownFields } from './wording.ts'
 
 const KINDS = ['l7160', '5160', 'roll', 'own'] as const
-export type Kind = (typeof KINDS)[number]
+export type SheetKind = (typeof KINDS)[number]
 
 /** The choices of the person, which the browser stores on this device. */
 export interface Options {
-  readonly kind: Kind
+  readonly kind: SheetKind
   /** The length that the printer cuts the roll to, in millimetres. */
   readonly length: number
   /** How far labels of a roll are shifted to the right, in millimetres. */

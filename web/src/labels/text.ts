@@ -18,13 +18,13 @@ export const onOneLine = (text: string): string =>
     .toWellFormed()
 
 /** A part of a text, and where it begins there. */
-export interface Row {
+export interface WrappedRow {
   readonly text: string
   readonly begin: number
 }
 
 export interface Wrapped {
-  readonly rows: readonly Row[]
+  readonly rows: readonly WrappedRow[]
   /** Whether a word is wider than a row, and is therefore broken. */
   readonly isBroken: boolean
 }
@@ -41,7 +41,7 @@ export function wrap(
   measure: (part: string, begin: number) => number,
   most = Number.POSITIVE_INFINITY,
 ): Wrapped {
-  const rows: Row[] = []
+  const rows: WrappedRow[] = []
   let isBroken = false
   let [begin, end] = [0, 0]
   const isWide = (next: string) => measure((text.slice(begin, end) + next).trimEnd(), begin) > width

@@ -11,11 +11,11 @@ export const inEnglish = (sentence: string): string => `${BEGIN_ENGLISH}${senten
 export const plain = (sentence: string): string => sentence.replaceAll(/[\u2066\u2068\u2069]/g, '')
 
 /** Divides a sentence into texts without marks, and names and English texts without theirs. */
-export function dividedByMarks(sentence: string): readonly { readonly text: string; readonly kind: Kind }[] {
+export function dividedByMarks(sentence: string): readonly { readonly text: string; readonly kind: PartKind }[] {
   return sentence.split(/(\u2066[^\u2069]*\u2069|\u2068[^\u2069]*\u2069)/).map((part, i) => {
     if (i % 2 === 0) return { text: part, kind: 'own' }
     return { text: part.slice(1, -1), kind: part.startsWith(BEGIN_NAME) ? 'name' : 'english' }
   })
 }
 
-type Kind = 'own' | 'name' | 'english'
+type PartKind = 'own' | 'name' | 'english'

@@ -16,7 +16,7 @@ import { readPlants } from './read-plants.ts'
 import type { Stocktake } from './stocktake.ts'
 
 /** Which plants a list shows. */
-type Kind = 'missing' | 'there' | 'extra'
+type FoundKind = 'missing' | 'there' | 'extra'
 
 interface FoundProps {
   readonly client: PlantstoreClient
@@ -27,7 +27,7 @@ interface FoundProps {
   readonly isReading: boolean
 }
 
-const KINDS: readonly Kind[] = ['missing', 'there', 'extra']
+const KINDS: readonly FoundKind[] = ['missing', 'there', 'extra']
 const TITLES = { missing: 'stocktake.missing', there: 'stocktake.there', extra: 'stocktake.extra' } as const
 const NONE = { missing: 'stocktake.noMissing', there: 'stocktake.noThere', extra: 'stocktake.noExtra' } as const
 /** Rows that a list shows at first, and with each further step. */
@@ -35,7 +35,7 @@ const STEP = 200
 
 /** Lists what is missing, what is there and what is too much, to tick off, to retag and to export. */
 export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: FoundProps): JSX.Element {
-  const kind = useSignal<Kind>('missing')
+  const kind = useSignal<FoundKind>('missing')
   const sought = useSignal('')
   const most = useSignal(STEP)
   const asked = useSignal<Asked>(undefined)
@@ -67,7 +67,7 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
       )}
       <ul class="stock">
         {found.slice(0, most.value).map((id) => (
-          <Row key={String(id)} id={id} kind={kind.value} stocktake={stocktake} />
+          <FoundPlant key={String(id)} id={id} kind={kind.value} stocktake={stocktake} />
         ))}
       </ul>
       <p role="status" class="note">
@@ -130,14 +130,14 @@ const rowsOf = (stocktake: Stocktake) =>
   )
 
 interface KindsProps {
-  readonly kind: Signal<Kind>
+  readonly kind: Signal<FoundKind>
   readonly most: Signal<number>
   readonly stocktake: Stocktake
 }
 
 /** Lets the person choose a list, and counts its plants. */
 function Kinds({ kind, most, stocktake }: KindsProps): JSX.Element {
-  const counts: Readonly<Record<Kind, number>> = {
+  const counts: Readonly<Record<FoundKind, number>> = {
     missing: stocktake.ids.length - stocktake.thereCount.value,
     there: stocktake.thereCount.value,
     extra: stocktake.extra.value.length,
@@ -208,11 +208,11 @@ function Actions({ asked }: { readonly asked: Signal<Asked> }): JSX.Element {
 
 interface RowProps {
   readonly id: bigint
-  readonly kind: Kind
+  readonly kind: FoundKind
   readonly stocktake: Stocktake
 }
 
-function Row({ id, kind, stocktake }: RowProps): JSX.Element {
+function FoundPlant({ id, kind, stocktake }: RowProps): JSX.Element {
   const waits = waitingFor(id)?.wanted
   const plant = waits ? plantOf(id, waits) : stocktake.plant(id)
   const texts = (
@@ -258,7 +258,7 @@ function Row({ id, kind, stocktake }: RowProps): JSX.Element {
   )
 }
 
-function idsOf(stocktake: Stocktake, kind: Kind): readonly bigint[] {
+function idsOf(stocktake: Stocktake, kind: FoundKind): readonly bigint[] {
   return kind === 'extra' ? stocktake.extra.value : stocktake.ofSet(kind === 'there')
 }
 
