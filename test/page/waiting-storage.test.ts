@@ -5,7 +5,7 @@ import { say } from '../../web/src/language/language.ts'
 import { inEachLook } from '../support/each-look.ts'
 import { assertAccessible, NO_NETWORK, pageTests } from '../support/page.ts'
 import { rename, rowOf, storedPlant } from '../support/page-plants.ts'
-import { SECRET } from '../support/service.ts'
+import { SECRET, withService } from '../support/service.ts'
 import { untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
@@ -108,6 +108,40 @@ suite('what waits on a device', () => {
       for (const tab of [page, other]) await line(tab, say('waiting.count', { count: 1 }))
       await context.setOffline(false)
       for (const tab of [page, other]) await nothingWaits(tab)
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inEachLook(
+    inBrowser,
+    'never goes out to another store behind the same address, as after a restore',
+    async ({ page, context, service, t }, round) => {
+      const id = 70 + round
+      const other = await withService(t)
+      for (const each of [service, other]) await each.create({ id, name: 'Fagus' })
+      await page.reload()
+      await rowOf(page, id).waitFor()
+      await context.setOffline(true)
+      await rename(page, id, 'Fagus sylvatica')
+      await line(page, say('waiting.count', { count: 1 }))
+      await context.route('**/*', async (route) => {
+        const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
+        // The stream of changes is open until the test ends.
+        const response = await route.fetch({ url }).catch(() => undefined)
+        await (response === undefined ? route.abort() : route.fulfill({ response })).catch(() => {})
+      })
+      await page.close()
+      await context.setOffline(false)
+      const tab = await context.newPage()
+      await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
+      await tab.getByRole('link', { name: say('waiting.show') }).click()
+      await line(tab, say('waiting.otherStore', { count: 1 }))
+      await line(tab, say('waiting.held', { count: 1 }))
+      assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
+      await tab.getByRole('button', { name: say('waiting.dropThem') }).click()
+      await line(tab, say('waiting.none'))
+      assert.deepEqual(await storedPlant(other, id), { id, name: 'Fagus' })
+      await context.unrouteAll({ behavior: 'ignoreErrors' })
     },
     { expected: NO_NETWORK },
   )

@@ -13,7 +13,7 @@ import {
   untilFocused,
 } from '../support/page.ts'
 import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
-import { SECRET, type Service, withService } from '../support/service.ts'
+import { SECRET, type Service } from '../support/service.ts'
 
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
 const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
@@ -190,36 +190,6 @@ suite('changes that wait for the service', () => {
       assert.deepEqual(await storedPlant(service, 50), { id: 50, name: 'Salix alba' })
       assert.deepEqual(await storedPlant(service, 51), { id: 51, name: 'Salix caprea' })
       assert.deepEqual([await changesOf(service, 50), await changesOf(service, 51)], [2, 2])
-    },
-    { expected: NO_NETWORK },
-  )
-
-  inBrowser(
-    'never go out to another store behind the same address',
-    async ({ page, context, service, t }) => {
-      const other = await withService(t)
-      for (const each of [service, other]) await each.create({ id: 70, name: 'Fagus' })
-      await withoutNetwork(page, context, 70)
-      await rename(page, 70, 'Fagus sylvatica')
-      await line(page, '1 change waits on this device.')
-      await context.route('**/*', async (route) => {
-        const url = route.request().url().replace(`:${service.port}/`, `:${other.port}/`)
-        // The stream of changes is open until the test ends.
-        const response = await route.fetch({ url }).catch(() => undefined)
-        await (response === undefined ? route.abort() : route.fulfill({ response })).catch(() => {})
-      })
-      await page.close()
-      await context.setOffline(false)
-      const tab = await context.newPage()
-      await tab.goto(`http://127.0.0.1:${service.port}/#token=${SECRET}`)
-      await tab.getByRole('link', { name: 'Show them' }).click()
-      await tab.getByText('1 change is for another store, or for this one before it was restored').waitFor()
-      await line(tab, '1 needs your decision.')
-      assert.deepEqual(await storedPlant(other, 70), { id: 70, name: 'Fagus' })
-      await tab.getByRole('button', { name: 'Drop them' }).click()
-      await tab.getByText('Nothing waits.').waitFor()
-      assert.deepEqual(await storedPlant(other, 70), { id: 70, name: 'Fagus' })
-      await context.unrouteAll({ behavior: 'ignoreErrors' })
     },
     { expected: NO_NETWORK },
   )
