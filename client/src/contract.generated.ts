@@ -125,6 +125,25 @@ export interface ImportReport {
   readonly duplicates?: number | undefined
   /** The first 50,000 duplicates, in the order of the file; only with `duplicates=true`. */
   readonly duplicateRows?: readonly DuplicateRow[] | undefined
+  /** Rows that would add a plant and look like a stored one with the same tag and nearly the same name, in the order of the file; only with `duplicates=true` where the service assigns ids. Of more than 1,000 rows to add, none is compared, and only with the 20,000 newest plants. */
+  readonly similarRows?: readonly SimilarRow[] | undefined
+  /** The ids of the rows, where the service assigns them: the first 50,000 runs of lines with consecutive ids. Rows in `refusedRows` have no plant. */
+  readonly assignedRows?: readonly AssignedRows[] | undefined
+}
+
+export interface SimilarRow {
+  /** The line of the file where the row begins; the first line is 1. */
+  readonly line: number
+  readonly plant: StoredPlant
+}
+
+export interface AssignedRows {
+  /** The line where the first of the rows begins; the others are in the lines behind it. */
+  readonly line: number
+  /** The id of the plant in the first row. Each further one has the next id. */
+  readonly id: bigint
+  /** The number of rows. */
+  readonly rows: number
 }
 
 export interface DuplicateRow {
@@ -430,12 +449,12 @@ export interface ImportPlantsQuery {
   readonly mode?: 'add' | 'update' | 'delete' | undefined
   /** With `true`, the service stores nothing, and answers the report that the import would have. */
   readonly dryRun?: boolean | undefined
-  /** With `true`, the report of a dry run also has `duplicates` and `duplicateRows`: the rows that would add a plant although one with the same name and tag is stored under another id. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Without `dryRun=true` it is refused. */
+  /** With `true`, the report of a dry run also has `duplicates` and `duplicateRows`: the rows that would add a plant although one with the same name and tag is stored under another id. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Where the service assigns ids, it has `similarRows`, too; with `ids=assign`, the duplicates are the rows that are left out. Without `dryRun=true` it is refused. */
   readonly duplicates?: boolean | undefined
   /** What the columns of a sheet in CSV hold: `name=`, `tag=` and `id=`, each with the name of a column, repeated for each column, as in `columns=name%3DBotanical%20name&columns=tag%3DBed`. Several columns may form one name, with a blank between two of them, such as a genus and a species. Case and blanks do not count. A column without a name is `Column A`, `Column B` and so on, by its place. The service finds the row that names the columns among the first 20, and reads from the first 64 KiB which character separates the cells, and, where the charset is not given and the file is not UTF-8, which encoding it probably has. It then refuses rows without a name. Without `id=`, it assigns the ids, as with `ids=assign`. */
   readonly columns?: string | readonly string[] | undefined
-  /** With `assign`, no row has an id, and the service assigns the ids: in NDJSON, or in CSV with `columns` that name no `id`. A row whose name and tag a plant has that was stored before the import is left out, as `unchanged`; so are rows that look like sums, such as `Total`, but as refused ones. Equal rows of the file add a plant each. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Only with `mode=add`. The same rows, sent again by the same token within a day, have the same ids, so a retry adds nothing twice and leaves nothing out, even while the first request runs, unless something else has stored or removed such plants meanwhile. With an Idempotency-Key that holds in any case. Without ids to assign, the key has no effect, as in a dry run. */
-  readonly ids?: 'assign' | undefined
+  /** With `assign`, no row has an id, and the service assigns the ids: in NDJSON, or in CSV with `columns` that name no `id`. A row whose name and tag a plant has that was stored before the import is left out, as `unchanged`; so are rows that look like sums, such as `Total`, but as refused ones. Equal rows of the file add a plant each. This reads all plants, once for about 50,000 rows, and also needs the scope `plants:read`. Only with `mode=add`. The same rows, sent again by the same token within a day, have the same ids, so a retry adds nothing twice and leaves nothing out, even while the first request runs, unless something else has stored or removed such plants meanwhile. With an Idempotency-Key that holds in any case. Without ids to assign, the key has no effect, as in a dry run. `assignAll` does the same, but leaves out no row that is stored; each key adds the rows once more. The report says which row has which id. */
+  readonly ids?: 'assign' | 'assignAll' | undefined
 }
 
 export interface ExportPlantsQuery {

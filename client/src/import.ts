@@ -1,5 +1,6 @@
 import type { ImportReport, NewPlant, Plant, RefusedRow } from './contract.generated.ts'
 import { int64, withId } from './exact-json.ts'
+import { plantOf } from './plants.ts'
 
 /** A plant of an import. With `before`, mode `update` refuses it (41201) unless the stored plant is so. */
 export interface ImportedPlant extends NewPlant {
@@ -67,9 +68,13 @@ export const emptyReport = (dryRun: boolean): ImportReport => ({
 })
 
 /** The report of an answer, in which short ids are numbers. */
-export function reportOf({ duplicateRows, ...report }: ImportReport): ImportReport {
-  if (duplicateRows === undefined) return report
-  return { ...report, duplicateRows: duplicateRows.map(({ line, id }) => ({ line, id: int64(id) })) }
+export function reportOf({ duplicateRows, similarRows, assignedRows, ...report }: ImportReport): ImportReport {
+  return {
+    ...report,
+    ...(duplicateRows && { duplicateRows: duplicateRows.map((row) => ({ ...row, id: int64(row.id) })) }),
+    ...(similarRows && { similarRows: similarRows.map(({ line, plant }) => ({ line, plant: plantOf(plant) })) }),
+    ...(assignedRows && { assignedRows: assignedRows.map((row) => ({ ...row, id: int64(row.id) })) }),
+  }
 }
 
 /** Joins the reports of two parts. @param rows the number of rows before those of `next` */

@@ -56,14 +56,21 @@ function addImport(to: ProgramCommand, { settings }: Surroundings): void {
       "what the columns of a sheet hold, such as name='Botanical name',tag=Bed; id=… for its ids",
       collect,
     )
-    .choice('--ids <ASSIGN>', 'assign: rows have no ids, and get new ones unless they are stored already', ['assign'])
+    .choice(
+      '--ids <ASSIGN>',
+      'assign: rows have no ids, and get new ones unless they are stored already; assignAll: these too',
+      ['assign', 'assignAll'],
+    )
     .choice(
       '--mode <MODE>',
       'for a row whose id exists: add refuses it unless the plant is equal, update replaces the plant, delete removes it (default add)',
       IMPORT_MODES,
     )
     .option('--dry-run', 'report what would happen, and store nothing')
-    .option('--duplicates', 'with --dry-run: also report rows to add that have the name and tag of a stored plant')
+    .option(
+      '--duplicates',
+      'with --dry-run: also report rows with the name and tag of a stored plant, or that look like one',
+    )
     .choice('--format <FORMAT>', FORMAT, FORMATS)
     .option('--gzip', 'the file is gzip-compressed, regardless of its name')
     .option('--retry-time <TIME>', 'how long to retry when the service stops answering, at most 60m (default 5m)')

@@ -54,7 +54,7 @@ export function importThrough(
 export async function importWhole(
   service: Service,
   { format, content, batches, assignsIds }: OpenedFile,
-  options: Pick<ClientOptions, 'mode' | 'dryRun' | 'duplicates' | 'signal'> & ActionOptions,
+  options: Pick<ClientOptions, 'mode' | 'dryRun' | 'duplicates' | 'ids' | 'signal'> & ActionOptions,
   retrying: RetryOptions,
 ): Promise<ImportReport> {
   let own: RefusedRow[] = []
@@ -75,7 +75,6 @@ export async function importWhole(
       client.importPlants(ReadableStream.from(content ?? encoded(rows())), {
         ...options,
         format: content === undefined ? 'ndjson' : format,
-        ...(assignsIds ? { ids: 'assign' as const } : {}),
       }),
     )
   // A stream cannot be read again.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import { usageError } from '../base/operator-error.ts'
-import { count, counted } from '../base/printable.ts'
+import { count, counted, shown } from '../base/printable.ts'
 import { MAX_TITLE } from '../domain/actions.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import { type ActionName, commandActor } from '../domain/token.ts'
@@ -9,7 +9,7 @@ import { withIds } from '../import/assign-ids.ts'
 import type { NamedColumns } from '../import/csv-rows.ts'
 import type { Duplicates } from '../import/duplicates.ts'
 import { type Format, readPlants } from '../import/format.ts'
-import { type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
+import { type AssignedIds, type ImportSummary, ImportTotals, LISTED_ROWS, runImport } from '../import/run-import.ts'
 import { type Config, shownStore } from '../settings/config.ts'
 import { duration } from '../settings/setting.ts'
 import { undoHint } from './actions.ts'
@@ -29,7 +29,7 @@ export interface ImportFlags extends Flags, KindFlags {
   readonly duplicates?: true
   readonly retryTime?: string
   readonly columns?: readonly string[]
-  readonly ids?: 'assign'
+  readonly ids?: AssignedIds
 }
 
 const ACTOR = commandActor('import')
@@ -47,7 +47,8 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
   using audit = new CommandAudit(dryRun || stores.length === 0 ? undefined : config.auditLog, stores, ACTOR)
   using input = openInput(file, gzip)
   const opened = await open(file, input.content(abortOnSignal()), format, { ...flags, columns })
-  const reporter = new ImportReporter(mode, opened.place)
+  const ids = opened.assignsIds ? (flags.ids ?? 'assign') : undefined
+  const reporter = new ImportReporter(mode, opened.place, ids)
   const action = { id: randomUUID(), title: titleOf(file) }
   await withProgress(
     () => ({ rows: reporter.rows, done: input.share }),
@@ -57,12 +58,14 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
       const take = (summary: ImportSummary) => reporter.add(summary, progress)
       const onWait = (error: Error) => progress.note(`${error.message}; retrying for ${retryTime}`)
       const retrying = { retryFor, stop, onWait }
-      if (target.kind === 'service' && (dryRun || opened.assignsIds)) {
-        const options = { mode, dryRun, duplicates, signal: stop, ...named(action) }
+      if (target.kind === 'service' && (dryRun || ids !== undefined)) {
+        const options = { mode, dryRun, duplicates, ...(ids && { ids }), signal: stop, ...named(action) }
         const report = await importWhole(target.service, opened, options, retrying)
-        const { duplicates: found, duplicateRows = [], ...summary } = report
+        const { duplicates: found, duplicateRows = [], similarRows, assignedRows, ...summary } = report
         take(summary)
-        if (found !== undefined) reporter.duplicates = { duplicates: found, duplicateRows }
+        const alike = similarRows?.map(({ line, plant }) => ({ line, plant: { tag: undefined, ...plant } }))
+        if (found !== undefined)
+          reporter.duplicates = { duplicates: found, duplicateRows, ...(alike && { similarRows: alike }) }
         return
       }
       if (target.kind === 'service')
@@ -72,8 +75,8 @@ export async function importFile(file: string, flags: ImportFlags, config: Confi
         audit.around('importPlants', details, 'imported', async () => {
           const plants = opened.batches()
           const actor = { ...ACTOR, action }
-          const batches = opened.assignsIds ? withIds(store, plants, { actor, dryRun }, stop) : plants
-          reporter.duplicates = await runImport(store, batches, { mode, dryRun, duplicates, actor }, take)
+          const batches = ids ? withIds(store, plants, { ids, actor, dryRun, duplicates }, stop) : plants
+          reporter.duplicates = await runImport(store, batches, { mode, dryRun, duplicates, ids, actor }, take)
           await store.afterImport()
         }),
       )
@@ -108,7 +111,7 @@ async function open(
   format: Format,
   { columns, ids, mode = 'add', quiet = false }: Omit<ImportFlags, 'columns'> & { columns: NamedColumns | undefined },
 ): Promise<OpenedFile> {
-  const assigns = ids === 'assign'
+  const assigns = ids !== undefined
   if (format === 'ndjson') {
     if (columns !== undefined)
       throw usageError('--columns', 'NDJSON has none; its rows have the members id, name and tag')
@@ -147,11 +150,13 @@ function retryTimeOf(time: string): number {
 class ImportReporter extends ImportTotals {
   duplicates: Duplicates | undefined
   readonly #place: OpenedFile['place']
+  readonly #ids: AssignedIds | undefined
   readonly #startedAt = performance.now()
 
-  constructor(mode: ImportMode, place: OpenedFile['place']) {
+  constructor(mode: ImportMode, place: OpenedFile['place'], ids: AssignedIds | undefined) {
     super(mode)
     this.#place = place
+    this.#ids = ids
   }
 
   /** The counts and refused rows, with the members of the service's import report. */
@@ -171,12 +176,20 @@ class ImportReporter extends ImportTotals {
 
   printDuplicates(): void {
     if (this.duplicates === undefined) return
-    const { duplicates, duplicateRows } = this.duplicates
+    const { duplicates, duplicateRows, similarRows = [] } = this.duplicates
     for (const { line, id } of duplicateRows.slice(0, LISTED_ROWS)) {
       note(`${this.#place} ${line}: has the name and tag of plant ${id}`)
     }
     const rest = duplicates > LISTED_ROWS ? `; the first ${count(LISTED_ROWS)} are listed` : ''
-    note(`${counted(duplicates, 'row')} would add a plant with the name and tag of a stored one${rest}`)
+    const what = this.#ids === 'assign' ? 'left out with' : 'would add a plant with'
+    note(`${counted(duplicates, 'row')} ${what} the name and tag of a stored one${rest}`)
+    for (const { line, plant } of similarRows)
+      note(`${this.#place} ${line}: looks like plant ${plant.id}, ${shown(plant.name)}`)
+    if (similarRows.length > 0) {
+      note(
+        `${counted(similarRows.length, 'row')} would add a plant that looks like a stored one; give their ids to change those`,
+      )
+    }
   }
 
   /** `10 added, 0 updated, 1 unchanged, 1 refused; 12 rows in 0.1 s, 120/s` */

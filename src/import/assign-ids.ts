@@ -8,6 +8,7 @@ import type { Store } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import { BATCH_ROWS, type Batch, type RefusedRow } from './batch.ts'
 import { DuplicateFinder } from './duplicates.ts'
+import type { AssignedIds } from './run-import.ts'
 import { type StoredPlants, storedPlants } from './stored-plants.ts'
 
 /**
@@ -32,6 +33,35 @@ interface Assignment {
   readonly key?: string | undefined
   /** Whether to reserve nothing, as nothing is stored. */
   readonly dryRun: boolean
+  /** `assign` by default. */
+  readonly ids?: AssignedIds | undefined
+  /** Whether a dry run finds itself the rows to leave out, and lists them. */
+  readonly duplicates?: boolean
+}
+
+/** Rows in consecutive lines with consecutive ids. */
+export interface AssignedRows {
+  /** The line of the first of them. */
+  readonly line: number
+  /** The id of the plant in that line. */
+  readonly id: bigint
+  rows: number
+}
+
+/** The most runs that are kept. Rows that nothing interrupts are one run in GROUP_ROWS. */
+const MOST_RUNS = 50_000
+
+/** Yields batches, and adds the ids of their rows to `runs`. */
+export async function* noted(batches: AsyncIterable<Batch>, runs: AssignedRows[]): AsyncGenerator<Batch, void> {
+  for await (const batch of batches) {
+    for (const [i, { id }] of batch.plants.entries()) {
+      const line = batch.lines[i] ?? 0
+      const last = runs.at(-1)
+      if (last !== undefined && last.line + last.rows === line && last.id + BigInt(last.rows) === id) last.rows += 1
+      else if (runs.length < MOST_RUNS) runs.push({ line, id, rows: 1 })
+    }
+    yield batch
+  }
 }
 
 /**
@@ -117,6 +147,8 @@ class IdAssigner {
   }
 
   async #divided(plants: readonly ImportedPlant[]): Promise<Divided> {
+    const { ids, duplicates } = this.#assignment
+    if (ids === 'assignAll' || duplicates === true) return { stored: new Set(), added: plants }
     const stored = await this.#storedOf(plants)
     return { stored, added: plants.filter((plant) => !stored.has(plant)) }
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ImportResult, NewPlant } from '../domain/plant.ts'
 import type { Batch } from './batch.ts'
+import type { SimilarFinder, SimilarRow } from './similar.ts'
 import { FEW_NAMES, type StoredPlants } from './stored-plants.ts'
 
 /** A row that would add a plant with the name and the tag of a stored one. */
@@ -13,6 +14,8 @@ export interface DuplicateRow {
 export interface Duplicates {
   readonly duplicates: number
   readonly duplicateRows: readonly DuplicateRow[]
+  /** Of rows without ids: the stored plants that other rows to add look like. */
+  readonly similarRows?: readonly SimilarRow[]
 }
 
 const MAX_LISTED = 50_000
@@ -32,18 +35,29 @@ interface Wanted {
  */
 export class DuplicateFinder {
   readonly #plants: StoredPlants
+  readonly #similar: SimilarFinder | undefined
   readonly #maxRows: number
   readonly #maxListed: number
   #wanted = new Map<string, Wanted>()
   /** The rows, each with its place among those with its name and tag. */
-  #rows: { readonly line: number; readonly wanted: Wanted; readonly place: number }[] = []
+  #rows: (Pick<DuplicateRow, 'line'> & {
+    readonly wanted: Wanted
+    readonly place: number
+    readonly plant?: NewPlant
+  })[] = []
   /** The names of the rows, while they are few. */
   #names: Set<string> | undefined = new Set()
   #count = 0
   readonly #listed: DuplicateRow[] = []
 
-  constructor(plants: StoredPlants, { maxRows = SEARCHED_ROWS, maxListed = MAX_LISTED } = {}) {
+  /** @param similar takes the rows that are no duplicates */
+  constructor(
+    plants: StoredPlants,
+    { maxRows = SEARCHED_ROWS, maxListed = MAX_LISTED }: { maxRows?: number; maxListed?: number } = {},
+    similar?: SimilarFinder,
+  ) {
     this.#plants = plants
+    this.#similar = similar
     this.#maxRows = maxRows
     this.#maxListed = maxListed
   }
@@ -57,7 +71,9 @@ export class DuplicateFinder {
 
   async end(): Promise<Duplicates> {
     await this.#find()
-    return { duplicates: this.#count, duplicateRows: this.#listed }
+    const found = { duplicates: this.#count, duplicateRows: this.#listed }
+    if (this.#similar === undefined) return found
+    return { ...found, similarRows: await this.#similar.find(new Set(this.#listed.map(({ id }) => id))) }
   }
 
   #add(line: number, plant: NewPlant): void {
@@ -68,15 +84,18 @@ export class DuplicateFinder {
       wanted = { rows: 0, ids: [] }
       this.#wanted.set(key, wanted)
     }
-    this.#rows.push({ line, wanted, place: wanted.rows++ })
+    this.#rows.push({ line, wanted, place: wanted.rows++, ...(this.#similar === undefined ? {} : { plant }) })
   }
 
   async #find(): Promise<void> {
     if (this.#rows.length === 0) return
     await this.#match()
-    for (const { line, wanted, place } of this.#rows) {
+    for (const { line, wanted, place, plant } of this.#rows) {
       const id = wanted.ids[place] ?? wanted.ids.at(-1)
-      if (id === undefined) continue
+      if (id === undefined) {
+        if (plant !== undefined) this.#similar?.add(line, plant)
+        continue
+      }
       this.#count++
       if (this.#listed.length < this.#maxListed) this.#listed.push({ line, id })
     }

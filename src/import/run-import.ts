@@ -4,6 +4,7 @@ import type { Store } from '../domain/store.ts'
 import type { Actor } from '../domain/token.ts'
 import type { Batch, RefusedRow } from './batch.ts'
 import { DuplicateFinder, type Duplicates } from './duplicates.ts'
+import { SimilarFinder } from './similar.ts'
 import { storedPlants } from './stored-plants.ts'
 
 interface ImportOptions {
@@ -12,8 +13,13 @@ interface ImportOptions {
   readonly dryRun: boolean
   /** Whether a dry run looks for rows that would add a plant with the name and the tag of a stored one. */
   readonly duplicates: boolean
+  /** How the rows get ids, if they have none. Then a dry run also looks for stored plants that they look like. */
+  readonly ids?: AssignedIds | undefined
   readonly actor: Actor
 }
+
+/** What becomes of rows without ids whose name and tag a stored plant has: they are left out, or add a plant as all do. */
+export type AssignedIds = 'assign' | 'assignAll'
 
 /** Puts the plants of a batch. Returns their results, without the rows that have no plant to put. */
 type PutBatch = (batch: Batch) => Promise<ImportSummary>
@@ -31,7 +37,7 @@ export type TakeSummary = (summary: ImportSummary, lastLine: number) => void
 export async function runImport(
   store: Store,
   batches: AsyncIterable<Batch>,
-  { mode, dryRun, duplicates, actor }: ImportOptions,
+  { mode, dryRun, duplicates, ids, actor }: ImportOptions,
   take: TakeSummary,
   signal?: AbortSignal,
 ): Promise<Duplicates | undefined> {
@@ -44,7 +50,11 @@ export async function runImport(
   const run = await store.startDryRun(mode)
   try {
     const finder = duplicates
-      ? new DuplicateFinder(storedPlants(store, () => run.storedPlants(signal), signal))
+      ? new DuplicateFinder(
+          storedPlants(store, () => run.storedPlants(signal), signal),
+          {},
+          ids !== undefined ? new SimilarFinder((filter) => store.exportPlants(filter, '-id', signal)) : undefined,
+        )
       : undefined
     const put: PutBatch = async (batch) => {
       const results = await run.importPlants(batch.plants)
@@ -52,7 +62,11 @@ export async function runImport(
       return outcomeOf(results, batch.lines, mode)
     }
     await putBatches(batches, put, take, signal)
-    return await finder?.end()
+    const found = await finder?.end()
+    if (found !== undefined && ids === 'assign') {
+      take({ ...NOTHING, added: -found.duplicates, unchanged: found.duplicates }, 0)
+    }
+    return found
   } finally {
     await run.close()
   }

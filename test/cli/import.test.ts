@@ -78,7 +78,7 @@ suite('plantstore import into a store', () => {
 
   test('names rows that would add the name and tag of a stored plant, in a dry run that asks for them', async (t) => {
     const folder = tempFolder(t)
-    writeFileSync(join(folder, 'a.csv'), 'id,name,tag\n9223372036854775807,Fern,shade\n')
+    writeFileSync(join(folder, 'a.csv'), 'id,name,tag\n9223372036854775807,Fern,shade\n8,Mossy rock,shade\n')
     writeFileSync(join(folder, 'b.csv'), 'id,name,tag\n1,Fern,shade\n2,Fern,\n')
     assert.equal((await command(['import', 'a.csv'], { cwd: folder })).code, 0)
     const { stderr, code } = await command(['import', 'b.csv', '--dry-run', '--duplicates'], { cwd: folder })
@@ -92,6 +92,19 @@ suite('plantstore import into a store', () => {
       json.stdout,
       /"duplicates": 1,\s+"duplicateRows": \[\s+\{\s+"line": 2,\s+"id": 9223372036854775807\s+\}/,
     )
+    writeFileSync(join(folder, 'c.csv'), 'Name,Bed\nFern,shade\nMossy rok,shade\n')
+    const sheet = ['import', 'c.csv', '--columns', 'name=Name,tag=Bed', '--dry-run', '--duplicates']
+    for (const [ids, what] of [
+      ['assign', 'left out with'],
+      ['assignAll', 'would add a plant with'],
+    ] as const) {
+      const looked = await command([...sheet, '--ids', ids], { cwd: folder })
+      assert.ok(looked.stderr.includes(`\n1 row ${what} the name and tag of a stored one\n`), looked.stderr)
+      assert.match(
+        looked.stderr,
+        /^line 3: looks like plant 8, "Mossy rock"\n1 row would add a plant that/m,
+      )
+    }
     const wrong = await command(['import', 'b.csv', '--duplicates'], { cwd: folder })
     assert.deepEqual([wrong.code, wrong.stderr.includes('--duplicates: works only with --dry-run')], [2, true])
   })

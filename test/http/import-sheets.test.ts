@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import type { ImportReport } from '../../client/src/index.ts'
@@ -230,6 +231,63 @@ suite('an import that assigns ids', () => {
     assert.deepEqual(countsOf(await send(service, NAMES, file)), [3, 2, 0])
     assert.deepEqual(countsOf(await send(service, NAMES, file)), [0, 5, 0])
     assert.deepEqual(await named(service), ['Fern (A)', 'Fern (a)', 'Moss', 'Moss ()', 'fern (A)'])
+  })
+
+  test('says which row has which id, and adds rows that are stored where it is asked to', async () => {
+    const service = await emptyService()
+    const file = 'name,bed\nFern,A\n,B\nMoss,\nHoya,\n'
+    const { assignedRows, duplicates } = reportOf(await send(service, NAMES, file))
+    const [first = 0] = (await service.plants()).map(({ id }) => Number(id))
+    assert.deepEqual(
+      [assignedRows, duplicates],
+      [
+        [
+          { line: 2, id: first, rows: 1 },
+          { line: 4, id: first + 1, rows: 2 },
+        ],
+        undefined,
+      ],
+    )
+    const query = `${NAMES}&ids=assignAll`
+    assert.deepEqual(countsOf(await send(service, `${query}&dryRun=true`, file)), [3, 0, 1])
+    const headers = { 'Content-Type': CSV, 'Idempotency-Key': randomUUID() }
+    const again = await service.send('POST', `/plants/import?${query}`, { body: file, headers })
+    assert.deepEqual(
+      [countsOf(again), reportOf(again).assignedRows?.map(({ rows }) => rows)],
+      [
+        [3, 0, 1],
+        [1, 2],
+      ],
+    )
+    assert.deepEqual(await named(service), ['Fern (A)', 'Fern (A)', 'Hoya', 'Hoya', 'Moss', 'Moss'])
+  })
+
+  test('lists the rows that are stored, and the stored plants that others look like, in a dry run', async () => {
+    const service = await emptyService()
+    const stored = ["Rosa 'Peace',1", 'Acer palmtum,1', 'Hosta sieboldiana,2', 'Seedling 12,2']
+    await send(service, '', `id,name,tag\n${stored.map((row, i) => `${i + 11},${row}\n`).join('')}`)
+    const rows = [
+      "Rosa 'Peace',1",
+      'Acer palmatum,1',
+      "Hosta sieboldiana 'Elegans',2",
+      'Seedling 13,2',
+      'Acer palmtum,2',
+    ]
+    const file = `name,bed\n${rows.join('\n')}\n`
+    const similar = [
+      { line: 3, plant: { id: 12, name: 'Acer palmtum', tag: '1' } },
+      { line: 4, plant: { id: 13, name: 'Hosta sieboldiana', tag: '2' } },
+    ]
+    for (const [ids, counts] of [
+      ['assign', [4, 1, 0]],
+      ['assignAll', [5, 0, 0]],
+    ] as const) {
+      const answer = await send(service, `${NAMES}&ids=${ids}&dryRun=true&duplicates=true`, file)
+      const { duplicates, duplicateRows, similarRows, assignedRows } = reportOf(answer)
+      assert.deepEqual(countsOf(answer), counts)
+      assert.deepEqual([duplicates, duplicateRows, similarRows], [1, [{ line: 2, id: 11 }], similar])
+      assert.equal(assignedRows, undefined)
+    }
   })
 
   test('needs the scope to read plants', async () => {

@@ -23,7 +23,7 @@ export interface OperationParameters {
     readonly dryRun: boolean
     readonly duplicates: boolean
     readonly columns?: readonly string[] | undefined
-    readonly ids?: 'assign' | undefined
+    readonly ids?: 'assign' | 'assignAll' | undefined
     readonly 'Idempotency-Key'?: string | undefined
     readonly 'Plantstore-Action'?: string | undefined
     readonly 'Plantstore-Action-Title'?: string | undefined

@@ -1,8 +1,8 @@
 import { AppError, type ErrorNumber } from '../../domain/errors.ts'
 import { storeOf } from '../../domain/part-store.ts'
-import type { ImportMode } from '../../domain/plant.ts'
+import { type ImportMode, newPlantJson } from '../../domain/plant.ts'
 import { filterOf } from '../../domain/plant-query.ts'
-import { withIds } from '../../import/assign-ids.ts'
+import { type AssignedRows, noted, withIds } from '../../import/assign-ids.ts'
 import type { NamedColumns } from '../../import/csv-rows.ts'
 import type { Duplicates } from '../../import/duplicates.ts'
 import { FORMATS, type Format, MEDIA_TYPES, NO_PLANTS, readPlants, writeFile } from '../../import/format.ts'
@@ -28,7 +28,8 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
       const format = FORMATS.find((each) => MEDIA_TYPES[each] === type?.type) ?? 'ndjson'
       const charset = type?.parameters.get('charset')?.toLowerCase()
       const columns = options.columns && readColumns(options.columns)
-      const assignsIds = options.ids === 'assign' || (columns !== undefined && columns.id === undefined)
+      const ids = options.ids ?? (columns !== undefined && columns.id === undefined ? 'assign' : undefined)
+      const assignsIds = ids !== undefined
       if (duplicates || assignsIds) requireScopes(exchange.sender, ['plants:read'])
       if (duplicates && !dryRun) throw new AppError(40003, 'duplicates must be left out or false without dryRun=true')
       if (columns !== undefined && format !== 'csv') throw new AppError(40003, 'columns works only with text/csv')
@@ -41,15 +42,17 @@ export function importHandlers(parts: HandlerParts): Pick<Handlers, 'importPlant
           const { textIds } = exchange
           await mustMakeAction(parts.store, actor)
           const read = readPlants(format, pieces, { charset, mode, textIds, columns, assignsIds })
-          const batches = assignsIds ? withIds(store, read, { actor, dryRun, key: keyIn(options) }, signal) : read
+          const assigned: AssignedRows[] = []
+          const assignment = ids && { ids, actor, dryRun, duplicates, key: keyIn(options) }
+          const batches = assignment ? noted(withIds(store, read, assignment, signal), assigned) : read
           const reporter = new ImportReporter(mode, dryRun)
           const details = () => ({ mode, dryRun, ...reporter.counts })
           exchange.change = { outcome: 'imported', details, isGradual: true }
           responder.audit.begins(exchange)
           try {
             const take: TakeSummary = (...part) => reporter.add(...part)
-            const found = await runImport(store, batches, { ...options, actor }, take, signal)
-            return { ...reporter.report, ...found }
+            const found = await runImport(store, batches, { ...options, ids, actor }, take, signal)
+            return { ...reporter.report, ...found, ...(assignsIds && !dryRun ? { assignedRows: assigned } : {}) }
           } catch (error) {
             throw error instanceof AppError ? reporter.refusalOf(error) : error
           }
@@ -77,15 +80,21 @@ function checkAssignment(mode: ImportMode, format: Format, columns: NamedColumns
 
 interface ImportReport extends ImportSummary, Partial<Duplicates> {
   readonly dryRun: boolean
+  readonly assignedRows?: readonly AssignedRows[]
 }
 
 /** JSON.stringify writes no bigint, and takes 4 times as long with a replacer that does. */
-function reportJson({ duplicateRows, ...report }: ImportReport): string {
-  const json = JSON.stringify(report)
-  if (duplicateRows === undefined) return json
-  const rows = duplicateRows.map(({ line, id }) => `{"line":${line},"id":${id}}`)
-  return `${json.slice(0, -1)},"duplicateRows":[${rows.join(',')}]}`
+function reportJson({ duplicateRows, similarRows, assignedRows, ...report }: ImportReport): string {
+  const lists = [
+    listJson('duplicateRows', duplicateRows, ({ line, id }) => `{"line":${line},"id":${id}}`),
+    listJson('similarRows', similarRows, ({ line, plant }) => `{"line":${line},"plant":${newPlantJson(plant)}}`),
+    listJson('assignedRows', assignedRows, ({ line, id, rows }) => `{"line":${line},"id":${id},"rows":${rows}}`),
+  ]
+  return `${JSON.stringify(report).slice(0, -1)}${lists.join('')}}`
 }
+
+const listJson = <Row>(name: string, rows: readonly Row[] | undefined, rowJson: (row: Row) => string): string =>
+  rows === undefined ? '' : `,"${name}":[${rows.map(rowJson).join(',')}]`
 
 /** Collects the results of the rows of a file: for the answer, or for the refusal of an import that stops early. */
 class ImportReporter extends ImportTotals {
