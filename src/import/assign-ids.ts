@@ -146,9 +146,13 @@ class IdAssigner {
     }
   }
 
-  async #divided(plants: readonly ImportedPlant[]): Promise<Divided> {
+  get #takesAll(): boolean {
     const { ids, duplicates } = this.#assignment
-    if (ids === 'assignAll' || duplicates === true) return { stored: new Set(), added: plants }
+    return ids === 'assignAll' || duplicates === true
+  }
+
+  async #divided(plants: readonly ImportedPlant[]): Promise<Divided> {
+    if (this.#takesAll) return { stored: new Set(), added: plants }
     const stored = await this.#storedOf(plants)
     return { stored, added: plants.filter((plant) => !stored.has(plant)) }
   }
@@ -156,7 +160,9 @@ class IdAssigner {
   /** Divides the plants as an earlier attempt with the same rows has done, if there was one, and else reserves ids. */
   async #continued(plants: readonly ImportedPlant[], content: Buffer | undefined): Promise<Divided> {
     const key = content?.toString('hex')
-    for (let earlier = await this.#range(0, key, content); ; ) {
+    // A dry run that takes all rows says what a new key would do.
+    const isNew = this.#takesAll && this.#assignment.dryRun
+    for (let earlier = isNew ? undefined : await this.#range(0, key, content); ; ) {
       if (earlier !== undefined) this.#own.push(earlier)
       const divided = await this.#divided(plants)
       const count = divided.added.length

@@ -100,10 +100,7 @@ suite('plantstore import into a store', () => {
     ] as const) {
       const looked = await command([...sheet, '--ids', ids], { cwd: folder })
       assert.ok(looked.stderr.includes(`\n1 row ${what} the name and tag of a stored one\n`), looked.stderr)
-      assert.match(
-        looked.stderr,
-        /^line 3: looks like plant 8, "Mossy rock"\n1 row would add a plant that/m,
-      )
+      assert.match(looked.stderr, /^line 3: looks like plant 8, "Mossy rock"\n1 row would add a plant that/m)
     }
     const wrong = await command(['import', 'b.csv', '--duplicates'], { cwd: folder })
     assert.deepEqual([wrong.code, wrong.stderr.includes('--duplicates: works only with --dry-run')], [2, true])
