@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { untilKept } from '../support/kept.ts'
 import {
   assertAtBothSizes,
   intercept,
@@ -13,7 +14,7 @@ import {
   untilFocused,
 } from '../support/page.ts'
 import { rowOf } from '../support/page-plants.ts'
-import type { Service } from '../support/service.ts'
+import { SECRET, type Service } from '../support/service.ts'
 import { until as untilHolds } from '../support/until.ts'
 
 const RETRYING = 'The service does not answer; trying again…'
@@ -129,6 +130,52 @@ suite('the page, while it has lost the service,', () => {
       await connection(page).getByText(LOST).waitFor({ state: 'detached' })
     },
     { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'leaves the editor of a plant, and the form for one, where they are when the service answers again',
+    async ({ page, service, address }) => {
+      await service.create({ id: 500, name: 'Erica' })
+      await page.goto(`${address}#/plant?id=500`)
+      await untilKept(page, 'Erica')
+      let state: 'lost' | 'held' | 'good' = 'good'
+      let asked = Promise.withResolvers<void>()
+      let answer = Promise.withResolvers<void>()
+      await intercept(page, /\/health\/ready|\/plants|\/changes|\/tags|\/tokens/, async (route) => {
+        if (state === 'lost') return route.abort('internetdisconnected')
+        if (state === 'held' && /\/plants\/50.$/.test(route.request().url())) {
+          asked.resolve()
+          await answer.promise
+        }
+        await route.continue()
+      })
+      for (const [id, seen] of [
+        [500, 'This is what this device has seen before'],
+        [501, 'This device has not seen the plant.'],
+      ] as const) {
+        state = 'lost'
+        await page.goto(`${address}#/plants`)
+        await page.goto(`${address}#/plant?id=${id}`)
+        await page.getByText(seen).waitFor()
+        await connection(page).getByText(LOST).waitFor()
+        if (id === 500) await pressOn(page, page.getByRole('button', { name: 'Edit 500' }))
+        await tabTo(page, page.getByLabel('Name'))
+        await page.keyboard.press('End')
+        await page.keyboard.type(' carnea')
+        state = 'held'
+        await page.evaluate(`dispatchEvent(new Event('online'))`)
+        await asked.promise
+        await page.keyboard.type(' alba')
+        state = 'good'
+        answer.resolve()
+        await page.getByText(seen).waitFor({ state: 'detached' })
+        await page.keyboard.type('!')
+        assert.equal(await page.getByLabel('Name').inputValue(), `${id === 500 ? 'Erica' : ''} carnea alba!`)
+        asked = Promise.withResolvers()
+        answer = Promise.withResolvers()
+      }
+    },
+    { expected: NO_NETWORK, remembers: SECRET },
   )
 
   inBrowser('never acts on plants of another search', async ({ page, service }) => {

@@ -65,7 +65,8 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
   const copied = useSignal<StoredPlant | undefined>(undefined)
   useEffect(() => {
     const ending = new AbortController()
-    outcome.value = 'reading'
+    // What a person edits or enters meanwhile stays in its place.
+    if (!list.has(id) && outcome.value !== 'unseen') outcome.value = 'reading'
     let isAnswered = false
     const recall = async () => {
       const waits = waitingFor(id)?.wanted
@@ -91,7 +92,8 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
         const isAbsent = isRefusal(error, 40402)
         if (isAbsent && waitingFor(id)?.wanted) return recall()
         if (isAbsent) void see([], [id])
-        if (isAbsent || outcome.value === 'reading') outcome.value = isAbsent ? 'absent' : 'failed'
+        const isShown = since.value !== undefined || outcome.value === 'unseen'
+        if (isAbsent || !isShown) outcome.value = isAbsent ? 'absent' : 'failed'
         fault.value = said(error)
       } finally {
         isAnswered = true
