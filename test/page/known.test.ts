@@ -96,7 +96,8 @@ suite('the page says nothing before it knows it:', () => {
     await script.untilHeld()
     const text = page.locator('#not-loaded p')
     await page.getByRole('progressbar').waitFor()
-    assert.equal(await text.isVisible(), false)
+    // Its style may come after it.
+    await text.waitFor({ state: 'hidden' })
     await text.evaluate((shown) => shown.getAnimations()[0]?.finish())
     await text.waitFor({ state: 'visible' })
     script.answer()

@@ -84,7 +84,7 @@ suite('the page finds the encoding of a sheet', () => {
       const bytes = Buffer.from(`${part.repeat(2 ** 20)}\xff`, 'latin1')
       const began = performance.now()
       await encodingOf(new Blob([bytes]))
-      assert.ok(performance.now() - began < 5000, JSON.stringify(part))
+      assert.ok(performance.now() - began < 30_000, JSON.stringify(part))
     }
   })
 })
