@@ -7,6 +7,7 @@ import packed, { inflate } from '@sparticuz/chromium'
 import { type Browser, type BrowserServer, chromium, type LaunchOptions } from 'playwright-core'
 import type { Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
+import { throttle } from './shake.ts'
 
 /** Whether there is a Chromium: the package brings one only for this system. */
 export const hasBrowser = process.platform === 'linux' && process.arch === 'x64'
@@ -51,6 +52,7 @@ export async function withBrowser(scene: Scene, flags: readonly string[] = []): 
     shared === undefined
       ? await chromium.launch(await launchOptions(scene, flags))
       : await chromium.connect(await (await fetch(shared)).text())
+  throttle(browser)
   scene.after(() => browser.close())
   return browser
 }

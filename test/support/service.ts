@@ -24,6 +24,7 @@ import { assertConforms, contract, operationIdOf, type Seen } from './conforms.t
 import { beforeDrops, type EngineUnderTest, openEngine, type StoredRow } from './engine-under-test.ts'
 import { decoded } from './http-bytes.ts'
 import { expectService } from './recorder.ts'
+import { shakeAnswers } from './shake.ts'
 import { certificate, newAgent, type Pair } from './transport.ts'
 import { PATIENCE } from './until.ts'
 
@@ -73,6 +74,7 @@ export async function withService(scene: Scene, bounds: Bounds = {}, filled?: st
     pair: certificate(),
     delivery,
   })
+  shakeAnswers(app.clients.server)
   delivery?.start()
   await app.clients.listen({ host: '127.0.0.1', port: 0 })
   const service = new Service({ under, app, state, log: lines, audited })
