@@ -9,8 +9,8 @@ a user without a home folder, which npm needs, \`/path/to/the/project/bin/plants
 
 Every command finds its store by \`--store\` or \`PLANTSTORE_STORE\`. It reports faults on standard error, one per line.
 The exit code is 0 if the command succeeded, 1 if it failed, and 2 if its arguments or settings are wrong.
-\`plantstore help COMMAND\` prints the section of a command with all of its options; the flags of \`serve\` are in
-[Configuration](configuration.md).
+\`plantstore help COMMAND\` prints the section of a command with all of its options, and \`plantstore --version\` the
+version; the flags of \`serve\` are in [Configuration](configuration.md).
 `
 
 /** Columns of the help on this page, whose lines are as long as those of the other pages. */
@@ -39,9 +39,11 @@ export function commandsPage(): string {
   return [INTRODUCTION, common, ...sections.map((section) => written(section, isOwn))].join('\n')
 }
 
+/** The commands that do something. What the help of a group says, such as `plantstore token`, its commands say too. */
 function commandsIn(command: Command, path: string): readonly { readonly path: string; readonly command: Command }[] {
   const below = command.commands.filter((each) => each.name() !== 'help')
-  return [{ path, command }, ...below.flatMap((each) => commandsIn(each, `${path} ${each.name()}`))]
+  if (below.length === 0) return [{ path, command }]
+  return below.flatMap((each) => commandsIn(each, `${path} ${each.name()}`))
 }
 
 function sectionOf({ path, command }: { readonly path: string; readonly command: Command }): Section {
@@ -55,11 +57,13 @@ function sectionOf({ path, command }: { readonly path: string; readonly command:
   const help = parts.join('')
   // The settings of `serve` have a page of their own.
   const text = path === 'plantstore serve' ? help.replace(/^Addresses:\n.*?(?=^Options:)/ms, '') : help
-  // The heading has the name of the command, and a section of their own those below it.
-  const told = text.replace(`Usage: ${path} [options]\n\n`, '').replace(/^Commands:\n(?: {2,}.*\n)+/m, '')
+  // The heading has the name of the command.
+  const told = text.replace(`Usage: ${path} [options]\n\n`, '')
   const [head = '', behind = ''] = told.split(/^Options:\n/m)
   const [listed = ''] = /^(?: {2,}.*\n)*/.exec(behind) ?? []
-  return { path, head, options: listed.split(/^(?= {2}-)/m), rest: behind.slice(listed.length) }
+  // An example of the name alone says what the heading says.
+  const rest = behind.slice(listed.length).replace(`\n  ${path}\n`, '\n')
+  return { path, head, options: listed.split(/^(?= {2}-)/m), rest: rest.replace(/\nExamples:\s*$/, '') }
 }
 
 function written({ path, head, options, rest }: Section, isOwn: (option: string) => boolean): string {

@@ -303,8 +303,10 @@ export function addToken(to: ProgramCommand, { settings }: Surroundings): void {
     )
     .option('--expires <WHEN>', 'when it expires: 90d, 12h, 2030-12-31 or 2030-12-31T12:00Z (default never)')
     .json('print the secret and the token as JSON')
-    .examples('plantstore token create --name "label printer" --scopes plants:write --expires 90d')
-    .examples('plantstore token create --name volunteers --part "greenhouse 1/" --part "bed 3"')
+    .examples(
+      'plantstore token create --name "label printer" --scopes plants:write --expires 90d',
+      'plantstore token create --name volunteers --part "greenhouse 1/" --part "bed 3"',
+    )
     .action(async (flags: CreateFlags) => (await tokens()).createToken(flags, settings(flags)))
   token
     .add('list', 'list all tokens, without their secrets')
