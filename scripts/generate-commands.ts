@@ -57,8 +57,8 @@ function sectionOf({ path, command }: { readonly path: string; readonly command:
   const help = parts.join('')
   // The settings of `serve` have a page of their own.
   const text = path === 'plantstore serve' ? help.replace(/^Addresses:\n.*?(?=^Options:)/ms, '') : help
-  // The heading has the name of the command.
-  const told = text.replace(`Usage: ${path} [options]\n\n`, '')
+  // The heading has the name of the command, and the list below it its arguments.
+  const told = text.replace(/^Usage: .*\n\n/, '')
   const [head = '', behind = ''] = told.split(/^Options:\n/m)
   const [listed = ''] = /^(?: {2,}.*\n)*/.exec(behind) ?? []
   // An example of the name alone says what the heading says.
