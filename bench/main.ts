@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { measureCitus } from './citus.ts'
 import { ECHO } from './contender.ts'
 import { measureCreates } from './creates.ts'
 import { measureFloods } from './floods.ts'
@@ -12,6 +13,7 @@ import { measureSustained } from './sustained.ts'
 import { measureWebhooks } from './webhooks.ts'
 
 const HELP = `npm run bench -- [--rounds N] [--seconds N] [--sizes N,N]
+npm run bench -- --citus FOLDER [--rounds N] [--seconds N]
 npm run bench -- --floods [--seconds N]
 npm run bench -- --growth [--seconds N] [--sizes N,N]
 npm run bench -- --page [--rounds N] [--sizes N]
@@ -23,6 +25,8 @@ Compares on this machine, side by side in one run: a bare node:http server that 
 stores nothing; the service with one commit per create; and the service as it ships. It measures creates, then creates,
 reads and searches by the size of the store, then creates in a PostgreSQL that it starts. The figures are ratios;
 absolute rates are for orientation only.
+
+--citus compares a store on Citus with one on PostgreSQL, both of the build in FOLDER (see scripts/build-citus.sh).
 
 --floods sends, on each engine and with one token, as many requests as it gets answers over 400 connections, then over 16
 that pipeline long answers; all plants are full. It measures the requests of another token meanwhile, for 10 s beside
@@ -51,6 +55,7 @@ const { values } = parseArgs({
     seconds: { type: 'string' },
     sizes: { type: 'string' },
     sustained: { type: 'boolean', default: false },
+    citus: { type: 'string' },
     floods: { type: 'boolean' },
     growth: { type: 'boolean' },
     page: { type: 'boolean' },
@@ -72,6 +77,7 @@ console.log(
   `Node ${process.version}, ${availableParallelism()} cores, ${effort.rounds} rounds of ${effort.seconds} s each\n`,
 )
 if (values.short) await measureShortly(effort)
+else if (values.citus !== undefined) await measureCitus(values.citus, effort)
 else if (values.floods) exitUnless(await measureFloods(Number(values.seconds ?? '10')))
 else if (values.growth) exitUnless(await measureGrowth(sizes('10000,100000,1000000'), Number(values.seconds ?? '20')))
 else if (values.page) for (const plants of sizes('1000000')) exitUnless(await measurePage(plants, effort.rounds))

@@ -43,7 +43,7 @@ export async function measurePostgres({ rounds, seconds }: Effort): Promise<void
   }
 }
 
-interface MeasuredStore {
+export interface MeasuredStore {
   readonly running: Running
   readonly servers: readonly PostgresServer[]
   /** Completes work that the database has postponed. */
@@ -51,7 +51,10 @@ interface MeasuredStore {
 }
 
 /** Compares the processor time of the database servers, with load on one store at a time. */
-async function compareDatabaseTime(stores: readonly MeasuredStore[], { rounds, seconds }: Effort): Promise<void> {
+export async function compareDatabaseTime(
+  stores: readonly MeasuredStore[],
+  { rounds, seconds }: Effort,
+): Promise<void> {
   if (!canTellProcessorTime) {
     console.log('  Processor time of the database: not measured, because only Linux reports it.\n')
     return
