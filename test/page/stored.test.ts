@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ROOT } from '../../scripts/repository.ts'
 import { untilKept } from '../support/kept.ts'
-import { NO_NETWORK, type Opened, openView, pageTests, pressOn, signOut } from '../support/page.ts'
+import { NO_NETWORK, type Opened, openView, pageTests, pressOn, signOut, signOver } from '../support/page.ts'
 import { choose } from '../support/page-files.ts'
 import { rename, rowOf } from '../support/page-plants.ts'
 import { SECRET } from '../support/service.ts'
@@ -45,10 +45,7 @@ async function untilKeptIs(page: Page, wanted: readonly string[]): Promise<void>
 
 /** Leaves traces in every part of the storage, and a change that waits. */
 async function leaveTraces({ page, context, service, address }: Opened, secret: string, first: number): Promise<void> {
-  await page.goto(`${address}#token=${secret}`)
-  const accept = page.getByRole('button', { name: 'Sign in with the link' })
-  await page.getByRole('button', { name: 'Remember on this device' }).or(accept).first().waitFor()
-  if (await accept.isVisible()) await accept.click()
+  await signOver(page, address, secret)
   await page.getByRole('button', { name: 'Remember on this device' }).first().click()
   for (const id of [first, first + 1]) await service.create({ id, name: `Twin ${first}`, tag: 'bed' })
   await page.reload()
