@@ -57,7 +57,7 @@ suite('the page, for new plants,', () => {
   )
 
   inBrowser(
-    'moves the focus to the name of a new plant at once, and never away from what a person does',
+    'moves the focus to the name of a new plant at once, never away from what a person does, and keeps the next name',
     async ({ page }) => {
       const focused = await page.evaluate<string>(`new Promise((resolve) => {
       new MutationObserver(() => {
@@ -70,9 +70,11 @@ suite('the page, for new plants,', () => {
       await page.keyboard.type('Salix')
       await page.keyboard.press('Enter')
       await page.getByRole('button', { name: 'Adding' }).waitFor()
+      await page.keyboard.type('Populus')
       await page.keyboard.press('Tab')
       release()
       await page.getByText('Added').waitFor()
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Populus')
       await untilFocused(page, page.getByLabel('Tag', { exact: true }))
     },
   )

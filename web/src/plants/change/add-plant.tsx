@@ -79,7 +79,9 @@ export function AddPlant({ session, list, onCancel }: AddProps): JSX.Element {
         void propose()
       }
       // Text typed while the service worked belongs to the next plant. The tag stays, as the next plant often has it.
-      if (typed.value === sent) typed.value = { ...NOTHING, tag: sent.tag }
+      const { id, name: all, tag } = typed.value
+      const next = all.startsWith(sent.name) ? all.slice(sent.name.length) : all
+      typed.value = { id: id === sent.id ? '' : id, name: next, tag }
       if (isFocusLost() || document.activeElement === focused) name.current?.focus()
     } catch (error) {
       fault.value = say('plants.notAdded', { why: said(error) })
