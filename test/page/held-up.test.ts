@@ -39,11 +39,10 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await page.goto(`${portal.address}/#token=${SECRET}`)
       await rowOf(page, kept).waitFor()
       portal.answer = FOREIGN[name]
-      let open = 0
-      const isLook = (request: Request) => /\/(?:health|tokens)\//.test(request.url())
-      page.on('request', (request) => isLook(request) && open++)
-      page.on('requestfinished', (request) => isLook(request) && open--)
-      page.on('requestfailed', (request) => isLook(request) && open--)
+      const open = new Set<Request>()
+      page.on('request', (request) => open.add(request))
+      page.on('requestfinished', (request) => open.delete(request))
+      page.on('requestfailed', (request) => open.delete(request))
 
       await rename(page, kept, 'Acer rubrum')
       await page.getByText('1 change waits on this device.').waitFor()
@@ -60,14 +59,14 @@ suite('the page in a network that asks for a sign-in of its own', () => {
       await page.getByText('3 changes wait on this device.').waitFor()
       for (let looks = 0; looks < 3; looks++) {
         const { asked } = portal
-        await page.clock.runFor(8000)
-        await until(() => portal.asked > asked, 'the page does not look again')
-        // The clock would end a request that is under way.
-        await until(
-          () => open === 0,
-          () => `${open} requests are under way`,
-        )
+        const looksAgain = async () => {
+          // The clock would end a request that is under way.
+          if (open.size === 0) await page.clock.runFor(1000)
+          return portal.asked > asked
+        }
+        await until(looksAgain, () => `the page looks no more, with ${[...open].map((request) => request.url())}`)
       }
+      await until(() => open.size === 0, 'a request of the page stays open')
       await line(page).getByText(HELD_UP).waitFor()
       assert.deepEqual(await page.evaluate('noted'), [], 'the line comes and goes')
       assert.deepEqual(await storedPlant(service, kept), { id: kept, name: 'Acer' })

@@ -106,10 +106,10 @@ export async function withoutWaits(page: Page, wanted: Locator): Promise<void> {
   const isThere = async () => {
     const found = (await wanted.count()) > 0
     if (!found) {
-      // The client ends a request after 30 s. Without a round trip between the jumps, three of them would end one that a
-      // busy machine has had no time to answer, and the page would take the service for lost.
+      // The page ends a request after 7 s or 15 s. Without round trips between the jumps, these would end one that a busy
+      // machine has had no time to answer, and the page would take the service for lost.
       await page.evaluate(`fetch('/health/live', { signal: AbortSignal.timeout(2000) }).then(() => {}, () => {})`)
-      await page.clock.fastForward(10_000)
+      await page.clock.fastForward(3000)
     }
     return found
   }
