@@ -39,16 +39,17 @@ export function abortTests(suite: Suite, open: OpenStore): void {
     const alone = performance.now() - startedAt
 
     const leaving = new AbortController()
-    const abandoned = Array.from({ length: 300 }, () => store.listPlants(SLOW, 10, lazySignalOf(leaving.signal)))
+    const abandoned = Array.from({ length: 3000 }, () => store.listPlants(SLOW, 10, lazySignalOf(leaving.signal)))
     const outcomes = Promise.allSettled(abandoned)
     await abandoned[0]
     leaving.abort(REASON)
     const ended = (await outcomes).filter((outcome) => outcome.status === 'rejected' && outcome.reason === REASON)
-    assert.ok(ended.length > 200, `only ${ended.length} were ended early`)
+    assert.ok(ended.length > 2000, `only ${ended.length} were ended early`)
     const leftAt = performance.now()
     assert.deepEqual(await store.listPlants(SLOW, 10), [])
     const after = performance.now() - leftAt
-    assert.ok(after < Math.max(50 * alone, 5000), `${after} ms instead of ${alone} ms`)
+    // All of them take a thousand times as long as one.
+    assert.ok(after < Math.max(100 * alone, 10_000), `${after} ms instead of ${alone} ms`)
   })
 
   suite('an export that ends while it opens or reads a chunk frees its place', async (t) => {

@@ -48,7 +48,8 @@ export class TaskRunner {
     if (task === undefined) return
     this.#active.delete(key)
     task.return?.()
-    this.#startNext()
+    // A client that leaves aborts all its tasks: the next messages may drop the ones that wait.
+    setImmediate(() => this.#startNext())
   }
 
   /** Ends all tasks where they are, without events. */
