@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { programFlags } from '../scripts/repository.ts'
 import { freePort } from '../test/support/free-port.ts'
 import type { LoadOptions, LoadResult } from './load.ts'
 
@@ -27,10 +28,10 @@ export interface Contender {
 
 export const BARE: Contender = { name: 'bare node:http', program: ['bare-server.ts'] }
 export const ECHO: Contender = { name: 'raw TCP echo', program: ['echo-server.ts'] }
-/** The service with the flags of `npm start`. */
+/** The service as every way starts it. */
 export const SHIPPED: Contender = {
   name: 'as it ships',
-  flags: ['--max-semi-space-size=12'],
+  flags: programFlags(),
   program: ['../bin/plantstore.js', 'serve'],
 }
 export const SINGLE = variant('one commit per create', 'one-commit-per-create')

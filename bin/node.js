@@ -29,7 +29,8 @@ function makeLink(target) {
 /** Runs Node.js in the place of this process, as far as signals and the exit code tell. */
 function run(node) {
   const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
-  const child = spawn(node, process.argv.slice(2), { stdio: 'inherit', env })
+  const args = process.argv.slice(2)
+  const child = spawn(node, [...flagsOf(args[0]), ...args], { stdio: 'inherit', env })
   // A terminal sends SIGINT to all of its processes.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
@@ -43,4 +44,10 @@ function run(node) {
   child.on('exit', (code, signal) => {
     process.exitCode = code === null ? 128 + constants.signals[signal] : code
   })
+}
+
+/** The flags in the first line of a program, such as that of bin/plantstore.js. */
+function flagsOf(file) {
+  const found = existsSync(file) && /^#!.* node (.*)/.exec(readFileSync(file, 'utf8'))
+  return found ? found[1].split(' ') : []
 }

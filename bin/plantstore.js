@@ -1,4 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=12
+// Every way to start the program takes the flags of Node.js from the line above: bin/plantstore, bin/node.js for scripts
+// of npm, and scripts/package/executable.ts. A young generation of 12 MiB is the quickest.
 // Only syntax of Node.js 14.8, so that a runtime that is too old for the program prints one line, not a syntax error.
 // Node.js 24.15 is the first whose SQLite (3.51.3) has no WAL-reset bug (https://sqlite.org/wal.html#walresetbug).
 const atLeast = (version, wanted) => {
@@ -28,23 +30,15 @@ if (isInstalled && program.endsWith('.ts')) {
 // Later starts read the compiled program from this cache and are ready in half the time. They need no compiler, which
 // takes 28 MB, and 12 MB more in each thread. Threads find the cache by the variable. Without write access, the program
 // starts without a cache.
-const [{ enableCompileCache, flushCompileCache }, { fileURLToPath }, { setFlagsFromString }] = await Promise.all([
+const [{ enableCompileCache, flushCompileCache }, { fileURLToPath }] = await Promise.all([
   import('node:module'),
   import('node:url'),
-  import('node:v8'),
 ])
 if (!process.env.NODE_COMPILE_CACHE) {
   process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/plantstore', import.meta.url))
 }
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
-// By default V8 lets the old generation grow to three times its live size before it collects garbage.
-setFlagsFromString('--heap-growing-percent=30')
-// For the threads, which would take the 12 MiB of `npm start` too. They gain no speed from a larger young generation.
-setFlagsFromString('--max-semi-space-size=2')
-// By default V8 allocates objects in the old generation if most objects of their allocation site lived long. Such an
-// object keeps its request in memory until V8 collects the old generation. In half of the runs, reads fell to 0.65 of
-// their speed, and V8 collected the old generation ten times as often.
-setFlagsFromString('--no-allocation-site-pretenuring')
+await import('../src/cli/v8-flags.ts')
 if (!isInstalled && program.endsWith('.ts') && process.argv[2] === 'serve') await makePage()
 const { main } = await import(program)
 await main(process.argv)

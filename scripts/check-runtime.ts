@@ -1,10 +1,11 @@
-// `npm run check:runtime`: compares each Node.js that the project pins from npm with the one that the Node.js project
-// publishes. It downloads half a gigabyte, so `npm run check` leaves it out, and CI runs it.
+// `npm run check:runtime`: compares each Node.js that the project pins from npm, that of the archive included, with the
+// one that the Node.js project publishes. It downloads half a gigabyte, so `npm run check` leaves it out, and CI runs it.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lockedPackages } from './lockfile.ts'
+import { RUNTIMES } from './package/runtime.ts'
 import { ROOT, report } from './repository.ts'
 import { originFault, type RuntimePackage, type Sources } from './runtime-origin.ts'
 
@@ -28,10 +29,11 @@ const sources: Sources = {
 }
 try {
   const faults: string[] = []
-  for (const name of Object.keys(manifest.optionalDependencies)) {
-    const fault = await originFault(pinned(name), sources)
-    console.log(`${name}: ${fault ?? 'the same program as the official one'}`)
-    if (fault !== undefined) faults.push(`${name} ${fault}`)
+  for (const runtime of [...Object.keys(manifest.optionalDependencies).map(pinned), ...RUNTIMES]) {
+    const id = `${runtime.name} ${runtime.version}`
+    const fault = await originFault(runtime, sources)
+    console.log(`${id}: ${fault ?? 'the same program as the official one'}`)
+    if (fault !== undefined) faults.push(`${id} ${fault}`)
   }
   report(faults, 'all of them are what the Node.js project publishes')
 } finally {

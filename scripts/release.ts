@@ -12,6 +12,7 @@ import { bundledPackages } from './package/dependencies.ts'
 import { executable } from './package/executable.ts'
 import { clientPackage, npmPackage } from './package/npm-package.ts'
 import { manifest, repositoryUrl, workflowRepository } from './package/pack.ts'
+import { VERSION } from './package/runtime.ts'
 import { tarball } from './package/tarball.ts'
 import { ROOT } from './repository.ts'
 
@@ -126,7 +127,8 @@ function integrityOf(path: string): string {
 function writeBills(): void {
   const packages = lockedPackages()
   const contained = bundledPackages().map((path) => component(path, packages[path]))
-  writeBill('plantstore', [...contained, runtime()])
+  const runtimes = [...new Set([process.versions.node, VERSION])].map(runtime)
+  writeBill('plantstore', [...contained, ...runtimes, LIBATOMIC])
   writeBill('plantstore-client', [])
 }
 
@@ -160,10 +162,16 @@ function component(path: string, locked: LockedPackage | undefined): object {
   }
 }
 
-/** Node.js, which the archive and the executable contain. */
-function runtime(): object {
-  const version = process.versions.node
+/** Node.js, which the executable contains, or the archive. */
+function runtime(version: string): object {
   return { type: 'platform', name: 'node', version, purl: `pkg:github/nodejs/node@v${version}` }
+}
+
+/** What the archive has beside its Node.js. */
+const LIBATOMIC = {
+  type: 'library',
+  name: 'libatomic',
+  licenses: [{ expression: 'GPL-3.0-or-later WITH GCC-exception-3.1' }],
 }
 
 /** Writes the sums of all files of this version. @returns their names */

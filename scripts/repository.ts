@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The root of the project. Every path is relative to it, with forward slashes. */
@@ -10,6 +11,12 @@ const EXCLUDED = ['node_modules', 'data', 'coverage', 'dist', '.git']
 export function filesOf(...patterns: string[]): string[] {
   const found = globSync(patterns, { cwd: ROOT, exclude: (path) => EXCLUDED.includes(path) })
   return found.map((path) => path.replaceAll('\\', '/')).sort()
+}
+
+/** The flags of Node.js for the program, which every way to start it takes from there. */
+export function programFlags(): readonly string[] {
+  const text = readFileSync(join(ROOT, 'bin/plantstore.js'), 'utf8')
+  return /^#!.* node (.*)/.exec(text)?.[1]?.split(' ') ?? []
 }
 
 /** Prints the faults, one per line, and sets the exit code; without faults, prints the summary. */

@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
-import { filesOf, ROOT } from '../repository.ts'
+import { filesOf, programFlags, ROOT } from '../repository.ts'
 import { manifest } from './pack.ts'
 
 /** Modules that read files beside them, and the modules that replace them in the executable. */
@@ -66,7 +66,7 @@ function seaConfig(folder: string, output: string): object {
     output,
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    execArgv: ['--max-semi-space-size=12'],
+    execArgv: programFlags(),
     assets: {
       'thread.js': join(folder, 'thread.js'),
       ...Object.fromEntries(filesOf(...ASSETS).map((path) => [path, join(ROOT, path)])),

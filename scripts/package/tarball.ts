@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { ROOT } from '../repository.ts'
 import { manifest } from './pack.ts'
 import { writeProgram } from './program.ts'
+import { writeRuntime } from './runtime.ts'
 
 /**
- * Makes an archive for Linux with systemd: the program, the Node.js that runs this script, the unit and install.sh.
+ * Makes an archive for Linux with systemd: the program, Node.js, the unit and install.sh.
  *
  * @returns its path
  */
@@ -34,15 +35,14 @@ export function tarball(out: string): string {
 function writeTree(folder: string): string {
   if (process.platform !== 'linux') throw new Error('only Linux can make the archive for systemd')
   const tree = join(folder, `plantstore-${manifest().version}`)
-  mkdirSync(join(tree, 'runtime'), { recursive: true })
+  mkdirSync(tree)
   writeProgram(tree)
-  cpSync(process.execPath, join(tree, 'runtime/node'), { dereference: true })
-  cpSync(join(dirname(process.execPath), '../LICENSE'), join(tree, 'runtime/LICENSE'))
+  writeRuntime(join(tree, 'runtime'))
   const packaging = join(ROOT, 'packaging/systemd')
   cpSync(join(ROOT, 'bin/plantstore'), join(tree, 'bin/plantstore'))
   cpSync(join(packaging, 'install.sh'), join(tree, 'install.sh'))
   for (const name of ['plantstore.service', 'plantstore.conf'])
     cpSync(join(packaging, name), join(tree, 'systemd', name))
-  for (const name of ['bin/plantstore', 'install.sh', 'runtime/node']) chmodSync(join(tree, name), 0o755)
+  for (const name of ['bin/plantstore', 'install.sh']) chmodSync(join(tree, name), 0o755)
   return tree
 }

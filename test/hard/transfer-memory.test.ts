@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
+import { programFlags } from '../../scripts/repository.ts'
 import { tempFolder } from '../support/files.ts'
 import { NDJSON } from '../support/import.ts'
 import { isLinux, notTestedHere } from '../support/not-tested.ts'
@@ -62,8 +63,7 @@ const BOUND = 300e6
 
 test('importing and exporting through the service takes bounded memory for any number of plants', async (t) => {
   if (!isLinux) return notTestedHere(t, NOT_ELSEWHERE)
-  // The flag of npm start.
-  const server = await startServer(t, tempFolder(t), [], { nodeArgs: ['--max-semi-space-size=12'] })
+  const server = await startServer(t, tempFolder(t), [], { nodeArgs: programFlags() })
   // Fills all caches before the measurement.
   await importRows(server, rows(0, 20_000))
   await importRows(server, rubbish(50_000))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { executable } from '../../../scripts/package/executable.ts'
@@ -8,14 +8,15 @@ import { ROOT } from '../../../scripts/repository.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { tempFolder } from '../../support/files.ts'
 import { newDatabase } from '../../support/postgres.ts'
-import { callsService, createsPlant } from './support.ts'
+import { callsService, createsPlant, TELL } from './support.ts'
 
 test('the executable file needs no other file, and creates plants on both engines', async (t) => {
   const folder = tempFolder(t)
   const program = await executable(folder)
   t.diagnostic(`${(statSync(program).size / 1e6).toFixed(1)} MB`)
-  // Hides Node.js and the project.
-  const env = { PATH: '/nowhere', HOME: '/nowhere' }
+  writeFileSync(join(folder, 'tell.cjs'), TELL)
+  // Hides Node.js and the project. An executable file runs no script of --import.
+  const env = { PATH: '/nowhere', HOME: '/nowhere', NODE_OPTIONS: `--require=${join(folder, 'tell.cjs')}` }
   const whileServing = (address: string) => callsService(program, folder, address, env)
   await t.test('SQLite', (t) => createsPlant(t, [program, 'serve'], folder, { env, whileServing }))
   await t.test('PostgreSQL', async (t) => {

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { MinimalRoot, minimalRootNeeds } from '../../../scripts/minimal-root.ts'
 import { npmPackage } from '../../../scripts/package/npm-package.ts'
+import { writeRuntime } from '../../../scripts/package/runtime.ts'
 import { ROOT } from '../../../scripts/repository.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { tempFolder } from '../../support/files.ts'
@@ -12,7 +13,7 @@ import { freePort } from '../../support/free-port.ts'
 import { notTestedHere, runs } from '../../support/not-tested.ts'
 import { TOKEN } from '../../support/process.ts'
 import { canLayer, inNamespace, LAYERED_ROOT } from './layered-root.ts'
-import { createsPlant } from './support.ts'
+import { createsPlant, TELLS_FLAGS } from './support.ts'
 
 /** The arguments of the last stage of the Dockerfile, by instruction. */
 function image(): (name: string) => string {
@@ -30,6 +31,8 @@ test('the program of the image creates a plant on a read-only root, and its heal
   if (!canLayer(folder)) return notTestedHere(t, 'what the image runs, which needs root and a layered root')
   const layer = join(folder, 'layer')
   mkdirSync(layer)
+  const runtime = join(folder, 'runtime')
+  writeRuntime(runtime)
   const of = image()
   const command = [...(JSON.parse(of('ENTRYPOINT')) as string[]), ...(JSON.parse(of('CMD')) as string[])]
   const prepare = `mkdir /opt/plantstore && tar -xzf "$1" -C /opt/plantstore --strip-components=1
@@ -40,8 +43,9 @@ exec setpriv --reuid ${of('USER')} --regid ${of('USER')} --clear-groups --boundi
   env ${of('ENV')} PLANTSTORE_HOST=127.0.0.1 ${command.join(' ')}`
   const script = `${LAYERED_ROOT}
 cp "$2" "$1/root/plantstore.tgz"
-# Where the base of the image has it; the one of the tests may be below /tmp, which is empty there.
-cp "$5" "$1/root/usr/local/bin/node"
+# As the base of the image has them.
+cp "$5/node" "$1/root/usr/local/bin/node"
+cp "$5/lib/libatomic.so.1" "$1/root/usr/lib"
 chroot "$1/root" sh -e -c "$3" sh /plantstore.tgz
 mkdir "$1/volume" && cp -a "$1/root${of('VOLUME')}/." "$1/volume"
 chmod --reference="$1/root${of('VOLUME')}" "$1/volume" && chown --reference="$1/root${of('VOLUME')}" "$1/volume"
@@ -58,7 +62,7 @@ exec chroot "$1/root" sh -e -c "$4"`
     assert.equal(healthOn('1'), 1, 'nothing listens on that port')
   }
   const env = { HOME: '/nonexistent', NODE_COMPILE_CACHE: '', PLANTSTORE_PORT: port }
-  const args = inNamespace(script, layer, npmPackage(folder), prepare, serve, process.execPath)
+  const args = inNamespace(script, layer, npmPackage(folder), prepare, serve, runtime)
   await createsPlant(t, args, folder, { env, whileServing })
 })
 
@@ -69,7 +73,10 @@ test('the image is built, serves as the user of the image, and is healthy', asyn
   const root = MinimalRoot.create('Debian 13')
   cleanUp(t, () => root.remove())
   // In place of the base image of the Dockerfile, which only a registry of images has.
-  copyFileSync(process.execPath, join(root.path, 'usr/local/bin/node'))
+  const runtime = join(tempFolder(t), 'runtime')
+  writeRuntime(runtime)
+  copyFileSync(join(runtime, 'node'), join(root.path, 'usr/local/bin/node'))
+  copyFileSync(join(runtime, 'lib/libatomic.so.1'), join(root.path, 'usr/lib/libatomic.so.1'))
   execFileSync('chroot', [root.path, 'useradd', '--uid', '1000', '--create-home', 'node'])
   const storage = join(root.path, '../', `${basename(root.path)}-images`)
   const options = ['--root', storage, '--runroot', `${storage}/run`, '--storage-driver', 'vfs']
@@ -94,6 +101,7 @@ test('the image is built, serves as the user of the image, and is healthy', asyn
   const run = ['run', '--isolation', 'chroot', '--env', `PLANTSTORE_PORT=${port}`]
   const health = () => spawnSync('buildah', [...options, ...run, container, '--', 'plantstore-health']).status
   const settings = ['--env', `PLANTSTORE_TOKEN=${TOKEN}`, '--env', 'PLANTSTORE_LOG_LEVEL=error']
+  for (const [name, value] of Object.entries(TELLS_FLAGS)) settings.push('--env', `${name}=${value}`)
   const command = [...OCIv1.config.Entrypoint, ...OCIv1.config.Cmd]
   assert.equal(health(), 1, 'nothing listens yet')
   await createsPlant(t, ['buildah', ...options, ...run, ...settings, container, '--', ...command], root.path, {

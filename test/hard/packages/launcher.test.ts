@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ROOT } from '../../../scripts/repository.ts'
+import { programFlags, ROOT } from '../../../scripts/repository.ts'
 import { tempFolder } from '../../support/files.ts'
+import { createsPlant } from './support.ts'
 
 const PACKAGE = 'node-some-system'
 
@@ -42,14 +43,15 @@ test('scripts of npm run the Node.js of the machine where npm has none for the s
   assert.ok(!existsSync(join(folder, 'node_modules')))
 })
 
-test('each launcher gives Node.js the flags of npm start', () => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
-  const flags = scripts.start.split(' ').filter((word) => word.startsWith('--'))
-  const print = 'data:text/javascript,console.log(process.execArgv.filter((each)=>each.includes("space")).join())'
-  for (const launcher of ['bin/plantstore', 'bin/plantstore.js']) {
-    const env = { ...process.env, NODE_OPTIONS: `--import=${print.replaceAll('"', "'")}` }
-    const { stdout } = spawnSync(join(ROOT, launcher), ['--version'], { env, encoding: 'utf8' })
-    assert.equal(stdout.split('\n')[0], flags.join(), launcher)
+test('each way to start the service runs it with the same flags of Node.js', async (t) => {
+  assert.match(programFlags().join(), /^--max-semi-space-size=\d+$/)
+  const folder = tempFolder(t)
+  const npm = ['npm', '--prefix', ROOT]
+  const ways = [['start'], ['run', 'plantstore', '--', 'serve']].map((way) => [...npm, ...way])
+  for (const launcher of ['bin/plantstore', 'bin/plantstore.js']) ways.push([join(ROOT, launcher), 'serve'])
+  for (const [i, way] of ways.entries()) {
+    const env = { PLANTSTORE_STORE: `sqlite:${join(folder, `${i}.db`)}` }
+    await t.test(way.join(' '), (t) => createsPlant(t, way, folder, { env }))
   }
 })
 

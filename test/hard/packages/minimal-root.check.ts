@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MinimalRoot, minimalRootNeeds, SYSTEMS, type SystemName } from '../../../scripts/minimal-root.ts'
@@ -13,9 +13,9 @@ import { tempFolder } from '../../support/files.ts'
 import { blocksOf } from '../../support/guide.ts'
 import { notTestedHere } from '../../support/not-tested.ts'
 import { TOKEN } from '../../support/process.ts'
-import { createsPlant, linesFor } from './support.ts'
+import { createsPlant, linesFor, TELL, TELLS_FLAGS } from './support.ts'
 
-const SETTINGS = { PLANTSTORE_PORT: '0', PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error' }
+const SETTINGS = { PLANTSTORE_PORT: '0', PLANTSTORE_TOKEN: TOKEN, PLANTSTORE_LOG_LEVEL: 'error', ...TELLS_FLAGS }
 
 /** Both engines and the page in the browser. `npm run test:minimal` runs all tests. */
 const SOME_TESTS = 'test/sqlite-lists.test.ts test/postgres-store.test.ts test/ways/edit.test.ts'
@@ -73,7 +73,9 @@ async function startsAndTests(t: TestContext, root: MinimalRoot): Promise<void> 
 
   await t.test('the executable file, beside the unpacked archive and without Node.js', async (t) => {
     const unpack = linesFor('tar -xzf').split('\n', 1)[0] ?? ''
-    await starts(t, '/downloads', `${unpack}\n${linesFor('./plantstore-')}`, { PATH: '/usr/bin:/bin' })
+    writeFileSync(join(downloads, 'tell.cjs'), TELL)
+    const more = { PATH: '/usr/bin:/bin', NODE_OPTIONS: '--require=/downloads/tell.cjs' }
+    await starts(t, '/downloads', `${unpack}\n${linesFor('./plantstore-')}`, more)
   })
 
   await t.test('the archive, without Node.js', async (t) => {

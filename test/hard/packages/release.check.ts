@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
+import { VERSION } from '../../../scripts/package/runtime.ts'
 import { ROOT } from '../../../scripts/repository.ts'
 import { PROGRAM } from '../../client/tour.ts'
 import { cleanUp, type Scene } from '../../support/clean-up.ts'
@@ -143,7 +144,8 @@ function checkBill(): void {
   const bill = JSON.parse(readFileSync(join(DIST, `plantstore-${version}.cdx.json`), 'utf8')) as Bill
   const contained = new Map(bill.components.map((each) => [each.name, each.version]))
   for (const [name, wanted] of Object.entries(dependencies)) assert.equal(contained.get(name), wanted, name)
-  assert.equal(contained.get('node'), process.versions.node)
+  const runtimes = bill.components.filter(({ name }) => name === 'node').map(({ version }) => version)
+  assert.deepEqual(runtimes, [process.versions.node, VERSION])
   assert.equal(contained.get('typescript'), undefined, 'what only developers need')
 }
 

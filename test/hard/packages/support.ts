@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
+import { programFlags } from '../../../scripts/repository.ts'
 import { cleanUp } from '../../support/clean-up.ts'
 import { blocksOf } from '../../support/guide.ts'
 import { TOKEN } from '../../support/process.ts'
@@ -25,7 +26,14 @@ interface ServeOptions {
 /** Prefers the Node.js of this run to one of the machine. */
 const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`
 
-/** Starts the service by a command in a folder, creates a plant, finds it, and stops the service by a signal. */
+/** Makes the service print its flags. Launchers that are programs of Node.js too print theirs before. */
+export const TELL = "process.argv.includes('serve') && console.log('FLAGS ' + process.execArgv)"
+export const TELLS_FLAGS = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TELL)}` }
+
+/**
+ * Starts the service by a command in a folder, creates a plant, finds it, and stops the service by a signal. The service
+ * runs with the flags that all ways to start it share. @param command passes TELLS_FLAGS on, if it sets variables alone
+ */
 export async function createsPlant(
   t: TestContext,
   command: readonly string[],
@@ -41,6 +49,7 @@ export async function createsPlant(
       PLANTSTORE_PORT: '0',
       PLANTSTORE_TOKEN: TOKEN,
       PLANTSTORE_LOG_LEVEL: 'error',
+      ...TELLS_FLAGS,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -52,7 +61,7 @@ export async function createsPlant(
     signal(child, 'SIGKILL')
     await closed
   })
-  const address = await addressOf(child)
+  const { address, flags } = await beginOf(child)
   cleanUp(t, expectService(Number(new URL(address).port)))
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
   const body = '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"houseplant"}'
@@ -64,6 +73,7 @@ export async function createsPlant(
   assert.equal(await found.text(), `[${body}]`)
   assert.equal((await fetch(`${address}/docs`)).status, 200)
   assert.equal((await fetch(address, { headers: { Accept: 'text/html' } })).status, 200)
+  assert.equal(flags, programFlags().join())
   await whileServing?.(address)
   signal(child, 'SIGTERM')
   await closed
@@ -91,13 +101,14 @@ export async function callsService(
 }
 
 /** Reads to the end, because `close` comes once the last process of the group has closed the pipe. */
-function addressOf({ stdout }: ChildProcess): Promise<string> {
+function beginOf({ stdout }: ChildProcess): Promise<{ address: string; flags: string | undefined }> {
   let printed = ''
   return new Promise((resolve, reject) => {
     stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       printed += chunk
-      const found = /^ {2}Address {2}(http:\S+)$/m.exec(printed)?.[1]
-      if (found !== undefined) resolve(found)
+      const address = /^ {2}Address {2}(http:\S+)$/m.exec(printed)?.[1]
+      const flags = [...printed.matchAll(/^FLAGS (.*)$/gm)].at(-1)?.[1]
+      if (address !== undefined) resolve({ address, flags })
     })
     stdout?.on('close', () => reject(new Error(`the program ended; it printed ${printed}`)))
   })

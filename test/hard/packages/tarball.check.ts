@@ -29,6 +29,8 @@ test('the lines of the guide install a service from the archive, which creates a
   const serve = '/opt/plantstore/bin/plantstore serve --config /etc/plantstore/plantstore.conf'
   const inside = `fail() { echo "$1" >&2; exit 1; }
 cd /installing
+# As on a bare Debian or Ubuntu.
+rm -f /usr/lib/*/libatomic.so.1*
 mkdir /opt/plantstore
 if (set -e; ${install.trim().replaceAll('\n', '; ')}) > refused 2>&1; then fail 'another folder was replaced'; fi
 grep -q '^install.sh: /opt/plantstore is a folder that this script did not make' refused || fail "$(cat refused)"
