@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { tagTree } from '../../web/src/plants/find/tag-tree.ts'
+import { cutGroups, tagTree } from '../../web/src/plants/find/tag-tree.ts'
 import {
   assertAtBothSizes,
   assertForFingers,
@@ -187,19 +187,27 @@ suite('the tags of the page, as a tree,', () => {
     { viewport: PHONE, hasTouch: true },
   )
 
-  inBrowser('say of a group that is not read to its end that it has more, and list 200 of its tags', async (opened) => {
+  inBrowser('count all plants of groups that are not read to their end, and list 200 of their tags', async (opened) => {
     const { page, service } = opened
     await empty(service)
-    const rows = Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: i + 1, name: 'Rose', tag: `bed/${i}` }))
+    const tags = [...Array.from({ length: 1001 }, (_, i) => `bed/${i}`), 'zone/a1', 'zone/a2', 'zone/b']
+    const rows = tags.map((tag, i) => JSON.stringify({ id: i + 1, name: 'Rose', tag }))
     const headers = { 'Content-Type': 'application/x-ndjson' }
     await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
     await page.reload()
     await summary(page, /^Tags/).click()
-    await page.locator('.panel summary', { hasText: 'More than 1,000 plants' }).click()
+    const bed = page.locator('.panel summary', { hasText: '1,001 plants' })
+    await bed.click()
     await page.getByText('800 more match.').waitFor()
     assert.equal(await page.getByRole('checkbox', { name: /^bed/ }).count(), 200)
+    // The service finds a group behind the tags that were read, and counts what the search leaves out.
+    await page.getByLabel('Find a tag').fill('a')
+    await page.getByRole('checkbox', { name: 'zone/a2 1 plant' }).waitFor()
+    await page.locator('.panel summary', { hasText: /^zone\/.*3 plants$/ }).waitFor()
+    await page.getByLabel('Find a tag').fill('')
     await page.getByRole('button', { name: 'More tags' }).click()
-    await page.locator('.panel summary', { hasText: '1,001 plants' }).waitFor()
+    await page.locator('.panel summary', { hasText: /^zone\/.*3 plants$/ }).waitFor()
+    await bed.click()
     // More than the list shows: the groups stay as they are.
     await page.getByLabel('Find a tag').fill('bed/')
     await page.getByText('801 more match.').waitFor()
@@ -217,6 +225,9 @@ suite('the tags of the page, as a tree,', () => {
       { prefix: 'a/', plants: 2, entries: [inA] },
       z,
     ])
+    // What a list lacks that was read up to a/b/c: tags of the groups with it, and of those behind.
+    const cut = cutGroups(tagTree(tags), 'a/b/c').map(({ prefix }) => prefix)
+    assert.deepEqual([cut, cutGroups(tagTree(tags), undefined)], [['a/', 'a/b/'], []])
     const deep = [...'0123'].map((tag) => ({ tag: `a/b/c/d/${tag}`, plants: 1 }))
     assert.deepEqual(tagTree(deep, 'a/b/c/', 3), deep)
   })

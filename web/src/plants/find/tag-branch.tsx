@@ -17,8 +17,8 @@ interface BranchProps {
   readonly onRename: ((tag: string) => void) | undefined
   /** Whether the page opens the groups. The person may open and close each in any case. */
   readonly isOpen: boolean
-  /** The tag behind which the page has not read on; undefined: it has read all. */
-  readonly readTo: string | undefined
+  /** The plants of groups by their prefixes, where the page has not read all of their tags; undefined: not known yet. */
+  readonly sums: ReadonlyMap<string, number | undefined>
 }
 
 /** The most entries of a list. Typing a part of a tag finds the others. */
@@ -47,10 +47,11 @@ export function TagBranch(props: BranchProps): JSX.Element {
   )
 }
 
-function Group({ prefix, plants, ...props }: BranchProps & TagGroup): JSX.Element {
-  const { chosen, onChange, isOpen, readTo } = props
+function Group({ prefix, plants: read, ...props }: BranchProps & TagGroup): JSX.Element {
+  const { chosen, onChange, isOpen, sums } = props
   const isShown = useSignal(isOpen)
-  const isPart = readTo?.startsWith(prefix) === true
+  const plants = sums.get(prefix) ?? read
+  const isPart = sums.has(prefix) && sums.get(prefix) === undefined
   return (
     <li>
       <details

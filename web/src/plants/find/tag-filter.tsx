@@ -12,7 +12,7 @@ import type { PlantList } from '../list/plant-list.ts'
 import { BulkDialog } from '../many/bulk-dialog.tsx'
 import { MOST_SHOWN, TagBranch } from './tag-branch.tsx'
 import { shownGroup, shownTag } from './tag-chip.tsx'
-import { matching, tagTree } from './tag-tree.ts'
+import { cutGroups, matching, type TagGroup, tagTree } from './tag-tree.ts'
 
 interface TagFilterProps {
   readonly client: PlantstoreClient
@@ -128,6 +128,27 @@ function useOthers(client: PlantstoreClient, text: string, readTo: string | unde
   return others.value
 }
 
+/** Asks the service, one after the other, for the plants of groups of which the list may lack tags. */
+function useSums(client: PlantstoreClient, groups: readonly TagGroup[]): ReadonlyMap<string, number | undefined> {
+  const sums = useSignal<ReadonlyMap<string, number | undefined>>(new Map())
+  useEffect(() => {
+    sums.value = new Map(groups.map(({ prefix }) => [prefix, undefined]))
+    const ending = new AbortController()
+    const count = async (): Promise<void> => {
+      for (const { prefix } of groups.slice(0, MOST_SHOWN)) {
+        const list = client.listPlants({ tagPrefix: prefix, count: true, limit: 1 }, { signal: ending.signal })
+        const { total } = await list.page()
+        if (ending.signal.aborted) return
+        sums.value = new Map(sums.value).set(prefix, total?.plants)
+      }
+    }
+    // Without an answer a group says that it has more than the list has read.
+    count().catch(() => undefined)
+    return () => ending.abort()
+  }, [client, groups])
+  return sums.value
+}
+
 interface TagsProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
   readonly tags: readonly TagCount[]
   /** The last tag that was read, where there are more. */
@@ -148,6 +169,10 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
     const count = all.filter(({ tag }) => isMatch(tag)).length
     return { entries: matching(tree, isMatch), isOpen: part !== '' && count <= MOST_SHOWN }
   }, [tree, part])
+  const sums = useSums(
+    client,
+    useMemo(() => cutGroups(found.entries, readTo), [found, readTo]),
+  )
   return (
     <>
       <label for="tag-part">{say('tags.find')}</label>
@@ -168,7 +193,7 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
         />
         {say('tags.untagged')}
       </label>
-      <TagBranch {...found} chosen={chosen} onChange={onChange} onRename={onRename} readTo={readTo} />
+      <TagBranch {...found} chosen={chosen} onChange={onChange} onRename={onRename} sums={sums} />
     </>
   )
 }

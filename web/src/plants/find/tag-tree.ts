@@ -1,9 +1,10 @@
 import type { TagCount } from '../../../../client/src/index.ts'
+import { compareCodePoints } from '../../../../src/domain/plant-query.ts'
 
 /** Tags that begin with the same text up to a slash, such as `conifer/`. */
 export interface TagGroup {
   readonly prefix: string
-  /** The plants of all its tags, also of those that a search leaves out. */
+  /** The plants of all its tags that were read, also of those that a search leaves out. */
   readonly plants: number
   readonly entries: readonly TagEntry[]
 }
@@ -25,6 +26,16 @@ export function tagTree(tags: readonly TagCount[], above = '', depth = 0): reado
     return [{ prefix, plants, entries: tagTree(members, prefix, depth + 1) }]
   })
 }
+
+/** Whether a list that is read up to a tag may lack tags of a group. */
+const isCut = ({ prefix }: TagGroup, readTo: string): boolean =>
+  readTo.startsWith(prefix) || compareCodePoints(prefix, readTo) > 0
+
+/** The groups of which a list may lack tags. @param readTo undefined: the list has all tags */
+export const cutGroups = (entries: readonly TagEntry[], readTo: string | undefined): readonly TagGroup[] =>
+  entries.flatMap((entry): readonly TagGroup[] =>
+    readTo !== undefined && isGroup(entry) && isCut(entry, readTo) ? [entry, ...cutGroups(entry.entries, readTo)] : [],
+  )
 
 /** The tags that match, in their groups. */
 export const matching = (entries: readonly TagEntry[], isMatch: (tag: string) => boolean): readonly TagEntry[] =>
