@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ChangeRequest } from '../src/domain/changes.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import { actionTests } from './action-suite.ts'
-import { followTests, historyTests } from './history-suite.ts'
+import { followTests, historyTests, newestTests } from './history-suite.ts'
 import { TESTER } from './support/actor.ts'
 import {
   aloe,
@@ -32,6 +32,7 @@ export function changeLogSuite(name: string, open: OpenStore): void {
   pageTests(suite, open)
   positionTests(suite, open)
   historyTests(suite, open)
+  newestTests(suite, open)
   followTests(suite, open)
   actionTests(suite, open)
 }

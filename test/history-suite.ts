@@ -6,6 +6,7 @@ import {
   aloe,
   created,
   deleted,
+  expectedNewest,
   FIRST,
   fern,
   known,
@@ -13,6 +14,7 @@ import {
   moss,
   OTHER,
   readAll,
+  readNewest,
   remove,
   replace,
   updated,
@@ -80,6 +82,62 @@ export function historyTests(suite: Suite, open: OpenStore): void {
     for (const [i, { position }] of whole.entries()) {
       assert.deepEqual(await logOf(store).history(1n, position, 1000), whole.slice(i + 1))
     }
+  })
+}
+
+/** The specification of ChangeLog.newest. */
+export function newestTests(suite: Suite, open: OpenStore): void {
+  suite('plants by their newest change have each plant once, stored ones and those that are deleted now', async (t) => {
+    const { store } = await open(t)
+    const log = logOf(store)
+    assert.deepEqual(await log.newest({ of: 'deleted', tags: [], words: [], limit: 9, before: undefined }), {
+      entries: [],
+      next: undefined,
+      since: undefined,
+    })
+    await importAll(
+      store,
+      Array.from({ length: 1000 }, (_, i) => plant(BigInt(i + 1), `Aloe ${i}`, i % 3 === 0 ? 'bed' : undefined)),
+    )
+    await replace(store, plant(700n, 'Rosa', 'bed'), OTHER)
+    // Two changes of one plant in one import, and plants that are deleted, created again, and deleted again.
+    await store.importPlants([plant(2000n, 'first'), plant(2000n, 'second'), plant(701n, 'Rosa')], 'update', OTHER)
+    for (const id of [3n, 4n, 5n, 2000n]) await remove(store, id)
+    await createPlant(store, plant(4n, 'again'), lenient)
+    for (const id of [3n, 5n]) await replace(store, plant(id, 'back', 'bed'))
+    await store.importPlants([plant(5n), plant(6n), plant(700n)], 'delete', OTHER)
+    const all = await readAll(log)
+    const { entries, since } = await log.newest({ of: 'deleted', tags: [], words: [], limit: 9, before: undefined })
+    assert.deepEqual(entries.map(known).slice(-1), [deleted(plant(2000n, 'second'))])
+    assert.equal(since, all[0]?.time)
+    const filters = [{}, { tags: ['bed'] }, { tagPrefix: 'b' }, { untagged: true }, { words: ['ro'] }]
+    for (const filter of filters) {
+      for (const request of [
+        { of: 'deleted', ...filter },
+        { of: 'stored', ...filter },
+      ] as const) {
+        const expected = expectedNewest(all, request)
+        assert.ok(expected.length > 0 || request.of === 'deleted', JSON.stringify(request))
+        for (const limit of [99, 1000]) assert.deepEqual(await readNewest(log, { ...request, limit }), expected)
+      }
+    }
+    assert.equal((await readNewest(log, { of: 'stored', limit: 1000 })).length, (await exportAll(store)).length)
+  })
+
+  suite('a page of the newest changes looks at a bounded number of entries, and leads on', async (t) => {
+    const { store } = await open(t)
+    await importAll(store, [plant(1n, 'Rosa')])
+    await remove(store, 1n)
+    await importAll(
+      store,
+      Array.from({ length: 25_000 }, (_, i) => plant(BigInt(i + 2))),
+    )
+    const request = { of: 'stored', tags: [], words: ['rosa'], limit: 9, before: undefined } as const
+    const { entries, next } = await logOf(store).newest(request)
+    assert.deepEqual(entries, [])
+    assert.ok(next !== undefined)
+    assert.deepEqual((await readNewest(logOf(store), { of: 'deleted' })).map(known), [deleted(plant(1n, 'Rosa'))])
+    await assert.rejects(logOf(store).newest({ ...request, before: 'x' }), refusal(40003))
   })
 }
 

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
+import type { ChangeLog } from '../src/domain/changes.ts'
 import type { NewPlant } from '../src/domain/plant.ts'
 import type { PlantFilter, PlantOrder } from '../src/domain/plant-query.ts'
 import type { Store } from '../src/domain/store.ts'
 import { hashSecret, SCOPES, type Token } from '../src/domain/token.ts'
+import { expectedNewest, readAll, readNewest } from './support/change-entries.ts'
 import { createPlant } from './support/create-plant.ts'
 import { expectedPlants, expectedTags } from './support/expected.ts'
 import {
@@ -167,8 +169,23 @@ async function assertSame({ plants, tokens }: Model, { store, plants: kept }: Mo
   const all = expectedPlants(plants.values(), { tags: [], words: [], order: 'id', after: undefined }, 10_000)
   assert.deepEqual(await kept(), all)
   assert.deepEqual(await listAll(store), all)
+  if (store.changes !== undefined) await assertNewest(plants, store.changes)
   assert.deepEqual(new Map((await store.tokens.listTokens()).map((token) => [token.id, token])), tokens)
   for (const [id, token] of tokens) assert.deepEqual(await store.tokens.findToken(hashSecret(id)), token)
+}
+
+/** The log has every change, so it has each plant once, and the ids that have none any more. */
+async function assertNewest(plants: Plants, log: ChangeLog): Promise<void> {
+  const entries = await readAll(log)
+  const stored = await readNewest(log, { of: 'stored', limit: 4 })
+  const deleted = await readNewest(log, { of: 'deleted', limit: 4 })
+  assert.deepEqual(stored, expectedNewest(entries, { of: 'stored' }))
+  assert.deepEqual(deleted, expectedNewest(entries, { of: 'deleted' }))
+  assert.deepEqual(new Map(stored.map(({ plant }) => [plant?.id, plant])), plants)
+  assert.deepEqual(
+    deleted.filter(({ before }) => plants.has(before?.id ?? 0n)),
+    [],
+  )
 }
 
 const clients = Array.from({ length: Number(CLIENTS) }, (_, client) =>

@@ -22,7 +22,14 @@ async function openModel(
 ): Promise<Required<Omit<ModelStore, 'disturb'>> & { readonly path: string }> {
   const onFatal = (error: Error) => assert.fail(error)
   const open = (path: string): Promise<SqliteStore> =>
-    SqliteStore.open(path, { serving: true, create: true, maxWaiting: 1000, onFatal, ...options })
+    SqliteStore.open(path, {
+      serving: true,
+      create: true,
+      maxWaiting: 1000,
+      changesKeep: 86_400_000,
+      onFatal,
+      ...options,
+    })
   const folder = tempFolder(t)
   let files = 0
   let path = join(folder, `${files}.db`)

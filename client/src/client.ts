@@ -11,6 +11,8 @@ import {
   type ImportReport,
   type ListActionsQuery,
   type ListChangesQuery,
+  type ListDeletedPlantsQuery,
+  type ListedPlant,
   type ListPlantsQuery,
   type ListTagsQuery,
   type ListTokensQuery,
@@ -41,7 +43,7 @@ import { exactId, int64, parseExact, withId } from './exact-json.ts'
 import { batchesOf, emptyReport, type ImportSource, joined, reportOf, textsOf } from './import.ts'
 import type { Success } from './judge.ts'
 import { linesOf } from './lines.ts'
-import { Listing, nextIn, queryOf, totalIn } from './listing.ts'
+import { Listing, pageIn, queryOf } from './listing.ts'
 import type {
   CallOptions,
   ClientOptions,
@@ -108,8 +110,13 @@ export class PlantstoreClient {
     }
   }
 
-  listPlants(query: ListPlantsQuery = {}, options: CallOptions = {}): Listing<StoredPlant> {
+  listPlants(query: ListPlantsQuery = {}, options: CallOptions = {}): Listing<ListedPlant> {
     return this.#list(OPERATIONS.listPlants, query, options, plantOf)
+  }
+
+  /** Returns the deletions of the plants that are deleted now, as far as the log of changes goes, the newest first. */
+  listDeletedPlants(query: ListDeletedPlantsQuery = {}, options: CallOptions = {}): Listing<ChangeEntry> {
+    return this.#list(OPERATIONS.listDeletedPlants, query, options, entryOf)
   }
 
   listTags(query: ListTagsQuery = {}, options: CallOptions = {}): Listing<TagCount> {
@@ -346,11 +353,7 @@ export class PlantstoreClient {
 
   #list<T>(operation: Operation, query: object, { signal }: CallOptions, itemOf: (json: unknown) => T): Listing<T> {
     return new Listing(queryOf(query), (page) =>
-      this.#transport.send({ operation, query: page, signal }, (success) => ({
-        items: json<readonly unknown[]>(success).map(itemOf),
-        next: nextIn(success.headers.get('Link')),
-        total: totalIn(success.headers.get('Plantstore-Total')),
-      })),
+      this.#transport.send({ operation, query: page, signal }, (success) => pageIn(success, itemOf)),
     )
   }
 

@@ -26,6 +26,17 @@ export interface StoredPlant {
   readonly tag?: string | undefined
 }
 
+export interface ListedPlant {
+  /** Any integer from -9223372036854775808 to 9223372036854775807. */
+  readonly id: bigint
+  /** The name of the plant; any Unicode text, even the empty one, stored unchanged. Its length is counted in code points. U+0000 and lone surrogates (half a pair, as only escapes of JSON can write it) are refused. */
+  readonly name: string
+  /** The type of plant; any text that a name may be. Absent and empty are two different things. */
+  readonly tag?: string | undefined
+  /** The time of its last change, in UTC. Only with `sort=-changed`. */
+  readonly changed?: string | undefined
+}
+
 export interface PlantReplacement {
   /** Any integer from -9223372036854775808 to 9223372036854775807. */
   readonly id?: bigint | undefined
@@ -430,8 +441,8 @@ export interface Health {
 export interface ListPlantsQuery {
   /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
   readonly limit?: number | undefined
-  /** Sorts by id or name, ascending, or descending with the minus. Names compare without case and accents, by the code points of their first 128 characters, then by id. */
-  readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
+  /** Sorts by id or name, ascending, or descending with the minus, or by the last change, the newest first. Names compare without case and accents, by the code points of their first 128 characters, then by id. */
+  readonly sort?: 'id' | '-id' | 'name' | '-name' | '-changed' | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
   /** Only plants with a tag that begins exactly so, such as `conifer/`. `tag`, `tagPrefix` and `untagged` exclude each other. */
@@ -440,7 +451,7 @@ export interface ListPlantsQuery {
   readonly untagged?: boolean | undefined
   /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. A search looks at the first 2,000 UTF-16 units of the folded name, and the first 400 of the folded tag: at all of them, unless folding makes a text more than twice as long as it may be. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
   readonly q?: string | undefined
-  /** With `true`, `Plantstore-Total` has the number of all plants that match, on all pages. `Link` leaves it out, so that the further pages do not count again. */
+  /** With `true`, `Plantstore-Total` has the number of all plants that match, on all pages, and with `sort=-changed` also of those that the log no longer has. `Link` leaves it out, so that the further pages do not count again. */
   readonly count?: boolean | undefined
 }
 
@@ -462,6 +473,19 @@ export interface ExportPlantsQuery {
   readonly format?: 'ndjson' | 'csv' | undefined
   /** Sorts by id or name, ascending, or descending with the minus. Names compare without case and accents, by the code points of their first 128 characters, then by id. */
   readonly sort?: 'id' | '-id' | 'name' | '-name' | undefined
+  /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
+  readonly tag?: string | readonly string[] | undefined
+  /** Only plants with a tag that begins exactly so, such as `conifer/`. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly tagPrefix?: string | undefined
+  /** With `true`, only plants without a tag. `tag`, `tagPrefix` and `untagged` exclude each other. */
+  readonly untagged?: boolean | undefined
+  /** Only plants that match every word: each must be the prefix of a word in name or tag, without case and accents. A word is a run of letters and digits, or a single pictograph or flag; other characters separate words. The hybrid sign `×` in a name or tag is the word `x`; in `q` it demands nothing. Words that hyphens join are one word too: `kikushidare` finds `Kiku-shidare`. A search looks at the first 2,000 UTF-16 units of the folded name, and the first 400 of the folded tag: at all of them, unless folding makes a text more than twice as long as it may be. Invisible characters, such as the soft hyphen and the zero-width space, are ignored. A `q` that is empty or blank is as none; one of other characters without a word matches no plant. */
+  readonly q?: string | undefined
+}
+
+export interface ListDeletedPlantsQuery {
+  /** The maximum number of items in a page; the service lowers more than 1000 to 1000. The limit may change between pages. */
+  readonly limit?: number | undefined
   /** Only plants with exactly this tag, or with any of these tags if it is repeated. */
   readonly tag?: string | readonly string[] | undefined
   /** Only plants with a tag that begins exactly so, such as `conifer/`. `tag`, `tagPrefix` and `untagged` exclude each other. */
@@ -550,6 +574,13 @@ export const OPERATIONS = {
   createPlant: { method: 'POST', path: '/plants', success: [200], hasTag: true, members: ['name'] },
   importPlants: { method: 'POST', path: '/plants/import', success: [200], members: ['dryRun', 'added', 'updated'] },
   exportPlants: { method: 'GET', path: '/plants/export', success: [200] },
+  listDeletedPlants: {
+    method: 'GET',
+    path: '/plants/deleted',
+    success: [200],
+    isList: true,
+    members: ['position', 'type', 'time'],
+  },
   getPlant: { method: 'GET', path: '/plants/{id}', success: [200], hasTag: true, members: ['id', 'name'] },
   replacePlant: { method: 'PUT', path: '/plants/{id}', success: [200, 201], hasTag: true, members: ['id', 'name'] },
   deletePlant: { method: 'DELETE', path: '/plants/{id}', success: [204] },

@@ -1,9 +1,13 @@
+import type { Success } from './judge.ts'
+
 export interface Page<T> {
   readonly items: readonly T[]
   /** The query string of the next page; undefined on the last one. */
   readonly next: string | undefined
   /** With `count: true`, the number of all that match, on the page that asked for it. */
   readonly total: Total | undefined
+  /** The time of the oldest entry of the log of changes, of a list that goes only as far as the log. */
+  readonly since: string | undefined
 }
 
 export interface Total {
@@ -52,15 +56,22 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 }
 
+export const pageIn = <T>({ value, headers }: Success, itemOf: (json: unknown) => T): Page<T> => ({
+  items: (value as readonly unknown[]).map(itemOf),
+  next: nextIn(headers.get('Link')),
+  total: totalIn(headers.get('Plantstore-Total')),
+  since: headers.get('Plantstore-Log-Since') ?? undefined,
+})
+
 /** The query string of the next page, from the header `Link` (RFC 8288). */
-export function nextIn(link: string | null): string | undefined {
+function nextIn(link: string | null): string | undefined {
   const target = /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link ?? '')?.[1]
   const mark = target?.indexOf('?') ?? -1
   return mark === -1 ? undefined : target?.slice(mark)
 }
 
 /** The number in the header `Plantstore-Total`. */
-export function totalIn(text: string | null): Total | undefined {
+function totalIn(text: string | null): Total | undefined {
   const [, more, plants] = /^(>?)(\d+)$/.exec(text ?? '') ?? []
   return plants === undefined ? undefined : { plants: Number(plants), isExact: more === '' }
 }

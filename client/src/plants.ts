@@ -1,4 +1,4 @@
-import type { Plant, PlantPatch, StoredPlant } from './contract.generated.ts'
+import type { ListedPlant, Plant, PlantPatch, StoredPlant } from './contract.generated.ts'
 import { int64 } from './exact-json.ts'
 
 /** A plant with its entity tag. With `ifMatch`, a later write applies only while the plant has that tag. */
@@ -8,9 +8,9 @@ export interface KeptPlant {
 }
 
 /** A plant as parseExact reads it: its id is a bigint only where a number could round it. */
-type ReadPlant = Omit<StoredPlant, 'id'> & { readonly id: number | bigint }
+type ReadPlant = Omit<ListedPlant, 'id'> & { readonly id: number | bigint }
 
-export const plantOf = (json: unknown): StoredPlant => {
+export const plantOf = (json: unknown): ListedPlant => {
   const { id, ...rest } = json as ReadPlant
   return { id: int64(id), ...rest }
 }

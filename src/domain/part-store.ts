@@ -158,6 +158,7 @@ const MAX_LOOKED = 1000
 const changesIn = (part: Part, log: ChangeLog): ChangeLog => ({
   end: () => log.end(),
   read: (request, signal) => log.read({ ...request, part }, signal),
+  newest: (request, signal) => log.newest({ ...request, part }, signal),
   usage: () => log.usage(),
 
   async history(id, before, limit, signal) {

@@ -36,7 +36,7 @@ export const asRefusal = (error: unknown): AppError =>
 
 /** The headers that scripts of other origins may read. */
 const EXPOSED =
-  'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Plantstore-Action, Plantstore-Position, Plantstore-Total'
+  'ETag, Link, Location, Content-Location, Content-Disposition, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, X-Request-Id, Plantstore-Action, Plantstore-Log-Since, Plantstore-Position, Plantstore-Total'
 /** The headers that scripts of other origins may send. */
 const SENDABLE =
   'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Plantstore-Action, Plantstore-Action-Title, X-Request-Id, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name'

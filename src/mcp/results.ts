@@ -21,6 +21,7 @@ const KEPT = ['type', 'required', 'enum', 'const']
 const BESIDE: Readonly<Record<string, Schema>> = {
   ETag: { etag: { type: 'string' } },
   Link: { next: { type: 'string', description: 'The cursor of the next page; absent on the last one.' } },
+  'Plantstore-Log-Since': { since: { type: 'string' } },
   'Plantstore-Total': {
     total: { type: 'integer', description: 'The number of all that match.' },
     totalIsExact: { type: 'boolean', description: 'Otherwise more than so many match.' },
@@ -67,10 +68,10 @@ export function resultSchemas(document: object): (tool: Tool) => object {
 
 /** Writes the JSON of a result around that of the answer, so that every text stays as it is. */
 export function writeResult({ result }: Tool, { headers, body }: OperationAnswer): string {
-  const { ETag: etag, Link: link, 'Plantstore-Total': found } = headers
+  const { ETag: etag, Link: link, 'Plantstore-Total': found, 'Plantstore-Log-Since': since } = headers
   const next = link && new URL(link.slice(1, link.indexOf('>')), 'http://x').searchParams.get('cursor')
   const [, more, total] = /^(>?)(\d+)$/.exec(found ?? '') ?? []
   const totals = total === undefined ? {} : { total: Number(total), totalIsExact: more === '' }
-  const rest = JSON.stringify({ etag: etag?.slice(1, -1), next, ...totals }).slice(1, -1)
+  const rest = JSON.stringify({ etag: etag?.slice(1, -1), next, since, ...totals }).slice(1, -1)
   return `{"${result}":${body === '' ? 'true' : body}${rest === '' ? '' : `,${rest}`}}`
 }

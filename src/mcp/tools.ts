@@ -53,6 +53,13 @@ const PAGE = {
 const queryOf = (given: Arguments): (readonly [string, string])[] =>
   Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, String(each)] as const))
 
+const FILTER = {
+  q: { type: 'string', description: 'Words; each is the beginning of a word in name or tag, in any case.' },
+  tag: { type: 'array', items: { type: 'string' }, description: 'Only plants with exactly one of these tags.' },
+  tagPrefix: { type: 'string', description: 'Only plants with a tag that begins so.' },
+  untagged: { type: 'boolean', description: 'Only plants without a tag. Excludes tag and tagPrefix.' },
+}
+
 const pageOf = (given: Arguments) => queryOf({ limit: DEFAULT_ROWS, ...given })
 
 const ifMatch = (etag: unknown) => ({ 'if-match': `"${etag}"` })
@@ -66,11 +73,12 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       'Finds plants by words of name and tag, or by tag; without arguments, all. `next` leads to the next page.',
     hints: READS,
     properties: {
-      q: { type: 'string', description: 'Words; each is the beginning of a word in name or tag, in any case.' },
-      tag: { type: 'array', items: { type: 'string' }, description: 'Only plants with exactly one of these tags.' },
-      tagPrefix: { type: 'string', description: 'Only plants with a tag that begins so.' },
-      untagged: { type: 'boolean', description: 'Only plants without a tag. Excludes tag and tagPrefix.' },
-      sort: { type: 'string', enum: ['id', '-id', 'name', '-name'] },
+      ...FILTER,
+      sort: {
+        type: 'string',
+        enum: ['id', '-id', 'name', '-name', '-changed'],
+        description: '-changed: the last changes first, only those since `since`. Follow `next` also after few plants.',
+      },
       count: { type: 'boolean', description: 'Also tell the number of all that match, as `total`.' },
       ...PAGE,
     },
@@ -97,6 +105,17 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     required: ['id'],
     result: 'entries',
     callOf: ({ id, ...page }) => ({ id, query: pageOf(page) }),
+  },
+  list_deleted: {
+    operation: 'listDeletedPlants',
+    title: 'List deleted plants',
+    description:
+      'Lists what is deleted now, newest first, as far back as `since`: `before` is the plant as it was. ' +
+      'create_plant brings it back.',
+    hints: READS,
+    properties: { q: FILTER.q, tag: FILTER.tag, ...PAGE },
+    result: 'entries',
+    callOf: (given) => ({ query: pageOf(given) }),
   },
   list_tags: {
     operation: 'listTags',

@@ -42,6 +42,12 @@ suite('the client', () => {
       ],
     )
     assert.deepEqual(await all(client.history(1n)), [])
+    const { items, since } = await client.listDeletedPlants({ tag: ['x'] }).page()
+    assert.deepEqual([items, since], [entries.slice(0, 1), entries.at(-1)?.time])
+    await client.createPlant({ id: BIG, name: 'c' })
+    const changed = await client.listPlants({ sort: '-changed' }).page()
+    const [last] = await all(client.history(BIG, { limit: 1 }))
+    assert.deepEqual([changed.items, changed.since], [[{ id: BIG, name: 'c', changed: last?.time }], since])
   })
 
   test('follows the changes from a position on, by tags, until its caller leaves or aborts', async (t) => {

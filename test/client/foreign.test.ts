@@ -22,6 +22,7 @@ const CALLS: Readonly<Record<Exclude<keyof PlantstoreClient, symbol>, (client: P
   exportFile: (client) => client.exportFile(),
   importPlants: (client) => client.importPlants([plant]),
   history: (client) => all(client.history(7n)),
+  listDeletedPlants: (client) => all(client.listDeletedPlants()),
   listChanges: (client) => all(client.listChanges()),
   changes: (client) => all(client.changes()),
   listActions: (client) => all(client.listActions()),

@@ -37,7 +37,8 @@ const ofWebhook =
 
 /** The type check and the test both fail for an operation without a row. */
 const ROWS: Readonly<Record<keyof OperationParameters, Row>> = {
-  listPlants: { status: 200 },
+  listPlants: { status: 200, queries: ['', '?sort=-changed&count=true'] },
+  listDeletedPlants: { status: 200 },
   createPlant: { status: 200, body: { id: 2, name: 'new' } },
   importPlants: {
     status: 200,
@@ -98,6 +99,7 @@ type InParts = Readonly<Record<keyof OperationParameters, readonly [] | readonly
 const SAME = [] as const
 const IN_PARTS: InParts = {
   listPlants: SAME,
+  listDeletedPlants: SAME,
   createPlant: [200, 40303],
   importPlants: SAME,
   exportPlants: SAME,
@@ -149,6 +151,7 @@ const argumentsFor = (etag: string): Readonly<Record<string, object>> => ({
   search_plants: {},
   get_plant: { id: '1' },
   get_history: { id: '1' },
+  list_deleted: {},
   list_tags: {},
   list_actions: {},
   undo_action: { id: '1' },

@@ -187,6 +187,7 @@ suite('streams of changes', () => {
       end: () => log.end(),
       usage: () => log.usage(),
       history: (...given) => log.history(...given),
+      newest: (...given) => log.newest(...given),
       async read(...given) {
         const page = await log.read(...given)
         if (page.entries.length > 0) {

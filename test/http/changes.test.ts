@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { ReadEntry } from '../support/event-stream.ts'
-import { nextOf, patch, put } from '../support/exchanges.ts'
+import { nextOf, pagesFrom, patch, put } from '../support/exchanges.ts'
 import { type Answer, errorOf, messageOf, SECRET, type Service, withService } from '../support/service.ts'
 
 const entriesOf = ({ json }: Answer): ReadEntry[] => json as ReadEntry[]
@@ -121,7 +121,7 @@ suite('the changes', () => {
   test('are switched off by --changes-keep 0s, as the history is', async (t) => {
     const service = await withService(t, { changesKeep: '0s' })
     await changeOnce(service)
-    for (const path of ['/changes', '/plants/7/history']) {
+    for (const path of ['/changes', '/plants/7/history', '/plants/deleted', '/plants?sort=-changed']) {
       for (const Accept of ['application/json', '*/*']) {
         const answer = await service.send('GET', path, { headers: { Accept } })
         assert.deepEqual([answer.status, errorOf(answer)], [404, 40401])
@@ -161,5 +161,56 @@ suite('the history of a plant', () => {
     const answer = await service.send('GET', `/plants/7/history?cursor=${foreign?.position}`)
     assert.deepEqual([answer.status, errorOf(answer)], [410, 41001])
     assert.equal((await service.send('POST', '/plants/7/history', { authorization: `Bearer ${SECRET}` })).status, 405)
+  })
+})
+
+suite('plants by their last change', () => {
+  test('are what is deleted now, and what is there, newest first, in pages that say until when the log reaches', async (t) => {
+    const service = await withService(t)
+    const empty = await service.send('GET', '/plants/deleted')
+    assert.deepEqual([empty.json, empty.headers['plantstore-log-since']], [[], undefined])
+    for (const id of [1, 2, 3, 4])
+      await service.create({ id, name: `Rosa ${id}`, tag: id % 2 === 0 ? 'bed' : 'house/a' })
+    await changeOnce(service)
+    for (const id of [3, 1]) await service.send('DELETE', `/plants/${id}`)
+    await patch(service, 2, { name: 'Aloe' })
+    await service.create({ id: 3, name: 'again' })
+    const log = entriesOf(await service.send('GET', '/changes'))
+    const gone = (id: number) => log.findLast(({ type, before }) => type === 'plant.deleted' && before?.id === id)
+    const deleted = await service.send('GET', '/plants/deleted')
+    assert.deepEqual(deleted.json, [gone(1), gone(7)])
+    assert.equal(deleted.headers['plantstore-log-since'], log[0]?.time)
+    for (const [query, ids] of [
+      ['q=ginkgo', [7]],
+      ['q=-', []],
+      ['tag=house/a', [1]],
+      ['tagPrefix=ho', [1]],
+      ['untagged=true', [7]],
+    ] as const) {
+      assert.deepEqual((await service.send('GET', `/plants/deleted?${query}`)).json, ids.map(gone), query)
+    }
+    const listed = (await service.send('GET', '/plants?sort=-changed')).json as { id: number; changed: string }[]
+    const timeOf = (id: number) => log.findLast(({ plant }) => plant?.id === id)?.time
+    assert.deepEqual(listed, [
+      { id: 3, name: 'again', changed: timeOf(3) },
+      { id: 2, name: 'Aloe', tag: 'bed', changed: timeOf(2) },
+      { id: 4, name: 'Rosa 4', tag: 'bed', changed: timeOf(4) },
+    ])
+    for (const [path, whole] of [
+      ['/plants/deleted?limit=1', deleted.json],
+      ['/plants?sort=-changed&limit=2', listed],
+    ] as const) {
+      const pages = await pagesFrom(service, path)
+      assert.deepEqual(
+        pages.flatMap(({ json }) => json),
+        whole,
+      )
+      assert.equal(pages.length, 2)
+      const next = nextOf(pages[0] ?? assert.fail()) ?? assert.fail('no link')
+      const other = await service.send('GET', `${next}&tag=bed`)
+      assert.deepEqual([other.status, errorOf(other)], [400, 40003])
+    }
+    const counted = await service.send('GET', '/plants?sort=-changed&count=true&limit=1&q=r')
+    assert.deepEqual([counted.headers['plantstore-total'], (counted.json as object[]).length], ['1', 1])
   })
 })

@@ -19,6 +19,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/docs': 'GET, HEAD, OPTIONS',
   '/docs/': 'GET, HEAD, OPTIONS',
   '/plants/export': 'GET, HEAD, OPTIONS',
+  '/plants/deleted': 'GET, HEAD, OPTIONS',
   '/plants/1/history': 'GET, HEAD, OPTIONS',
   '/changes': 'GET, HEAD, OPTIONS',
   '/actions': 'GET, HEAD, OPTIONS',

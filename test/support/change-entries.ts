@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ChangeEntry, ChangeLog, ChangeRequest } from '../../src/domain/changes.ts'
+import type { ChangeEntry, ChangeLog, ChangeRequest, NewestRequest } from '../../src/domain/changes.ts'
 import { type NewPlant, NO_EXPECTATION } from '../../src/domain/plant.ts'
+import { matches } from '../../src/domain/plant-query.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { TESTER } from './actor.ts'
 import { deletePlant, replacePlant } from './change-plant.ts'
@@ -23,6 +24,27 @@ export async function readAll(log: ChangeLog, request: Partial<ChangeRequest> = 
     after = next
     if (isEnd) return all
   }
+}
+
+/** All plants of a request by their newest changes, page by page. */
+export async function readNewest(log: ChangeLog, request: Partial<NewestRequest>): Promise<ChangeEntry[]> {
+  const all: ChangeEntry[] = []
+  for (let before: string | undefined; ; ) {
+    const { entries, next } = await log.newest({ of: 'stored', tags: [], words: [], limit: 3, ...request, before })
+    all.push(...entries)
+    before = next
+    if (before === undefined) return all
+  }
+}
+
+/** The same, computed from all entries. */
+export function expectedNewest(all: readonly ChangeEntry[], { of, ...filter }: Partial<NewestRequest>): ChangeEntry[] {
+  const newest = new Map(all.map((entry) => [(entry.plant ?? entry.before)?.id, entry]))
+  return all
+    .toReversed()
+    .filter((entry) => newest.get((entry.plant ?? entry.before)?.id) === entry)
+    .filter(({ plant }) => (plant === undefined) === (of === 'deleted'))
+    .filter(({ plant, before }) => matches({ tags: [], words: [], ...filter }, plant ?? before ?? assert.fail()))
 }
 
 /** The parts of an entry that a test knows before. */

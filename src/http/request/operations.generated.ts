@@ -6,7 +6,7 @@ export interface OperationParameters {
   readonly listPlants: {
     readonly limit: number
     readonly cursor?: string | undefined
-    readonly sort: 'id' | '-id' | 'name' | '-name'
+    readonly sort: 'id' | '-id' | 'name' | '-name' | '-changed'
     readonly tag?: readonly string[] | undefined
     readonly tagPrefix?: string | undefined
     readonly untagged: boolean
@@ -31,6 +31,14 @@ export interface OperationParameters {
   readonly exportPlants: {
     readonly format?: 'ndjson' | 'csv' | undefined
     readonly sort: 'id' | '-id' | 'name' | '-name'
+    readonly tag?: readonly string[] | undefined
+    readonly tagPrefix?: string | undefined
+    readonly untagged: boolean
+    readonly q?: string | undefined
+  }
+  readonly listDeletedPlants: {
+    readonly limit: number
+    readonly cursor?: string | undefined
     readonly tag?: readonly string[] | undefined
     readonly tagPrefix?: string | undefined
     readonly untagged: boolean

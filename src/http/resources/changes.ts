@@ -2,7 +2,6 @@ import { type ChangeLog, entryJson } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
 import { storeOf } from '../../domain/part-store.ts'
 import { taggingOf } from '../../domain/plant-query.ts'
-import type { Store } from '../../domain/store.ts'
 import { JSON_TYPE, jsonHeaders } from '../answer/responder.ts'
 import type { ChangeStreams, ReadPage } from '../changes/change-streams.ts'
 import { HttpError } from '../refusal.ts'
@@ -10,7 +9,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { preferredType } from '../request/head.ts'
 import type { OperationParameters } from '../request/operations.generated.ts'
 import type { HandlerParts, Handlers } from '../router.ts'
-import { answerPage, arrayJson, linkTo, writePage } from './lists.ts'
+import { answerPage, arrayJson, linkTo, mustHaveLog, writePage } from './lists.ts'
 
 type ChangesParameters = OperationParameters['listChanges']
 
@@ -73,11 +72,6 @@ export function changeHandlers(parts: HandlerParts): Pick<Handlers, 'listChanges
       answerPage(responder, exchange, page)
     },
   }
-}
-
-function mustHaveLog({ changes }: Store): ChangeLog {
-  if (changes !== undefined) return changes
-  throw new AppError(40401, 'the log of changes is switched off (--changes-keep)')
 }
 
 /** Adds the link to the oldest entries to the refusal of a position that is gone. */

@@ -1,4 +1,5 @@
 import { inTurns } from '../../base/time-slice.ts'
+import { type ChangeEntry, type ChangeLog, entryJson, type NewestRequest } from '../../domain/changes.ts'
 import { AppError } from '../../domain/errors.ts'
 import { storeOf } from '../../domain/part-store.ts'
 import { hash64, type NewPlant, newPlantJson } from '../../domain/plant.ts'
@@ -7,6 +8,7 @@ import {
   filterOf,
   isShortPage,
   type PlantFilter,
+  type PlantOrder,
   type Position,
   positionOf,
   wordsOf,
@@ -28,9 +30,12 @@ const MAX_COUNTED = 2000
 
 type ListParameters = OperationParameters['listPlants']
 
-export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlants'> {
+/** The parameters of a list by id or name. */
+type OrderedParameters = ListParameters & { readonly sort: PlantOrder }
+
+export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlants' | 'listDeletedPlants'> {
   const { responder, admission } = parts
-  const write = (found: readonly NewPlant[], query: ListParameters) =>
+  const write = (found: readonly NewPlant[], query: OrderedParameters) =>
     writePage('/plants', found, query, newPlantJson, (last) => writePosition(query, positionOf(query.sort, last)))
   /** The store returns the same array for a page that clients read often. Writing its text is half of such a read. */
   const written = new WeakMap<readonly NewPlant[], ReturnType<typeof write>>()
@@ -51,12 +56,13 @@ export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlan
     signal: AbortSignal,
   ) => {
     if (query.cursor === undefined && found.length <= query.limit) return String(found.length)
-    const count = await store.countMatches(filter, MAX_COUNTED + 1, signal)
-    return filter.words.length > 0 && count > MAX_COUNTED ? `>${MAX_COUNTED}` : String(count)
+    return countOf(store, filter, signal)
   }
 
   return {
-    listPlants(exchange, query) {
+    listPlants(exchange, given) {
+      if (given.sort === '-changed') return answerNewest(parts, exchange, '/plants', given, 'stored', changedJson)
+      const query = { ...given, sort: given.sort }
       const { limit, sort: order, cursor, count } = query
       const after = cursor === undefined ? undefined : readPosition(query, cursor)
       const filter = filterOf(query)
@@ -87,19 +93,63 @@ export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlan
             )
       return page.then((written) => answerPage(responder, exchange, written))
     },
+
+    listDeletedPlants: (exchange, query) =>
+      answerNewest(parts, exchange, '/plants/deleted', query, 'deleted', entryJson),
   }
 }
 
+async function countOf(store: Store, filter: PlantFilter, signal: AbortSignal): Promise<string> {
+  const count = await store.countMatches(filter, MAX_COUNTED + 1, signal)
+  return filter.words.length > 0 && count > MAX_COUNTED ? `>${MAX_COUNTED}` : String(count)
+}
+
+/** Answers plants by their newest changes, of which the log has only some. */
+async function answerNewest(
+  { store, responder, admission }: HandlerParts,
+  exchange: Exchange,
+  path: string,
+  query: Omit<ListParameters, 'sort' | 'count'> & Partial<Pick<ListParameters, 'sort' | 'count'>>,
+  of: NewestRequest['of'],
+  toJson: (entry: ChangeEntry) => string,
+): Promise<void> {
+  const { limit, cursor, count = false } = query
+  const own = storeOf(store, exchange.actor)
+  const log = mustHaveLog(own)
+  const list = listOf({ sort: of, ...query })
+  const before = cursor === undefined ? undefined : readPlace(list, cursor)[1]
+  const filter = filterOf(query)
+  const { page, total, since } = await admission.during('search', exchange, async (signal) => {
+    if (filter === undefined) return { page: { json: '[]', link: undefined }, total: '0', since: undefined }
+    const found = await log.newest({ ...filter, of, before, limit: limit + 1 }, signal)
+    const { entries, next, since } = found
+    const position = entries.length > limit ? entries[limit - 1]?.position : next
+    const link = position && linkToNext(path, query, writePlace(list, 0n, position))
+    const json = await arrayJson(entries.slice(0, limit), toJson)
+    return { page: { json, link }, total: count ? await countOf(own, filter, signal) : undefined, since }
+  })
+  answerPage(responder, exchange, page, count ? total : undefined, since)
+}
+
+/** @throws AppError 40401 while the store keeps no log */
+export function mustHaveLog({ changes }: Store): ChangeLog {
+  if (changes !== undefined) return changes
+  throw new AppError(40401, 'the log of changes is switched off (--changes-keep)')
+}
+
+const changedJson = ({ plant, time }: ChangeEntry): string =>
+  plant === undefined ? '' : `${newPlantJson(plant).slice(0, -1)},"changed":"${new Date(time).toISOString()}"}`
+
 /** The name of the list that a cursor belongs to. The order of the tags does not matter. */
-function listOf({ sort, tag = [], tagPrefix, untagged, q }: ListParameters): string {
+function listOf({ sort, tag = [], tagPrefix, untagged, q }: FilterRequest & { readonly sort: string }): string {
   const others = tagPrefix !== undefined || untagged ? [tagPrefix ?? null] : []
   return JSON.stringify(['plants', sort, [...new Set(tag)].sort(), q ?? null, ...others])
 }
 
 /** It has at most 520 bytes, as a key has at most 128 characters. */
-const writePosition = (query: ListParameters, { key, id }: Position): string => writePlace(listOf(query), id, key)
+const writePosition = (query: OrderedParameters, { key, id }: Position): string => writePlace(listOf(query), id, key)
 
-function readPosition(query: ListParameters, cursor: string): Position {
+function readPosition(query: OrderedParameters, cursor: string): Position {
   const [id, key] = readPlace(listOf(query), cursor)
   return { id, key }
 }
@@ -155,6 +205,9 @@ export function linkTo(
   return `${path}?${writeQueryString(pairs)}`
 }
 
+const linkToNext = (path: string, query: Query, cursor: string): string =>
+  `<${linkTo(path, query, { cursor })}>; rel="next"`
+
 /**
  * Writes a page of the rows that a store found for one more than the limit.
  *
@@ -170,7 +223,7 @@ export async function writePage<Row>(
 ): Promise<WrittenPage> {
   const { limit } = query
   const last = found.length > limit ? found[limit - 1] : undefined
-  const link = last && `<${linkTo(path, query, { cursor: cursorAfter(last) })}>; rel="next"`
+  const link = last && linkToNext(path, query, cursorAfter(last))
   return { json: await arrayJson(found.slice(0, limit), toJson), link }
 }
 
@@ -178,16 +231,21 @@ export async function writePage<Row>(
 export const arrayJson = async <Row>(rows: readonly Row[], toJson: (row: Row) => string): Promise<string> =>
   `[${(await inTurns(rows, toJson)).join(',')}]`
 
-/** @param total the number of all that match, as text */
+/**
+ * @param total the number of all that match, as text
+ * @param since the time of the oldest entry of the log, where the page comes from it
+ */
 export function answerPage(
   responder: Responder,
   exchange: Exchange,
   { json, link }: WrittenPage,
   total?: string,
+  since?: number,
 ): void {
   const headers = jsonHeaders(READ_CACHING)
   if (link !== undefined) headers.push('Link', link)
   if (total !== undefined) headers.push('Plantstore-Total', total)
+  if (since !== undefined) headers.push('Plantstore-Log-Since', new Date(since).toISOString())
   responder.reply(exchange, 200, headers, json)
 }
 

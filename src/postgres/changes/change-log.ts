@@ -4,6 +4,8 @@ import {
   type ChangeLogUse,
   type ChangePage,
   type ChangeRequest,
+  type NewestPage,
+  type NewestRequest,
   selected,
 } from '../../domain/changes.ts'
 import { hasTagging } from '../../domain/plant-query.ts'
@@ -11,6 +13,7 @@ import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
 import { readActionPage } from './actions.ts'
+import { newestChanges } from './newest.ts'
 import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter, TICK } from './read-rows.ts'
 
 /** Milliseconds for which one read goes on, through entries that its filter leaves out. */
@@ -54,6 +57,10 @@ export class PostgresChangeLog implements ChangeLog {
     const run = this.#run(signal)
     const { history, place } = await headOf(run, before)
     return plantHistory(run, history, id, before === undefined ? undefined : place, limit, signal)
+  }
+
+  newest(request: NewestRequest, signal?: AbortSignal): Promise<NewestPage> {
+    return newestChanges(this.#run(signal), request, signal)
   }
 
   async usage(): Promise<ChangeLogUse> {

@@ -19,7 +19,7 @@ interface Tick {
 }
 
 /** The place of an entry: in the tick in which it became visible, the row with this number, and its element. */
-interface Place extends Tick {
+export interface Place extends Tick {
   readonly number: bigint
   readonly element: number
 }
@@ -87,6 +87,7 @@ interface Head {
   readonly oldest: Place
   readonly place: Place
   readonly upTo: Tick
+  readonly last: Tick
   readonly isLast: boolean
 }
 
@@ -118,7 +119,7 @@ function headIn(row: TextRow | undefined, given: Given): Head {
     (given.history !== history || given.place === undefined || isOther || place.tick > last.tick)
   )
     throw otherHistory(positionOf(history, oldest))
-  return { history, oldest, place, upTo, isLast: upTo.tick === last.tick }
+  return { history, oldest, place, upTo, last, isLast: upTo.tick === last.tick }
 }
 
 /** @param enough changes, as a part of SQL, after which the ticks end: a statement reads all rows of a tick */

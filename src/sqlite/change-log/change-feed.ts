@@ -7,14 +7,19 @@ import {
   entryOf,
   HISTORY_LENGTH,
   hasType,
+  MAX_NEWEST_SEEN,
+  NewestEntries,
+  type NewestPage,
+  type NewestRequest,
   otherHistory,
   positionGone,
   readPosition,
   selected,
   writePosition,
 } from '../../domain/changes.ts'
+import { covers } from '../../domain/part.ts'
 import type { NewPlant } from '../../domain/plant.ts'
-import type { SqliteRow, StatementCache } from '../rows.ts'
+import { plantAt, type SqliteRow, type StatementCache } from '../rows.ts'
 import type { Task } from '../worker/cooperative.ts'
 import { Turn } from '../worker/cooperative.ts'
 import { ACTION } from './action-reader.ts'
@@ -30,6 +35,11 @@ const TIME_LENGTH = 4
 const COLUMNS = `position, at, kind, ids, name, tag, plants, token, created, ${ACTION}`
 const OF_ACTION = `SELECT ${COLUMNS} FROM action_rows JOIN changes USING (position)
   WHERE action = (SELECT number FROM actions WHERE id = ?) AND position > ? ORDER BY position`
+
+const BACKWARDS = `SELECT ${COLUMNS} FROM changes WHERE position <= ? ORDER BY position DESC`
+const ROW_FROM = 'SELECT position FROM changes WHERE position >= ? ORDER BY position LIMIT 1'
+const LATER = `SELECT tag FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND ids = ? AND position > ?
+  ORDER BY position DESC`
 
 interface LogRow {
   readonly position: number
@@ -114,6 +124,39 @@ export class ChangeFeed {
     return entries
   }
 
+  *newest(request: NewestRequest): Task<NewestPage> {
+    const { of, before, limit } = request
+    const until = before === undefined ? Number.MAX_SAFE_INTEGER : this.#numberOf(before, this.#begin())
+    const since = numberOr(this.#statements.get('SELECT at FROM changes ORDER BY position LIMIT 1')?.[0])
+    // The row of the position may have earlier entries.
+    const top = numberOr(this.#statements.get(ROW_FROM, until)?.[0]) ?? until
+    const newest = new NewestEntries(request)
+    const entries: ChangeEntry[] = []
+    const turn = new Turn()
+    let seen = 0
+    let next: string | undefined
+    for (const raw of this.#statements.iterate(BACKWARDS, top)) {
+      const row = rowOf(raw)
+      const first = row.position - row.ids.length + 1
+      // No create leaves a plant deleted, so the plants of such a row need no read.
+      const plants = of === 'deleted' && row.kind === 'create' ? [undefined] : plantsAfter(row.ids, row.texts)
+      for (let i = plants.length - 1; i >= 0; i--) {
+        if (first + i >= until) continue
+        if (entries.length === limit || seen >= MAX_NEWEST_SEEN) return { entries, next, since }
+        seen++
+        const entry = this.#entry(row, first + i, plants[i])
+        next = entry.position
+        const own = newest.candidate(entry)
+        if (turn.isOver(request.words.length > 0 ? textOf(entry) : 0)) yield
+        if (own === undefined) continue
+        const { isNewest, passed } = yield* this.#isNewest(request, row.ids[i] ?? 0n, row.position, turn)
+        if (isNewest) entries.push(own)
+        seen += passed
+      }
+    }
+    return { entries, next: undefined, since }
+  }
+
   usage(): ChangeLogUse {
     const ends = 'SELECT position, bytes, at, length(ids), name, tag, plants FROM changes ORDER BY position'
     const [first, last] = [this.#statements.get(`${ends} LIMIT 1`), this.#statements.get(`${ends} DESC LIMIT 1`)]
@@ -124,6 +167,28 @@ export class ChangeFeed {
       bytes: Number(last[1]) - Number(first[1]) + bytesOf(ids, textIn(first[4]), textIn(first[5]), textIn(first[6])),
       oldest: Number(first[2]),
     }
+  }
+
+  /**
+   * Whether a part has no change of a plant behind a row: each begins with the plant of before, and after the last one the
+   * plant is as it is stored. Passes the changes of a plant that has left the part.
+   */
+  *#isNewest(
+    { of, part }: NewestRequest,
+    id: bigint,
+    position: number,
+    turn: Turn,
+  ): Task<{ isNewest: boolean; passed: number }> {
+    const stored = of === 'deleted' ? plantAt(this.#statements, id) : undefined
+    let passed = 0
+    if (stored !== undefined && covers(part, stored.tag)) return { isNewest: false, passed }
+    const blob = new Uint8Array(new BigInt64Array([id]).buffer)
+    for (const { 0: tag } of this.#statements.iterate(LATER, blob, position)) {
+      if (of === 'stored' || covers(part, textIn(tag) ?? undefined)) return { isNewest: false, passed }
+      passed++
+      if (turn.isOver()) yield
+    }
+    return { isNewest: true, passed }
   }
 
   /** The number of the change before the oldest row. */
@@ -222,6 +287,11 @@ function rowOf(row: SqliteRow): LogRow {
 
 const typeOf = ({ kind }: LogRow): ChangeType =>
   kind === 'create' ? 'plant.created' : kind === 'delete' ? 'plant.deleted' : 'plant.updated'
+
+const textOf = ({ plant, before }: ChangeEntry): number => {
+  const { name, tag = '' } = plant ?? before ?? { name: '' }
+  return name.length + tag.length
+}
 
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 

@@ -215,5 +215,6 @@ export const sqliteChanges = (reads: () => QueryClient): ChangeLog => ({
   end: async () => reads().read((reader) => reader.endOfChanges()),
   read: async (request, signal) => reads().read((reader) => reader.readChanges(request), signal),
   history: async (id, before, limit, signal) => reads().read((reader) => reader.history(id, before, limit), signal),
+  newest: async (request, signal) => reads().read((reader) => reader.newestChanges(request), signal),
   usage: async () => reads().read((reader) => reader.usageOfChanges()),
 })

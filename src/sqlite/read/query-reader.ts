@@ -1,5 +1,12 @@
 import type { Action, ActionQuery, UndoStep } from '../../domain/actions.ts'
-import type { ChangeEntry, ChangeLogUse, ChangePage, ChangeRequest } from '../../domain/changes.ts'
+import type {
+  ChangeEntry,
+  ChangeLogUse,
+  ChangePage,
+  ChangeRequest,
+  NewestPage,
+  NewestRequest,
+} from '../../domain/changes.ts'
 import type { Part } from '../../domain/part.ts'
 import type { ImportMode, NewPlant, PutOutcome } from '../../domain/plant.ts'
 import {
@@ -149,6 +156,10 @@ export class QueryReader implements Served {
 
   history(id: bigint, before: string | undefined, limit: number): ChangeEntry[] {
     return this.#at(({ feed }) => feed.history(id, before, limit))
+  }
+
+  newestChanges(request: NewestRequest): Task<NewestPage> {
+    return this.#task(false, ({ feed }) => feed.newest(request))
   }
 
   endOfChanges(): string {

@@ -1,5 +1,5 @@
 import type { StoredPlant } from '../../../client/src/index.ts'
-import { type PlantOrder, words } from '../../../src/domain/plant-query.ts'
+import { words } from '../../../src/domain/plant-query.ts'
 import { noteOwner, onForgotten } from '../page/stored.ts'
 import { remembersSession, session } from '../session/session.ts'
 import { database, type SeenPlant } from './database.ts'
@@ -18,7 +18,7 @@ export interface Seen {
 interface Sought {
   readonly q: string
   readonly tags: readonly string[]
-  readonly sort: PlantOrder
+  readonly sort: string
 }
 
 /**
@@ -78,7 +78,7 @@ const BY: Readonly<Record<'id' | 'name', (one: StoredPlant, other: StoredPlant) 
 
 async function found(
   choose: (all: readonly SeenPlant[]) => readonly SeenPlant[],
-  sort: PlantOrder,
+  sort: string,
 ): Promise<Seen | undefined> {
   const owner = ownerText()
   if (owner === undefined) return undefined
@@ -86,7 +86,7 @@ async function found(
     const all = await (await database()).getAll('seen', IDBKeyRange.bound([owner], [owner, []]))
     const chosen = choose(all)
     if (chosen.length === 0) return undefined
-    const plants = chosen.map(({ plant }) => plant).sort(BY[sort === 'id' || sort === '-id' ? 'id' : 'name'])
+    const plants = chosen.map(({ plant }) => plant).sort(BY[sort.endsWith('name') ? 'name' : 'id'])
     if (sort.startsWith('-')) plants.reverse()
     return { plants, since: Math.min(...chosen.map(({ at }) => at)) }
   } catch {

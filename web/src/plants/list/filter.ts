@@ -1,4 +1,4 @@
-import type { ListPlantsQuery } from '../../../../client/src/index.ts'
+import type { ExportPlantsQuery, ListPlantsQuery } from '../../../../client/src/index.ts'
 import { hasTagging, type TagFilter } from '../../../../src/domain/plant-query.ts'
 
 export type Sort = NonNullable<ListPlantsQuery['sort']>
@@ -39,19 +39,19 @@ export function queryFor({ q, tags, tagPrefix, untagged, sort }: Filter): URLSea
   return query
 }
 
-/** Returns the filter as parameters of the service's operations. */
+/** Returns the filter as parameters of the service's operations. Files have no order by the last change: they are by id. */
 export const wantedBy = ({
   q,
   tags,
   tagPrefix,
   untagged,
   sort,
-}: Filter): Pick<ListPlantsQuery, 'q' | 'tag' | 'tagPrefix' | 'untagged' | 'sort'> => ({
+}: Filter): Pick<ExportPlantsQuery, 'q' | 'tag' | 'tagPrefix' | 'untagged' | 'sort'> => ({
   q: q.trim() === '' ? undefined : q,
   tag: tags.length === 0 ? undefined : tags,
   tagPrefix,
   untagged,
-  sort,
+  sort: sort === '-changed' ? undefined : sort,
 })
 
 /** Whether two filters find the same plants, in whatever order. */

@@ -121,7 +121,7 @@ export class PlantList {
     const isIdle = this.state.value === 'more' || this.state.value === 'whole'
     if (this.#filter === undefined || chunks === 0 || !isIdle || count > MOST_REFRESHED) return
     const listing = this.#client.listPlants(
-      { ...wantedBy(this.#filter), limit: Math.max(PAGE, count) },
+      { ...wantedBy(this.#filter), sort: this.#filter.sort, limit: Math.max(PAGE, count) },
       { signal: ended },
     )
     this.#reads += 1
@@ -223,7 +223,8 @@ export class PlantList {
     this.#filter = filter
     this.#isBehind = false
     this.#next = undefined
-    this.#listing = this.#client.listPlants({ ...wantedBy(filter), limit: PAGE }, { signal: this.#ending.signal })
+    const query = { ...wantedBy(filter), sort: filter.sort, limit: PAGE }
+    this.#listing = this.#client.listPlants(query, { signal: this.#ending.signal })
     return this.#load('searching')
   }
 
