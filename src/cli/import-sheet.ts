@@ -7,11 +7,12 @@ import { isNothing, type NamedColumns, SEPARATORS } from '../import/csv-rows.ts'
 import { type Format, readPlants } from '../import/format.ts'
 import { listed, readColumns, writeColumns } from '../import/sheet/columns.ts'
 import { guess } from '../import/sheet/guess.ts'
+import type { Findings } from '../import/sheet/look.ts'
 import { continued, openByNames, readSheet, requireRows, type SheetPlan, startOf } from '../import/sheet/read-sheet.ts'
 import { AS_WRITTEN, fullestOf, isWorkbook, openSheet, type Reading, type Sheet } from '../import/sheet/sheet.ts'
 import { sheetsIn, type WorkbookFault } from '../import/workbook/workbook.ts'
 import { ask, canAsk, note } from './output.ts'
-import { linesOf, lookAt, noValueOf, refusesMost, type Seen } from './sheet-lines.ts'
+import { firstRefusal, linesOf, lookAt, noValueOf, refusesMost } from './sheet-lines.ts'
 import { abortOnSignal } from './signals.ts'
 
 /** A file of plants, or one of which a spreadsheet program knows how to read it. */
@@ -154,14 +155,14 @@ async function confirmed(
   file: string,
   lines: readonly string[],
   plan: Sheet & SheetPlan,
-  seen: Seen,
+  seen: Findings,
 ): Promise<Sheet & SheetPlan> {
   const { columns, mapping, below } = plan
   const named = mapping.name.length > 0 && !refusesMost(seen)
   const hint = named ? writeColumns(columns, mapping).join(',') : 'name=…,tag=…'
   const has = `it has the columns ${listed(columns)}`
   if (!named || !canAsk()) {
-    const most = mapping.name.length > 0 && !named ? `most rows would be refused (${seen.firstRefusal}); ` : ''
+    const most = mapping.name.length > 0 && !named ? `most rows would be refused (${firstRefusal(seen)}); ` : ''
     const why = `${most}say which columns hold the plants, such as --columns '${hint.replaceAll("'", "'\\''")}'; ${has}`
     throw usageError(file, why)
   }

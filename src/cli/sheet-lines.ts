@@ -7,26 +7,15 @@ import type { SheetPlan } from '../import/sheet/read-sheet.ts'
 import { rowsOf, type Sheet } from '../import/sheet/sheet.ts'
 import { sheetCandidateOf } from '../import/sheet/sheet-row.ts'
 
-/** What an import by a plan would do, before it does it. */
-export interface Seen extends Findings {
-  readonly refused: number
-  /** The first refused row, with its reason. */
-  readonly firstRefusal: string
-}
-
 /** Looks at all rows of a sheet. */
-export async function lookAt(plan: Sheet & SheetPlan): Promise<Seen> {
-  const look = new SheetLook(plan.mapping)
-  let refused = 0
-  let firstRefusal = ''
+export async function lookAt(plan: Sheet & SheetPlan): Promise<Findings> {
+  const look = new SheetLook(plan.mapping, plan.columns)
   for await (const row of rowsOf(plan)) {
     const why = refusalOf(row, plan)
-    look.look(row, why === undefined)
-    if (why === undefined) continue
-    if (refused === 0) firstRefusal = `row ${row.number}: ${why}`
-    refused += 1
+    if (why === undefined) look.take(row)
+    else look.refuse(row, why)
   }
-  return { ...look.findings, refused, firstRefusal }
+  return look.findings
 }
 
 function refusalOf(row: CsvRow, { mapping, columns }: SheetPlan): string | undefined {
@@ -40,11 +29,17 @@ function refusalOf(row: CsvRow, { mapping, columns }: SheetPlan): string | undef
   }
 }
 
-export const refusesMost = ({ refused, rows }: Seen): boolean => 2 * refused > rows
+export const refusesMost = ({ refused, rows }: Findings): boolean => 2 * refused > rows
+
+/** The first refused row, with its reason. */
+export function firstRefusal({ refusedRows }: Findings): string {
+  const first = refusedRows.find(({ isHeading }) => isHeading !== true)
+  return first === undefined ? '' : `row ${first.row}: ${first.reason}`
+}
 
 /** Says it in lines, as the page does. */
-export function linesOf({ columns, mapping }: SheetPlan, seen: Seen): readonly string[] {
-  const { plants, names, noValues, doubtful, tagsAbove, firstRefusal } = seen
+export function linesOf({ columns, mapping }: SheetPlan, seen: Findings): readonly string[] {
+  const { plants, names, noValues, doubtful, tagsAbove } = seen
   const left = notKept(columns, mapping)
   const unnumbered = idWithoutNumbers(columns, mapping)
   return [
@@ -54,7 +49,7 @@ export function linesOf({ columns, mapping }: SheetPlan, seen: Seen): readonly s
     noValues > 0 && `tags that may stand for none, in ${counted(noValues, 'row')}: ${noValueOf(seen)}`,
     doubtful.size > 0 && `rows that look like totals or headings: ${doubtfulOf(doubtful)}`,
     tagsAbove > 0 && `rows without a tag, below one that may hold for them: ${tagsAbove}`,
-    refusesMost(seen) && `most rows are refused: ${firstRefusal}`,
+    refusesMost(seen) && `most rows are refused: ${firstRefusal(seen)}`,
   ].filter((line) => line !== false)
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { CsvRow } from '../../src/import/csv-rows.ts'
+import { RowNotes } from '../../src/import/sheet/recall.ts'
 import { clientOf } from '../client/support.ts'
 import { emptyService } from '../support/service.ts'
 
@@ -12,16 +13,18 @@ Object.defineProperty(globalThis, 'localStorage', {
     setItem: (name: string, text: string) => void kept.set(name, text),
   },
 })
-const { dropCells, recall, remember } = await import('../../web/src/import/remembered.ts')
-const { plantsRecalled } = await import('../../web/src/import/similar.ts')
+const { dropCells, plantsRecalled, recall, remember } = await import('../../web/src/import/remembered.ts')
 
 const COLUMNS = ['Number', 'Name']
 const MAPPING = { id: undefined, name: [1], tag: undefined }
 
 const rowOf = (number: number, ...cells: string[]): CsvRow => ({ number, line: number, cells, isEnded: true })
 
-async function* withIds(...rows: readonly (readonly [id: bigint, ...cells: string[]])[]) {
-  for (const [i, [id, ...cells]] of rows.entries()) yield { row: rowOf(i + 2, ...cells), id }
+/** Remembers rows with their ids. */
+function keep(...rows: readonly (readonly [id: bigint, ...cells: string[]])[]): void {
+  const notes = new RowNotes(COLUMNS, MAPPING)
+  for (const [i, [, ...cells]] of rows.entries()) notes.take(rowOf(i + 2, ...cells))
+  remember('list.csv', notes, (row) => rows[row - 2]?.[0])
 }
 
 /** Rows that would add a plant, by their numbers. */
@@ -29,23 +32,23 @@ const adding = (...rows: readonly (readonly [number: number, ...cells: string[]]
   new Map(
     rows.map(([row, ...cells]) => [
       row,
-      { row, cells, plant: { id: undefined, name: cells[1] ?? '', tag: undefined } },
+      { row: rowOf(row, ...cells), plant: { id: undefined, name: cells[1] ?? '', tag: undefined } },
     ]),
   )
 
 suite('the ids of an earlier import of a file', () => {
   test('are recalled by a column that names each plant', async () => {
-    await remember('list.csv', COLUMNS, MAPPING, withIds([7n, 'A-1', 'Rosa'], [8n, 'A-2', 'Aloe']))
+    keep([7n, 'A-1', 'Rosa'], [8n, 'A-2', 'Aloe'])
     const found = recall('list (1).csv', COLUMNS, [{ row: 2, id: undefined }], adding([2, 'A-2', 'Aloe vera']))
     assert.deepEqual(
-      found.map(({ id, isNamed, candidate }) => [id, isNamed, candidate.row]),
+      found.map(({ id, isNamed, candidate }) => [id, isNamed, candidate.row.number]),
       [[8n, true, 2]],
     )
     assert.ok(![...kept.values()].some((text) => text.includes('A-2')), 'a cell is kept in clear')
   })
 
   test('that version 1.0.0 kept with cells lose these at the start of the page', async () => {
-    await remember('list.csv', COLUMNS, MAPPING, withIds([7n, 'A-1', 'Rosa']))
+    keep([7n, 'A-1', 'Rosa'])
     const [[name = '', text = ''] = []] = [...kept].filter(([, each]) => each.includes('list.csv'))
     kept.set(name, text.replace(/"hashes":"[^"]*"/, '"cells":["Ada Lovelace"]'))
     dropCells()
@@ -53,7 +56,7 @@ suite('the ids of an earlier import of a file', () => {
   })
 
   test('are not recalled where another row has the plant already', async () => {
-    await remember('list.csv', COLUMNS, MAPPING, withIds([7n, 'A-1', 'Rosa'], [8n, 'A-2', 'Aloe']))
+    keep([7n, 'A-1', 'Rosa'], [8n, 'A-2', 'Aloe'])
     const rows = [
       { row: 2, id: 8n },
       { row: 3, id: undefined },
@@ -68,7 +71,7 @@ suite('the ids of an earlier import of a file', () => {
       ['x'.repeat(61), 'A-2'],
     ]) {
       const [one = '', two = ''] = cells
-      await remember('list.csv', COLUMNS, MAPPING, withIds([7n, one, 'Rosa'], [8n, two, 'Aloe']))
+      keep([7n, one, 'Rosa'], [8n, two, 'Aloe'])
       const rows = [
         { row: 2, id: undefined },
         { row: 3, id: undefined },
@@ -85,7 +88,7 @@ test('a plant whose row stands where it stood is offered only if it is like the 
   await client.createPlant({ id: 2n, name: 'Quercus robur', tag: 'bed 2' })
   await client.createPlant({ id: 3n, name: 'Acer rubrum', tag: 'bed 3' })
   const recalled = (id: bigint, name: string, tag: string, isNamed = false) => ({
-    candidate: { row: Number(id), plant: { id: undefined, name, tag } },
+    candidate: { row: rowOf(Number(id)), plant: { id: undefined, name, tag } },
     id,
     isNamed,
   })
@@ -96,7 +99,7 @@ test('a plant whose row stands where it stood is offered only if it is like the 
     recalled(4n, 'gone', 'bed 4'),
   ]
   const found = await plantsRecalled(client, rows, AbortSignal.timeout(60_000))
-  assert.deepEqual(found.map(({ row }) => row).toSorted(), [1, 2])
+  assert.deepEqual(found.map(({ row }) => row.number).toSorted(), [1, 2])
   const named = [recalled(3n, 'Tilia cordata', 'another bed', true)]
   assert.equal((await plantsRecalled(client, named, AbortSignal.timeout(60_000))).length, 1)
 })

@@ -1,12 +1,29 @@
 import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
 import { isNoValue } from './column-names.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
+import { IN_LIST, rowText } from './row-text.ts'
 import { idIn } from './sheet-row.ts'
 import { TagsAbove } from './tags-above.ts'
 
+/** A row without a plant. */
+export interface RefusedRow {
+  /** Counted as the spreadsheet counts rows. */
+  readonly row: number
+  readonly reason: string
+  readonly text: string
+  /** Whether it is no plant but a heading, which is left out. */
+  readonly isHeading?: boolean
+}
+
 /** What an import should say of a sheet before it stores anything. */
 export interface Findings {
+  /** Rows but for headings. */
   readonly rows: number
+  readonly headings: number
+  /** Rows without a plant but for headings. */
+  readonly refused: number
+  /** The first MOST_LISTED rows without a plant, headings too. */
+  readonly refusedRows: readonly RefusedRow[]
   /** Rows that have a plant. */
   readonly plants: number
   /** Rows that look like totals or headings, with their texts, by their numbers. */
@@ -28,32 +45,37 @@ const FOR_ONE_NAME = 4
 /** Different names that are counted: more are never few. */
 const MOST_NAMES = 50_000
 const MOST_TEXTS = 5
+/** The most refused rows that are listed. */
+export const MOST_LISTED = 1000
 
 /** Looks at the rows of a sheet, one after the other. */
 export class SheetLook {
   readonly #mapping: Mapping
+  readonly #columns: readonly string[]
   readonly #doubtful: DoubtfulRows
   readonly #tagsAbove: TagsAbove
   readonly #names = new Set<string>()
   readonly #texts = new Set<string>()
-  #rows = 0
+  readonly #refusedRows: RefusedRow[] = []
+  #headings = 0
+  #refused = 0
   #plants = 0
   #noValues = 0
   #withoutId = 0
 
-  constructor(mapping: Mapping) {
+  /** @param columns their names */
+  constructor(mapping: Mapping, columns: readonly string[]) {
     this.#mapping = mapping
+    this.#columns = columns
     this.#doubtful = new DoubtfulRows(mapping)
     this.#tagsAbove = new TagsAbove(mapping)
   }
 
-  /** @param hasPlant whether the import does not refuse it */
-  look(row: CsvRow, hasPlant = true): void {
-    const { id, name, tag } = this.#mapping
-    this.#rows += 1
-    if (id !== undefined && typeof idIn(row.cells[id] ?? '') !== 'bigint') this.#withoutId += 1
-    if (!hasPlant) return
+  /** Takes a row that has a plant. */
+  take(row: CsvRow): void {
+    const { name, tag } = this.#mapping
     this.#plants += 1
+    this.#countId(row)
     this.#doubtful.look(row)
     this.#tagsAbove.look(row)
     if (this.#names.size <= MOST_NAMES) this.#names.add(name.map((at) => row.cells[at]?.trim() ?? '').join(' '))
@@ -63,10 +85,30 @@ export class SheetLook {
     if (this.#texts.size < MOST_TEXTS) this.#texts.add(text.trim())
   }
 
+  /** Takes a row that has none. */
+  refuse(row: CsvRow, reason: string): void {
+    const heading = isHeading(row, this.#columns, this.#mapping)
+    if (heading) this.#headings += 1
+    else {
+      this.#refused += 1
+      this.#countId(row)
+    }
+    if (this.#refusedRows.length === MOST_LISTED) return
+    this.#refusedRows.push({ row: row.number, reason, text: rowText(row, IN_LIST), isHeading: heading })
+  }
+
+  #countId({ cells }: CsvRow): void {
+    const { id } = this.#mapping
+    if (id !== undefined && typeof idIn(cells[id] ?? '') !== 'bigint') this.#withoutId += 1
+  }
+
   get findings(): Findings {
     const areFew = this.#plants >= MANY && FOR_ONE_NAME * this.#names.size <= this.#plants
     return {
-      rows: this.#rows,
+      rows: this.#plants + this.#refused,
+      headings: this.#headings,
+      refused: this.#refused,
+      refusedRows: this.#refusedRows,
       plants: this.#plants,
       doubtful: this.#mapping.id === undefined ? this.#doubtful.found : new Map(),
       tagsAbove: this.#tagsAbove.count,
@@ -86,8 +128,15 @@ export const idWithoutNumbers = (columns: readonly string[], { id }: Mapping): s
 export const notKept = (columns: readonly string[], { id, name, tag }: Mapping): readonly string[] =>
   columns.filter((_, at) => at !== id && at !== tag && !name.includes(at))
 
+/** The reason of most listed rows, whatever text or cell it names; undefined where there is none. */
+export function usualReason(refusedRows: readonly RefusedRow[]): string | undefined {
+  const listed = refusedRows.filter(({ isHeading: heading }) => heading !== true)
+  const alike = Map.groupBy(listed, ({ reason }) => reason.replaceAll(/"[^"]*"|\b[A-Z]{1,3}\d+\b/g, ''))
+  return [...alike.values()].find((rows) => 2 * rows.length > listed.length)?.[0]?.reason
+}
+
 /** Whether a row without a plant is a heading: it has one text, in a column that is not kept, or names the columns again. */
-export function isHeading({ cells, fault }: CsvRow, columns: readonly string[], { id, name, tag }: Mapping): boolean {
+function isHeading({ cells, fault }: CsvRow, columns: readonly string[], { id, name, tag }: Mapping): boolean {
   if (fault !== undefined) return false
   const filled = cells.flatMap((cell, at) => (isNothing(cell) ? [] : [at]))
   const [first = -1] = filled

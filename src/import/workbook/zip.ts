@@ -174,6 +174,8 @@ const SUMS = Uint32Array.from({ length: 256 }, (_, byte) => {
   return sum
 })
 
+export const checksum = (bytes: Uint8Array): number => (sumWith(START, bytes) ^ START) >>> 0
+
 function sumWith(before: number, bytes: Uint8Array): number {
   let sum = before
   for (const byte of bytes) sum = (sum >>> 8) ^ (SUMS[(sum ^ byte) & 0xff] ?? 0)

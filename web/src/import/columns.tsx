@@ -2,13 +2,15 @@ import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import type { Mapping, Separator } from '../../../src/import/csv-rows.ts'
 import { ENCODINGS, type Encoding } from '../../../src/import/sheet/guess-encoding.ts'
+import { notKept } from '../../../src/import/sheet/look.ts'
 import { IN_CHOICE, rowText } from '../../../src/import/sheet/row-text.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { languageName, listOf, say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import type { PlainKey } from '../language/texts.ts'
 import { Sentence } from '../page/sentence.tsx'
-import { plantIn } from './plant-row.ts'
+import { plantIn, type RowPlant } from './plant-row.ts'
+import { RowsTable, type TableRow } from './rows-table.tsx'
 import type { Mode } from './run.ts'
 import type { Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
@@ -189,83 +191,38 @@ function Choice({ title, value, options, onChange }: ChoiceProps): JSX.Element {
 }
 
 /** Shows all columns of the sheet, so that the person can tell which one has the names. */
-function RawPreview({ sheet }: { readonly sheet: Sheet }): JSX.Element {
+function RawPreview({ sheet: { columns, preview } }: { readonly sheet: Sheet }): JSX.Element {
   return (
-    <section class="scroll" tabIndex={0} aria-label={say('import.firstRows')}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{say('import.row')}</th>
-            {sheet.columns.map((column, i) => (
-              <th key={i} scope="col" dir="auto" translate={false}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sheet.preview.map((row) => (
-            <tr key={row.number}>
-              <td>{row.number}</td>
-              {sheet.columns.map((_, i) => (
-                <td key={i} dir="auto" translate={false}>
-                  {row.cells[i]}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <RowsTable
+      title={say('import.firstRows')}
+      heads={[say('import.row'), ...columns.map((column, i) => <Own key={i} text={column} />)]}
+      rows={preview.map(({ number, cells }) => ({ row: number, cells: columns.map((_, i) => cells[i]) }))}
+    />
   )
 }
 
+/** A text of the sheet. */
+const Own = ({ text }: { readonly text: string }): JSX.Element => <bdi translate={false}>{text}</bdi>
+
 function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: Mapping }): JSX.Element {
-  const kept = [mapping.id, mapping.tag, ...mapping.name]
-  const left = sheet.columns.filter((_, i) => !kept.includes(i))
+  const left = notKept(sheet.columns, mapping)
+  const cellsOf = (plant: RowPlant | string): TableRow['cells'] => {
+    if (typeof plant === 'string') return [<Sentence key="why" text={plant} />]
+    const { id, name, tag } = plant
+    return [id === undefined ? <em key="id">{say('import.nextFree')}</em> : String(id), name, tag]
+  }
   return (
     <>
-      <section class="scroll" tabIndex={0} aria-label={say('import.firstPlants')}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say('import.row')}</th>
-              <th scope="col">{say('import.idColumn')}</th>
-              <th scope="col">{say('import.nameColumn')}</th>
-              <th scope="col">{say('import.tagColumn')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {sheet.preview.map((row) => {
-              const plant = plantIn(row, mapping, sheet.columns)
-              return (
-                <tr key={row.number}>
-                  <td>{row.number}</td>
-                  {typeof plant === 'string' ? (
-                    <td colSpan={3}>
-                      <Sentence text={plant} />
-                    </td>
-                  ) : (
-                    <>
-                      <td>{plant.id === undefined ? <em>{say('import.nextFree')}</em> : String(plant.id)}</td>
-                      <td dir="auto" translate={false}>
-                        {plant.name}
-                      </td>
-                      <td dir="auto" translate={false}>
-                        {plant.tag}
-                      </td>
-                    </>
-                  )}
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </section>
+      <RowsTable
+        title={say('import.firstPlants')}
+        heads={[say('import.row'), say('import.idColumn'), say('import.nameColumn'), say('import.tagColumn')]}
+        rows={sheet.preview.map((row) => ({
+          row: row.number,
+          cells: cellsOf(plantIn(row, mapping, sheet.columns)),
+        }))}
+      />
       {left.length > 0 && (
-        <p class="note">
-          {sayWith('import.notKept', { count: left.length, columns: <bdi translate={false}>{listOf(left)}</bdi> })}
-        </p>
+        <p class="note">{sayWith('import.notKept', { count: left.length, columns: <Own text={listOf(left)} /> })}</p>
       )}
     </>
   )

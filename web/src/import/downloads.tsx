@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { said } from '../page/said.ts'
 import { saveFile } from '../page/save-file.ts'
@@ -11,14 +10,13 @@ import type { Outcome } from './run.ts'
 
 interface DownloadsProps {
   readonly job: ImportJob
-  readonly client: PlantstoreClient
   readonly outcome: Outcome
-  /** Whether the page assigned ids. */
+  /** Whether the service assigned ids. */
   readonly hasIds: boolean
 }
 
 /** Saves the report of an import, the refused rows, and the sheet with assigned ids. */
-export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX.Element {
+export function Downloads({ job, outcome, hasIds }: DownloadsProps): JSX.Element {
   const fault = useSignal('')
   const file = job.sheet.file.name.replace(/\.[^.]*$/, '')
   const save = async (name: string, content: Promise<Blob>) => {
@@ -49,7 +47,7 @@ export function Downloads({ job, client, outcome, hasIds }: DownloadsProps): JSX
         {hasIds && (
           <button
             type="button"
-            onClick={() => void save(`${say('import.withIdsFile', { file })}.xlsx`, job.sheetWithIds(client))}
+            onClick={() => void save(`${say('import.withIdsFile', { file })}.xlsx`, job.sheetWithIds())}
           >
             {say('import.saveWithIds')}
           </button>

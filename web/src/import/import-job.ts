@@ -1,15 +1,15 @@
 import { type Signal, signal } from '@preact/signals'
 import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import type { Mapping } from '../../../src/import/csv-rows.ts'
+import type { Decisions } from '../../../src/import/sheet/decided-rows.ts'
 import { guess } from '../../../src/import/sheet/guess.ts'
 import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
 import { named } from '../page/named.ts'
 import { isAbort, PageError, said } from '../page/said.ts'
 import { onSignOut } from '../session/session.ts'
-import { remember } from './remembered.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
-import { type Decisions, type Findings, ImportRun, type Mode, type Outcome } from './run.ts'
+import { type Findings, ImportRun, type Mode, type Outcome } from './run.ts'
 import type { Sheet } from './sheet.ts'
 import type { WorkbookSheet } from './workbook.ts'
 
@@ -80,7 +80,7 @@ export class ImportJob {
     return this.workbook?.name === ''
   }
 
-  /** Whether the page assigns the ids. */
+  /** Whether the service assigns the ids. */
   get assignsIds(): boolean {
     return this.mapping.value.id === undefined
   }
@@ -172,13 +172,12 @@ export class ImportJob {
     note(run.done)
     try {
       const outcome = await run.import(client, this.#decisions, note, ended)
+      if (this.assignsIds) this.imported.value = run.imported
       this.step.value = { kind: 'done', outcome }
     } catch (error) {
       const why = isAbort(error) ? say('import.stopped') : said(error)
       this.step.value = { kind: 'broken', why, outcome: run.outcome }
-      return
     }
-    if (this.assignsIds) await this.#keep(client, run)
   }
 
   stop(): void {
@@ -191,28 +190,19 @@ export class ImportJob {
     if (step.kind === 'broken') this.step.value = { kind: 'done', outcome: step.outcome }
   }
 
-  /** Writes the sheet with the ids that the page has assigned, as a workbook. */
-  async sheetWithIds(client: PlantstoreClient): Promise<Blob> {
-    if (this.#run === undefined) throw new PageError(say('import.notChecked'))
-    return sheetWithIds(this.sheet, this.mapping.value, this.#run.rowsWithIds(client))
+  /** Writes the sheet with the ids that the service has assigned, as a workbook. */
+  async sheetWithIds(): Promise<Blob> {
+    return sheetWithIds(this.sheet, this.mapping.value, this.#checkedRun.rowsWithIds())
   }
 
   /** Writes the refused rows of the sheet, with the reasons. */
   async refusedSheet(): Promise<Blob> {
-    if (this.#run === undefined) throw new PageError(say('import.notChecked'))
-    return refusedSheet(this.sheet, this.mapping.value, this.#run.refusedRows())
+    return refusedSheet(this.sheet, this.mapping.value, this.#checkedRun.refusedRows())
   }
 
-  /** Remembers which row has which id, and which plants are new. */
-  async #keep(client: PlantstoreClient, run: ImportRun): Promise<void> {
-    try {
-      if (this.#file !== '') {
-        await remember(this.#file, this.sheet.columns, this.mapping.value, run.rowsWithIds(client))
-      }
-      this.imported.value = run.count > MOST_KEPT ? [] : await Array.fromAsync(run.imported(client))
-    } catch {
-      // The file is gone or was changed. The import itself is done.
-    }
+  get #checkedRun(): ImportRun {
+    if (this.#run === undefined) throw new PageError(say('import.notChecked'))
+    return this.#run
   }
 
   /** The name under which the browser remembers the rows; empty for pasted ones, as the next paste is another list. */
@@ -236,8 +226,6 @@ export class ImportJob {
 }
 
 const NONE: ReadonlySet<number> = new Set()
-/** The most plants that the page keeps to print their labels: the texts of each take memory. */
-const MOST_KEPT = 50_000
 
 /** The present import of this tab. */
 export const job = signal<ImportJob | undefined>(undefined)

@@ -135,9 +135,9 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
       )}
       {kind === 'done' && <NextSteps job={job} />}
       {(kind === 'done' || kind === 'broken') && (
-        <Downloads job={job} client={client} outcome={step.outcome} hasIds={kind === 'done' && job.assignsIds} />
+        <Downloads job={job} outcome={step.outcome} hasIds={kind === 'done' && job.assignsIds} />
       )}
-      {checked !== undefined && <Downloads job={job} client={client} outcome={checked} hasIds={false} />}
+      {checked !== undefined && <Downloads job={job} outcome={checked} hasIds={false} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { type Cells, csvLine } from '../../../src/import/csv-rows.ts'
+import { pastedCsv } from '../../../src/import/sheet/pasted-rows.ts'
 import { say } from '../language/language.ts'
 import { PageError } from '../page/said.ts'
 import type { WorkbookSheet } from './workbook.ts'
@@ -7,58 +7,12 @@ import type { WorkbookSheet } from './workbook.ts'
 const MOST = 2 ** 26
 
 /**
- * Makes a sheet of rows that a spreadsheet program has copied as text. The program's HTML has no more of their texts.
- * The sheet has no name, by which a browser could remember it.
+ * Makes a sheet of copied rows. It has no name, by which a browser could remember it.
  *
  * @throws PageError for a text without rows, and for one that is too long
  */
 export function pastedSheet(text: string): WorkbookSheet {
   if (text.trim() === '') throw new PageError(say('import.nothingPasted'))
   if (text.length > MOST) throw new PageError(say('import.pastedTooLarge'))
-  const lines = Array.from(rowsIn(text), (cells) => csvLine(cells)).join('')
-  return { name: '', csv: new File([lines], say('import.pasted')), tableRows: 0, filled: 0 }
-}
-
-/**
- * Divides text into rows at line ends, and into cells at tabs. Excel, LibreOffice and Google Sheets put a cell between
- * quotation marks only where it has a tab or a line end, and double those inside; other marks are a part of the text.
- */
-function* rowsIn(copied: string): Generator<Cells, void> {
-  // Old programs for Macintosh end lines with CR alone.
-  const text = copied.includes('\n') ? copied : copied.replaceAll('\r', '\n')
-  let cells: (string | undefined)[] = []
-  for (let at = 0; at < text.length; ) {
-    const mark = text[at] === '"' ? closingMark(text, at) : undefined
-    const end = mark === undefined ? cellEnd(text, at) : mark + 1
-    const cell = mark === undefined ? text.slice(at, end) : text.slice(at + 1, mark).replaceAll('""', '"')
-    cells.push(cell === '' ? undefined : cell)
-    at = end
-    if (text[at] === '\t') {
-      at += 1
-      continue
-    }
-    at += text[at] === '\r' ? 2 : 1
-    yield cells
-    cells = []
-  }
-  if (cells.length > 0) yield cells
-}
-
-/** Where the cell that begins here ends: at a tab, at a line end or with the text. */
-function cellEnd(text: string, from: number): number {
-  END.lastIndex = from
-  return END.exec(text)?.index ?? text.length
-}
-
-const END = /\t|\r?\n/g
-
-/**
- * Where the cell that begins with this mark is closed; undefined if the mark is a part of the text. Marks of one cell
- * never close a later one, so that reading all cells takes linear time.
- */
-function closingMark(text: string, from: number): number | undefined {
-  let at = text.indexOf('"', from + 1)
-  while (at !== -1 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
-  if (at === -1 || !/^(?:[\t\n]|\r\n|$)/.test(text.slice(at + 1, at + 3))) return undefined
-  return /[\t\n\r]|""/.test(text.slice(from + 1, at)) ? at : undefined
+  return { name: '', csv: new File([pastedCsv(text)], say('import.pasted')), tableRows: 0, filled: 0 }
 }

@@ -2,10 +2,8 @@ import type { JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { listOf, say } from '../language/language.ts'
 import type { ImportJob } from './import-job.ts'
+import { MOST_SHOWN, RowsTable, type TableRow } from './rows-table.tsx'
 import type { Findings } from './run.ts'
-
-/** The most rows that a question shows. */
-const MOST_SHOWN = 100
 
 interface QuestionsProps {
   readonly job: ImportJob
@@ -59,20 +57,13 @@ function DoubtfulRows({ job, findings: { doubtful } }: Pick<QuestionsProps, 'job
       <legend>{title}</legend>
       <Rows
         title={title}
-        heads={[say('import.row'), say('import.leavesIt'), say('import.content')]}
-        rows={[...doubtful].map(([row, text]) => [
-          row,
-          <input
-            key={row}
-            type="checkbox"
-            aria-label={say('import.leaveRow', { row })}
-            checked={leaving?.has(row) === true}
-            onChange={() => {
-              job.leaving.value = (leaving ?? new Set<number>()).symmetricDifference(new Set([row]))
-            }}
-          />,
-          text,
-        ])}
+        heads={[say('import.leavesIt'), say('import.content')]}
+        label={(row) => say('import.leaveRow', { row })}
+        chosen={leaving}
+        rows={[...doubtful].map(([row, text]) => ({ row, cells: [text] }))}
+        onToggle={(row) => {
+          job.leaving.value = (leaving ?? new Set<number>()).symmetricDifference(new Set([row]))
+        }}
       />
       <Choices
         name="doubtful"
@@ -92,11 +83,8 @@ const allOrNone = (chosen: ReadonlySet<number> | undefined, all: number): boolea
 
 function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' | 'findings'>): JSX.Element {
   const changing = job.changing.value
-  const all = new Set(similar.map(({ row }) => row))
+  const all = new Set(similar.map(({ row }) => row.number))
   const title = say('import.similar', { count: similar.length })
-  const toggle = (row: number) => {
-    job.changing.value = (changing ?? all).symmetricDifference(new Set([row]))
-  }
   return (
     <fieldset class="question">
       <legend>{title}</legend>
@@ -110,19 +98,16 @@ function SimilarRows({ job, findings: { similar } }: Pick<QuestionsProps, 'job' 
       />
       <Rows
         title={title}
-        heads={[say('import.row'), say('import.changesIt'), say('import.storedAs'), say('import.inSheet')]}
-        rows={similar.map(({ row, plant, stored }) => [
-          row,
-          <input
-            key={row}
-            type="checkbox"
-            aria-label={say('import.changeRow', { id: stored.id, row })}
-            checked={changing?.has(row) === true}
-            onChange={() => toggle(row)}
-          />,
-          textOf(stored, String(stored.id)),
-          textOf(plant),
-        ])}
+        heads={[say('import.changesIt'), say('import.storedAs'), say('import.inSheet')]}
+        label={(row, i) => say('import.changeRow', { id: similar[i]?.stored.id ?? 0n, row })}
+        chosen={changing}
+        rows={similar.map(({ row, plant, stored }) => ({
+          row: row.number,
+          cells: [textOf(stored, String(stored.id)), textOf(plant)],
+        }))}
+        onToggle={(row) => {
+          job.changing.value = (changing ?? all).symmetricDifference(new Set([row]))
+        }}
       />
     </fieldset>
   )
@@ -170,37 +155,23 @@ function Choices({ name, chosen, texts, onChoose }: ChoicesProps): JSX.Element {
 interface RowsProps {
   readonly title: string
   readonly heads: readonly string[]
-  readonly rows: readonly (readonly (number | string | JSX.Element)[])[]
+  readonly rows: readonly TableRow[]
+  /** Says what ticking a row does. */
+  readonly label: (row: number, at: number) => string
+  readonly chosen: ReadonlySet<number> | undefined
+  readonly onToggle: (row: number) => void
 }
 
-function Rows({ title, heads, rows }: RowsProps): JSX.Element {
+/** Shows the first rows, each with a box to tick. */
+function Rows({ title, heads, rows, label, chosen, onToggle }: RowsProps): JSX.Element {
+  const shown = rows.slice(0, MOST_SHOWN).map(({ row, cells }, i) => {
+    const isChosen = chosen?.has(row) === true
+    const box = <input type="checkbox" aria-label={label(row, i)} checked={isChosen} onChange={() => onToggle(row)} />
+    return { row, cells: [box, ...cells] }
+  })
   return (
     <>
-      <section class="scroll" tabIndex={0} aria-label={title}>
-        <table>
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, MOST_SHOWN).map(([row, ...cells]) => (
-              <tr key={String(row)}>
-                <td>{row}</td>
-                {cells.map((cell, i) => (
-                  <td key={i} dir="auto" translate={typeof cell !== 'string'}>
-                    {cell}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <RowsTable title={title} heads={[say('import.row'), ...heads]} rows={shown} />
       {rows.length > MOST_SHOWN && <p class="note">{say('import.andMore', { more: rows.length - MOST_SHOWN })}</p>}
     </>
   )

@@ -25,7 +25,7 @@ export function reportOf(sheet: Sheet, outcome: Outcome): Blob {
   return spreadsheet(rows)
 }
 
-/** Writes the sheet with a column of the ids that the page assigned, as a workbook. */
+/** Writes the sheet with a column of the ids that the service assigned, as a workbook. */
 export async function sheetWithIds(
   sheet: Sheet,
   mapping: Mapping,

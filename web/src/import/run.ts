@@ -1,31 +1,17 @@
-import type {
-  ActionOptions,
-  ImportedPlant,
-  ImportReport,
-  PlantstoreClient,
-  StoredPlant,
-} from '../../../client/src/index.ts'
+import type { ActionOptions, ImportReport, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import { plantJson } from '../../../src/domain/plant.ts'
 import type { CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
-import { isHeading, type Findings as Look, SheetLook } from '../../../src/import/sheet/look.ts'
+import { DecidedRows, type Decisions } from '../../../src/import/sheet/decided-rows.ts'
+import { type Findings as Look, MOST_LISTED, type RefusedRow, SheetLook } from '../../../src/import/sheet/look.ts'
+import { RowNotes, type RowWithId } from '../../../src/import/sheet/recall.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
 import { withTagsAbove } from '../../../src/import/sheet/tags-above.ts'
 import { say } from '../language/language.ts'
-import { PageError, saidOf } from '../page/said.ts'
+import { saidOf } from '../page/said.ts'
 import { newAction } from '../plants/many/action-name.ts'
-import { IdRanges } from './id-ranges.ts'
 import { plantIn, type RowPlant, withId } from './plant-row.ts'
-import { type Candidate, type RowWithId, recall } from './remembered.ts'
+import { plantsRecalled, recall, remember, type Similar } from './remembered.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
-import { MOST_COMPARED, plantsLike, plantsRecalled, type Similar } from './similar.ts'
-
-export interface Refused {
-  /** Counted as the spreadsheet counts rows. */
-  readonly row: number
-  readonly reason: string
-  readonly text: string
-  /** Whether it is no plant but a heading, which is left out. */
-  readonly isHeading?: boolean
-}
 
 /** The result of an import, or of its check. */
 export interface Outcome {
@@ -36,7 +22,7 @@ export interface Outcome {
   /** Rows left out: their name and tag are stored already, or they are no plants. */
   readonly leftOut: number
   /** The first MOST_LISTED of them. */
-  readonly refusedRows: readonly Refused[]
+  readonly refusedRows: readonly RefusedRow[]
 }
 
 export type Mode = 'add' | 'update'
@@ -49,16 +35,6 @@ export interface Plan {
   readonly fillsTags: boolean
 }
 
-/** What the person decides after the check. */
-export interface Decisions {
-  /** Whether to leave out the rows whose name and tag are stored already. */
-  readonly leavesOut: boolean
-  /** The rows that look like totals or headings and are left out. */
-  readonly leaving: ReadonlySet<number>
-  /** The rows that change the stored plant that they look like. The others add a plant. */
-  readonly changing: ReadonlySet<number>
-}
-
 /** What the check finds beside the figures. */
 export interface Findings extends Look {
   /** Rows without ids whose name and tag are stored already. */
@@ -68,17 +44,21 @@ export interface Findings extends Look {
 
 type Counts = Pick<ImportReport, 'added' | 'updated' | 'unchanged' | 'refused'>
 
-/** The most refused rows that an outcome lists. */
-const MOST_LISTED = 1000
 /** Plants of one request. The service lists as many duplicates of a check, and as many refused rows of an import. */
 const MOST_CHECKED = 50_000
 const MOST_IMPORTED = 1000
+/** Of plants without ids it refuses none that the check takes. */
+const MOST_ASSIGNED = 5000
 /** UTF-16 units of the texts after which a request is full. */
 const MOST_TEXT = 2 ** 20
+/** Rows to add up to which some may be plants with a corrected name. */
+const MOST_COMPARED = 1000
+/** The most plants that the page keeps to print their labels: the texts of each take memory. */
+const MOST_KEPT = 50_000
 
 /** A plant of the sheet with its row. */
 interface Numbered {
-  readonly row: CsvRow
+  readonly row: Pick<CsvRow, 'number' | 'cells'>
   readonly plant: RowPlant
   /** The plant that the row changes. */
   readonly stored?: StoredPlant | undefined
@@ -96,24 +76,23 @@ export class ImportRun {
   #plantCount = 0
   /** The actions that the service keeps, so that they can be undone. */
   readonly actions = new Set<string | undefined>()
-  #unreadable: Refused[] = []
-  #unreadableCount = 0
-  /** In a sheet without ids, the rows whose name and tag a stored plant has, with its id. */
-  readonly #stored = new Map<number, bigint>()
+  readonly #decided = new DecidedRows<Similar>()
+  /** The clients that have sent the next part and got no answer. */
+  readonly #unanswered = new Set<PlantstoreClient>()
   /** The rows that the service refused, with its reasons. */
-  #refused = new Map<number, Omit<Refused, 'row'>>()
+  #refused = new Map<number, Omit<RefusedRow, 'row'>>()
   #counts = NOTHING
-  #ranges: IdRanges | undefined
-  /** Headings among the rows without a plant. */
-  #headings = 0
   #findings: Findings
-  #decisions: Decisions = { leavesOut: false, leaving: new Set(), changing: new Set() }
+  #notes: RowNotes
+  /** The plants of the rows that are imported, if they are not too many. */
+  #plants: { readonly row: number; readonly plant: RowPlant }[] = []
 
   constructor(sheet: Sheet, plan: Plan, file: string) {
     this.#sheet = sheet
     this.#plan = plan
     this.#file = file
-    this.#findings = { ...new SheetLook(plan.mapping).findings, duplicates: 0, similar: [] }
+    this.#notes = new RowNotes(sheet.columns, plan.mapping)
+    this.#findings = { ...new SheetLook(plan.mapping, []).findings, duplicates: 0, similar: [] }
   }
 
   get findings(): Findings {
@@ -122,7 +101,7 @@ export class ImportRun {
 
   /** The number of plants to import. */
   get count(): number {
-    return this.#plantCount - this.#leftOut
+    return this.#plantCount - this.#decided.leftOut
   }
 
   /** Plants that the service has taken or refused so far. */
@@ -137,55 +116,54 @@ export class ImportRun {
   }
 
   get outcome(): Outcome {
+    const { refused, headings, refusedRows } = this.#findings
     const byService = Array.from(this.#refused, ([row, why]) => ({ row, ...why })).slice(0, MOST_LISTED)
-    const refusedRows = [...this.#unreadable, ...byService].toSorted((a, b) => a.row - b.row).slice(0, MOST_LISTED)
-    const refused = this.#counts.refused + this.#unreadableCount - this.#headings
-    return { ...this.#counts, refused, leftOut: this.#leftOut + this.#headings, refusedRows }
+    return {
+      ...this.#counts,
+      refused: this.#counts.refused + refused,
+      leftOut: this.#decided.leftOut + headings,
+      refusedRows: [...refusedRows, ...byService].toSorted((a, b) => a.row - b.row).slice(0, MOST_LISTED),
+    }
   }
 
   /** The outcome of the check, as the decisions make it. */
   checked(decisions: Decisions): Outcome {
-    this.#decisions = decisions
+    this.#decided.decide(decisions)
     const { outcome } = this
-    const changes = this.#changes.length
-    return { ...outcome, added: outcome.added - this.#leftOut - changes, updated: outcome.updated + changes }
+    const changes = this.#decided.changes.length
+    return { ...outcome, added: outcome.added - this.#decided.leftOut - changes, updated: outcome.updated + changes }
   }
 
   /** Reads the whole sheet, and has the service import it as a dry run. */
   async check(client: PlantstoreClient, signal: AbortSignal): Promise<void> {
-    const assignsIds = this.#plan.mapping.id === undefined
-    // A dry run stores nothing, so free ids need no reservation.
-    const first = assignsIds ? await client.proposeId({ signal }) : 0n
-    const look = new SheetLook(this.#plan.mapping)
+    const { mapping, mode } = this.#plan
+    const look = new SheetLook(mapping, this.#sheet.columns)
     const rows: number[] = []
     const added: Numbered[] = []
-    const refuse = (row: CsvRow, reason: string) => {
-      const heading = isHeading(row, this.#sheet.columns, this.#plan.mapping)
-      if (heading) this.#headings += 1
-      else look.look(row, false)
-      this.#unreadableCount += 1
-      const refused = { row: row.number, reason, text: rowText(row, IN_LIST), isHeading: heading }
-      if (this.#unreadable.length < MOST_LISTED) this.#unreadable.push(refused)
-    }
+    const similar: Similar[] = []
     // A row may depend on any earlier one with its id, so a sheet with ids goes in one request.
-    const most = assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY
-    for await (const part of partsOf(this.#plants(signal, refuse), most, Number.POSITIVE_INFINITY)) {
-      const plants = part.map(({ plant }, i) => withId(plant, plant.id ?? first + BigInt(this.#plantCount + i)))
-      const options = { mode: this.#plan.mode, dryRun: true, ...(assignsIds ? { duplicates: true } : {}), signal }
-      const report = await client.importPlants(plants, options)
-      for (const { line, id } of report.duplicateRows ?? []) this.#stored.set(rowAt(part, line), id)
+    const most = this.#assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY
+    for await (const part of partsOf(this.#readable(signal, look), most, Number.POSITIVE_INFINITY)) {
+      const report = this.#assignsIds
+        ? await client.importPlants(withoutIds(part), { ids: 'assignAll', dryRun: true, duplicates: true, signal })
+        : await client.importPlants(part.map(sent), { mode, dryRun: true, signal })
+      for (const { line, id } of report.duplicateRows ?? []) this.#decided.stored.set(rowAt(part, line), id)
+      for (const { line, plant: stored } of report.similarRows ?? []) {
+        const each = part[line - 1]
+        if (each !== undefined) similar.push({ ...each, stored })
+      }
       this.#take(report, part)
       this.#plantCount += part.length
+      if (!this.#assignsIds) continue
       for (const each of part) {
-        look.look(each.row)
-        if (!assignsIds) continue
         rows.push(each.row.number)
-        if (added.length <= 2 * MOST_COMPARED && !this.#stored.has(each.row.number)) added.push(each)
+        if (added.length <= 2 * MOST_COMPARED && !this.#decided.stored.has(each.row.number)) added.push(each)
       }
     }
-    this.#findings = { ...look.findings, duplicates: this.#stored.size, similar: [] }
-    const similar = await this.#similar(client, rows, added, signal)
-    this.#findings = { ...this.#findings, similar: similar.toSorted((a, b) => a.row - b.row) }
+    this.#findings = { ...look.findings, duplicates: this.#decided.stored.size, similar: [] }
+    const found = await this.#similar(client, { rows, added, similar }, signal)
+    this.#decided.similar = found.toSorted((a, b) => a.row.number - b.row.number)
+    this.#findings = { ...this.#findings, similar: this.#decided.similar }
   }
 
   /**
@@ -199,39 +177,40 @@ export class ImportRun {
     onProgress: (done: number) => void,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    if (this.#ranges === undefined) {
-      this.#decisions = decisions
+    if (this.#names.size === 0) {
+      this.#decided.decide(decisions)
       this.#counts = NOTHING
       this.#refused = new Map()
-      this.#ranges = new IdRanges(this.count - this.#changes.length)
     }
-    for await (const part of partsOf(this.#rest(signal, this.done), MOST_IMPORTED, MOST_TEXT)) {
-      const plants: ImportedPlant[] = []
-      const isChange = part[0]?.stored !== undefined
-      for (const { plant, stored } of part) {
-        const number = this.done + plants.length - this.#changes.length
-        if (stored === undefined) plants.push(withId(plant, await this.#idOf(client, plant, number, signal)))
-        else plants.push({ ...withId(plant, stored.id), before: stored })
-      }
-      const options = { ...this.#nameFor(client), mode: isChange ? 'update' : this.#plan.mode, signal }
-      const report = await client.importPlants(plants, options)
-      this.actions.add(report.action)
-      this.#take(report, part)
+    const { changes } = this.#decided
+    if (this.done < changes.length) await this.#send(client, changes, signal)
+    onProgress(this.done)
+    const most = this.#assignsIds ? MOST_ASSIGNED : MOST_IMPORTED
+    for await (const part of partsOf(this.#rest(signal, this.done - changes.length), most, MOST_TEXT)) {
+      await this.#send(client, part, signal)
       onProgress(this.done)
+    }
+    if (this.#assignsIds && this.#file !== '') {
+      remember(this.#file, this.#notes, (row) => this.#idOf(row))
     }
     return this.outcome
   }
 
-  /** Yields the rows of the sheet with their ids: those that the page assigned, and those of plants stored before. */
-  async *rowsWithIds(client: PlantstoreClient): AsyncGenerator<RowWithId, void> {
-    for await (const { row, id } of this.#numbered(client)) yield { row, id }
+  /** The plants that the import has added or changed, where the service assigned their ids and they are not too many. */
+  get imported(): readonly StoredPlant[] {
+    if (this.count > MOST_KEPT) return []
+    const plants = [...this.#decided.changes.map(({ row, plant }) => ({ row: row.number, plant })), ...this.#plants]
+    return plants.flatMap(({ row, plant }) => {
+      const id = this.#idOf(row)
+      return id === undefined ? [] : [withId(plant, id)]
+    })
   }
 
-  /** Yields the plants that the import has added or changed, where the page assigned their ids. */
-  async *imported(client: PlantstoreClient): AsyncGenerator<StoredPlant, void> {
-    const changing = new Set(this.#changes.map(({ row }) => row))
-    for await (const { row, plant, id, isNew } of this.#numbered(client)) {
-      if ((isNew || changing.has(row.number)) && !this.#refused.has(row.number)) yield withId(plant, id)
+  /** Yields the rows of the sheet with their ids: those that the service assigned, and those of plants stored before. */
+  async *rowsWithIds(): AsyncGenerator<RowWithId, void> {
+    for await (const { row } of this.#readable()) {
+      const id = this.#idOf(row.number)
+      if (id !== undefined) yield { row, id }
     }
   }
 
@@ -244,40 +223,97 @@ export class ImportRun {
     }
   }
 
-  /** Finds the stored plants that rows to add probably correct. */
+  get #assignsIds(): boolean {
+    return this.#plan.mapping.id === undefined
+  }
+
+  /** Sends plants to add, or rows that change stored ones. */
+  async #send(client: PlantstoreClient, whole: readonly Numbered[], signal: AbortSignal): Promise<void> {
+    const part = this.#assignsIds && whole[0]?.stored === undefined ? await this.#unsent(client, whole) : whole
+    if (part.length === 0) return
+    const name = this.#names.get(client) ?? newAction(this.#sheet.file.name)
+    this.#names.set(client, name)
+    this.#unanswered.add(client)
+    const [{ stored } = {}] = part
+    const report =
+      this.#assignsIds && stored === undefined
+        ? await client.importPlants(withoutIds(part), {
+            ...name,
+            ids: 'assignAll',
+            key: `${name.action}-${this.done}-${part.length}`,
+            signal,
+          })
+        : await client.importPlants(part.map(sent), {
+            ...name,
+            mode: stored === undefined ? this.#plan.mode : 'update',
+            signal,
+          })
+    this.#unanswered.clear()
+    this.actions.add(report.action)
+    this.#take(report, part)
+    for (const { line, id, rows } of report.assignedRows ?? []) {
+      for (let i = 0; i < rows; i++) this.#decided.assigned.set(rowAt(part, line + i), id + BigInt(i))
+    }
+  }
+
+  /**
+   * The rows of a part without those that it has stored under another token, which got no answer: a key is its token's
+   * own. What was stored is the beginning of the part.
+   */
+  async #unsent(client: PlantstoreClient, part: readonly Numbered[]): Promise<readonly Numbered[]> {
+    const known = new Set(this.#decided.assigned.values())
+    const stored = new Map<string, bigint[]>()
+    const isOwn = this.#unanswered.size === 1 && this.#unanswered.has(client)
+    for (const other of isOwn ? [] : this.#unanswered) {
+      const { action } = this.#names.get(other) ?? {}
+      for await (const { type, plant } of client.listChanges({ action })) {
+        if (type !== 'plant.created' || plant === undefined || known.has(plant.id)) continue
+        const key = plantJson({ tag: undefined, ...plant })
+        stored.set(key, [...(stored.get(key) ?? []), plant.id])
+      }
+      this.actions.add(action)
+    }
+    return part.filter(({ row, plant }) => {
+      const id = stored.get(plantJson(plant))?.shift()
+      if (id === undefined) return true
+      this.#decided.assigned.set(row.number, id)
+      this.#counts = { ...this.#counts, added: this.#counts.added + 1 }
+      return false
+    })
+  }
+
+  /** The stored plants that rows to add probably correct: as this browser remembers, and else as the service finds. */
   async #similar(
     client: PlantstoreClient,
-    numbers: readonly number[],
-    added: readonly Numbered[],
+    {
+      rows,
+      added,
+      similar,
+    }: Readonly<Record<'added', readonly Numbered[]>> & {
+      readonly rows: readonly number[]
+      readonly similar: readonly Similar[]
+    },
     signal: AbortSignal,
   ): Promise<readonly Similar[]> {
     const { doubtful } = this.#findings
     const wanted = added.filter(({ row }) => !doubtful.has(row.number))
     if (wanted.length === 0 || wanted.length > MOST_COMPARED) return []
-    const candidates = new Map(
-      wanted.map(({ row: { number, cells }, plant }) => [number, { row: number, plant, cells }]),
-    )
-    const rows = numbers.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#stored.get(row) }))
-    const recalled = recall(this.#file, this.#sheet.columns, rows, candidates)
-    const known = await plantsRecalled(client, recalled, signal)
-    const taken = new Set([...this.#stored.values(), ...known.map(({ stored }) => stored.id)])
-    for (const { row } of known) candidates.delete(row)
-    const others: readonly Candidate[] = [...candidates.values()]
-    return [...known, ...(others.length === 0 ? [] : await plantsLike(client, others, taken, signal))]
+    const candidates = new Map(wanted.map((each) => [each.row.number, each]))
+    const all = rows.filter((row) => !doubtful.has(row)).map((row) => ({ row, id: this.#decided.stored.get(row) }))
+    const found = [...(await plantsRecalled(client, recall(this.#file, this.#sheet.columns, all, candidates), signal))]
+    const taken = new Set([...this.#decided.stored.values(), ...found.map(({ stored }) => stored.id)])
+    for (const { row } of found) candidates.delete(row.number)
+    for (const each of similar) {
+      if (!candidates.has(each.row.number) || taken.has(each.stored.id)) continue
+      taken.add(each.stored.id)
+      found.push(each)
+    }
+    return found
   }
 
-  get #changes(): readonly Similar[] {
-    return this.#findings.similar.filter(({ row }) => this.#decisions.changing.has(row))
-  }
-
-  get #leftOut(): number {
-    const { leavesOut, leaving } = this.#decisions
-    return leaving.size + (leavesOut ? [...this.#stored.keys()].filter((row) => !leaving.has(row)).length : 0)
-  }
-
-  #isLeftOut(row: number): boolean {
-    const { leavesOut, leaving } = this.#decisions
-    return (leavesOut && this.#stored.has(row)) || leaving.has(row)
+  /** The id of the plant that a row is now, in a sheet without ids. */
+  #idOf(row: number): bigint | undefined {
+    return this.#refused.has(row) ? undefined : this.#decided.idOf(row)
   }
 
   #rows(): AsyncIterable<CsvRow> {
@@ -285,53 +321,32 @@ export class ImportRun {
     return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows
   }
 
-  async *#plants(signal: AbortSignal, refuse: (row: CsvRow, reason: string) => void): AsyncGenerator<Numbered, void> {
+  /** Yields the rows that have a plant. @param look takes all rows */
+  async *#readable(signal?: AbortSignal, look?: SheetLook): AsyncGenerator<Numbered & { readonly row: CsvRow }, void> {
     for await (const row of this.#rows()) {
-      signal.throwIfAborted()
+      signal?.throwIfAborted()
       const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
-      if (typeof plant === 'string') refuse(row, plant)
-      else yield { row, plant }
-    }
-  }
-
-  /** Yields the plants to import, without the first ones. Changes of stored plants come first. */
-  async *#rest(signal: AbortSignal, skipped: number): AsyncGenerator<Numbered, void> {
-    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored]))
-    let number = 0
-    for (const isOfChanges of changing.size > 0 ? [true, false] : [false]) {
-      for await (const each of this.#plants(signal, () => {})) {
-        const stored = changing.get(each.row.number)
-        if ((stored !== undefined) !== isOfChanges || this.#isLeftOut(each.row.number)) continue
-        if (number >= skipped) yield { ...each, stored }
-        number += 1
+      if (typeof plant === 'string') look?.refuse(row, plant)
+      else {
+        look?.take(row)
+        yield { row, plant }
       }
     }
   }
 
-  /** Yields the plants of the sheet with their ids, without rows that are no plants. */
-  async *#numbered(
-    client: PlantstoreClient,
-  ): AsyncGenerator<Numbered & { readonly id: bigint; readonly isNew: boolean }, void> {
-    const changing = new Map(this.#changes.map(({ row, stored }) => [row, stored.id]))
+  /** Yields the plants to import but for changes of stored ones, without the first ones. */
+  async *#rest(signal: AbortSignal, skipped: number): AsyncGenerator<Numbered, void> {
+    this.#notes = new RowNotes(this.#sheet.columns, this.#plan.mapping)
+    this.#plants = []
     let number = 0
-    for await (const { row, plant } of this.#plants(new AbortController().signal, () => {})) {
-      const known = changing.get(row.number) ?? (this.#isLeftOut(row.number) ? this.#stored.get(row.number) : undefined)
-      if (known === undefined && this.#isLeftOut(row.number)) continue
-      yield { row, plant, id: known ?? (await this.#idOf(client, plant, number)), isNew: known === undefined }
-      if (known === undefined) number += 1
+    for await (const each of this.#readable(signal)) {
+      if (this.#assignsIds) this.#notes.take(each.row)
+      const row = each.row.number
+      if (!this.#decided.isAdded(row)) continue
+      if (this.#assignsIds && number < MOST_KEPT) this.#plants.push({ row, plant: each.plant })
+      if (number >= skipped) yield each
+      number += 1
     }
-  }
-
-  async #idOf(client: PlantstoreClient, { id }: RowPlant, number: number, signal?: AbortSignal): Promise<bigint> {
-    if (id !== undefined) return id
-    if (this.#ranges === undefined) throw new PageError(say('import.notChecked'))
-    return this.#ranges.idOf(client, number, signal)
-  }
-
-  #nameFor(client: PlantstoreClient): ActionOptions {
-    const name = this.#names.get(client) ?? newAction(this.#sheet.file.name)
-    this.#names.set(client, name)
-    return name
   }
 
   #take(report: ImportReport, part: readonly Numbered[]): void {
@@ -356,10 +371,13 @@ const NOTHING: Counts = { added: 0, updated: 0, unchanged: 0, refused: 0 }
 /** The number of the row that a line of a request had. */
 const rowAt = (part: readonly Numbered[], line: number): number => part[line - 1]?.row.number ?? 0
 
-/**
- * Divides plants into parts of at most so many plants, which end with the plant that fills them with text. Plants to add
- * and changes are apart.
- */
+/** The plants as NDJSON, for ids that the service assigns. */
+const withoutIds = (part: readonly Numbered[]): string => part.map(({ plant }) => `${plantJson(plant)}\n`).join('')
+
+const sent = ({ plant, stored }: Numbered) =>
+  stored === undefined ? withId(plant, plant.id ?? 0n) : { ...withId(plant, stored.id), before: stored }
+
+/** Divides plants into parts of at most so many, which end with the plant that fills them with text. */
 async function* partsOf(
   plants: AsyncIterable<Numbered>,
   most: number,
@@ -368,12 +386,6 @@ async function* partsOf(
   let part: Numbered[] = []
   let text = 0
   for await (const each of plants) {
-    const [first] = part
-    if (first !== undefined && (first.stored === undefined) !== (each.stored === undefined)) {
-      yield part
-      part = []
-      text = 0
-    }
     part.push(each)
     text += each.plant.name.length + (each.plant.tag?.length ?? 0)
     if (part.length < most && text < mostText) continue

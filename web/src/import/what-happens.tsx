@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { PlantstoreClient } from '../../../client/src/index.ts'
-import { idWithoutNumbers } from '../../../src/import/sheet/look.ts'
+import { idWithoutNumbers, usualReason } from '../../../src/import/sheet/look.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
@@ -24,7 +24,7 @@ export function WhatHappens({ job, findings, outcome, client }: WhatHappensProps
   const unnumbered = idWithoutNumbers(columns, mapping)
   const own = (text: string): JSX.Element => <bdi translate={false}>{text}</bdi>
   const isWithoutIds = mapping.id !== undefined && 2 * withoutId > rows
-  const reason = isWithoutIds || 2 * outcome.refused <= rows ? undefined : usualReason(outcome)
+  const reason = isWithoutIds || 2 * outcome.refused <= rows ? undefined : usualReason(outcome.refusedRows)
   const lines: ComponentChildren[] = [
     heads !== undefined && sayWith('import.headerRow', { row: header, names: own(rowText(heads, IN_LIST)) }),
     unnumbered !== undefined && sayWith('import.noNumbers', { column: own(unnumbered) }),
@@ -50,11 +50,4 @@ export function WhatHappens({ job, findings, outcome, client }: WhatHappensProps
       ))}
     </ul>
   )
-}
-
-/** The reason of most listed rows, whatever text or cell it names. */
-function usualReason({ refusedRows }: Outcome): string | undefined {
-  const listed = refusedRows.filter(({ isHeading }) => isHeading !== true)
-  const alike = Map.groupBy(listed, ({ reason }) => reason.replaceAll(/"[^"]*"|\b[A-Z]{1,3}\d+\b/g, ''))
-  return [...alike.values()].find((rows) => 2 * rows.length > listed.length)?.[0]?.reason
 }

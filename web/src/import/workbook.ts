@@ -1,3 +1,3 @@
 /** What the page loads only for a workbook. */
 export { sheetsIn, type WorkbookFault, type WorkbookSheet } from '../../../src/import/workbook/workbook.ts'
-export { workbookOf } from './workbook/write.ts'
+export { workbookOf } from '../../../src/import/workbook/write.ts'

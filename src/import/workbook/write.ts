@@ -1,4 +1,5 @@
-import type { Cells } from '../../../../src/import/csv-rows.ts'
+import { type Cells, letters } from '../csv-rows.ts'
+import { checksum } from './zip.ts'
 
 /** The most digits of a number that spreadsheet programs keep. Longer ids become texts. */
 const MOST_DIGITS = 15
@@ -55,11 +56,6 @@ function cellOf(text: string | undefined, row: number, column: number): string {
   const place = `r="${letters(column)}${row + 1}"`
   if (column === 0 && row > 0 && text.length <= MOST_DIGITS) return `<c ${place}><v>${text}</v></c>`
   return `<c ${place} t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`
-}
-
-function letters(column: number): string {
-  const last = String.fromCharCode(65 + (column % 26))
-  return column < 26 ? last : letters(Math.floor(column / 26) - 1) + last
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' }
@@ -134,16 +130,3 @@ function headerOf(
   header.set(new TextEncoder().encode(name), length)
   return header
 }
-
-/** CRC-32, as ZIP demands it. */
-function checksum(bytes: Uint8Array): number {
-  let sum = ~0
-  for (const byte of bytes) sum = (sum >>> 8) ^ (TABLE[(sum ^ byte) & 0xff] ?? 0)
-  return ~sum >>> 0
-}
-
-const TABLE = Uint32Array.from({ length: 256 }, (_, i) => {
-  let value = i
-  for (let bit = 0; bit < 8; bit++) value = (value & 1) === 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  return value
-})
