@@ -26,6 +26,7 @@ export type FloodKind =
   | 'changes'
   | 'folded creates'
   | 'folded searches'
+  | 'visits'
 
 /** Milliseconds until a connection that the service has closed is replaced. */
 const AGAIN = 100
@@ -48,6 +49,9 @@ function requestsOf({ kind, token, plants }: FloodOptions): () => string {
   const send = (start: string, type: string, body: string) =>
     `${start} HTTP/1.1\r\n${head}Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   let count = 0
+  /** Without a token, each from another address, as a proxy tells it. */
+  const visit = (path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 10.${(count >> 16) & 255}.${(count >> 8) & 255}.${count++ & 255}\r\n\r\n`
   switch (kind) {
     case 'creates':
       return () => send('POST /plants', 'application/json', fullPlant(plants + 1 + count++))
@@ -69,10 +73,15 @@ function requestsOf({ kind, token, plants }: FloodOptions): () => string {
       return get('/changes?limit=1000')
     case 'folded creates':
       return () => send('POST /plants', 'application/json', foldedPlant(FIRST_FOLDED + FOLDED_PLANTS + count++))
+    case 'visits':
+      return () => visit(VISITED[count % VISITED.length] ?? '')
     case 'folded searches':
       return get(`/plants?q=${encodeURIComponent(FOLDED)}&limit=1&count=true`)
   }
 }
+
+/** What the page asks for: a scanned plant, the first plants, a search and the tags. */
+const VISITED = ['/plants/1', '/plants?limit=50', '/plants?q=begonia&limit=50', '/tags?limit=50']
 
 /** The ids of the plants that fold to many characters. */
 export const [FIRST_FOLDED, FOLDED_PLANTS] = [100_000_000, 2500]

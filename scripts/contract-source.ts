@@ -35,6 +35,7 @@ export interface OperationObject {
   /** OpenAPI has scopes for OAuth alone, and validators refuse them at a bearer scheme. */
   readonly 'x-scopes'?: readonly string[]
   readonly 'x-whole-store'?: true
+  readonly 'x-public'?: true
   readonly parameters?: readonly (ParameterObject | Reference)[]
   readonly 'x-accept'?: 'handler'
   readonly 'x-errors': readonly number[]
@@ -83,6 +84,7 @@ function compiled(document: Document, path: string, method: string, object: Oper
     summary: object.summary ?? '',
     ...(scopes === undefined ? {} : { scopes }),
     isOfWholeStore: object['x-whole-store'] ?? false,
+    isPublic: object['x-public'] ?? false,
     parameters: parametersOf(document, object),
     mediaTypes: Object.keys(object.requestBody?.content ?? {}),
     isBodyOptional: object.requestBody?.required === false,
@@ -109,7 +111,8 @@ function varyOf(method: string, object: OperationObject, produces: readonly stri
   if (method !== 'get') return ''
   // JSON has a form with ids as texts.
   const depends = redirects(object) || isLenient(object) || produces.length > 1 || produces.includes('application/json')
-  return depends ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+  const headers = depends ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+  return object['x-public'] ? `${headers}, Authorization` : headers
 }
 
 function checkResponse(document: Document, name: string, object: ResponseObject | Reference | undefined): void {

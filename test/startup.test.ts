@@ -115,6 +115,19 @@ test('serve refuses a secret of "token create" as PLANTSTORE_TOKEN, and creates 
   assert.deepEqual([listed.code, listed.stderr], [0, ''], 'other commands use the variable as the token of a client')
 })
 
+test('a start with --public warns what everyone may read, and one with a wrong part makes no store', async (t) => {
+  const env = { PLANTSTORE_LOG_LEVEL: 'info', PLANTSTORE_PUBLIC: 'house 1/,bed' }
+  const { program, address } = await startServer(t, tempFolder(t), [], { env })
+  await program.tells(
+    /"level":40.*everyone who .* may read the plants with the tags \\"house 1\/…\\", \\"bed\\" without/,
+  )
+  assert.equal((await fetch(`${address}/plants`)).status, 200)
+  const folder = tempFolder(t)
+  const { code, stderr } = await run(t, ['serve', '--port', '0', '--public', `a${',b'.repeat(20)}`], { cwd: folder })
+  assert.match(stderr, /^plantstore: --public: takes 1 to 20 texts of 1 to 200 characters without U\+0000 or .*\n$/)
+  assert.deepEqual([code, snapshot(folder)], [2, {}])
+})
+
 test('the banner says that a token is configured', async (t) => {
   const configured = await startServer(t, tempFolder(t), [], { env: { PLANTSTORE_LOG_LEVEL: 'info' } })
   assert.match(configured.program.stdout, /^ {2}Token {4}configured .*, with all scopes$/m)

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import type { Logger } from 'pino'
 import { isLoopback } from '../base/network.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { isBeginning, type Part } from '../domain/part.ts'
 import type { TokenIssuer } from '../domain/token.ts'
 import type { App } from '../http/app.ts'
 import type { Agents } from '../http/resources/agents.ts'
@@ -37,6 +38,7 @@ export async function serve(config: Config, { notice, read, environment }: Serve
   const shutdown = new Shutdown(log, lines)
   if (notice !== undefined) log.warn(notice)
   if (isClearText(config)) log.warn(CLEAR_TEXT)
+  if (config.public !== undefined) log.warn(publicText(config.public))
   // On a terminal, SIGHUP means that its window was closed, and ends the process.
   const reloads = !process.stdout.isTTY && !process.stderr.isTTY
   if (reloads) reloadOnSignal(config, read, log)
@@ -185,6 +187,13 @@ async function agentsOf({ mcp }: Config, contract: object, log: Logger): Promise
 /** Whether other machines reach the service without TLS, neither its own nor that of a proxy. */
 const isClearText = ({ host, tlsCert, trustedProxies }: Config): boolean =>
   !isLoopback(host) && tlsCert === undefined && trustedProxies.length === 0
+
+const publicText = (view: Part | 'all'): string =>
+  `everyone who reaches this service may read ${view === 'all' ? 'all plants' : `the plants with the tags ${quotedTags(view)}`} without a token (--public)`
+
+/** A beginning of tags has an ellipsis. */
+const quotedTags = (part: Part): string =>
+  part.map((text) => JSON.stringify(isBeginning(text) ? `${text}…` : text)).join(', ')
 
 async function closeApp(app: App): Promise<void> {
   const force = setTimeout(() => {

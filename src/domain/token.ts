@@ -199,6 +199,9 @@ export interface Actor {
 /** The token that the configuration of the service names. */
 export const CONFIGURED_TOKEN: Actor = { id: 'configured', name: 'PLANTSTORE_TOKEN' }
 
+/** The actor of requests without a token, where the service has a public view. Its part is the setting's. */
+export const PUBLIC: Actor = { id: 'public', name: 'public' }
+
 /** The actor of a command that opens the store itself, by its rights to the file or the database, without a token. */
 export const commandActor = (command: 'import' | 'copy' | 'token' | 'restore' | 'check' | 'serve' | 'undo'): Actor => ({
   id: `command:${command}`,

@@ -18,6 +18,7 @@ import {
   oneOf,
   optional,
   origins,
+  publicPart,
   publicUrl,
   readConfiguredToken,
   type Setting,
@@ -60,6 +61,17 @@ export const SETTINGS = named({
   publicUrl: optional(
     kind('URL', publicUrl),
     'the address that clients use, such as https://plants.example or https://example.org/garden, for links, labels and the contract; behind a proxy, its path is the one that clients use too, whether the proxy takes it off or not; by default it follows from host and port',
+  ),
+  /** Undefined: every request needs a token. */
+  public: setting(
+    kind('TAGS', offOr(publicPart)),
+    'off',
+    'what everyone may read without a token: all, or up to 20 tags with commas between, where a text ending with / stands for all tags that begin so; or a JSON array of them, such as ["beds, north"]; or off',
+  ),
+  publicIndex: setting(
+    kind('SWITCH', offOr(oneOf('on'))),
+    'off',
+    'whether search engines may list what --public shows: on or off',
   ),
   /** Undefined: clients use HTTP without TLS. */
   tlsCert: optional(
@@ -247,6 +259,7 @@ const NEEDS: { readonly [Key in keyof SettingValues]?: keyof SettingValues } = {
   backupHook: 'backupEvery',
   ...Object.fromEntries(Object.keys(IDENTITY_PROVIDER).map((key) => [key, 'oidcIssuer'])),
   oidcIssuer: 'oidcAudience',
+  publicIndex: 'public',
 }
 
 /** @param given the texts of the settings that are set, also of wrong ones */

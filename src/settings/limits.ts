@@ -24,6 +24,9 @@ export const LIMITS = {
   /** Failed authentications per minute and address; undefined: no limit. */
   // A person mistypes a token a few times; a guesser needs 2^256 attempts.
   authFailureLimit: 60 as number | undefined,
+  /** Requests without a token per minute and address, where the service has a public view. */
+  // A class of thirty behind one address, each of whom looks at ten plants in a minute, sends 900.
+  publicLimit: 1200,
   /** Creates that may be queued for the store. Ten groups of the largest size; more would only wait longer. */
   maxWaiting: 10_000,
   /** Milliseconds that requests may keep others waiting. Clients give up, and send again, after ten seconds or more. */

@@ -1,4 +1,5 @@
-import { TOKEN_PREFIX } from '../domain/token.ts'
+import type { Part } from '../domain/part.ts'
+import { PART_RULE, partIn, TOKEN_PREFIX } from '../domain/token.ts'
 
 /** The use of a token. `client`: sent to a service; `server`: accepted by a service, with all scopes. */
 export type TokenUse = 'client' | 'server'
@@ -155,6 +156,22 @@ export function publicUrl(given: string): string {
     throw new Error(`the service has paths of its own below /${first}, so its path must begin otherwise`)
   }
   return url.origin + path
+}
+
+/** @throws Error that says what the tags must be */
+export function publicPart(given: string): Part | 'all' {
+  if (given === 'all') return given
+  const part = partIn(given.startsWith('[') ? jsonIn(given) : given.split(',').map((tag) => tag.trim()))
+  if (part === undefined) throw new Error(`takes ${PART_RULE}, with commas between or as a JSON array; or all, or off`)
+  return part
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Reads an address for reports of vulnerabilities (RFC 9116 section 2.5.3). */

@@ -89,6 +89,16 @@ export const CASES: { readonly [Key in keyof SettingValues]: Case<SettingValues[
       'https://',
     ],
   },
+  public: {
+    right: {
+      all: 'all',
+      off: undefined,
+      'greenhouse 1/, bed 3,bed 3': ['greenhouse 1/', 'bed 3'],
+      '["all", "beds, north"]': ['all', 'beds, north'],
+    },
+    wrong: ['', 'bed,', '[', '[]', '[1]', 'x'.repeat(201), `a${',b'.repeat(20)}`, '["\\u0000"]'],
+  },
+  publicIndex: { right: { on: 'on', off: undefined }, wrong: ['', 'ON', 'true', 'all'] },
   tlsCert: texts('chain.pem', '/etc/plantstore/fullchain.pem'),
   tlsKey: texts('key.pem', '/etc/plantstore/privkey.pem'),
   page: { right: { on: true, off: false }, wrong: ['', 'no', 'ON', 'true'] },

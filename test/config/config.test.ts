@@ -20,6 +20,7 @@ const NEEDED: Readonly<Partial<Record<keyof SettingValues, Readonly<Record<strin
   oidcTokenType: PROVIDER,
   oidcMaxLifetime: PROVIDER,
   oidcClientId: PROVIDER,
+  publicIndex: { PLANTSTORE_PUBLIC: 'all' },
   tlsCert: { PLANTSTORE_TLS_KEY: 'key.pem' },
   tlsKey: { PLANTSTORE_TLS_CERT: 'chain.pem' },
 }
@@ -44,6 +45,8 @@ suite('the configuration', () => {
       port: 8080,
       metricsPort: undefined,
       publicUrl: undefined,
+      public: undefined,
+      publicIndex: undefined,
       tlsCert: undefined,
       tlsKey: undefined,
       store: { engine: 'sqlite', path: 'data/plants.db', isDefault: true },
@@ -91,6 +94,7 @@ suite('the configuration', () => {
       maxMemory: undefined,
       rateLimit: undefined,
       authFailureLimit: 60,
+      publicLimit: 1200,
       trustedProxies: [],
       maxSearches: 8,
       searchQueue: 1000,
@@ -135,7 +139,7 @@ suite('the configuration', () => {
 
   test('has at most 30 settings, where those of one optional part count as one', () => {
     const parts = new Set(
-      KEYS.map((key) => /^(?:backup|changes|oidc|store|tls|webhook)(?=[A-Z])/.exec(key)?.[0] ?? key),
+      KEYS.map((key) => /^(?:backup|changes|oidc|public|store|tls|webhook)(?=[A-Z]|$)/.exec(key)?.[0] ?? key),
     )
     assert.ok(parts.size <= 30, `${parts.size} settings`)
   })

@@ -5,7 +5,7 @@ import { engine } from '../support/engine-under-test.ts'
 
 const FILES = ['create-plant', 'preconditions', 'service']
 /** A distributed store keeps no log of changes. */
-const OF_THE_LOG = isDistributed() ? [] : ['changes']
+const OF_THE_LOG = isDistributed() ? [] : ['changes', 'parts']
 
 engine.current = 'postgres'
 for (const file of [...FILES, ...OF_THE_LOG]) await import(`../http/${file}.test.ts`)

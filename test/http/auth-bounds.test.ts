@@ -8,7 +8,7 @@ import { AppError } from '../../src/domain/errors.ts'
 import { makeSecret } from '../../src/domain/token.ts'
 import { AuditLog, AuditTrail } from '../../src/http/answer/audit-log.ts'
 import { Auth } from '../../src/http/auth/bearer.ts'
-import { FailureLimit, RateLimiter } from '../../src/http/auth/limits.ts'
+import { AddressLimit, RateLimiter } from '../../src/http/auth/limits.ts'
 import { Exchange } from '../../src/http/request/exchange.ts'
 import { TESTER } from '../support/actor.ts'
 import { errorOf, type Service, withService } from '../support/service.ts'
@@ -81,7 +81,7 @@ suite('the memory of tokens and addresses', () => {
 
   test('has at most 10,000 addresses with bad tokens', (t) => {
     clock(t)
-    const limit = new FailureLimit(1)
+    const limit = new AddressLimit(1)
     assert.equal(limit.note('192.0.2.1'), 0)
     assert.equal(limit.note('192.0.2.1'), 60)
     const others = (count: number) => {
@@ -124,7 +124,7 @@ suite('the memory of tokens and addresses', () => {
 
   test('forgets the bad tokens of an address after a minute', (t) => {
     const time = clock(t)
-    const limit = new FailureLimit(1)
+    const limit = new AddressLimit(1)
     limit.note('192.0.2.1')
     time.now += 59_000
     assert.equal(limit.note('192.0.2.1'), 1)
@@ -138,7 +138,10 @@ suite('the memory of tokens and addresses', () => {
     const { tokens } = service.store
     const onTouchFailure = (error: unknown) => assert.fail(String(error))
     const options = { tokens, issuer: undefined, addresses: new ClientAddresses([]), onTouchFailure }
-    const auth = new Auth({ ...options, config: { token: undefined, authFailureLimit: undefined } }, 3)
+    const auth = new Auth(
+      { ...options, config: { token: undefined, authFailureLimit: undefined, public: undefined, publicLimit: 1 } },
+      3,
+    )
     const issued = await Promise.all([1, 2, 3, 4].map(() => service.issueToken(['plants:read'])))
     const [first = '', second = '', third = '', fourth = ''] = issued.map(({ secret }) => secret)
     const lookUps = countLookUps(t, service)

@@ -14,7 +14,10 @@ suite('scripts of other origins', () => {
   test('may use nothing by default', async () => {
     const service = await emptyService()
     const read = await service.send('GET', '/plants', { headers: { Origin: GARDEN } })
-    assert.deepEqual([read.status, ofCors(read.headers), read.headers.vary], [200, [], 'Accept, Accept-Encoding'])
+    assert.deepEqual(
+      [read.status, ofCors(read.headers), read.headers.vary],
+      [200, [], 'Accept, Accept-Encoding, Authorization'],
+    )
     assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(GARDEN))).headers), [])
   })
 
@@ -50,11 +53,15 @@ suite('scripts of other origins', () => {
     const service = await withService(t, { corsOrigins: GARDEN })
     for (const origin of ['https://evil.example', 'http://garden.example', `${GARDEN}:444`, 'null', `${GARDEN}.evil`]) {
       const read = await service.send('GET', '/plants', { headers: { Origin: origin } })
-      assert.deepEqual([ofCors(read.headers), read.headers.vary], [[], 'Accept, Accept-Encoding, Origin'], origin)
+      assert.deepEqual(
+        [ofCors(read.headers), read.headers.vary],
+        [[], 'Accept, Accept-Encoding, Authorization, Origin'],
+        origin,
+      )
       assert.deepEqual(ofCors((await service.send('OPTIONS', '/plants/1', preflight(origin))).headers), [], origin)
     }
     const none = await service.send('GET', '/plants')
-    assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept, Accept-Encoding, Origin'])
+    assert.deepEqual([ofCors(none.headers), none.headers.vary], [[], 'Accept, Accept-Encoding, Authorization, Origin'])
   })
 
   test('may read the refusal of bytes that are no request, with the time of the service', async (t) => {

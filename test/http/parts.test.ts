@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { makeSecret } from '../../src/domain/token.ts'
 import { callTool } from '../support/agents.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { errorOf, type Service, withService } from '../support/service.ts'
+import { type Answer, errorOf, messageOf, type Service, withService } from '../support/service.ts'
 import { as, createdToken } from '../support/tokens.ts'
 import { createdWebhook, LOCAL, sendJson, untilReceived } from '../support/webhooks.ts'
 
@@ -115,5 +116,97 @@ suite('a token with a part', () => {
     ] as const) {
       assert.equal(errorOf(await service.send(method, `/webhooks/${webhook.id}${path}`, other)), 40402, path)
     }
+  })
+})
+
+suite('a service with a public view', () => {
+  const ask = (service: Service, path: string, headers = {}): Promise<Answer> =>
+    service.send('GET', path, { authorization: null, headers })
+
+  test('answers reads without a token with the plants of the view, and tells nothing of the others', async (t) => {
+    const service = await withService(t, { public: 'house 1/' })
+    await open(service)
+    const read = async (path: string) => (await ask(service, path)).json
+    assert.deepEqual(await read('/plants'), PLANTS.slice(0, 2))
+    assert.deepEqual(await read('/plants?q=aloe&sort=-name&limit=1'), PLANTS.slice(1, 2))
+    assert.deepEqual(await read('/plants?q=rosa'), [])
+    assert.equal((await ask(service, '/plants?limit=1&count=true')).headers['plantstore-total'], '2')
+    assert.deepEqual(
+      ((await read('/tags')) as { tag: string }[]).map(({ tag }) => tag),
+      ['house 1/a', 'house 1/b'],
+    )
+    const found = await ask(service, '/plants/1')
+    assert.deepEqual(found.json, PLANTS[0])
+    assert.equal((await ask(service, '/plants/1', { 'If-None-Match': found.headers.etag })).status, 304)
+    assert.equal(errorOf(await ask(service, '/plants/3')), 40402)
+    const { store, ...own } = (await read('/tokens/self')) as { store: string }
+    assert.deepEqual(own, { id: 'public', name: 'public', part: ['house 1/'], scopes: ['plants:read'] })
+    assert.match(store, /^[0-9a-f]{12}$/)
+  })
+
+  test('answers with all plants if it is told so', async (t) => {
+    const service = await withService(t, { public: 'all' })
+    await open(service)
+    assert.deepEqual((await ask(service, '/plants')).json, PLANTS)
+    assert.deepEqual((await ask(service, '/plants/3')).json, OUTSIDE)
+  })
+
+  test('refuses a wrong token, and another scheme, as without the view', async (t) => {
+    const service = await withService(t, { public: 'all' })
+    const [revoked, expired] = [await service.issueToken(['plants:read']), await service.issueToken([], new Date(0))]
+    await service.store.tokens.revokeToken(revoked.token.id)
+    for (const [authorization, number] of [
+      [`Bearer ${revoked.secret}`, 40102],
+      [`Bearer ${expired.secret}`, 40103],
+      [`Bearer ${makeSecret()}`, 40102],
+      ['Bearer public', 40102],
+      ['Bearer ', 40102],
+      ['Basic dXNlcjpwYXNz', 40101],
+      ['', 40101],
+    ] as const) {
+      const answer = await service.send('GET', '/plants', { authorization })
+      assert.deepEqual([answer.status, errorOf(answer)], [401, number], authorization)
+    }
+    assert.equal(errorOf(await service.create(OUTSIDE, { authorization: null })), 40101)
+  })
+
+  test('lets no shared cache keep an answer, and no search engine list one unless it is told so', async (t) => {
+    for (const [index, robots] of [
+      ['off', 'noindex'],
+      ['on', undefined],
+    ] as const) {
+      const service = await withService(t, { public: 'all', publicIndex: index })
+      await open(service)
+      for (const path of ['/plants', '/plants/1', '/tags', '/tokens/self']) {
+        const { headers } = await ask(service, path)
+        assert.equal(headers['cache-control'], 'private, no-cache', path)
+        assert.equal(headers.vary, 'Accept, Accept-Encoding, Authorization', path)
+        assert.equal(headers['x-robots-tag'], robots, path)
+      }
+      const page = await ask(service, '/', { Accept: 'text/html' })
+      assert.deepEqual([page.status, page.headers['x-robots-tag']], [200, robots])
+    }
+    const closed = await withService(t)
+    assert.equal((await closed.send('GET', '/plants')).headers['x-robots-tag'], undefined)
+  })
+
+  test('bounds the requests of each address, as its trusted proxies name it, and no request with a token', async (t) => {
+    const service = await withService(t, {
+      public: 'all',
+      publicLimit: 2,
+      trustedProxies: '127.0.0.1',
+      rateLimit: '1000',
+    })
+    const from = (address: string) => ask(service, '/plants', { 'X-Forwarded-For': address })
+    for (const expected of [200, 200, 429, 429]) assert.equal((await from('2001:db8:0:1::1')).status, expected)
+    const refused = await from('2001:db8:0:1:ffff::9')
+    assert.equal(errorOf(refused), 42901)
+    const seconds = Number(refused.headers['retry-after'])
+    assert.ok(seconds >= 1 && seconds <= 60)
+    assert.match(messageOf(refused), new RegExp(`without a token .* from this address; wait ${seconds} seconds$`))
+    const other = await from('203.0.113.10')
+    assert.deepEqual([other.status, other.headers['ratelimit']], [200, undefined])
+    const named = await service.send('GET', '/plants', { headers: { 'X-Forwarded-For': '2001:db8:0:1::1' } })
+    assert.equal(named.status, 200)
   })
 })

@@ -29,7 +29,7 @@ suite('Accept with IEEE754Compatible=true', () => {
     const read = async (path: string) => {
       const answer = await service.send('GET', path, { headers: { Accept: JSON_TEXT } })
       assert.deepEqual([answer.status, answer.headers['content-type']], [200, JSON_TEXT], path)
-      assert.equal(answer.headers.vary, 'Accept, Accept-Encoding')
+      assert.match(answer.headers.vary ?? '', /^Accept, Accept-Encoding/)
       return answer.json
     }
     const plants = IDS.map((id) => ({ id, name: NAME, tag: `"id":${id}` }))

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import pino, { type Logger } from 'pino'
 import { http } from '../../src/base/http.ts'
 import type { ChangeLog } from '../../src/domain/changes.ts'
+import type { Part } from '../../src/domain/part.ts'
 import { NO_EXPECTATION } from '../../src/domain/plant.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { hashSecret, makeSecret, makeTokenId, type Scope, type Token } from '../../src/domain/token.ts'
@@ -222,12 +223,13 @@ export class Service {
   }
 
   /** Creates a token in the store. */
-  async issueToken(scopes: readonly Scope[], expiresAt?: Date): Promise<{ secret: string; token: Token }> {
+  async issueToken(scopes: readonly Scope[], expiresAt?: Date, part?: Part): Promise<{ secret: string; token: Token }> {
     const secret = makeSecret()
     const token = {
       id: makeTokenId(),
       name: 'a test',
       scopes,
+      part,
       createdAt: new Date(),
       expiresAt,
       lastUsedAt: undefined,

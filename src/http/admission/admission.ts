@@ -1,6 +1,6 @@
 import { Bound } from '../../base/counts.ts'
 import { AppError } from '../../domain/errors.ts'
-import type { Identity } from '../../domain/token.ts'
+import { type Identity, PUBLIC } from '../../domain/token.ts'
 import type { Config } from '../../settings/config.ts'
 import type { BoundName } from '../metrics/catalog.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -170,7 +170,7 @@ export class FairQueue {
   }
 
   #wait(token: string, line: Line, signal: AbortSignal): Promise<void> {
-    this.#refuseExcess(line)
+    this.#refuseExcess(token, line)
     return new Promise((resolve, reject) => {
       const leave = () => {
         line.waiting.delete(start)
@@ -194,14 +194,15 @@ export class FairQueue {
     })
   }
 
-  #refuseExcess({ running, waiting }: Line): void {
+  #refuseExcess(token: string, { running, waiting }: Line): void {
     const isLineFull =
       waiting.size >= this.#waitingPerToken && (this.#waitingPerToken > 0 || running >= this.#runningPerToken)
     if (!isLineFull && this.waiting.hasRoom()) return
     const full = this.waiting.max > 0 ? this.waiting : this.running
     full.refused++
     if (isLineFull) {
-      const message = `${waiting.size || running} ${this.#noun} of this token are already in progress; wait until one ends`
+      const whose = token === PUBLIC.id ? 'without a token' : 'of this token'
+      const message = `${waiting.size || running} ${this.#noun} ${whose} are already in progress; wait until one ends`
       throw new AppError(42901, message)
     }
     throw new AppError(50302, `${full.used} ${this.#noun} are already in progress; retry later`)

@@ -36,7 +36,7 @@ interface ResponderOptions {
   /** Undefined: scripts of other origins cannot read any answer. */
   readonly cors: Cors | undefined
   readonly slowClients: SlowClients
-  readonly limits: Pick<Config, 'publicUrl' | 'keepAliveTimeout' | 'compressionLimit'>
+  readonly limits: Pick<Config, 'publicUrl' | 'public' | 'publicIndex' | 'keepAliveTimeout' | 'compressionLimit'>
   /** Returns the address that every 401 names (RFC 9728 section 5.1); undefined: none. */
   readonly metadataUrl?: (() => string) | undefined
   /** Undefined: paths in answers stay those of the contract. */
@@ -57,7 +57,8 @@ export class Responder {
   readonly #requests: RequestLog
   /** The value of Keep-Alive (RFC 2068 section 19.7.1.1), by which a client knows how long it may use a connection. */
   readonly #keepAlive: string | undefined
-  readonly #isHttps: boolean
+  /** Headers of all answers of this service, names and values in turn. */
+  readonly #always: readonly string[]
   readonly #textPieces = new TextPieces()
   /** Answers of this turn that the system has not taken so far. Over TLS, it takes every answer after the turn. */
   readonly #unsent: Exchange[] = []
@@ -68,7 +69,10 @@ export class Responder {
     this.#requests = new RequestLog(log, metrics, addresses)
     this.#keepAlive =
       limits.keepAliveTimeout === 0 ? undefined : `timeout=${Math.floor(limits.keepAliveTimeout / 1000)}`
-    this.#isHttps = limits.publicUrl?.startsWith('https:') === true
+    this.#always = [
+      ...(limits.publicUrl?.startsWith('https:') === true ? TRANSPORT_SECURITY : []),
+      ...(limits.public !== undefined && limits.publicIndex === undefined ? ['X-Robots-Tag', 'noindex'] : []),
+    ]
     this.compressor = new Compressor(limits.compressionLimit)
     this.audit = new AuditTrail(audit, addresses, (exchange) => this.idOf(exchange))
   }
@@ -283,7 +287,7 @@ export class Responder {
     this.#options.base?.addTo(headers, exchange.prefix)
     if (operation !== undefined && operation.vary !== '') headers.push('Vary', operation.vary)
     headers.push(...this.#headersOf(this.#requests.idOf(exchange), request.headers.origin))
-    if (this.#isHttps) headers.push(...TRANSPORT_SECURITY)
+    if (this.#always.length > 0) headers.push(...this.#always)
     if (rateLimitHeaders !== undefined) headers.push(...rateLimitHeaders)
     if (!headers.includes('Connection')) {
       if (this.#options.state.current !== 'serving') headers.push('Connection', 'close')

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { BoundedMap } from '../../base/counts.ts'
 import { addressGroup, type ClientAddresses } from '../../base/network.ts'
 import { AppError } from '../../domain/errors.ts'
+import type { Part } from '../../domain/part.ts'
 import {
   type Actor,
   CONFIGURED_TOKEN,
@@ -11,6 +12,7 @@ import {
   isJwt,
   isWellFormed,
   LOOK_UP_INTERVAL,
+  PUBLIC,
   SCOPES,
   type Scope,
   TOKEN_TTL,
@@ -24,11 +26,11 @@ import type { Responder } from '../answer/responder.ts'
 import { HttpError } from '../refusal.ts'
 import type { Exchange, Route } from '../request/exchange.ts'
 import type { Operation } from '../request/operations.ts'
-import { FailureLimit, RateLimiter } from './limits.ts'
+import { AddressLimit, RateLimiter } from './limits.ts'
 
 interface AuthOptions {
   readonly tokens: TokenStore
-  readonly config: Pick<Config, 'token' | 'authFailureLimit'>
+  readonly config: Pick<Config, 'token' | 'authFailureLimit' | 'public' | 'publicLimit'>
   /** Verifies every token that is a JWT; undefined: the service takes none. */
   readonly issuer: TokenIssuer | undefined
   readonly addresses: ClientAddresses
@@ -65,7 +67,10 @@ const REALM = 'Bearer realm="plantstore"'
 export class Auth {
   readonly #options: AuthOptions
   readonly #configuredHash: Buffer | undefined
-  readonly #failures: FailureLimit | undefined
+  readonly #failures: AddressLimit | undefined
+  /** The sender of every request without a token; undefined without a public view. */
+  readonly #visitor: Identity | undefined
+  readonly #visits: AddressLimit
   /**
    * By the whole header, so that most requests cost one look-up and no hash. The service never logs or stores a key.
    * All spellings of a header share the entry of the plain one: else one token could take the places of all others.
@@ -80,17 +85,22 @@ export class Auth {
     this.#options = options
     this.#verified = new BoundedMap(max)
     this.#touched = new BoundedMap(max)
-    const { token, authFailureLimit } = options.config
+    const { token, authFailureLimit, public: view, publicLimit } = options.config
     this.#configuredHash = token === undefined ? undefined : hashSecret(token)
-    this.#failures = authFailureLimit === undefined ? undefined : new FailureLimit(authFailureLimit)
+    this.#failures = authFailureLimit === undefined ? undefined : new AddressLimit(authFailureLimit)
+    this.#visitor = view && visitorOf(view)
+    this.#visits = new AddressLimit(publicLimit)
   }
 
   /**
-   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with an invalid one, 42901 with an
-   *   invalid one from an address that sent too many of them
+   * @param isPublic whether a request without a token is one of the public view, if the service has one
+   * @throws AppError (or a promise of one) 40101 without a token, 40102 or 40103 with an invalid one, 42901 from an
+   *   address that sent too many invalid ones, or too many requests of the public view
    */
-  identify(asking: Asking): Identity | Promise<Identity> {
+  identify(asking: Asking, isPublic = false): Identity | Promise<Identity> {
     const header = asking.request.headers.authorization
+    if (header === undefined && isPublic && this.#visitor !== undefined)
+      return this.#visit(this.#visitor, asking.request)
     const known = header === undefined ? undefined : this.#verified.get(header)
     return known !== undefined && asking.startedAt < known.until
       ? this.#unexpired(known.identity, asking.request)
@@ -182,6 +192,13 @@ export class Auth {
     this.#options.tokens.touchToken(token.id, new Date(now)).catch(this.#options.onTouchFailure)
   }
 
+  #visit(visitor: Identity, request: Request): Identity {
+    const seconds = this.#visits.note(this.#addressOf(request))
+    if (seconds === 0) return visitor
+    const excess = `too many requests without a token came from this address; wait ${seconds} seconds`
+    throw new AppError(42901, excess, { retryAfter: seconds })
+  }
+
   #addressOf({ headers, socket }: Request): string {
     return this.#options.addresses.of(socket.remoteAddress, headers)
   }
@@ -205,6 +222,13 @@ const CONFIGURED: Identity = {
   expiresAt: Number.POSITIVE_INFINITY,
   hash: undefined,
 }
+
+const visitorOf = (view: Part | 'all'): Identity => ({
+  actor: view === 'all' ? PUBLIC : { ...PUBLIC, part: view },
+  scopes: ['plants:read'],
+  expiresAt: Number.POSITIVE_INFINITY,
+  hash: undefined,
+})
 
 const UNKNOWN = 'the access token is malformed, unknown or revoked'
 const EXPIRED = 'the access token has expired'
@@ -309,7 +333,8 @@ export function authorizeOperations(config: Config, auth: Auth, responder: Respo
     if (operation.scopes === undefined) return next
     const admit = (exchange: Exchange, identity: Identity) => {
       exchange.identity = identity
-      exchange.rateLimitHeaders = limiter?.take(identity.actor.id)
+      // The public view has a limit of each address.
+      if (identity.actor.id !== PUBLIC.id) exchange.rateLimitHeaders = limiter?.take(identity.actor.id)
       requireRights(identity, operation)
       next(exchange)
     }
@@ -320,7 +345,7 @@ export function authorizeOperations(config: Config, auth: Auth, responder: Respo
         next(exchange)
         return
       }
-      const identity = auth.identify(exchange)
+      const identity = auth.identify(exchange, operation.isPublic)
       if (!(identity instanceof Promise)) return admit(exchange, identity)
       identity.then((known) => admit(exchange, known)).catch((error: unknown) => responder.refuse(exchange, error))
     }

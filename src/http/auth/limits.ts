@@ -5,20 +5,20 @@ import { HttpError } from '../refusal.ts'
 /** Milliseconds. */
 const WINDOW = 60_000
 
-/** Counts failed authentications per address (per /64 network of IPv6) in windows of one minute. */
-export class FailureLimit {
+/** Counts failed authentications, or requests without a token, per address (per /64 network of IPv6) and minute. */
+export class AddressLimit {
   readonly #limit: number
-  readonly #failures = new Windows(WINDOW)
+  readonly #requests = new Windows(WINDOW)
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  /** Counts a failure. @returns 0 up to the limit of the address, and beyond it the seconds until the window ends */
+  /** Counts a request. @returns 0 up to the limit of the address, and beyond it the seconds until the window ends */
   note(address: string): number {
-    const failures = this.#failures.of(addressGroup(address))
-    failures.count++
-    return failures.count > this.#limit ? Math.ceil((failures.ends - performance.now()) / 1000) : 0
+    const requests = this.#requests.of(addressGroup(address))
+    requests.count++
+    return requests.count > this.#limit ? Math.ceil((requests.ends - performance.now()) / 1000) : 0
   }
 }
 

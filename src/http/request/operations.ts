@@ -17,6 +17,8 @@ export interface CompiledOperation {
   readonly scopes?: readonly Scope[] | undefined
   /** Whether a token with a part of the store may not use it. */
   readonly isOfWholeStore: boolean
+  /** Whether it needs no token where the service has a public view. */
+  readonly isPublic: boolean
   readonly parameters: readonly CompiledParameter[]
   /** The media types of the body; empty for an operation that takes no body. */
   readonly mediaTypes: readonly string[]
@@ -60,6 +62,7 @@ export const foreignOperation = (
   readable({
     summary: '',
     isOfWholeStore: false,
+    isPublic: false,
     parameters: [],
     mediaTypes: [],
     isBodyOptional: false,

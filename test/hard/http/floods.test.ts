@@ -169,11 +169,29 @@ clearTest('a client is served between the large pages that others have queued', 
   assert.ok(pages < 100, `${pages} pages were answered before eleven small requests`)
 })
 
+clearTest(`a token searches while ${CONNECTIONS} visitors of the public view ask for large pages`, async (t) => {
+  if (!isLinux) return notTestedHere(t, 'bytes to a stopped process, because only Linux is known to keep them')
+  const service = await LargePages.start(t, ['--public', 'all', '--trusted-proxies', '127.0.0.1'])
+  const visitors = await Promise.all(Array.from({ length: CONNECTIONS }, () => service.connect(LIVE)))
+  const client = await service.connect()
+  service.stop()
+  const pages = await service.pagesBefore(client, '', visitors, SEARCH)
+  // All visitors together take turns with the token as one other token would. Four of them have places.
+  assert.ok(pages <= 12, `${pages} pages were answered before the search of the token`)
+  await service.refuses(
+    /"listPlants".*"token":"public".*"error":42901,.*searches without a token are already in progress/,
+  )
+})
+
+/** Requests of a client beside the readers, with a text of the answer. */
+const READ = { path: '/plants/1001', operation: '"getPlant"', answer: '"error":40402' }
+const SEARCH = { path: '/tags?limit=1', operation: '"listTags"', answer: '"plants":1' }
+
 /** A service in a process of its own, with a thousand plants of the largest size. */
 class LargePages {
   readonly #program: Program
   readonly #port: number
-  /** The secrets of the readers. One token alone may only queue a hundred searches. */
+  /** The secrets of the readers; none for visitors. One token alone may only queue a hundred searches. */
   readonly #tokens: readonly string[]
 
   private constructor({ program, address }: Served, tokens: readonly string[]) {
@@ -182,12 +200,13 @@ class LargePages {
     this.#tokens = tokens
   }
 
-  static async start(t: TestContext): Promise<LargePages> {
-    const served = await startServer(t, tempFolder(t), ['--log-level', 'debug'])
+  /** @param view settings of a public view, whose visitors are the readers */
+  static async start(t: TestContext, view: readonly string[] = []): Promise<LargePages> {
+    const served = await startServer(t, tempFolder(t), ['--log-level', 'debug', ...view])
     await importRows(served.address, fullPlants(1000))
     // Returns once the index has these plants, without which no page by name is answered.
     assert.equal((await send('GET', `${served.address}/plants?sort=name&limit=1`)).status, 200)
-    const tokens = ['a', 'b', 'c', 'd'].map(async (name) => {
+    const tokens = (view.length > 0 ? [] : ['a', 'b', 'c', 'd']).map(async (name) => {
       const response = await fetch(`${served.address}/tokens`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
@@ -214,28 +233,40 @@ class LargePages {
     this.#program.signal('SIGSTOP')
   }
 
+  /** Resolves once the log has such a refusal. */
+  refuses(line: RegExp): Promise<void> {
+    return this.#program.tells(line)
+  }
+
   /**
    * Lets the process continue when readers have asked for pages, which they do not read, and a client for a plant.
    *
    * @param first requests of the client before that
+   * @param wanted what the client asks for in place of the plant
    * @returns the number of pages that were answered before the client
    */
-  async pagesBefore(client: RawConnection, first: string, readers: readonly RawConnection[]): Promise<number> {
+  async pagesBefore(
+    client: RawConnection,
+    first: string,
+    readers: readonly RawConnection[],
+    wanted = READ,
+  ): Promise<number> {
     for (const [i, reader] of readers.entries()) {
       reader.socket.pause()
       const token = this.#tokens[i % this.#tokens.length]
-      reader.write(`GET /plants?sort=name&limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+      const who = token === undefined ? `X-Forwarded-For: 10.0.${i >> 8}.${i & 255}` : `Authorization: Bearer ${token}`
+      reader.write(`GET /plants?sort=name&limit=1000 HTTP/1.1\r\nHost: a\r\n${who}\r\n\r\n`)
     }
     // A read, because a create would wait for the disk, and more pages come meanwhile.
-    client.write(`${first}GET /plants/1001 HTTP/1.1\r\n${FIELDS}\r\n`)
+    client.write(`${first}GET ${wanted.path} HTTP/1.1\r\n${FIELDS}\r\n`)
     this.#program.signal('SIGCONT')
-    await client.until('"error":40402')
-    await this.#program.tells(/"getPlant"/)
+    await client.until(wanted.answer)
+    await this.#program.tells(new RegExp(wanted.operation))
     for (const { socket } of readers) socket.destroy()
     const lines = this.#program.stderr.split('\n')
     const before = lines.slice(
       0,
-      lines.findIndex((line) => line.includes('"getPlant"')),
+      lines.findIndex((line) => line.includes(wanted.operation)),
     )
     const pages = before.filter((line) => line.includes('"listPlants"') && line.includes('"status":200'))
     // Less the page of the start.
