@@ -70,7 +70,7 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await page.locator('.editing textarea').first().press('Escape')
   await open('plant?id=1', '.history li')
   await look('a plant')
-  await open('plant?id=999', 'form #plant-name')
+  await open('plant?id=999', 'form #new-name')
   await look('a plant to enter')
   await open('nowhere', 'main h1')
   await look('no view')

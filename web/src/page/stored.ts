@@ -18,7 +18,6 @@ const STORED = {
   'plantstore-labels': 'refusal',
   'plantstore-label-addresses': 'refusal',
   'plantstore-drafts': 'sign-out',
-  'plantstore-new-plant': 'sign-out',
   'plantstore-entered-plants': 'sign-out',
   'plantstore-new-token': 'sign-out',
   'plantstore-stocktake': 'sign-out',

@@ -1,4 +1,3 @@
-import { computed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../../language/language.ts'
@@ -6,135 +5,45 @@ import { plantOf } from '../../offline/attempt.ts'
 import { isSame } from '../../offline/change.ts'
 import { submit } from '../../offline/send.ts'
 import { isFocusLost } from '../../page/focus.ts'
-import { askBeforeLosing } from '../../page/leaving.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
 import { linkTo } from '../../page/route.ts'
-import { said } from '../../page/said.ts'
-import { Fault } from '../../page/sentence.tsx'
-import { Kept } from '../../session/kept.ts'
 import type { ViewProps } from '../../session/session.ts'
 import { putDraft } from '../list/drafts.ts'
 import { tellKept } from './changes.ts'
-import { TagSuggestions, TooLong, useTags } from './plant-fields.tsx'
-
-interface Typed {
-  readonly name: string
-  readonly tag: string
-}
-
-const NOTHING: Typed = { name: '', tag: '' }
-
-/** Typed texts by id: a person may scan several labels in one tab, and come back to each. */
-const typed = new Kept<Readonly<Record<string, Typed>>>('plantstore-entered-plants', {})
-
-/** The ids of plants that the person has typed at their labels, and not added. */
-export const entered = computed((): readonly string[] => Object.keys(typed.value))
-
-askBeforeLosing(
-  () => {
-    const ids = entered.value
-    return ids.length === 0 ? undefined : say('plants.lossEntered', { ids: ids.join(', ') })
-  },
-  { isKept: true },
-)
-
-function keep(id: bigint, next: Typed): void {
-  const { [String(id)]: _before, ...others } = typed.value
-  typed.value = next.name === '' && next.tag === '' ? others : { ...others, [String(id)]: next }
-}
+import { contentOf, entered, NOTHING, type Typed, type, typedFor } from './new-plant.ts'
+import { NewPlantForm } from './new-plant-form.tsx'
 
 interface EnterProps extends ViewProps {
   readonly id: bigint
-  readonly title: string
+  readonly intro: string
   /** Whether the name gets the focus, unless another element has it. */
   readonly isFocused: boolean
   readonly onEntered: () => void
 }
 
-/** The form for a plant whose label was printed before the plant was entered. */
-export function EnterPlant({ session, id, title, isFocused, onEntered }: EnterProps): JSX.Element {
-  const { name, tag } = typed.value[String(id)] ?? NOTHING
-  const fault = useSignal('')
-  const isSaving = useSignal(false)
-  const field = useRef<HTMLInputElement>(null)
-  const tags = useTags(session.client, tag)
+/** Enters a plant whose label was printed before. */
+export function EnterPlant({ session, id, intro, isFocused, onEntered }: EnterProps): JSX.Element {
+  const name = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => {
-    if (isFocused && isFocusLost()) field.current?.focus()
+    if (isFocused && isFocusLost()) name.current?.focus()
   }, [])
-  const enter = async () => {
-    const sent = typed.value[String(id)]
-    isSaving.value = true
-    fault.value = ''
-    try {
-      const plant = plantOf(id, tag === '' ? { name } : { name, tag })
-      const outcome = await submit(session, { id, base: null, wanted: plant })
-      if (outcome.kind === 'met' && !(outcome.theirs && isSame(outcome.theirs.plant, plant))) {
-        fault.value = say('plants.justEntered')
-        return
-      }
-      const now = typed.value[String(id)]
-      // Text typed while the service worked becomes an edit of the stored plant.
-      if (now !== undefined && now !== sent) putDraft({ base: plant, ...now })
-      keep(id, NOTHING)
-      if (outcome.kind === 'waits') tellKept(`${id} ${named(name)}`)
-      else tell(say('plants.added', { id, name: named(name) }))
-      onEntered()
-    } catch (error) {
-      fault.value = say('plants.notAdded', { why: said(error) })
-    } finally {
-      isSaving.value = false
-    }
+  const enter = async (sent: Typed) => {
+    const plant = plantOf(id, contentOf(sent))
+    const outcome = await submit(session, { id, base: null, wanted: plant })
+    if (outcome.kind === 'met' && !(outcome.theirs && isSame(outcome.theirs.plant, plant)))
+      return say('plants.justEntered')
+    const now = typedFor(id)
+    // Text typed while the service worked becomes an edit of the stored plant.
+    if (now !== NOTHING && now !== sent) putDraft({ base: plant, name: now.name, tag: now.tag })
+    type(id, NOTHING)
+    if (outcome.kind === 'waits') tellKept(`${id} ${named(plant.name)}`)
+    else tell(say('plants.added', { id, name: named(plant.name) }))
+    onEntered()
+    return undefined
   }
-  return (
-    <form
-      class="fields add"
-      aria-label={say('plants.newOf', { id })}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isSaving.value) void enter()
-      }}
-    >
-      <p>{title}</p>
-      <div class="field grow">
-        <label for="plant-name">{say('plants.name')}</label>
-        <input
-          id="plant-name"
-          ref={field}
-          required
-          dir="auto"
-          autocomplete="off"
-          value={name}
-          onInput={(event) => keep(id, { name: event.currentTarget.value, tag })}
-          aria-describedby="plant-name-fault"
-        />
-        <TooLong id="plant-name-fault" member="name" text={name} />
-      </div>
-      <div class="field">
-        <label for="plant-tag">{say('plants.tag')}</label>
-        <input
-          id="plant-tag"
-          list="plant-tags"
-          dir="auto"
-          autocomplete="off"
-          value={tag}
-          onInput={(event) => keep(id, { name, tag: event.currentTarget.value })}
-          aria-describedby="plant-tag-fault plant-tag-note"
-        />
-        <TooLong id="plant-tag-fault" member="tag" text={tag} />
-        <TagSuggestions id="plant-tags" tags={tags} />
-        <span id="plant-tag-note" class="note">
-          {say('plants.tagNote')}
-        </span>
-      </div>
-      <div class="fields">
-        <button type="submit" class="primary" aria-disabled={isSaving.value}>
-          {say(isSaving.value ? 'plants.adding' : 'plants.add')}
-        </button>
-      </div>
-      <Fault text={fault.value} />
-    </form>
-  )
+  const title = say('plants.newOf', { id })
+  return <NewPlantForm title={title} label={id} place={name} client={session.client} add={enter} intro={intro} />
 }
 
 interface NotAddedProps {

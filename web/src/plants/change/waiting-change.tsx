@@ -22,7 +22,7 @@ interface ChangeProps extends ViewProps {
 
 /** One change that waits: what it does, why it waits, and what the person can do about it. */
 export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps): JSX.Element {
-  const { key, id, base, wanted, met, refusal, isOwnId } = waits
+  const { key, id, base, wanted, met, refusal } = waits
   const isDeciding = useSignal(false)
   const plant = plantIn(waits)
   // The person has seen the change, so a further one begins at what it wants.
@@ -37,17 +37,14 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
     focusMain()
     change({ wanted: base })
   }
+  const why = refusal && saidOf(refusal.number, refusal.message)
   return (
     <li>
       <ChangeText waits={waits} />
       {met !== undefined && <p class="bad">{say(reasonOf(waits))}</p>}
-      {refusal !== undefined && (
+      {why !== undefined && (
         <p class="bad">
-          <Sentence
-            text={say(isFailing(waits) ? 'waiting.failing' : 'waiting.refused', {
-              why: saidOf(refusal.number, refusal.message),
-            })}
-          />
+          <Sentence text={say(isFailing(waits) ? 'waiting.failing' : 'waiting.refused', { why })} />
         </p>
       )}
       {isEdited && wanted !== null ? (
@@ -60,59 +57,83 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
           onCancel={() => onEdit(false)}
         />
       ) : (
-        <p class="fields">
-          {met !== undefined && (
-            <button
-              type="button"
-              class="primary"
-              aria-label={say('waiting.decideOf', { plant: plain(plant) })}
-              onClick={() => (isDeciding.value = true)}
-            >
-              {say('waiting.decide')}
-            </button>
-          )}
-          {wanted !== null && (
-            <button
-              type="button"
-              aria-label={say('waiting.editOf', { plant: plain(plant) })}
-              onClick={() => onEdit(true)}
-            >
-              {say('plants.edit')}
-            </button>
-          )}
-          {refusal !== undefined && (
-            <button type="button" onClick={() => change({})}>
-              {say('page.tryAgain')}
-            </button>
-          )}
-          <button type="button" aria-label={say('waiting.dropOf', { plant: plain(plant) })} onClick={dropIt}>
-            {say('waiting.drop')}
-          </button>
-        </p>
-      )}
-      {isDeciding.value && met !== undefined && id !== undefined && (
-        <ConflictDialog
-          id={id}
-          change={waits}
-          theirs={met.theirs}
-          {...(isOwnId ? {} : { act: 'waiting.addAnother' as const })}
-          onYield={() => {
-            isDeciding.value = false
-            const theirs = met.theirs?.plant ?? null
-            tellDropped()
-            change({ base: theirs, wanted: theirs }, true)
-          }}
-          onOverwrite={() => {
-            isDeciding.value = false
-            if (isOwnId) change({ base: met.theirs?.plant ?? null }, true)
-            else void renumber(key)
-          }}
-          later="page.notNow"
-          onLater={() => (isDeciding.value = false)}
-          onCancel={() => (isDeciding.value = false)}
+        <Buttons
+          plant={plain(plant)}
+          onDecide={met && (() => (isDeciding.value = true))}
+          onEdit={wanted === null ? undefined : () => onEdit(true)}
+          onRetry={refusal && (() => change({}))}
+          onDrop={dropIt}
         />
       )}
+      {isDeciding.value && <Decision {...{ waits, change, tellDropped }} onOver={() => (isDeciding.value = false)} />}
     </li>
+  )
+}
+
+interface ButtonsProps {
+  readonly plant: string
+  /** undefined: there is nothing to decide; and so on. */
+  readonly onDecide: (() => void) | undefined
+  readonly onEdit: (() => void) | undefined
+  readonly onRetry: (() => void) | undefined
+  readonly onDrop: () => void
+}
+
+const Buttons = ({ plant, onDecide, onEdit, onRetry, onDrop }: ButtonsProps): JSX.Element => (
+  <p class="fields">
+    {onDecide && (
+      <button type="button" class="primary" aria-label={say('waiting.decideOf', { plant })} onClick={onDecide}>
+        {say('waiting.decide')}
+      </button>
+    )}
+    {onEdit && (
+      <button type="button" aria-label={say('waiting.editOf', { plant })} onClick={onEdit}>
+        {say('plants.edit')}
+      </button>
+    )}
+    {onRetry && (
+      <button type="button" onClick={onRetry}>
+        {say('page.tryAgain')}
+      </button>
+    )}
+    <button type="button" aria-label={say('waiting.dropOf', { plant })} onClick={onDrop}>
+      {say('waiting.drop')}
+    </button>
+  </p>
+)
+
+interface DecisionProps {
+  readonly waits: Waiting
+  readonly change: (next: Partial<Change>, isDecided: boolean) => void
+  readonly tellDropped: () => void
+  readonly onOver: () => void
+}
+
+/** The person decides between what waits and what the store has. */
+function Decision({ waits, change, tellDropped, onOver }: DecisionProps): JSX.Element | null {
+  const { key, id, met, isOwnId } = waits
+  if (met === undefined || id === undefined) return null
+  const theirs = met.theirs?.plant ?? null
+  return (
+    <ConflictDialog
+      id={id}
+      change={waits}
+      theirs={met.theirs}
+      {...(isOwnId ? {} : { act: 'waiting.addAnother' as const })}
+      onYield={() => {
+        onOver()
+        tellDropped()
+        change({ base: theirs, wanted: theirs }, true)
+      }}
+      onOverwrite={() => {
+        onOver()
+        if (isOwnId) change({ base: theirs }, true)
+        else void renumber(key)
+      }}
+      later="page.notNow"
+      onLater={onOver}
+      onCancel={onOver}
+    />
   )
 }
 

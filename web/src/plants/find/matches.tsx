@@ -72,11 +72,9 @@ export function useCount(client: PlantstoreClient, list: PlantList, filter: Filt
     }
     counting.value = undefined
   }
-  const total = isWhole ? { plants: shownIn(list), isExact: true } : found.value
+  const total = isWhole ? { plants: list.plants.value.length, isExact: true } : found.value
   return { total, counted: counting.value, fault: fault.value, countAll }
 }
-
-const shownIn = (list: PlantList): number => list.chunks.value.reduce((sum, { plants }) => sum + plants.length, 0)
 
 interface MatchesProps extends Count {
   readonly list: PlantList
@@ -85,7 +83,7 @@ interface MatchesProps extends Count {
 
 /** Says how many plants match. */
 export function Matches({ list, filter, total, counted, fault, countAll }: MatchesProps): JSX.Element {
-  const isStale = list.state.value === 'failed' && shownIn(list) > 0 && !list.shows(filter)
+  const isStale = list.state.value === 'failed' && list.plants.value.length > 0 && !list.shows(filter)
   return (
     <p class={isStale ? 'matches stale' : 'matches'}>
       <span role="status">

@@ -37,6 +37,8 @@ export class PlantList {
     if (removed.size === 0) return this.#read.value
     return this.#map((plants) => plants.filter(({ id }) => !removed.has(id)))
   })
+  /** The plants of all of them. */
+  readonly plants = computed((): readonly StoredPlant[] => this.chunks.value.flatMap(({ plants }) => plants))
   /** The filter that has found the pages. */
   readonly #foundBy = signal<Filter | undefined>(undefined)
   readonly state = signal<'searching' | 'loading' | 'more' | 'whole' | 'failed'>('searching')

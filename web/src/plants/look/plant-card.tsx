@@ -1,16 +1,13 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { waitingFor } from '../../offline/waiting.ts'
 import { Further } from '../../page/further.tsx'
 import { linkTo } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
 import { RowEditor } from '../change/row-editor.tsx'
 import { WaitingMark } from '../change/waiting-mark.tsx'
 import { TagChip } from '../find/tag-chip.tsx'
-import { drafts } from '../list/drafts.ts'
-import { focusEditor } from '../list/grid-keys.ts'
+import { rowOf } from './row.ts'
 
 interface CardProps {
   readonly plant: StoredPlant
@@ -23,41 +20,26 @@ interface CardProps {
 
 /** A plant alone, or its editor, with the keys of a row of the table. What takes the plant away is behind a menu. */
 export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.Element {
-  const id = String(plant.id)
-  const waits = waitingFor(plant.id)
-  const { name, tag } = waits?.wanted ?? plant
-  const isLeaving = waits?.wanted === null
+  const remove = () => void changes?.delete(plant)
+  const { id, name, tag, isLeaving, editor, edit, onKeyDown } = rowOf(plant, changes, { remove })
   const title = name === '' ? say('plant.title', { id }) : name
-  const place = useRef<HTMLDivElement>(null)
-  const draft = changes === undefined ? undefined : drafts.value.get(id)
-  const edit = () => {
-    changes?.edit(plant)
-    focusEditor(id)
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== place.current || draft !== undefined || isLeaving) return
-    if (event.key === 'Enter' || event.key === 'F2') edit()
-    else if (event.key === 'Delete') void changes?.delete(plant)
-    else return
-    event.preventDefault()
-  }
+  const mayChange = changes !== undefined && !isLeaving
   return (
     <div role="grid" class="plants one" aria-label={say('plant.title', { id })}>
-      {draft !== undefined && (
+      {editor !== undefined && (
         <Heading class="hidden" translate={false}>
           {title}
         </Heading>
       )}
       <div
-        ref={place}
         role="row"
-        class={draft === undefined ? 'card-row' : 'row editing'}
+        class={editor === undefined ? 'card-row' : 'row editing'}
         data-id={id}
         tabIndex={0}
         onKeyDown={onKeyDown}
       >
-        {draft !== undefined && changes !== undefined ? (
-          <RowEditor draft={draft} changes={changes} />
+        {editor !== undefined ? (
+          <RowEditor {...editor} />
         ) : (
           <>
             <span role="gridcell" class="name">
@@ -73,7 +55,7 @@ export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.E
               {say('plant.number', { id })}
             </span>
             <span role="gridcell" class="actions">
-              {changes !== undefined && !isLeaving && (
+              {mayChange && (
                 <button type="button" class="primary" aria-label={say('plants.editOf', { id })} onClick={edit}>
                   {say('plants.edit')}
                 </button>
@@ -81,21 +63,7 @@ export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.E
               <a class="button" href={linkTo('labels', new URLSearchParams({ id }))}>
                 {say('plants.printLabel')}
               </a>
-              {changes !== undefined && !isLeaving && (
-                <Further label={say('plant.more', { id })}>
-                  <button type="button" onClick={onCopy}>
-                    {say('plants.another')}
-                  </button>
-                  <button
-                    type="button"
-                    class="danger"
-                    aria-label={say('plants.deleteOf', { id })}
-                    onClick={() => void changes.delete(plant)}
-                  >
-                    {say('plants.delete')}
-                  </button>
-                </Further>
-              )}
+              {mayChange && <More id={id} onCopy={onCopy} onDelete={remove} />}
             </span>
           </>
         )}
@@ -103,3 +71,19 @@ export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.E
     </div>
   )
 }
+
+interface MoreProps extends Pick<CardProps, 'onCopy'> {
+  readonly id: string
+  readonly onDelete: () => void
+}
+
+const More = ({ id, onCopy, onDelete }: MoreProps): JSX.Element => (
+  <Further label={say('plant.more', { id })}>
+    <button type="button" onClick={onCopy}>
+      {say('plants.another')}
+    </button>
+    <button type="button" class="danger" aria-label={say('plants.deleteOf', { id })} onClick={onDelete}>
+      {say('plants.delete')}
+    </button>
+  </Further>
+)

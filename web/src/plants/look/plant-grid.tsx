@@ -1,4 +1,4 @@
-import { computed, useComputed, useSignal } from '@preact/signals'
+import { computed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../../client/src/index.ts'
@@ -8,7 +8,7 @@ import type { Filter, Sort } from '../list/filter.ts'
 import { moveFocus } from '../list/grid-keys.ts'
 import type { Chunk, PlantList } from '../list/plant-list.ts'
 import type { Selection } from '../list/selection.ts'
-import { PlantRow } from './plant-row.tsx'
+import { PlantRow, type RowProps } from './plant-row.tsx'
 
 /** Rows up to this far outside the window are in the document. An empty block takes the place of each page beyond. */
 const MARGIN = '1500px'
@@ -27,30 +27,20 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
   // Exactly one row is reachable by Tab.
   const reachable = useMemo(
     () =>
-      computed(() =>
-        active.value !== undefined && list.has(active.value)
-          ? active.value
-          : list.chunks.value.find(({ plants }) => plants.length > 0)?.plants[0]?.id,
-      ),
+      computed(() => (active.value !== undefined && list.has(active.value) ? active.value : list.plants.value[0]?.id)),
     [list, active],
   )
-  const starts = useComputed(() => {
-    let before = 2
-    return list.chunks.value.map(({ plants }) => {
-      const start = before
-      before += plants.length
-      return start
-    })
-  })
   const isSelectable = list.shows(filter)
-  const onSelect = (plant: StoredPlant, isRange: boolean) => {
-    if (isRange)
-      selection.toggleTo(
-        plant,
-        list.chunks.value.flatMap(({ plants }) => plants),
-      )
-    else selection.toggle(plant)
+  const row = {
+    changes,
+    isSelectable,
+    onFocus: (id: bigint) => {
+      active.value = id
+    },
+    onSelect: (plant: StoredPlant, isRange: boolean) =>
+      isRange ? selection.toggleTo(plant, list.plants.value) : selection.toggle(plant),
   }
+  let start = 2
   return (
     <div
       role="grid"
@@ -61,47 +51,54 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
       aria-busy={list.state.value === 'searching'}
       onKeyDown={moveFocus}
     >
-      <div role="rowgroup" class="heads">
-        <div role="row" class="row head" aria-rowindex={1}>
-          <span role="columnheader" class="select">
-            <label>
-              <input
-                type="checkbox"
-                aria-label={say('plants.selectAll')}
-                disabled={!isSelectable}
-                checked={selection.isAll.value && selection.left.value === 0}
-                ref={(box) => {
-                  if (box !== null)
-                    box.indeterminate =
-                      !selection.isEmpty.value && !(selection.isAll.value && selection.left.value === 0)
-                }}
-                onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
-              />
-            </label>
-          </span>
-          <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
-          <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
-          <span role="columnheader">{say('plants.tag')}</span>
-          <span role="columnheader" class="hidden">
-            {say('plants.actions')}
-          </span>
-        </div>
+      <Heads filter={filter} onSort={onSort} selection={selection} isSelectable={isSelectable} />
+      {list.chunks.value.map((chunk) => {
+        const before = start
+        start += chunk.plants.length
+        return (
+          <Rows
+            key={chunk.key}
+            chunk={chunk}
+            start={before}
+            reachable={reachable.value}
+            selection={selection}
+            row={row}
+          />
+        )
+      })}
+    </div>
+  )
+}
+
+interface HeadsProps extends Pick<GridProps, 'filter' | 'onSort' | 'selection'> {
+  readonly isSelectable: boolean
+}
+
+/** The heads of the columns, with the box that selects all plants that match. */
+function Heads({ filter, onSort, selection, isSelectable }: HeadsProps): JSX.Element {
+  const isAll = selection.isAll.value && selection.left.value === 0
+  return (
+    <div role="rowgroup" class="heads">
+      <div role="row" class="row head" aria-rowindex={1}>
+        <span role="columnheader" class="select">
+          <label>
+            <input
+              type="checkbox"
+              aria-label={say('plants.selectAll')}
+              disabled={!isSelectable}
+              checked={isAll}
+              indeterminate={!isAll && !selection.isEmpty.value}
+              onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
+            />
+          </label>
+        </span>
+        <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
+        <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
+        <span role="columnheader">{say('plants.tag')}</span>
+        <span role="columnheader" class="hidden">
+          {say('plants.actions')}
+        </span>
       </div>
-      {list.chunks.value.map((chunk, i) => (
-        <Rows
-          key={chunk.key}
-          chunk={chunk}
-          start={starts.value[i] ?? 0}
-          reachable={reachable.value}
-          onFocus={(id) => {
-            active.value = id
-          }}
-          changes={changes}
-          selection={selection}
-          isSelectable={isSelectable}
-          onSelect={onSelect}
-        />
-      ))}
     </div>
   )
 }
@@ -135,23 +132,11 @@ interface RowsProps {
   /** The `aria-rowindex` of the first row of the chunk. */
   readonly start: number
   readonly reachable: bigint | undefined
-  readonly onFocus: (id: bigint) => void
-  readonly changes: PlantChanges | undefined
   readonly selection: Selection
-  readonly isSelectable: boolean
-  readonly onSelect: (plant: StoredPlant, isRange: boolean) => void
+  readonly row: Pick<RowProps, 'changes' | 'isSelectable' | 'onFocus' | 'onSelect'>
 }
 
-function Rows({
-  chunk,
-  start,
-  reachable,
-  onFocus,
-  changes,
-  selection,
-  isSelectable,
-  onSelect,
-}: RowsProps): JSX.Element {
+function Rows({ chunk, start, reachable, selection, row }: RowsProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const height = useSignal<number | undefined>(undefined)
   useEffect(() => {
@@ -181,11 +166,8 @@ function Rows({
             plant={plant}
             index={start + i}
             isReachable={plant.id === reachable}
-            onFocus={onFocus}
-            changes={changes}
             isSelected={selection.has(plant.id)}
-            isSelectable={isSelectable}
-            onSelect={onSelect}
+            {...row}
           />
         ))}
     </div>

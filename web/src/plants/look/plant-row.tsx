@@ -1,16 +1,14 @@
 import type { JSX } from 'preact'
-import { useRef } from 'preact/hooks'
 import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import { waitingFor } from '../../offline/waiting.ts'
 import { Icon } from '../../page/icon.tsx'
 import { linkTo } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
 import { RowEditor } from '../change/row-editor.tsx'
 import { WaitingMark } from '../change/waiting-mark.tsx'
 import { TagChip } from '../find/tag-chip.tsx'
-import { drafts } from '../list/drafts.ts'
-import { focusEditor, focusRow, rowAfter } from '../list/grid-keys.ts'
+import { focusRow, rowAfter } from '../list/grid-keys.ts'
+import { rowOf } from './row.ts'
 
 export interface RowProps {
   readonly plant: StoredPlant
@@ -33,42 +31,27 @@ export interface RowProps {
  */
 export function PlantRow(props: RowProps): JSX.Element {
   const { plant, index, isReachable, onFocus, changes, isSelected, isSelectable, onSelect } = props
-  const place = useRef<HTMLDivElement>(null)
-  const id = String(plant.id)
-  const draft = changes === undefined ? undefined : drafts.value.get(id)
-  const waits = waitingFor(plant.id)
-  const { name, tag } = waits?.wanted ?? plant
-  const isLeaving = waits?.wanted === null
-  const edit = () => {
-    changes?.edit(plant)
-    focusEditor(id)
-  }
   const remove = async () => {
     const next = rowAfter(plant.id)
     if ((await changes?.delete(plant)) && next !== undefined) focusRow(next)
   }
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== place.current || draft !== undefined || isLeaving) return
-    if (event.key === 'Enter' || event.key === 'F2') edit()
-    else if (event.key === 'Delete') void remove()
-    else if (event.key === ' ' && isSelectable) onSelect(plant, event.shiftKey)
-    else return
-    event.preventDefault()
-  }
+  const select = (isRange: boolean) => onSelect(plant, isRange)
+  const row = rowOf(plant, changes, { remove, select: isSelectable ? select : undefined })
+  const { id, name, tag, isLeaving, editor } = row
+  const tabIndex = isReachable ? 0 : -1
   return (
     <div
-      ref={place}
       role="row"
-      class={draft === undefined ? 'row' : 'row editing'}
+      class={editor === undefined ? 'row' : 'row editing'}
       aria-rowindex={index}
       aria-selected={isSelected}
       data-id={id}
-      tabIndex={isReachable ? 0 : -1}
+      tabIndex={tabIndex}
       onFocusIn={() => onFocus(plant.id)}
-      onKeyDown={onKeyDown}
+      onKeyDown={row.onKeyDown}
     >
-      {draft !== undefined && changes !== undefined ? (
-        <RowEditor draft={draft} changes={changes} />
+      {editor !== undefined ? (
+        <RowEditor {...editor} />
       ) : (
         <>
           <span role="gridcell" class="select">
@@ -76,46 +59,28 @@ export function PlantRow(props: RowProps): JSX.Element {
               <input
                 type="checkbox"
                 aria-label={say('plants.selectOf', { id })}
-                tabIndex={isReachable ? 0 : -1}
+                tabIndex={tabIndex}
                 checked={isSelected}
                 disabled={!isSelectable}
-                onClick={(event) => onSelect(plant, event.shiftKey)}
+                onClick={(event) => select(event.shiftKey)}
               />
             </label>
           </span>
           <span role="gridcell" class="id" translate={false}>
-            <a href={linkTo('plant', new URLSearchParams({ id }))} tabIndex={isReachable ? 0 : -1}>
+            <a href={linkTo('plant', new URLSearchParams({ id }))} tabIndex={tabIndex}>
               {id}
             </a>
           </span>
           <span role="gridcell" class="name" dir="auto" translate={false}>
             {isLeaving ? <s>{name}</s> : name}
-            <WaitingMark id={plant.id} tabIndex={isReachable ? 0 : -1} />
+            <WaitingMark id={plant.id} tabIndex={tabIndex} />
           </span>
           <span role="gridcell" class="tag">
-            {tag !== undefined && <TagChip tag={tag} tabIndex={isReachable ? 0 : -1} />}
+            {tag !== undefined && <TagChip tag={tag} tabIndex={tabIndex} />}
           </span>
           <span role="gridcell" class="actions">
             {changes !== undefined && !isLeaving && (
-              <>
-                <button
-                  type="button"
-                  aria-label={say('plants.editOf', { id })}
-                  tabIndex={isReachable ? 0 : -1}
-                  onClick={edit}
-                >
-                  <Icon name="edit" /> <span class="word">{say('plants.edit')}</span>
-                </button>
-                <button
-                  type="button"
-                  class="delete"
-                  aria-label={say('plants.deleteOf', { id })}
-                  tabIndex={isReachable ? 0 : -1}
-                  onClick={() => void remove()}
-                >
-                  {say('plants.delete')}
-                </button>
-              </>
+              <Buttons id={id} tabIndex={tabIndex} onEdit={row.edit} onDelete={remove} />
             )}
           </span>
         </>
@@ -123,3 +88,27 @@ export function PlantRow(props: RowProps): JSX.Element {
     </div>
   )
 }
+
+interface ButtonsProps {
+  readonly id: string
+  readonly tabIndex: number
+  readonly onEdit: () => void
+  readonly onDelete: () => Promise<void>
+}
+
+const Buttons = ({ id, tabIndex, onEdit, onDelete }: ButtonsProps): JSX.Element => (
+  <>
+    <button type="button" aria-label={say('plants.editOf', { id })} tabIndex={tabIndex} onClick={onEdit}>
+      <Icon name="edit" /> <span class="word">{say('plants.edit')}</span>
+    </button>
+    <button
+      type="button"
+      class="delete"
+      aria-label={say('plants.deleteOf', { id })}
+      tabIndex={tabIndex}
+      onClick={() => void onDelete()}
+    >
+      {say('plants.delete')}
+    </button>
+  </>
+)

@@ -5,31 +5,23 @@ import { hasTagging } from '../../../../src/domain/plant-query.ts'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { SeenLine } from '../../offline/seen-line.tsx'
-import { onSent } from '../../offline/waiting.ts'
-import { Icon } from '../../page/icon.tsx'
 import { linkTo, replaceQuery, route } from '../../page/route.ts'
 import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
 import { AddPlant } from '../change/add-plant.tsx'
-import { PlantChanges } from '../change/changes.ts'
-import { entered, NotAdded } from '../change/enter-plant.tsx'
-import { isTyped, typed } from '../change/new-plant.ts'
+import { NotAdded } from '../change/enter-plant.tsx'
+import { type } from '../change/new-plant.ts'
 import { Unfinished } from '../change/unfinished.tsx'
 import { Matches, useCount } from '../find/matches.tsx'
-import { SavedSearches } from '../find/saved-searches-panel.tsx'
-import { SearchField } from '../find/search-field.tsx'
-import { TagFilter } from '../find/tag-filter.tsx'
-import { TagOffer } from '../find/tag-offer.tsx'
 import { idSought } from '../list/by-id.ts'
 import { ANY_TAG, type Filter, filterIn, isAll, queryFor } from '../list/filter.ts'
-import { follow } from '../list/live.ts'
-import { PlantList } from '../list/plant-list.ts'
+import type { PlantList } from '../list/plant-list.ts'
 import { Selection } from '../list/selection.ts'
 import { walk } from '../list/walk.ts'
-import { queryForLabels } from '../many/chosen-labels.ts'
-import { ExportPlants } from '../many/export-plants.tsx'
 import { SelectionBar } from '../many/selection-bar.tsx'
 import { isNear, PlantGrid } from './plant-grid.tsx'
+import { Toolbar } from './toolbar.tsx'
+import { usePlants } from './use-plants.ts'
 
 interface PlantsProps extends ViewProps {
   /** Whether this device keeps a stocktake that has begun. */
@@ -37,104 +29,31 @@ interface PlantsProps extends ViewProps {
 }
 
 export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
-  const { client, may } = session
+  const { client } = session
   const { query } = route.value
   const filter = useMemo(() => filterIn(query), [query])
-  const list = useMemo(() => new PlantList(client), [client])
-  const changes = useMemo(() => (may('plants:write') ? new PlantChanges(session, list) : undefined), [session, list])
+  const { list, changes } = usePlants(session)
   const selection = useMemo(() => new Selection(), [list])
   const isAdding = useSignal(false)
-  /** On a narrow window; a wide one shows the tools in any case. */
-  const isFolded = useSignal(true)
   useEffect(() => list.show(filter), [list, filter])
   useEffect(() => selection.keepOnly(filter), [selection, filter])
-  useEffect(() => () => list.stop(), [list])
-  useEffect(() => follow(client, list, session.own.id), [client, list])
-  useEffect(() => onSent((id, content) => list.take(id, content)), [list])
+  const plants = list.plants.value
   useEffect(() => {
-    walk.value = { query: queryFor(filter), ids: list.chunks.value.flatMap(({ plants }) => plants.map(({ id }) => id)) }
-  }, [filter, list.chunks.value])
+    walk.value = { query: queryFor(filter), ids: plants.map(({ id }) => id) }
+  }, [filter, plants])
   const count = useCount(client, list, filter)
-  const change = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
-  const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
-  const notAdded = entered.value.length + (isTyped() && !isAdding.value ? 1 : 0)
-  const isNothing = isEmpty && list.state.value === 'whole'
+  const onChange = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
+  const isNothing = plants.length === 0 && list.state.value === 'whole'
   const isBeginning = isNothing && isAll(filter)
+  const shown = { client, list, filter, selection, mayWrite: changes !== undefined }
+  const onAdd = (name: string) => {
+    type(undefined, { name })
+    isAdding.value = true
+  }
   return (
     <>
       <h1 class="hidden">{say('view.plants')}</h1>
-      <search class="toolbar">
-        <SearchField id="search" q={filter.q} onSearch={(q) => change({ q })}>
-          <a href={linkTo('scan')} aria-label={say('view.scan')}>
-            <Icon name="camera" />
-          </a>
-        </SearchField>
-        {!hasTagging(filter) && (
-          <TagOffer client={client} q={filter.q} onChoose={(tag) => change({ q: '', tags: [tag] })} />
-        )}
-        {changes !== undefined && (
-          <button
-            type="button"
-            class="primary"
-            aria-expanded={isAdding.value}
-            onClick={() => {
-              isAdding.value = !isAdding.value
-            }}
-          >
-            <Icon name="add" />{' '}
-            <span class="word">
-              {say('plants.addTitle')}
-              {notAdded > 0 && ` (${say('plants.notAddedCount', { count: notAdded })})`}
-            </span>
-            {notAdded > 0 && (
-              <span class="badge" aria-hidden="true">
-                {notAdded}
-              </span>
-            )}
-          </button>
-        )}
-        {changes !== undefined && (
-          <a class="button" href={linkTo('actions')}>
-            <Icon name="undo" /> <span class="word">{say('view.actions')}</span>
-          </a>
-        )}
-        {!isBeginning && (
-          <button
-            type="button"
-            class="tool-switch"
-            aria-expanded={!isFolded.value}
-            aria-controls="tools"
-            onClick={() => {
-              isFolded.value = !isFolded.value
-            }}
-          >
-            <Icon name="tools" /> <span class="word">{say('plants.tools')}</span>
-          </button>
-        )}
-        <div id="tools" class={isFolded.value ? 'tools folded' : 'tools'}>
-          {!isBeginning && (
-            <>
-              <TagFilter
-                client={client}
-                list={changes === undefined ? undefined : list}
-                chosen={filter}
-                onChange={change}
-              />
-              <SavedSearches filter={filter} onChoose={change} />
-              <ExportPlants client={client} filter={filter} />
-              <a class="button" href={linkTo('labels', isAll(filter) ? undefined : queryForLabels(filter))}>
-                {say('plants.printLabels')}
-              </a>
-              <a class="button" href={linkTo('stocktake', queryFor({ ...filter, sort: 'id' }))}>
-                {say(isCounting ? 'stocktake.goOn' : 'stocktake.these')}
-              </a>
-              <a class="button" href={linkTo('duplicates')}>
-                {say('view.duplicates')}
-              </a>
-            </>
-          )}
-        </div>
-      </search>
+      <Toolbar {...{ ...shown, onChange, isAdding, isBeginning, isCounting }} />
       {isAdding.value && (
         <>
           <NotAdded view="plant" />
@@ -143,40 +62,15 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
       )}
       {changes !== undefined && <Unfinished list={list} changes={changes} />}
       <SeenLine since={list.seenSince.value} />
-      <SelectionBar
-        client={client}
-        list={list}
-        filter={filter}
-        selection={selection}
-        total={count.total}
-        mayWrite={changes !== undefined}
-      />
+      <SelectionBar {...shown} total={count.total} />
       {!isNothing && (
         <div class="list">
           <Matches list={list} filter={filter} {...count} />
-          <PlantGrid
-            list={list}
-            filter={filter}
-            onSort={(sort) => change({ sort })}
-            changes={changes}
-            selection={selection}
-          />
+          <PlantGrid {...{ list, filter, changes, selection }} onSort={(sort) => onChange({ sort })} />
         </div>
       )}
       <Foot list={list} filter={filter}>
-        {isNothing && !isBeginning && (
-          <NoMatch
-            filter={filter}
-            onChange={change}
-            onAdd={
-              changes &&
-              ((name) => {
-                typed.value = { ...typed.value, name }
-                isAdding.value = true
-              })
-            }
-          />
-        )}
+        {isNothing && !isBeginning && <NoMatch filter={filter} onChange={onChange} onAdd={changes && onAdd} />}
       </Foot>
       {changes !== undefined && isBeginning && <Beginning onAdd={() => (isAdding.value = true)} />}
     </>
@@ -271,7 +165,7 @@ function Foot({ list, filter, children }: FootProps): JSX.Element {
     observer.observe(element)
     return () => observer.disconnect()
   }, [list, state])
-  const isEmpty = list.chunks.value.every(({ plants }) => plants.length === 0)
+  const isEmpty = list.plants.value.length === 0
   return (
     <div ref={place} class={isEmpty ? 'foot nothing' : 'foot'} tabIndex={-1}>
       {state === 'failed' && <Fault text={list.fault.value} onRetry={() => list.retry()} />}

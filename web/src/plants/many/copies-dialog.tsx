@@ -7,7 +7,7 @@ import { sayWith } from '../../language/say-with.ts'
 import { plantOf } from '../../offline/attempt.ts'
 import { type Conflict, sendMany } from '../../offline/send-many.ts'
 import { Dialog } from '../../page/dialog.tsx'
-import { said } from '../../page/said.ts'
+import { useRequest } from '../../page/request.ts'
 import { Sentence } from '../../page/sentence.tsx'
 import type { PlantList } from '../list/plant-list.ts'
 import { newAction } from './action-name.ts'
@@ -22,46 +22,31 @@ interface CopiesProps {
   readonly onClose: () => void
 }
 
+interface Added {
+  readonly plants: readonly StoredPlant[]
+  readonly conflicts: readonly Conflict[]
+}
+
 /** Adds plants with the name and the tag of another one and the next free ids, and then prints their labels. */
 export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX.Element {
-  const count = useSignal('1')
-  const isAdding = useSignal(false)
-  const fault = useSignal('')
-  const added = useSignal<readonly StoredPlant[] | undefined>(undefined)
-  const conflicts = useSignal<readonly Conflict[]>([])
+  const added = useSignal<Added | undefined>(undefined)
+  const { isBusy, fault, once } = useRequest()
   /** The copies with their reserved ids. A second attempt adds the same ones. */
   const copies = useRef<readonly StoredPlant[]>([])
   const action = useRef(newAction(say('copies.title', { id: plant.id })))
-  const wanted = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0
-  const isReady = wanted > 0 && wanted <= MOST_LABELS
-  const run = async () => {
-    if (isAdding.value || !isReady) return
-    isAdding.value = true
-    fault.value = ''
-    try {
-      if (copies.current.length !== wanted) {
-        const { first } = await client.reserveIds(wanted)
-        copies.current = Array.from({ length: wanted }, (_, i) => ({ ...plant, id: first + BigInt(i) }))
-      }
-      const changes = copies.current.map((wanted) => ({ id: wanted.id, base: null, wanted }))
-      const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
-      if (outcome.done.length > 0) {
-        const text = say('copies.added', { plants: plantsIn(outcome.done.length), id: plant.id })
-        tellDone(list, text, outcome.action)
-        await list.reload()
-      }
-      conflicts.value = outcome.conflicts
-      if (outcome.left.length > 0) fault.value = outcome.fault
-      else added.value = outcome.done.flatMap(({ id, wanted }) => (wanted === null ? [] : plantOf(id, wanted)))
-    } catch (error) {
-      fault.value = said(error)
+  const add = async (count: number) => {
+    if (copies.current.length !== count) {
+      const { first } = await client.reserveIds(count)
+      copies.current = Array.from({ length: count }, (_, i) => ({ ...plant, id: first + BigInt(i) }))
     }
-    isAdding.value = false
-  }
-  const [first, last] = [added.value?.[0]?.id, added.value?.at(-1)?.id]
-  const print = () => {
-    onClose()
-    printLabels(added.value ?? [])
+    const changes = copies.current.map((wanted) => ({ id: wanted.id, base: null, wanted }))
+    const { done, conflicts, left, ...sent } = await sendMany(client, changes, action.current, () => {}, NEVER)
+    if (done.length > 0) {
+      tellDone(list, say('copies.added', { plants: plantsIn(done.length), id: plant.id }), sent.action)
+      await list.reload()
+    }
+    if (left.length > 0) fault.value = sent.fault
+    else added.value = { plants: done.flatMap(({ id, wanted }) => (wanted ? [plantOf(id, wanted)] : [])), conflicts }
   }
   return (
     <Dialog title={say('copies.title', { id: plant.id })} onCancel={onClose}>
@@ -69,56 +54,94 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
         <bdi translate={false}>{plant.name}</bdi>
       </p>
       {added.value === undefined ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            void run()
-          }}
-        >
-          <div class="field">
-            <label for="copies">{say('copies.count')}</label>
-            <input
-              id="copies"
-              inputMode="numeric"
-              autocomplete="off"
-              value={count.value}
-              aria-invalid={!isReady}
-              onInput={(event) => {
-                count.value = event.currentTarget.value
-              }}
-            />
-          </div>
-          <p class="note">{say('copies.note', { most: MOST_LABELS })}</p>
-          {fault.value !== '' && (
-            <p role="alert">{sayWith('copies.notAll', { why: <Sentence text={fault.value} /> })}</p>
-          )}
-          <div class="fields">
-            <button type="button" onClick={onClose}>
-              {say('plants.cancel')}
-            </button>
-            <button type="submit" class="primary" disabled={!isReady} aria-disabled={isAdding.value}>
-              {isAdding.value ? say('plants.adding') : say('copies.add', { plants: plantsIn(wanted) })}
-            </button>
-          </div>
-        </form>
+        <HowMany
+          isAdding={isBusy.value}
+          fault={fault.value}
+          onAdd={(count) => void once(() => add(count))}
+          onClose={onClose}
+        />
       ) : (
-        <>
-          <p role="status">
-            {first === undefined || last === undefined
-              ? say('copies.done', { plants: plantsIn(0) })
-              : say('copies.doneIds', { plants: plantsIn(added.value.length), first, last })}
-          </p>
-          <Conflicts conflicts={conflicts.value} />
-          <div class="fields">
-            <button type="button" onClick={onClose}>
-              {say('bulk.close')}
-            </button>
-            <button type="button" class="primary" onClick={print}>
-              {say('copies.print')}
-            </button>
-          </div>
-        </>
+        <AddedCopies {...added.value} onClose={onClose} />
       )}
     </Dialog>
+  )
+}
+
+/** A closed dialog has asked for its copies, so they are added to the last one. */
+const NEVER = new AbortController().signal
+
+interface HowManyProps {
+  readonly isAdding: boolean
+  readonly fault: string
+  readonly onAdd: (count: number) => void
+  readonly onClose: () => void
+}
+
+function HowMany({ isAdding, fault, onAdd, onClose }: HowManyProps): JSX.Element {
+  const count = useSignal('1')
+  const wanted = /^[1-9]\d{0,3}$/.test(count.value.trim()) ? Number(count.value) : 0
+  const isReady = wanted > 0 && wanted <= MOST_LABELS
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isReady) onAdd(wanted)
+      }}
+    >
+      <div class="field">
+        <label for="copies">{say('copies.count')}</label>
+        <input
+          id="copies"
+          inputMode="numeric"
+          autocomplete="off"
+          value={count.value}
+          aria-invalid={!isReady}
+          onInput={(event) => (count.value = event.currentTarget.value)}
+        />
+      </div>
+      <p class="note">{say('copies.note', { most: MOST_LABELS })}</p>
+      {fault !== '' && <p role="alert">{sayWith('copies.notAll', { why: <Sentence text={fault} /> })}</p>}
+      <div class="fields">
+        <button type="button" onClick={onClose}>
+          {say('plants.cancel')}
+        </button>
+        <button type="submit" class="primary" disabled={!isReady} aria-disabled={isAdding}>
+          {isAdding ? say('plants.adding') : say('copies.add', { plants: plantsIn(wanted) })}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface AddedProps extends Added {
+  readonly onClose: () => void
+}
+
+function AddedCopies({ plants, conflicts, onClose }: AddedProps): JSX.Element {
+  const [first, last] = [plants[0]?.id, plants.at(-1)?.id]
+  return (
+    <>
+      <p role="status">
+        {first === undefined || last === undefined
+          ? say('copies.done', { plants: plantsIn(0) })
+          : say('copies.doneIds', { plants: plantsIn(plants.length), first, last })}
+      </p>
+      <Conflicts conflicts={conflicts} />
+      <div class="fields">
+        <button type="button" onClick={onClose}>
+          {say('bulk.close')}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            onClose()
+            printLabels(plants)
+          }}
+        >
+          {say('copies.print')}
+        </button>
+      </div>
+    </>
   )
 }

@@ -29,75 +29,28 @@ interface BarProps {
   readonly mayWrite: boolean
 }
 
-interface Action {
-  readonly label: PlainKey
-  readonly run: () => void
-}
-
-/** The actions that a wide window has beside its menu of further ones. */
-const IN_BAR = 3
-
-/** Says that all plants are selected which match, except some. */
-function allText(total: Total | undefined, left: number): string {
-  if (total?.isExact !== true)
-    return left > 0 ? say('bulk.allExcept', { plants: plantsIn(left) }) : say('bulk.allThatMatch')
-  const count = total.plants - left
-  return left > 0 ? say('bulk.selected', { count }) : say('bulk.allSelected', { count })
-}
-
 /** Says how many plants are selected, and what can be done with them. */
-export function SelectionBar({ client, list, filter, selection, total, mayWrite }: BarProps): JSX.Element | null {
+export function SelectionBar(props: BarProps): JSX.Element | null {
+  const { client, list, selection, total } = props
   const asked = useSignal<{ readonly kind: ActionKind; readonly targets: Targets } | undefined>(undefined)
   const copied = useSignal<StoredPlant | undefined>(undefined)
-  const shown = useComputed(() => new Set(list.chunks.value.flatMap(({ plants }) => plants.map(({ id }) => id))))
+  const shown = useComputed(() => new Set(list.plants.value.map(({ id }) => id)))
   if (selection.isEmpty.value && asked.value === undefined && copied.value === undefined) return null
-  const bulk = (kind: ActionKind, label: PlainKey): Action => ({
-    label,
-    run: () => {
-      asked.value = { kind, targets: selection.targets() }
-    },
+  const actions = actionsFor(props, {
+    ask: (kind) => (asked.value = { kind, targets: selection.targets() }),
+    copy: (plant) => (copied.value = plant),
   })
-  const copy = () => {
-    const targets = selection.targets()
-    if (targets.kind === 'chosen') copied.value = targets.plants[0]
-  }
-  const print = async () => {
-    const targets = selection.targets()
-    if (targets.kind === 'matching' && targets.without.size === 0) return go('labels', queryForLabels(targets.filter))
-    try {
-      printLabels(await readTargets(client, targets, () => {}, new AbortController().signal))
-    } catch (error) {
-      tell(say('bulk.unread', { why: said(error) }), { isError: true })
-    }
-  }
   const count = selection.count.value
-  const { value: left } = selection.left
   const elsewhere = selection.countOutside(shown.value)
-  const printing: Action = { label: 'bulk.print', run: () => void print() }
-  // A wide window has the first three in the bar, and a narrow one only the first.
-  const actions: readonly Action[] = [
-    ...(mayWrite ? [bulk('tag', 'bulk.tag'), bulk('delete', 'plants.delete')] : []),
-    printing,
-    ...(mayWrite ? [bulk('untag', 'bulk.untag'), bulk('replace', 'bulk.replace')] : []),
-    ...(mayWrite && count === 1 ? [{ label: 'plants.another', run: copy } as const] : []),
-    ...(count === undefined || !list.shows(filter)
-      ? []
-      : [{ label: 'plants.selectAll', run: () => selection.selectAll(filter) } as const]),
-  ]
-  const button = ({ label, run }: Action, name?: string) => (
-    <button key={label} type="button" class={name} onClick={run}>
-      {say(label)}
-    </button>
-  )
   return (
     <section class="selection" aria-label={say('bulk.selectedTitle')}>
       <p role="status">
-        {count === undefined ? allText(total, left) : say('bulk.selected', { count })}
+        {count === undefined ? allText(total, selection.left.value) : say('bulk.selected', { count })}
         {elsewhere > 0 && <span class="elsewhere"> {say('bulk.elsewhere', { count: elsewhere })}</span>}
       </p>
-      {actions.slice(0, IN_BAR).map((action, i) => button(action, i === 0 ? undefined : 'wide'))}
+      {actions.slice(0, IN_BAR).map((action, i) => buttonOf(action, i === 0 ? undefined : 'wide'))}
       <Further label={say('bulk.further')}>
-        {actions.slice(1).map((action, i) => button(action, i < IN_BAR - 1 ? 'narrow' : undefined))}
+        {actions.slice(1).map((action, i) => buttonOf(action, i < IN_BAR - 1 ? 'narrow' : undefined))}
       </Further>
       <button type="button" class="quiet clear" onClick={() => selection.clear()}>
         <span class="word">{say('bulk.clear')}</span>
@@ -106,14 +59,7 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
         </span>
       </button>
       {copied.value !== undefined && (
-        <CopiesDialog
-          client={client}
-          list={list}
-          plant={copied.value}
-          onClose={() => {
-            copied.value = undefined
-          }}
-        />
+        <CopiesDialog client={client} list={list} plant={copied.value} onClose={() => (copied.value = undefined)} />
       )}
       {asked.value !== undefined && (
         <BulkDialog
@@ -131,4 +77,64 @@ export function SelectionBar({ client, list, filter, selection, total, mayWrite 
       )}
     </section>
   )
+}
+
+interface Action {
+  readonly label: PlainKey
+  readonly run: () => void
+}
+
+interface Asking {
+  readonly ask: (kind: ActionKind) => void
+  readonly copy: (plant: StoredPlant | undefined) => void
+}
+
+/** What can be done with the selection: the first three in the bar of a wide window, only the first in a narrow one. */
+function actionsFor(bar: BarProps, { ask, copy }: Asking): readonly Action[] {
+  const { list, filter, selection, mayWrite } = bar
+  const changing = (label: PlainKey, kind: ActionKind): readonly Action[] =>
+    mayWrite ? [{ label, run: () => ask(kind) }] : []
+  const copyOne = () => {
+    const targets = selection.targets()
+    if (targets.kind === 'chosen') copy(targets.plants[0])
+  }
+  const count = selection.count.value
+  return [
+    ...changing('bulk.tag', 'tag'),
+    ...changing('plants.delete', 'delete'),
+    { label: 'bulk.print', run: () => void print(bar) },
+    ...changing('bulk.untag', 'untag'),
+    ...changing('bulk.replace', 'replace'),
+    ...(mayWrite && count === 1 ? [{ label: 'plants.another', run: copyOne } as const] : []),
+    ...(count === undefined || !list.shows(filter)
+      ? []
+      : [{ label: 'plants.selectAll', run: () => selection.selectAll(filter) } as const]),
+  ]
+}
+
+async function print({ client, selection }: BarProps): Promise<void> {
+  const targets = selection.targets()
+  if (targets.kind === 'matching' && targets.without.size === 0) return go('labels', queryForLabels(targets.filter))
+  try {
+    printLabels(await readTargets(client, targets, () => {}, new AbortController().signal))
+  } catch (error) {
+    tell(say('bulk.unread', { why: said(error) }), { isError: true })
+  }
+}
+
+const buttonOf = ({ label, run }: Action, name: string | undefined): JSX.Element => (
+  <button key={label} type="button" class={name} onClick={run}>
+    {say(label)}
+  </button>
+)
+
+/** The actions that a wide window has beside its menu of further ones. */
+const IN_BAR = 3
+
+/** Says that all plants are selected which match, except some. */
+function allText(total: Total | undefined, left: number): string {
+  if (total?.isExact !== true)
+    return left > 0 ? say('bulk.allExcept', { plants: plantsIn(left) }) : say('bulk.allThatMatch')
+  const count = total.plants - left
+  return left > 0 ? say('bulk.selected', { count }) : say('bulk.allSelected', { count })
 }
