@@ -85,4 +85,22 @@ suite('a change that waits', () => {
     },
     { expected: NO_NETWORK },
   )
+
+  inBrowser(
+    'shows its new plant in the view of its label, though the service has none',
+    async ({ page, address, context }) => {
+      await page.goto(`${address}#/plant?id=6`)
+      const fault = { status: 500, json: { error: 50001, message: 'An unexpected error occurred.' } }
+      await intercept(page, '**/plants', refusing({ POST: fault }))
+      await page.getByLabel('Name').fill('Salix alba')
+      await context.setOffline(true)
+      await page.getByLabel('Name').press('Enter')
+      await line(page, '1 change waits on this device.')
+      await context.setOffline(false)
+      await line(page, '1 change waits on this device. 1 needs your decision.')
+      await page.reload()
+      await rowOf(page, 6).getByText('Salix alba').waitFor()
+    },
+    { expected: NO_NETWORK },
+  )
 })
