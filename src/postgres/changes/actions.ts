@@ -19,7 +19,8 @@ import type { ActionName } from '../../domain/token.ts'
 import type { Run, TextRow } from '../pool/client.ts'
 import { bigintArray, byId, textArray } from '../rows.ts'
 import type { Swap } from './log-rows.ts'
-import { entriesOf, headOf, isEndOfTick, makeTick, positionOf, TICK_OF } from './read-rows.ts'
+import { TICK_OF } from './log-sql.ts'
+import { entriesOf, headOf, isEndOfTick, makeTick, positionOf } from './read-rows.ts'
 
 /** Who changes plants. The log keeps all but the part. */
 export interface Author {

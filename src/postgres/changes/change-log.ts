@@ -13,8 +13,9 @@ import type { Run } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { textArray } from '../rows.ts'
 import { readActionPage } from './actions.ts'
+import { TICK } from './log-sql.ts'
 import { newestChanges } from './newest.ts'
-import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter, TICK } from './read-rows.ts'
+import { endOf, headOf, makeTick, plantHistory, positionOf, rowsAfter } from './read-rows.ts'
 
 /** Milliseconds for which one read goes on, through entries that its filter leaves out. */
 const READ_TIME = 500

@@ -72,7 +72,7 @@ export async function newestChanges(
 
 /**
  * Rows before a place, the newest first, until they have enough changes. No row that only creates leaves a plant deleted,
- * so for deleted plants it counts as one change, and comes without entries. As for ROWS of read-rows.ts, the planner must
+ * so for deleted plants it counts as one change, and comes without entries. As for ROWS of log-sql.ts, the planner must
  * go through the ticks in their order.
  */
 const ROWS = `WITH found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM

@@ -4,6 +4,7 @@ import type { TagCount } from '../../domain/store.ts'
 import type { Run, TextRow } from '../pool/client.ts'
 import { wordQuery } from '../search-terms.ts'
 import { type Parameter, storable } from './search-conditions.ts'
+import { COUNTS_OF, countedTags, firstTags, tagsOfPlants } from './tags-sql.ts'
 
 /** Tags that one statement of a walk reads, where the first ones do not fill the page. */
 const WALKED = 2000
@@ -40,42 +41,27 @@ function selecting({ prefix, after }: TagQuery, parameter: Parameter): string {
   return conditions.join(' AND ')
 }
 
-/** A change may remove the last plant of a tag, so the statement reads one more tag for each changed tag. */
 async function countsBehind(run: Run, query: TagQuery, limit: number): Promise<TagCount[]> {
   const values: unknown[] = [limit]
   const where = selecting(query, (value) => `$${values.push(value)}`)
-  const text = `WITH
-      changed AS MATERIALIZED (SELECT tag, sum(plants) AS plants FROM tag_changes WHERE ${where} GROUP BY tag),
-      counted AS (SELECT tag, plants FROM tag_counts WHERE ${where} ORDER BY tag
-        LIMIT $1::bigint + (SELECT count(*) FROM changed))
-    SELECT tag, sum(plants) FROM (TABLE counted UNION ALL TABLE changed) AS each
-      GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $1`
-  return countsIn((await run({ text, values })).rows)
+  return countsIn((await run({ text: firstTags(where), values })).rows)
 }
 
 /** Returns the tags of a query among those of all plants with its words; undefined if these are more than MAX_PLANTS. */
 async function tagsOfWords(run: Run, query: TagQuery): Promise<string[] | undefined> {
-  const values: unknown[] = [wordQuery(query.words ?? [])]
-  const where = selecting(query, (value) => `$${values.push(value)}`)
-  const text = `WITH found AS MATERIALIZED
-      (SELECT tag FROM plants WHERE words @@ $1::tsquery AND ${where} LIMIT ${MAX_PLANTS + 1})
-    SELECT DISTINCT tag, (SELECT count(*) FROM found) FROM found`
-  const { rows } = await run({ text, values })
+  const values: unknown[] = [MAX_PLANTS + 1]
+  const { rows } = await run({ text: tagsOfPlants(selectingPlants(query, values)), values })
   if (Number(rows[0]?.[1] ?? 0) > MAX_PLANTS) return undefined
   return (await selected(query, countsIn(rows))).map(({ tag }) => tag)
 }
 
-/** Lists the first tags of a query by the plants alone: those with the words of a tag are all of its plants. */
+/** Lists the first tags of a query by the plants alone. */
 export async function listCountedTags(run: Run, query: TagQuery, limit: number): Promise<TagCount[]> {
-  const { words = [], prefix = '' } = query
-  if (prefix.includes('\0')) return []
+  if ((query.prefix ?? '').includes('\0')) return []
   const found: TagCount[] = []
   for (let after = query.after; ; ) {
     const values: unknown[] = [limit]
-    const parameter = (value: unknown) => `$${values.push(value)}`
-    const where = selecting({ ...query, after }, parameter)
-    const ofWords = words.length === 0 ? '' : ` AND words @@ ${parameter(wordQuery(words))}::tsquery`
-    const text = `SELECT tag, count(*) FROM plants WHERE ${where}${ofWords} GROUP BY tag ORDER BY tag LIMIT $1`
+    const text = countedTags(selectingPlants({ ...query, after }, values))
     const page = countsIn((await run({ text, values })).rows)
     found.push(...(await selected(query, page)))
     if (found.length >= limit || page.length < limit) return found.slice(0, limit)
@@ -83,11 +69,16 @@ export async function listCountedTags(run: Run, query: TagQuery, limit: number):
   }
 }
 
-async function countsOf(run: Run, tags: readonly string[], limit: number): Promise<TagCount[]> {
-  const text = `SELECT tag, sum(plants) FROM (TABLE tag_counts UNION ALL TABLE tag_changes) AS each
-    WHERE tag = ANY ($1::text[]) GROUP BY tag HAVING sum(plants) > 0 ORDER BY tag LIMIT $2`
-  return countsIn((await run({ text, values: [tags, limit] })).rows)
+/** The condition of a query on plants, of whose words the index knows a part. */
+function selectingPlants(query: TagQuery, values: unknown[]): string {
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const { words = [] } = query
+  const where = selecting(query, parameter)
+  return words.length === 0 ? where : `${where} AND words @@ ${parameter(wordQuery(words))}::tsquery`
 }
+
+const countsOf = async (run: Run, tags: readonly string[], limit: number): Promise<TagCount[]> =>
+  countsIn((await run({ text: COUNTS_OF, values: [limit, tags] })).rows)
 
 async function selected(query: TagQuery, tags: readonly TagCount[]): Promise<TagCount[]> {
   const isFound = await inTurns(tags, ({ tag }) => isListed(query, tag))

@@ -1,0 +1,81 @@
+/**
+ * The statements that read the log of changes (sql/postgres/000001.sql), of which decision 41 has the figures.
+ *
+ * Tried for the order, with eight writers and 6,368 changes: rows by their number lose 1,861 of them, those of finished
+ * transactions by number 3,265, and by transaction and number 1,076 come in the wrong order. Ticks lose and turn none.
+ *
+ * Tried for a page: head, rows and entries by a statement each, between which another instance may remove a row; a
+ * statement for each tick, of which a busy store has 20 a second; all rows of 1,000 ticks, so that after an import each
+ * page cost as much as the import.
+ */
+
+/** Milliseconds between two ticks: each takes a row, and a statement of every reader at the end of the log. */
+export const REST = 50
+
+export const TICK = `SELECT tick_changes('${REST} ms', NULL)`
+
+/** The most ticks of a statement. */
+const MAX_TICKS = 1000
+
+/** @param enough changes, as a part of SQL, after which the ticks end: a statement reads all rows of a tick */
+const head = (
+  enough: string,
+): string => `SELECT identity, base.tick AS base, base.mark, last.tick, last.mark, up_to.tick AS up_to, up_to.mark, here.mark
+  FROM change_history
+  CROSS JOIN (SELECT tick, mark, entries FROM change_ticks ORDER BY tick LIMIT 1) AS base
+  CROSS JOIN (SELECT tick, mark FROM change_ticks ORDER BY tick DESC LIMIT 1) AS last
+  LEFT JOIN change_ticks AS here ON here.tick = $1::bigint
+  LEFT JOIN change_ticks AS up_to ON up_to.tick = least(last.tick, coalesce($1::bigint, base.tick) + ${MAX_TICKS},
+    (SELECT tick FROM change_ticks WHERE tick > coalesce($1::bigint, base.tick)
+      AND entries >= coalesce(here.entries, base.entries) + ${enough} ORDER BY tick LIMIT 1))`
+export const HEAD = head('NULL::bigint')
+
+/**
+ * A nested loop over the ticks, in their order: OFFSET 0 and LATERAL leave the planner no other. JSON is the form of an
+ * array of texts that JavaScript reads fastest.
+ */
+export const ROWS = `WITH head AS MATERIALIZED (${head('$5::bigint')}),
+    found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM head
+      CROSS JOIN LATERAL (SELECT * FROM change_ticks WHERE tick BETWEEN coalesce($1::bigint, base) AND up_to
+        ORDER BY tick OFFSET 0) AS tick
+      CROSS JOIN LATERAL (SELECT snapshot FROM change_ticks WHERE tick = tick.tick - 1 OFFSET 0) AS earlier
+      CROSS JOIN LATERAL (SELECT number, xid, cardinality(ids) AS changes
+        FROM changes_between(earlier.snapshot, tick.snapshot)
+        WHERE tick.tick > coalesce($1::bigint, base) OR number > $2::bigint OR number = $2 AND cardinality(ids) > $3
+        ORDER BY number LIMIT $4) AS row
+      LIMIT $4),
+    measured AS (SELECT *, count(*) OVER () AS total, sum(changes) OVER before AS changes_before FROM found
+      WINDOW before AS (ORDER BY tick, number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+  SELECT head.*, total, taken.tick, taken.mark, taken.number, changes, round(extract(epoch FROM at) * 1000), entries.*
+  FROM head
+  LEFT JOIN (SELECT * FROM measured JOIN changes AS log USING (number, xid)
+    WHERE coalesce(changes_before, 0) < $5) AS taken ON true
+  LEFT JOIN LATERAL (SELECT array_to_json(ids::text[]), array_to_json(names), array_to_json(tags),
+      array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens), action
+    WHERE $6::text[] IS NULL OR tags && $6::text[] OR tags_before && $6::text[]) AS entries ON true
+  ORDER BY taken.tick, taken.number`
+
+/** The rows that change the plant, and those that create it: each change names the transaction that created its plant. */
+export const HISTORY = `WITH changed AS MATERIALIZED (SELECT number, xid, created_by FROM change_plants
+      WHERE plant = $1::bigint AND number <= $2::bigint ORDER BY number DESC LIMIT $3),
+    creations AS (SELECT number, xid FROM changes
+      WHERE xid = ANY (ARRAY(SELECT created_by FROM changed UNION SELECT created_by FROM plants WHERE id = $1::bigint))
+        AND number <= $2::bigint AND ids @> ARRAY[$1::bigint])
+  SELECT number, xid FROM (SELECT number, xid FROM changed UNION SELECT number, xid FROM creations) AS row
+    ORDER BY number DESC LIMIT $3`
+
+/** The first tick that has the changes of the transaction `xid`. */
+export const TICK_OF = `SELECT tick, mark FROM change_ticks
+    WHERE pg_snapshot_xmax(snapshot) > xid AND pg_visible_in_snapshot(xid, snapshot)
+    ORDER BY pg_snapshot_xmax(snapshot), tick LIMIT 1`
+
+/** The values are keys of rows. */
+const KEYS = 'unnest($1::bigint[], $2::xid8[]) AS key (number, xid) JOIN changes USING (number, xid)'
+
+export const HISTORY_ENTRIES = `SELECT tick.tick, tick.mark, number, element - 1, round(extract(epoch FROM at) * 1000),
+    names[element], tags[element], names_before[element], tags_before[element],
+    tokens[CASE cardinality(tokens) WHEN 1 THEN 1 ELSE element END], action
+  FROM ${KEYS}
+  CROSS JOIN LATERAL unnest(array_positions(ids, $3::bigint)) AS element
+  LEFT JOIN LATERAL (${TICK_OF}) AS tick ON true
+  ORDER BY number DESC, element DESC`
