@@ -31,9 +31,7 @@ const NODE_TEXT = `
 The service has the metrics of the Prometheus client for every Node.js process: \`process_cpu_seconds_total\`,
 \`process_resident_memory_bytes\`, \`process_open_fds\` and \`process_max_fds\` (Linux), \`process_start_time_seconds\`,
 \`nodejs_eventloop_lag_seconds\` with its quantiles such as \`nodejs_eventloop_lag_p99_seconds\`,
-\`nodejs_heap_size_used_bytes\`, \`nodejs_external_memory_bytes\` and \`nodejs_gc_duration_seconds\`, among others. It leaves
-out those that list open handles, because their cost grows with the number of clients, and those of the utilization of
-the event loop, because a clock that steps forward would stop the service.
+\`nodejs_heap_size_used_bytes\`, \`nodejs_external_memory_bytes\` and \`nodejs_gc_duration_seconds\`, among others.
 `
 
 /** The page of all metrics and bounds of src/http/metrics/catalog.ts. */

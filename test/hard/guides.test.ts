@@ -285,7 +285,6 @@ followTest(
 const RUN_BY: Readonly<Record<string, string>> = {
   [`${FOLLOW} js`]: 'guides.test.ts',
   [`${FOLLOW} python`]: 'guides.test.ts',
-  [`${FOLLOW} nginx`]: '../support/follow.ts',
   [`${CLIENTS} js`]: 'guides.test.ts',
   [`${CLIENTS} python`]: 'guides.test.ts',
   [`${CLIENTS} java`]: 'guides.test.ts',

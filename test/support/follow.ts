@@ -8,7 +8,7 @@ import { hasBrowser, withBrowser } from './browser.ts'
 import { cleanUp, type Scene } from './clean-up.ts'
 import { tempFolder } from './files.ts'
 import { freePort } from './free-port.ts'
-import { hasNginx, nginxOf, readGuide, startNginx } from './nginx.ts'
+import { hasNginx, startNginx } from './nginx.ts'
 import { type Server, startServer, TOKEN } from './process.ts'
 import { settled, until } from './until.ts'
 
@@ -114,10 +114,10 @@ async function followInChromium(scene: Scene, url: string): Promise<Seen> {
   }
 }
 
-/** Follows by curl, as a shell script does: through nginx as in the guide, and again from the last event after each end. */
+/** Follows by curl, as a shell script does: through nginx, and again from the last event after each end. */
 async function followByCurl(scene: Scene, url: string): Promise<Seen> {
   const port = await freePort()
-  const location = nginxOf(readGuide('follow-the-changes'), { 'http://127.0.0.1:8080': url })
+  const location = `location / { proxy_pass ${url}; proxy_http_version 1.1; proxy_set_header Connection ""; }`
   const address = await startNginx(scene, `server { listen 127.0.0.1:${port}; ${location} }`, port)
   const seen: number[] = []
   let last: string[] = []
