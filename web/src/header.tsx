@@ -10,7 +10,7 @@ import { isPageKept } from './page/version.ts'
 import { nameOf } from './session/actor.ts'
 import { RememberButton } from './session/by-link.tsx'
 import { PartNote } from './session/part.tsx'
-import { remembersSession, type Session } from './session/session.ts'
+import { isVisitor, leaveVisit, remembersSession, type Session } from './session/session.ts'
 import { SignOut } from './session/sign-out.tsx'
 import type { View } from './views.tsx'
 
@@ -74,12 +74,13 @@ function Menu({ session, children }: MenuProps): JSX.Element {
     addEventListener('click', close)
     return () => removeEventListener('click', close)
   }, [])
-  const name = <bdi translate={false}>{nameOf(session.own)}</bdi>
+  const isVisiting = isVisitor(session)
+  const name = isVisiting ? say('signIn.not') : <bdi translate={false}>{nameOf(session.own)}</bdi>
   return (
     <details ref={place} class="account" onKeyDown={closeOnEscape}>
       <summary>
         <span class="who">
-          <Icon name="person" /> <span class="hidden">{say('signIn.as')}</span> {name}
+          <Icon name="person" /> {!isVisiting && <span class="hidden">{say('signIn.as')}</span>} {name}
         </span>
         <span class="more">
           <Icon name="more" /> <span>{say('page.more')}</span>
@@ -92,7 +93,13 @@ function Menu({ session, children }: MenuProps): JSX.Element {
         <RememberButton session={session} />
         {isPageKept.value && remembersSession() && <p class="note">{say('seen.ready')}</p>}
         <LanguageMenu />
-        <SignOut title={say('signOut.submit')} />
+        {isVisiting ? (
+          <button type="button" onClick={leaveVisit}>
+            {say('signIn.submit')}
+          </button>
+        ) : (
+          <SignOut title={say('signOut.submit')} />
+        )}
       </div>
     </details>
   )

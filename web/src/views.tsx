@@ -26,12 +26,13 @@ export interface View {
   readonly icon?: IconName
   /** The view whose links lead here. The navigation has no other. */
   readonly under?: string
-  /** Whether a token with these scopes sees the view. */
+  /** Whether a token with these rights sees the view. */
   readonly isFor: (may: Session['may']) => boolean
   readonly Component: ComponentType<ViewProps>
 }
 
 const mayRead: View['isFor'] = (may) => may('plants:read')
+const mayReadMore: View['isFor'] = (may) => may('more')
 
 export const VIEWS: readonly View[] = [
   { name: 'plants', title: 'view.plants', icon: 'plant', isFor: mayRead, Component: Plants },
@@ -43,11 +44,11 @@ export const VIEWS: readonly View[] = [
     Component: AddView,
   },
   { name: 'scan', title: 'view.scan', tab: 'scan.open', icon: 'camera', isFor: mayRead, Component: ScanView },
-  { name: 'stocktake', title: 'view.stocktake', icon: 'tick', isFor: mayRead, Component: StocktakeView },
+  { name: 'stocktake', title: 'view.stocktake', icon: 'tick', isFor: mayReadMore, Component: StocktakeView },
   { name: 'import', title: 'view.import', isFor: (may) => may('plants:write'), Component: ImportView },
-  { name: 'labels', title: 'view.labels', isFor: mayRead, Component: LabelsView },
+  { name: 'labels', title: 'view.labels', isFor: mayReadMore, Component: LabelsView },
   { name: 'plant', title: 'view.plant', under: 'plants', isFor: mayRead, Component: PlantView },
-  { name: 'duplicates', title: 'view.duplicates', under: 'plants', isFor: mayRead, Component: DuplicatesView },
+  { name: 'duplicates', title: 'view.duplicates', under: 'plants', isFor: mayReadMore, Component: DuplicatesView },
   {
     name: 'waiting',
     title: 'waiting.title',
@@ -59,7 +60,7 @@ export const VIEWS: readonly View[] = [
     name: 'actions',
     title: 'view.actions',
     under: 'plants',
-    isFor: mayRead,
+    isFor: mayReadMore,
     Component: ActionsView,
   },
   { name: 'tokens', title: 'view.tokens', isFor: (may) => may('tokens'), Component: TokensView },

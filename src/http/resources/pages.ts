@@ -13,7 +13,11 @@ import { addForeign, type HandlerParts, type Handlers, type RouteOptions, type R
 
 /** The handlers of the page at /. `npm run generate` builds its script from the sources in `web/src`. */
 export function pageHandlers({ responder, config, base }: HandlerParts): Pick<Handlers, 'getStart' | 'getPageFile'> {
-  const facts: Readonly<Record<string, string | undefined>> = { 'public-url': config.publicUrl, ...signInFacts(config) }
+  const facts: Readonly<Record<string, string | undefined>> = {
+    'public-url': config.publicUrl,
+    'public-view': config.public && 'on',
+    ...signInFacts(config),
+  }
   const issuer = facts['oidc-issuer']
   const peer = issuer === undefined ? undefined : new URL(issuer).origin
   const files = config.page ? withWorker(readPage('start', base, facts, peer)) : new Map([[WORKER, leavingWorker()]])

@@ -1,12 +1,13 @@
 import { computed, signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
+import { factOf } from '../page/fact.ts'
 import { FieldNote } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
 import { keepStored, onForgotten, storedAs } from '../page/stored.ts'
 
 /** The address that the operator gave for clients, or that of this page. */
-export const PUBLIC_URL = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content ?? SERVICE
+export const PUBLIC_URL = factOf('public-url') ?? SERVICE
 
 /** Where the device keeps one record: this address, and the choice of a sheet of labels. */
 const KEY = storedAs('plantstore-labels')

@@ -43,6 +43,8 @@ export default catalog({
   'signIn.with': 'Mit {name} anmelden',
   'signIn.anotherToken': 'Anderes Token verwenden',
   'signIn.as': 'Angemeldet als',
+  'signIn.not': 'Nicht angemeldet',
+  'signIn.without': 'Ohne Anmeldung ansehen',
   'signIn.tabRefused':
     'Das Token dieses Tabs wurde abgelehnt. Sie sind mit dem angemeldet, das dieses Gerät sich gemerkt hat.',
   'signIn.noRights':

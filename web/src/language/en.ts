@@ -66,6 +66,8 @@ export const en = {
   'signIn.with': 'Sign in with {name}',
   'signIn.anotherToken': 'Use another token',
   'signIn.as': 'Signed in as',
+  'signIn.not': 'Not signed in',
+  'signIn.without': 'Look without signing in',
   'signIn.tabRefused': 'The token of this tab was refused. You are signed in with the one that this device remembers.',
   'signIn.noRights': 'You have no rights in this service. Its operator can give you some at the identity provider.',
   'signIn.badToken': 'A token has only letters, digits and the characters - . _ ~ + / and =.',

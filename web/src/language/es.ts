@@ -44,6 +44,8 @@ export default catalog({
   'signIn.with': 'Iniciar sesión con {name}',
   'signIn.anotherToken': 'Usar otro token',
   'signIn.as': 'Sesión iniciada como',
+  'signIn.not': 'Sin iniciar sesión',
+  'signIn.without': 'Ver sin iniciar sesión',
   'signIn.tabRefused':
     'El token de esta pestaña fue rechazado. Ha iniciado sesión con el que recuerda este dispositivo.',
   'signIn.noRights': 'No tiene permisos en este servicio. El operador puede dárselos en el proveedor de identidad.',

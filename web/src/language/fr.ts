@@ -44,6 +44,8 @@ export default catalog({
   'signIn.with': 'Se connecter avec {name}',
   'signIn.anotherToken': 'Utiliser un autre jeton',
   'signIn.as': 'Connecté en tant que',
+  'signIn.not': 'Non connecté',
+  'signIn.without': 'Consulter sans se connecter',
   'signIn.tabRefused':
     'Le jeton de cet onglet a été refusé. Vous êtes connecté avec celui que cet appareil a mémorisé.',
   'signIn.noRights':

@@ -43,6 +43,8 @@ export default catalog({
   'signIn.with': 'Aanmelden met {name}',
   'signIn.anotherToken': 'Een ander token gebruiken',
   'signIn.as': 'Aangemeld als',
+  'signIn.not': 'Niet aangemeld',
+  'signIn.without': 'Bekijken zonder aan te melden',
   'signIn.tabRefused':
     'Het token van dit tabblad is geweigerd. U bent aangemeld met het token dat dit apparaat onthoudt.',
   'signIn.noRights': 'U hebt geen rechten in deze dienst. De beheerder kan u die bij de identiteitsprovider geven.',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { say } from '../language/language.ts'
 import { linkTo } from '../page/route.ts'
-import { session } from '../session/session.ts'
+import { isVisitor, session } from '../session/session.ts'
 import { isHeld } from './change.ts'
 import { isKept, strange, waiting, watched } from './waiting.ts'
 
@@ -9,7 +9,8 @@ import { isKept, strange, waiting, watched } from './waiting.ts'
 export function WaitingLine(): JSX.Element {
   const mine = waiting.value.filter(({ key }) => !watched.value.has(key))
   const count = mine.length + strange.value.length
-  const leadsOn = count > 0 && session.value.kind === 'signed-in'
+  const { value: current } = session
+  const leadsOn = count > 0 && current.kind === 'signed-in' && !isVisitor(current)
   // Nobody else sends what another token has made, or what is for another store.
   const held = leadsOn ? mine.filter(isHeld).length + strange.value.length : 0
   return (

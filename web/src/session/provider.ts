@@ -1,5 +1,6 @@
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi'
 import { say } from '../language/language.ts'
+import { factOf } from '../page/fact.ts'
 import { leaveForSignIn } from '../page/leaving.ts'
 import { linkTo } from '../page/route.ts'
 import { foreign, PageError } from '../page/said.ts'
@@ -40,9 +41,6 @@ const PENDING = storedAs('plantstore-sign-in')
 const RENEWAL = storedAs('plantstore-renewal')
 /** Milliseconds before its expiry at which a token is renewed. */
 const MARGIN = 30_000
-
-const factOf = (name: string): string | undefined =>
-  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content
 
 /** The identity provider with which people sign in; undefined where the operator has named none. */
 export const provider: Provider | undefined = readProvider()

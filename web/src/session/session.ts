@@ -2,6 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { type OwnToken, PlantstoreClient, PlantstoreError } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { answered, connection, giveUp, untilAway, willRetry } from '../page/connection.ts'
+import { factOf } from '../page/fact.ts'
 import { named } from '../page/named.ts'
 import { tell } from '../page/notices.tsx'
 import { linkTo, route } from '../page/route.ts'
@@ -16,12 +17,19 @@ import { KEY } from './token-key.ts'
 const OWN = storedAs('plantstore-own')
 
 export type Scope = OwnToken['scopes'][number]
+/** `more`: all that a reader has beyond the public view, such as histories, exports and live changes. */
+export type Right = Scope | 'more'
+
+/** Whether the service shows plants to people who have no token. */
+export const hasPublicView = factOf('public-view') !== undefined
+/** The token of a visitor of the public view, whose requests have none. */
+const NONE = ''
 
 export interface Session {
   readonly token: string
   readonly client: PlantstoreClient
   readonly own: OwnToken
-  readonly may: (scope: Scope) => boolean
+  readonly may: (right: Right) => boolean
   /** Whether the service has said since its last silence whose token it is, and which store it has. */
   readonly isConfirmed: boolean
 }
@@ -51,8 +59,24 @@ export const onSignOut = (forget: () => void): void => {
   ended.push(forget)
 }
 
-/** Signs in with the token from the storage of the tab, or from that of the device if the first one is refused. */
+/** Signs in with a token that the browser keeps. Shows the public view where it keeps none. */
 export async function resume(): Promise<void> {
+  await signInKept()
+  if (hasPublicView && session.value.kind === 'signed-out' && session.value.why === '') await visit()
+}
+
+/** Shows what the service shows without a token. */
+export const visit = (): Promise<void> => check(NONE, () => void visit())
+
+export const isVisitor = ({ token }: Pick<Session, 'token'>): boolean => token === NONE
+
+/** Shows the form to sign in. */
+export const leaveVisit = (): void => {
+  session.value = { kind: 'signed-out', why: '' }
+}
+
+/** Signs in with the token from the storage of the tab, or from that of the device if the first one is refused. */
+async function signInKept(): Promise<void> {
   const kept = [...new Set([sessionStorage, localStorage].flatMap((storage) => storage.getItem(KEY) ?? []))]
   session.value = { kind: 'signed-out', why: '' }
   for (const token of kept) {
@@ -96,19 +120,19 @@ export function takeFromAddress(): string | undefined {
 /** Signs in with the token of a link. If there is a session, the link replaces it only if the person agrees. */
 export async function followLink(token: string): Promise<void> {
   if (isSession(token)) return
-  if (session.value.kind !== 'signed-in') await resume()
+  if (session.value.kind !== 'signed-in') await signInKept()
   const current = session.value
-  if (current.kind === 'signed-in') await offer(token, current)
+  if (current.kind === 'signed-in' && !isVisitor(current)) await offer(token, current)
   else if (current.kind === 'unreachable') session.value = { ...current, again: () => void followLink(token) }
   // While `checking`, a later link has replaced this one.
-  else if (current.kind === 'signed-out') await enter(token)
+  else if (current.kind !== 'checking') await enter(token)
 }
 
 async function offer(token: string, { own: mine }: Session): Promise<void> {
   if (isSession(token)) return
   try {
     const own = await clientFor(token).getOwnToken()
-    if (session.value.kind === 'signed-in') offered.value = { token, own }
+    if (session.value.kind === 'signed-in' && !isVisitor(session.value)) offered.value = { token, own }
     else await enter(token)
   } catch (error) {
     tell(say('link.failed', { name: named(nameOf(mine)), why: said(error) }), {
@@ -158,6 +182,7 @@ export function signOut(): void {
   }
   endSession()
   session.value = { kind: 'signed-out', why: '' }
+  if (hasPublicView) void visit()
 }
 
 function endSession(): void {
@@ -188,7 +213,7 @@ async function check(token: string, again: () => void): Promise<void> {
     token,
     client,
     own,
-    may: (scope) => own.scopes.includes(scope),
+    may: mayBy(token, own),
     isConfirmed,
   })
   const known = ownOf(token)
@@ -206,10 +231,16 @@ async function check(token: string, again: () => void): Promise<void> {
   keepOwn()
 }
 
+const mayBy =
+  (token: string, { scopes }: OwnToken): Session['may'] =>
+  (right) =>
+    right === 'more' ? token !== NONE && scopes.includes('plants:read') : scopes.includes(right)
+
 /** Keeps beside the token whose it is, so that the page opens without the service, and forgets what others have left. */
 function keepOwn(): void {
   const { value: current } = session
-  if (current.kind !== 'signed-in') return
+  // A visitor keeps nothing here, and leaves what others do.
+  if (current.kind !== 'signed-in' || isVisitor(current)) return
   const remembered = localStorage.getItem(KEY)
   ownStored(current.own.id, remembered !== null && remembered !== current.token)
   const text = JSON.stringify({ token: current.token, own: current.own })
@@ -242,7 +273,7 @@ async function confirm(asking: Session): Promise<void> {
     const own = await asking.client.getOwnToken()
     const { value: current } = session
     if (current.kind !== 'signed-in' || current.token !== asking.token) return
-    session.value = { ...current, own, may: (scope) => own.scopes.includes(scope), isConfirmed: true }
+    session.value = { ...current, own, may: mayBy(asking.token, own), isConfirmed: true }
     keepOwn()
   } catch {
     // A refused token ends the session; what does not answer is asked again when it does.
@@ -265,7 +296,7 @@ export async function probe(): Promise<void> {
 function clientFor(token: string): PlantstoreClient {
   return new PlantstoreClient({
     url: SERVICE,
-    token,
+    ...(token === NONE ? {} : { token }),
     timeout: 15_000,
     onRetry: willRetry,
     onGiveUp: (reason) => (isSilence(reason) ? giveUp(reason) : answered()),
@@ -275,7 +306,7 @@ function clientFor(token: string): PlantstoreClient {
     },
     async fetch(address, request) {
       const headers = new Headers(request?.headers)
-      headers.set('Authorization', `Bearer ${await freshToken(token)}`)
+      if (token !== NONE) headers.set('Authorization', `Bearer ${await freshToken(token)}`)
       return revalidating(address, { ...request, headers })
     },
   })

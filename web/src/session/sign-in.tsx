@@ -8,7 +8,7 @@ import { said } from '../page/said.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SERVICE } from '../page/service.ts'
 import { leaveToSignIn, provider } from './provider.ts'
-import { signIn } from './session.ts'
+import { hasPublicView, signIn, visit } from './session.ts'
 
 export function SignIn({ why }: { readonly why: string }): JSX.Element {
   const token = useSignal('')
@@ -61,6 +61,11 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
         </button>
       </form>
       {provider !== undefined && <WithProvider name={provider.name} />}
+      {hasPublicView && (
+        <button type="button" class="quiet" onClick={() => void visit()}>
+          {say('signIn.without')}
+        </button>
+      )}
       <LanguageMenu />
     </main>
   )

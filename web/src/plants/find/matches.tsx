@@ -76,7 +76,9 @@ export function useCount(client: PlantstoreClient, list: PlantList, filter: Filt
   return { total, counted: counting.value, fault: fault.value, countAll }
 }
 
-interface MatchesProps extends Count {
+interface MatchesProps extends Omit<Count, 'countAll'> {
+  /** undefined: only a token may read all of them. */
+  readonly countAll: Count['countAll'] | undefined
   readonly list: PlantList
   readonly filter: Filter
 }
@@ -91,7 +93,7 @@ export function Matches({ list, filter, total, counted, fault, countAll }: Match
         {counted !== undefined && say('matches.counting', { plants: plantsIn(counted) })}
         {counted === undefined && total !== undefined && total.plants > 0 && totalText(total)}
       </span>
-      {total?.isExact === false && counted === undefined && (
+      {total?.isExact === false && counted === undefined && countAll !== undefined && (
         <button type="button" class="quiet" onClick={() => void countAll()}>
           {say('matches.count')}
         </button>

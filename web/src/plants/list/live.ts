@@ -1,6 +1,7 @@
 import type { ChangeEntry, PlantstoreClient } from '../../../../client/src/index.ts'
 import { isRefusal } from '../../page/said.ts'
 import { nameHere } from '../../page/service.ts'
+import type { Session } from '../../session/session.ts'
 import type { PlantList } from './plant-list.ts'
 
 /** Entries within one second after which the page reads the table again later, instead of following each of them. */
@@ -14,10 +15,14 @@ const PAUSE = 10_000
  * only on HTTPS and on the machine itself, each visible tab has its own stream. A hidden tab follows nothing, and reads
  * its table again when it is shown.
  *
- * @param name names the token, as tabs may be signed in with different ones
+ * A visitor of the public view follows nothing: the stream needs a token, and so does what it tells.
+ *
  * @returns ends the following
  */
-export function follow(client: PlantstoreClient, list: PlantList, name: string): () => void {
+export function follow({ client, own, may }: Session, list: PlantList): () => void {
+  if (!may('more')) return () => {}
+  // Tabs may be signed in with different tokens.
+  const name = own.id
   const channel = new BroadcastChannel(nameHere(`plantstore-changes-${name}`))
   let ending: AbortController | undefined
   channel.onmessage = ({ data }: MessageEvent<readonly ChangeEntry[] | 'many'>) => {

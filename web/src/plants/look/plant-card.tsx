@@ -15,11 +15,13 @@ interface CardProps {
   readonly changes: PlantChanges | undefined
   /** Of the name: `h2` where the view has a title of its own. */
   readonly Heading: 'h1' | 'h2'
+  /** Whether the person may print labels. */
+  readonly mayPrint: boolean
   readonly onCopy: () => void
 }
 
 /** A plant alone, or its editor, with the keys of a row of the table. What takes the plant away is behind a menu. */
-export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.Element {
+export function PlantCard({ plant, changes, Heading, mayPrint, onCopy }: CardProps): JSX.Element {
   const remove = () => void changes?.delete(plant)
   const { id, name, tag, isLeaving, editor, edit, onKeyDown } = rowOf(plant, changes, { remove })
   const title = name === '' ? say('plant.title', { id }) : name
@@ -60,9 +62,11 @@ export function PlantCard({ plant, changes, Heading, onCopy }: CardProps): JSX.E
                   {say('plants.edit')}
                 </button>
               )}
-              <a class="button" href={linkTo('labels', new URLSearchParams({ id }))}>
-                {say('plants.printLabel')}
-              </a>
+              {mayPrint && (
+                <a class="button" href={linkTo('labels', new URLSearchParams({ id }))}>
+                  {say('plants.printLabel')}
+                </a>
+              )}
               {mayChange && <More id={id} onCopy={onCopy} onDelete={remove} />}
             </span>
           </>

@@ -18,7 +18,8 @@ interface GridProps {
   readonly filter: Filter
   readonly onSort: (sort: Sort) => void
   readonly changes: PlantChanges | undefined
-  readonly selection: Selection
+  /** undefined: nothing can be selected. */
+  readonly selection: Selection | undefined
 }
 
 /** The table. It draws only rows near the window. */
@@ -38,14 +39,14 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
       active.value = id
     },
     onSelect: (plant: StoredPlant, isRange: boolean) =>
-      isRange ? selection.toggleTo(plant, list.plants.value) : selection.toggle(plant),
+      isRange ? selection?.toggleTo(plant, list.plants.value) : selection?.toggle(plant),
   }
   let start = 2
   return (
     <div
       role="grid"
-      class={isSelectable ? 'plants' : 'plants stale'}
-      aria-multiselectable
+      class={`plants${isSelectable ? '' : ' stale'}${selection === undefined ? ' unmarked' : ''}`}
+      aria-multiselectable={selection !== undefined}
       aria-label={say('view.plants')}
       aria-rowcount={-1}
       aria-busy={list.state.value === 'searching'}
@@ -76,21 +77,23 @@ interface HeadsProps extends Pick<GridProps, 'filter' | 'onSort' | 'selection'> 
 
 /** The heads of the columns, with the box that selects all plants that match. */
 function Heads({ filter, onSort, selection, isSelectable }: HeadsProps): JSX.Element {
-  const isAll = selection.isAll.value && selection.left.value === 0
+  const isAll = selection?.isAll.value && selection.left.value === 0
   return (
     <div role="rowgroup" class="heads">
       <div role="row" class="row head" aria-rowindex={1}>
         <span role="columnheader" class="select">
-          <label>
-            <input
-              type="checkbox"
-              aria-label={say('plants.selectAll')}
-              disabled={!isSelectable}
-              checked={isAll}
-              indeterminate={!isAll && !selection.isEmpty.value}
-              onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
-            />
-          </label>
+          {selection !== undefined && (
+            <label>
+              <input
+                type="checkbox"
+                aria-label={say('plants.selectAll')}
+                disabled={!isSelectable}
+                checked={isAll}
+                indeterminate={!isAll && !selection.isEmpty.value}
+                onChange={(event) => (event.currentTarget.checked ? selection.selectAll(filter) : selection.clear())}
+              />
+            </label>
+          )}
         </span>
         <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
         <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
@@ -132,7 +135,7 @@ interface RowsProps {
   /** The `aria-rowindex` of the first row of the chunk. */
   readonly start: number
   readonly reachable: bigint | undefined
-  readonly selection: Selection
+  readonly selection: Selection | undefined
   readonly row: Pick<RowProps, 'changes' | 'isSelectable' | 'onFocus' | 'onSelect'>
 }
 
@@ -166,7 +169,7 @@ function Rows({ chunk, start, reachable, selection, row }: RowsProps): JSX.Eleme
             plant={plant}
             index={start + i}
             isReachable={plant.id === reachable}
-            isSelected={selection.has(plant.id)}
+            isSelected={selection?.has(plant.id)}
             {...row}
           />
         ))}

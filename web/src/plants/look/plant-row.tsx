@@ -19,7 +19,8 @@ export interface RowProps {
   readonly onFocus: (id: bigint) => void
   /** undefined: the token may not change plants. */
   readonly changes: PlantChanges | undefined
-  readonly isSelected: boolean
+  /** undefined: nothing can be selected. */
+  readonly isSelected: boolean | undefined
   readonly isSelectable: boolean
   /** @param isRange whether the selection reaches from the last row to this one */
   readonly onSelect: (plant: StoredPlant, isRange: boolean) => void
@@ -55,16 +56,18 @@ export function PlantRow(props: RowProps): JSX.Element {
       ) : (
         <>
           <span role="gridcell" class="select">
-            <label>
-              <input
-                type="checkbox"
-                aria-label={say('plants.selectOf', { id })}
-                tabIndex={tabIndex}
-                checked={isSelected}
-                disabled={!isSelectable}
-                onClick={(event) => select(event.shiftKey)}
-              />
-            </label>
+            {isSelected !== undefined && (
+              <label>
+                <input
+                  type="checkbox"
+                  aria-label={say('plants.selectOf', { id })}
+                  tabIndex={tabIndex}
+                  checked={isSelected}
+                  disabled={!isSelectable}
+                  onClick={(event) => select(event.shiftKey)}
+                />
+              </label>
+            )}
           </span>
           <span role="gridcell" class="id" translate={false}>
             <a href={linkTo('plant', new URLSearchParams({ id }))} tabIndex={tabIndex}>

@@ -76,10 +76,8 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
         />
       )}
       {found === 'absent' && !may('plants:write') && <p>{say('plant.absent')}</p>}
-      {found === 'there' && (
-        <Shown client={client} list={list} changes={changes} Heading={Heading} isScanned={isScanned} />
-      )}
-      {(found === 'there' || found === 'absent') && (
+      {found === 'there' && <Shown {...{ client, list, changes, Heading, isScanned }} mayPrint={may('more')} />}
+      {(found === 'there' || found === 'absent') && may('more') && (
         <History session={session} id={id} state={plants[0]} onRestored={again} />
       )}
     </div>
@@ -144,10 +142,11 @@ interface ShownProps {
   readonly changes: PlantChanges | undefined
   readonly Heading: 'h1' | 'h2'
   readonly isScanned: boolean
+  readonly mayPrint: boolean
 }
 
 /** The plant, until somebody deletes it. */
-function Shown({ client, list, changes, Heading, isScanned }: ShownProps): JSX.Element {
+function Shown({ client, list, changes, Heading, isScanned, mayPrint }: ShownProps): JSX.Element {
   const copied = useSignal<StoredPlant | undefined>(undefined)
   const plants = list.plants.value
   return (
@@ -158,6 +157,7 @@ function Shown({ client, list, changes, Heading, isScanned }: ShownProps): JSX.E
           plant={plant}
           changes={changes}
           Heading={Heading}
+          mayPrint={mayPrint}
           onCopy={() => (copied.value = plant)}
         />
       ))}

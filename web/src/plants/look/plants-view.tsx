@@ -29,14 +29,15 @@ interface PlantsProps extends ViewProps {
 }
 
 export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
-  const { client } = session
+  const { client, may } = session
   const { query } = route.value
   const filter = useMemo(() => filterIn(query), [query])
   const { list, changes } = usePlants(session)
-  const selection = useMemo(() => new Selection(), [list])
+  /** undefined: a visitor may do nothing with what is selected. */
+  const selection = useMemo(() => (may('more') ? new Selection() : undefined), [list])
   const isAdding = useSignal(false)
   useEffect(() => list.show(filter), [list, filter])
-  useEffect(() => selection.keepOnly(filter), [selection, filter])
+  useEffect(() => selection?.keepOnly(filter), [selection, filter])
   const plants = list.plants.value
   useEffect(() => {
     walk.value = { query: queryFor(filter), ids: plants.map(({ id }) => id) }
@@ -45,7 +46,7 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   const onChange = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
   const isNothing = plants.length === 0 && list.state.value === 'whole'
   const isBeginning = isNothing && isAll(filter)
-  const shown = { client, list, filter, selection, mayWrite: changes !== undefined }
+  const shown = { client, list, filter, mayWrite: changes !== undefined }
   const onAdd = (name: string) => {
     type(undefined, { name })
     isAdding.value = true
@@ -53,7 +54,7 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   return (
     <>
       <h1 class="hidden">{say('view.plants')}</h1>
-      <Toolbar {...{ ...shown, onChange, isAdding, isBeginning, isCounting }} />
+      <Toolbar {...{ ...shown, onChange, isAdding, isBeginning, isCounting }} mayReadMore={may('more')} />
       {isAdding.value && (
         <>
           <NotAdded view="plant" />
@@ -62,10 +63,10 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
       )}
       {changes !== undefined && <Unfinished list={list} changes={changes} />}
       <SeenLine since={list.seenSince.value} />
-      <SelectionBar {...shown} total={count.total} />
+      {selection !== undefined && <SelectionBar {...shown} selection={selection} total={count.total} />}
       {!isNothing && (
         <div class="list">
-          <Matches list={list} filter={filter} {...count} />
+          <Matches list={list} filter={filter} {...count} countAll={may('more') ? count.countAll : undefined} />
           <PlantGrid {...{ list, filter, changes, selection }} onSort={(sort) => onChange({ sort })} />
         </div>
       )}

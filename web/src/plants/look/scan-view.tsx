@@ -26,7 +26,7 @@ export function ScanView({ session }: ViewProps): JSX.Element {
           <NotAdded view="scan" except={id} />
           {id === null ? (
             <p class="note">
-              {say('scan.note')} <a href={linkTo('stocktake')}>{say('scan.manyNote')}</a>
+              {say('scan.note')} {session.may('more') && <a href={linkTo('stocktake')}>{say('scan.manyNote')}</a>}
             </p>
           ) : (
             <>

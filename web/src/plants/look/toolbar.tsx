@@ -21,6 +21,8 @@ interface ToolsProps {
   readonly filter: Filter
   readonly onChange: (part: Partial<Filter>) => void
   readonly mayWrite: boolean
+  /** Whether the person is no visitor of the public view, who looks and finds. */
+  readonly mayReadMore: boolean
   /** Whether this device keeps a stocktake that has begun. */
   readonly isCounting: boolean
 }
@@ -95,10 +97,12 @@ function AddSwitch({ isAdding }: Pick<ToolbarProps, 'isAdding'>): JSX.Element {
   )
 }
 
-function Tools({ client, list, filter, onChange, mayWrite, isCounting }: ToolsProps): JSX.Element {
+function Tools({ client, list, filter, onChange, mayWrite, mayReadMore, isCounting }: ToolsProps): JSX.Element {
+  const tags = <TagFilter client={client} list={mayWrite ? list : undefined} chosen={filter} onChange={onChange} />
+  if (!mayReadMore) return tags
   return (
     <>
-      <TagFilter client={client} list={mayWrite ? list : undefined} chosen={filter} onChange={onChange} />
+      {tags}
       <SavedSearches filter={filter} onChoose={onChange} />
       <ExportPlants client={client} filter={filter} />
       <a class="button" href={linkTo('labels', isAll(filter) ? undefined : queryForLabels(filter))}>

@@ -7,11 +7,11 @@ import { PlantList } from '../list/plant-list.ts'
 
 /** Returns a list that follows the changes of others and what is sent, and what changes its plants, if the token may. */
 export function usePlants(session: Session) {
-  const { client, may, own } = session
+  const { client, may } = session
   const list = useMemo(() => new PlantList(client), [client])
   const changes = useMemo(() => (may('plants:write') ? new PlantChanges(session, list) : undefined), [session, list])
   useEffect(() => () => list.stop(), [list])
-  useEffect(() => follow(client, list, own.id), [client, list])
+  useEffect(() => follow(session, list), [client, list])
   useEffect(() => onSent((id, content) => list.take(id, content)), [list])
   return { list, changes }
 }
