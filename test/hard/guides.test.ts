@@ -100,6 +100,17 @@ followTest('every line of Follow the changes works, in order', 'docs/guides/foll
 
 followTest('every line of Agents works, in order', 'docs/guides/agents.md', () => ({}))
 
+followTest(
+  'every line of Who may see and change what works, in order',
+  'docs/guides/who-may-see.md',
+  () => ({}),
+  (_t, _reader, stdout) => {
+    const [found = ''] = /^\{.*"jsonrpc".*$/m.exec(stdout) ?? []
+    assert.match(found, /Aloe/)
+    assert.doesNotMatch(found, /Ficus|Victoria|Ginkgo/)
+  },
+)
+
 followTest('every line of Receive your first webhook works, in order', 'docs/guides/webhooks.md', () => ({
   own: {
     'npm start': 'start-service',
