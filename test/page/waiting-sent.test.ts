@@ -12,31 +12,43 @@ const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line 
 suite('a change that waits', () => {
   const inBrowser = pageTests()
 
-  inBrowser(
-    'is sent as it was, and then as the person wants it by now, where they edit it while it is on its way',
-    async ({ page, context, service }) => {
-      await service.create({ id: 1, name: 'Acer' })
-      await page.reload()
-      await rowOf(page, 1).waitFor()
-      await context.setOffline(true)
-      await rename(page, 1, 'Acer rubrum')
-      await line(page, '1 change waits on this device.')
-      const release = await holdChange(page, 1)
-      await context.setOffline(false)
-      await until(() => release.isHeld(), 'the change does not go out')
-      await pressOn(page, page.getByRole('link', { name: 'Show them' }))
-      await pressOn(page, page.getByRole('button', { name: 'Edit what waits for 1 Acer rubrum' }))
-      await page.locator('textarea:focus').fill('Acer saccharum')
-      await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await line(page, '1 Acer saccharum')
-      release.answer()
-      await nothingWaits(page)
-      assert.deepEqual(await storedPlant(service, 1), { id: 1, name: 'Acer saccharum' })
-      const history = (await service.send('GET', '/plants/1/history')).json as readonly { plant: { name: string } }[]
-      assert.deepEqual(history.map(({ plant }) => plant.name).toSorted(), ['Acer', 'Acer rubrum', 'Acer saccharum'])
-    },
-    { expected: NO_NETWORK },
-  )
+  for (const [id, when] of [
+    [1, 'while it is on its way'],
+    [3, 'while it arrives'],
+  ] as const) {
+    inBrowser(
+      `is sent as it was, and then as the person wants it by now, where they edit it ${when}`,
+      async ({ page, context, service }) => {
+        await service.create({ id, name: 'Acer' })
+        await page.reload()
+        await rowOf(page, id).waitFor()
+        await context.setOffline(true)
+        await rename(page, id, 'Acer rubrum')
+        await line(page, '1 change waits on this device.')
+        const release = await holdChange(page, id)
+        await context.setOffline(false)
+        await until(() => release.isHeld(), 'the change does not go out')
+        await pressOn(page, page.getByRole('link', { name: 'Show them' }))
+        await pressOn(page, page.getByRole('button', { name: `Edit what waits for ${id} Acer rubrum` }))
+        await page.locator('textarea:focus').fill('Acer sacchar')
+        if (when === 'while it arrives') {
+          release.answer()
+          await page.locator('.waiting p.note').waitFor({ state: 'detached' })
+        }
+        await page.keyboard.type('um')
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+        release.answer()
+        await nothingWaits(page)
+        assert.deepEqual(await storedPlant(service, id), { id, name: 'Acer saccharum' })
+        const history = (await service.send('GET', `/plants/${id}/history`)).json
+        assert.deepEqual(
+          (history as readonly { plant: { name: string } }[]).map(({ plant }) => plant.name).toSorted(),
+          ['Acer', 'Acer rubrum', 'Acer saccharum'],
+        )
+      },
+      { expected: NO_NETWORK },
+    )
+  }
 
   inBrowser(
     'goes out only after the service has said which store it has',

@@ -10,6 +10,7 @@ import {
   byKey,
   drop,
   due,
+  edited,
   failing,
   keep,
   keyOf,
@@ -172,7 +173,7 @@ async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   await (locks === undefined ? work() : locks.request(nameHere('plantstore-send'), work))
 }
 
-const isFree = (key: string): boolean => !watched.value.has(key) && !inFlight.has(key)
+const isFree = (key: string): boolean => !watched.value.has(key) && edited.value !== key && !inFlight.has(key)
 
 /** @throws what `said` words, where the service refuses the change or does not answer */
 async function send(
@@ -192,7 +193,7 @@ async function send(
       const answer = await attempt({ ...now, id }, using)
       if (answer.kind === 'stored') {
         await update(key, (later) =>
-          later === undefined || isSame(later.wanted, wanted)
+          later === undefined || (isSame(later.wanted, wanted) && edited.value !== key)
             ? undefined
             : { ...later, base: wanted, tried: undefined },
         )

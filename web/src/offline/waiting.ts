@@ -54,6 +54,17 @@ export const tellSent = (id: bigint, plant: Content | null): void => {
   for (const listener of listeners) listener(id, plant)
 }
 
+/** The key of the change that the person edits in the list: until they have, it does not go out, nor leave the list. */
+export const edited = signal<string | undefined>(undefined)
+
+/** Ends the edit. A change that the service has by then is over. */
+export function endEdit(): void {
+  const { value: key } = edited
+  edited.value = undefined
+  const isOver = ({ base, wanted, tried }: Waiting) => tried === undefined && isSame(base, wanted)
+  if (key !== undefined && byKey.value.has(key)) void update(key, (now) => (now && isOver(now) ? undefined : now))
+}
+
 /** The keys of changes whose answers a person awaits: nobody else needs to know of them. */
 export const watched = signal<ReadonlySet<string>>(new Set())
 

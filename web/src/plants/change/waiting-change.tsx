@@ -51,8 +51,8 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
         <Editor
           content={wanted}
           onSave={(next) => {
-            onEdit(false)
             change({ wanted: next })
+            onEdit(false)
           }}
           onCancel={() => onEdit(false)}
         />
@@ -159,8 +159,8 @@ export function ChangeText({ waits }: Pick<ChangeProps, 'waits'>): JSX.Element {
 const plantIn = ({ id, base, wanted }: Waiting): string =>
   [...(id === undefined ? [] : [id]), named((wanted ?? base)?.name ?? '')].join(' ')
 
-function kindOf({ base, wanted }: Waiting): PlainKey {
-  if (isSame(base, wanted)) return 'waiting.back'
+function kindOf({ base, wanted, tried }: Waiting): PlainKey {
+  if (tried !== undefined && isSame(base, wanted)) return 'waiting.back'
   if (wanted === null) return 'waiting.delete'
   return base === null ? 'waiting.add' : 'waiting.change'
 }

@@ -1,8 +1,8 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { say } from '../../language/language.ts'
 import type { Waiting } from '../../offline/change.ts'
-import { drop, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
+import { drop, edited, endEdit, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
 import { focusMain } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { Sentence } from '../../page/sentence.tsx'
@@ -13,7 +13,7 @@ import { ChangeText, WaitingChange } from './waiting-change.tsx'
 /** Lists the changes that wait, to see, change and drop each. */
 export function WaitingView({ session }: ViewProps): JSX.Element {
   const { value: mine } = waiting
-  const edited = useSignal<string | undefined>(undefined)
+  useEffect(() => endEdit, [])
   return (
     <>
       <h1>{say('waiting.title')}</h1>
@@ -29,7 +29,8 @@ export function WaitingView({ session }: ViewProps): JSX.Element {
                 waits={change}
                 isEdited={edited.value === change.key}
                 onEdit={(isEdited) => {
-                  edited.value = isEdited ? change.key : undefined
+                  endEdit()
+                  if (isEdited) edited.value = change.key
                 }}
               />
             ))}
