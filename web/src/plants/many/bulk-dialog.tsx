@@ -47,7 +47,7 @@ const SHOWN = 5
 /** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
 export function BulkDialog(props: BulkProps): JSX.Element {
   const { kind, below } = props
-  const { step, input, changes, read, run, goOn, stop, close } = useBulk(props)
+  const { step, input, changes, read, run, goOn, stop, close } = useBulk({ ...props, onClose: useOnce(props.onClose) })
   const now = step.value
   return (
     <Dialog title={say(TITLES[kind])} onCancel={close}>
@@ -82,6 +82,15 @@ export function BulkDialog(props: BulkProps): JSX.Element {
       )}
     </Dialog>
   )
+}
+
+/** Closes a dialog once: the answer to what is under way when the person leaves it would close it again. */
+function useOnce<Result>(close: (result: Result) => void): (result: Result) => void {
+  const isClosed = useRef(false)
+  return (result) => {
+    if (!isClosed.current) close(result)
+    isClosed.current = true
+  }
 }
 
 /** Reads the plants of an action, and does it. */
