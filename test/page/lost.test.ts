@@ -155,6 +155,7 @@ suite('the page, while it has lost the service,', () => {
       ] as const) {
         state = 'lost'
         await page.goto(`${address}#/plants`)
+        await page.getByRole('search').waitFor()
         await page.goto(`${address}#/plant?id=${id}`)
         await page.getByText(seen).waitFor()
         await connection(page).getByText(LOST).waitFor()
