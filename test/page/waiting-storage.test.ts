@@ -217,7 +217,7 @@ suite('what waits on a device', () => {
   inBrowser(
     'goes out in its order, each change by one request, and reads no other one',
     async ({ page, context, service }) => {
-      const [first, count] = [1000, 300]
+      const [first, count] = [1000, 100]
       const rows = Array.from({ length: count }, (_, i) => `{"id":${first + i},"name":"Ficus ${i}"}`)
       const headers = { 'Content-Type': 'application/x-ndjson' }
       await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
