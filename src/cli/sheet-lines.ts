@@ -1,32 +1,16 @@
 import { counted, shown } from '../base/printable.ts'
-import { AppError } from '../domain/errors.ts'
-import type { CsvRow } from '../import/csv-rows.ts'
 import { listed } from '../import/sheet/columns.ts'
 import { type Findings, idWithoutNumbers, notKept, SheetLook } from '../import/sheet/look.ts'
 import type { SheetPlan } from '../import/sheet/read-sheet.ts'
 import { rowsOf, type Sheet } from '../import/sheet/sheet.ts'
-import { sheetCandidateOf } from '../import/sheet/sheet-row.ts'
+import { plantsOf } from '../import/sheet/sheet-plants.ts'
 
 /** Looks at all rows of a sheet. */
 export async function lookAt(plan: Sheet & SheetPlan): Promise<Findings> {
   const look = new SheetLook(plan.mapping, plan.columns)
-  for await (const row of rowsOf(plan)) {
-    const why = refusalOf(row, plan)
-    if (why === undefined) look.take(row)
-    else look.refuse(row, why)
-  }
+  const plants = plantsOf(rowsOf(plan), plan, look)
+  while ((await plants.next()).done !== true);
   return look.findings
-}
-
-function refusalOf(row: CsvRow, { mapping, columns }: SheetPlan): string | undefined {
-  try {
-    const { id, name } = sheetCandidateOf(row, mapping, columns)
-    if (mapping.id !== undefined && typeof id !== 'bigint') return id === undefined ? 'id is required' : `id ${id}`
-    return name === undefined ? 'name is required' : undefined
-  } catch (error) {
-    if (error instanceof AppError) return error.message
-    throw error
-  }
 }
 
 export const refusesMost = ({ refused, rows }: Findings): boolean => 2 * refused > rows

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { writeColumns } from '../../src/import/sheet/columns.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
 import { AS_WRITTEN, fullestOf, isWorkbook } from '../../src/import/sheet/sheet.ts'
+import type { RowPlant } from '../../src/import/sheet/sheet-plants.ts'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
-import { plantIn, type RowPlant } from '../../web/src/import/plant-row.ts'
+import { plantIn } from '../../web/src/import/plant-row.ts'
 import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
 
 const FOLDER = new URL('../import/fixtures/sheets/', import.meta.url)

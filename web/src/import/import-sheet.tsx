@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { PlantstoreClient } from '../../../client/src/index.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
@@ -23,25 +24,10 @@ interface SheetProps {
 const plants = (count: number): string => say('plants.count', { count })
 
 /** The steps of an import: map the columns, check without storing, import, save the report. */
-export function ImportSheet({ session: { client, may }, job, onReopen }: SheetProps): JSX.Element {
-  const status = useRef<HTMLDivElement>(null)
+export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element {
   const { sheet } = job
-  const step = job.step.value
-  const { kind } = step
-  const mapping = job.mapping.value
-  // The pressed button is gone. Focus moves to the result, so that the next Tab continues from there.
-  useLayoutEffect(() => {
-    if (kind !== 'mapping' && isFocusLost()) status.current?.focus()
-  }, [kind])
-  const checked = kind === 'checked' ? job.checked : undefined
-  const changes = checked === undefined ? 0 : checked.added + checked.updated
+  const { kind } = job.step.value
   const isBusy = kind === 'checking' || kind === 'importing'
-  const obstacle =
-    mapping.name.length === 0
-      ? say('import.chooseNames')
-      : mapping.id === undefined && !may('plants:read')
-        ? say('import.chooseIds')
-        : ''
   return (
     <>
       <h2>
@@ -50,7 +36,7 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
       <Columns
         sheet={sheet}
         workbook={job.workbook}
-        mapping={mapping}
+        mapping={job.mapping.value}
         mode={job.mode.value}
         isLocked={isBusy || kind === 'done' || kind === 'broken'}
         onMapping={(next) => job.change({ mapping: next })}
@@ -58,69 +44,93 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
         onReopen={onReopen}
       />
       <Fault text={job.fault.value} />
-      {kind === 'mapping' && (
-        <div key="check">
-          <button
-            type="button"
-            class="primary"
-            disabled={obstacle !== ''}
-            aria-describedby={obstacle === '' ? undefined : 'obstacle'}
-            onClick={() => void job.check(client)}
-          >
-            {say(job.isPasted ? 'import.checkRows' : 'import.check')}
-          </button>
-          {obstacle !== '' && (
-            <p id="obstacle" class="note">
-              {obstacle}
-            </p>
-          )}
-        </div>
-      )}
-      <div role="status" ref={status} tabIndex={-1}>
-        {kind === 'checking' && <p>{say('import.checking')}</p>}
-        {kind === 'importing' && (
-          <p>
-            <label>
-              {say('import.doneOf', { done: step.done, plants: plants(job.count) })}{' '}
-              <progress max={job.count} value={step.done} />
-            </label>
-          </p>
-        )}
-        {checked !== undefined && <OutcomeTable title={say('import.checked')} outcome={checked} />}
-        {kind === 'broken' && <OutcomeTable title={say('import.soFar')} outcome={step.outcome} />}
-        {kind === 'done' && <OutcomeTable title={say('import.imported')} outcome={step.outcome} />}
-      </div>
+      {kind === 'mapping' && <Check key="check" session={session} job={job} />}
+      <Status job={job} />
       {isBusy && (
         <button key="stop" type="button" onClick={() => job.stop()}>
           {say('import.stop')}
         </button>
       )}
-      {checked !== undefined && job.findings !== undefined && (
-        <WhatHappens job={job} findings={job.findings} outcome={checked} client={client} />
+      <Next job={job} client={session.client} />
+    </>
+  )
+}
+
+type StepProps = Pick<SheetProps, 'job'> & { readonly client: PlantstoreClient }
+
+function Check({ session: { client, may }, job }: Pick<SheetProps, 'session' | 'job'>): JSX.Element {
+  const { name, id } = job.mapping.value
+  const withoutIds = id === undefined && !may('plants:read') ? say('import.chooseIds') : ''
+  return (
+    <Main
+      text={say(job.isPasted ? 'import.checkRows' : 'import.check')}
+      obstacle={name.length === 0 ? say('import.chooseNames') : withoutIds}
+      onPress={() => void job.check(client)}
+    />
+  )
+}
+
+/** The button of a step. @param obstacle what the person has to do before; empty: nothing */
+function Main(props: { readonly text: string; readonly obstacle: string; readonly onPress: () => void }): JSX.Element {
+  const { text, obstacle, onPress } = props
+  return (
+    <div>
+      <button
+        type="button"
+        class="primary"
+        disabled={obstacle !== ''}
+        aria-describedby={obstacle === '' ? undefined : 'obstacle'}
+        onClick={onPress}
+      >
+        {text}
+      </button>
+      {obstacle !== '' && (
+        <p id="obstacle" class="note">
+          {obstacle}
+        </p>
       )}
-      {kind === 'checked' && job.findings !== undefined && (
-        <Questions job={job} findings={job.findings} client={client} />
+    </div>
+  )
+}
+
+/** How far the step is, and its figures. */
+function Status({ job }: Pick<SheetProps, 'job'>): JSX.Element {
+  const status = useRef<HTMLDivElement>(null)
+  const step = job.step.value
+  const { kind } = step
+  // The pressed button is gone. Focus moves to the result, so that the next Tab continues from there.
+  useLayoutEffect(() => {
+    if (kind !== 'mapping' && isFocusLost()) status.current?.focus()
+  }, [kind])
+  return (
+    <div role="status" ref={status} tabIndex={-1}>
+      {kind === 'checking' && <p>{say('import.checking')}</p>}
+      {kind === 'importing' && (
+        <p>
+          <label>
+            {say('import.doneOf', { done: step.done, plants: plants(job.count) })}{' '}
+            <progress max={job.count} value={step.done} />
+          </label>
+        </p>
       )}
-      {kind === 'checked' && changes === 0 && <p>{say('import.nothing')}</p>}
-      {kind === 'checked' && changes > 0 && (
-        <div key="import">
-          <button
-            type="button"
-            class="primary"
-            disabled={job.isUndecided}
-            aria-describedby={job.isUndecided ? 'undecided' : undefined}
-            onClick={() => void job.start(client)}
-          >
-            {say('import.submit', { plants: plants(changes) })}
-          </button>
-          {job.isUndecided && (
-            <p id="undecided" class="note">
-              {say('import.decideFirst')}
-            </p>
-          )}
-        </div>
-      )}
-      {kind === 'broken' && (
+      {kind === 'checked' && job.checked && <OutcomeTable title={say('import.checked')} outcome={job.checked} />}
+      {kind === 'broken' && <OutcomeTable title={say('import.soFar')} outcome={step.outcome} />}
+      {kind === 'done' && <OutcomeTable title={say('import.imported')} outcome={step.outcome} />}
+    </div>
+  )
+}
+
+/** What the person can do after the step. */
+function Next({ job, client }: StepProps): JSX.Element | null {
+  const step = job.step.value
+  if (step.kind === 'checked') return <AfterCheck job={job} client={client} />
+  if (step.kind !== 'broken' && step.kind !== 'done') return null
+  const isDone = step.kind === 'done'
+  return (
+    <>
+      {isDone ? (
+        <NextSteps job={job} />
+      ) : (
         <div key="broken">
           <p role="alert">{sayWith('import.broken', { why: <Sentence text={step.why} /> })}</p>
           <p class="fields">
@@ -133,11 +143,29 @@ export function ImportSheet({ session: { client, may }, job, onReopen }: SheetPr
           </p>
         </div>
       )}
-      {kind === 'done' && <NextSteps job={job} />}
-      {(kind === 'done' || kind === 'broken') && (
-        <Downloads job={job} outcome={step.outcome} hasIds={kind === 'done' && job.assignsIds} />
+      <Downloads job={job} outcome={step.outcome} hasIds={isDone && job.assignsIds} />
+    </>
+  )
+}
+
+function AfterCheck({ job, client }: StepProps): JSX.Element | null {
+  const { checked, findings } = job
+  if (checked === undefined || findings === undefined) return null
+  const changes = checked.added + checked.updated
+  return (
+    <>
+      <WhatHappens job={job} findings={findings} outcome={checked} client={client} />
+      <Questions job={job} findings={findings} client={client} />
+      {changes === 0 ? (
+        <p>{say('import.nothing')}</p>
+      ) : (
+        <Main
+          text={say('import.submit', { plants: plants(changes) })}
+          obstacle={job.isUndecided ? say('import.decideFirst') : ''}
+          onPress={() => void job.start(client)}
+        />
       )}
-      {checked !== undefined && <Downloads job={job} outcome={checked} hasIds={false} />}
+      <Downloads job={job} outcome={checked} hasIds={false} />
     </>
   )
 }

@@ -16,13 +16,59 @@ import type { WorkbookFault, WorkbookSheet } from './workbook.ts'
 
 /** Takes a file that the person drops anywhere in the window or chooses in the field, and rows that they paste. */
 export function ImportView({ session }: ViewProps): JSX.Element {
+  const { fault, sheets, reading, open, paste } = useOpening()
+  const current = job.value
+  const isUnfinished = current?.isUnfinished === true
+  const isDone = current?.step.value.kind === 'done'
+  useEffect(() => {
+    if (current !== undefined) current.isSeen.value = isDone
+  }, [current, isDone])
+  return (
+    <>
+      <h1>{say('view.import')}</h1>
+      <Source isUnfinished={isUnfinished} open={open} paste={paste} />
+      <p role="status" class="note">
+        {reading !== undefined && <Sentence text={say('import.reading', { file: named(reading.name) })} />}
+      </p>
+      <Fault text={fault} />
+      {current !== undefined && sheets.length > 1 && (
+        <div class="field">
+          <label for="sheet">{say('import.sheet')}</label>
+          <select
+            id="sheet"
+            disabled={isUnfinished}
+            value={sheets.findIndex(({ csv }) => csv === current.sheet.file)}
+            onChange={(event) => void open(sheets[Number(event.currentTarget.value)]?.csv)}
+          >
+            {sheets.map(({ name }, i) => (
+              <option key={name} value={i}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+      {current !== undefined && (
+        <ImportSheet session={session} job={current} onReopen={(chosen) => void open(current.sheet.file, chosen)} />
+      )}
+    </>
+  )
+}
+
+/** Opens files and rows, the last one in place of those before. */
+function useOpening() {
   const fault = useSignal('')
-  const isOver = useSignal(false)
   /** Those of the workbook that is open. */
   const sheets = useSignal<readonly WorkbookSheet[]>([])
   /** The file that is being read. Another one replaces it. */
   const reading = useSignal<File | undefined>(undefined)
   const ending = useRef(new AbortController())
+  /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
+  const refuse = (): boolean => {
+    if (job.value?.isUnfinished !== true) return false
+    fault.value = say('import.unfinished', { file: job.value.sheet.file.name })
+    return true
+  }
   const open = async (file: File | null | undefined, chosen?: Reading) => {
     if (file === null || file === undefined || refuse()) return
     fault.value = ''
@@ -55,14 +101,58 @@ export function ImportView({ session }: ViewProps): JSX.Element {
       fault.value = said(error)
     }
   }
-  /** Refuses another file while an import is incomplete, so that a dropped file ends no import. */
-  const refuse = (): boolean => {
-    if (job.value?.isUnfinished !== true) return false
-    fault.value = say('import.unfinished', { file: job.value.sheet.file.name })
-    return true
-  }
-  // The window takes drops, because a browser opens a file that misses the field in place of the page. A layout effect
-  // runs before the first paint, so no early drop is lost.
+  return { fault: fault.value, sheets: sheets.value, reading: reading.value, open, paste }
+}
+
+interface SourceProps extends Pick<ReturnType<typeof useOpening>, 'open' | 'paste'> {
+  readonly isUnfinished: boolean
+}
+
+function Source({ isUnfinished, open, paste }: SourceProps): JSX.Element {
+  const isOver = useDrops(open, paste)
+  return (
+    <section
+      class={`drop ${isOver ? 'over' : ''} ${job.value === undefined ? '' : 'taken'}`}
+      aria-label={say('import.source')}
+    >
+      <label for="file">{say('import.drop')}</label>
+      <label class="button file">
+        {say('import.chooseFile')}
+        <input
+          id="file"
+          type="file"
+          accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm,.ods"
+          disabled={isUnfinished}
+          aria-describedby="file-note"
+          onChange={(event) => void open(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <p id="file-note" class="note">
+        {say(isUnfinished ? 'import.next' : 'import.note')}
+      </p>
+      <label for="pasted">{say('import.paste')}</label>
+      <textarea
+        id="pasted"
+        rows={1}
+        disabled={isUnfinished}
+        onChange={({ currentTarget }) => {
+          // Keyboards of phones put what was copied in by typing it.
+          if (currentTarget.value !== '') paste(currentTarget.value)
+          currentTarget.value = ''
+        }}
+      />
+    </section>
+  )
+}
+
+/**
+ * Takes drops and pastes anywhere in the window, because a browser opens a file that misses the field in place of the page.
+ *
+ * @returns whether a file is over the window
+ */
+function useDrops(open: SourceProps['open'], paste: SourceProps['paste']): boolean {
+  const isOver = useSignal(false)
+  // A layout effect runs before the first paint, so no early drop is lost.
   useLayoutEffect(() => {
     const listening = new AbortController()
     const listen = (type: 'dragover' | 'dragleave' | 'drop', take: (event: DragEvent) => void) => {
@@ -84,72 +174,7 @@ export function ImportView({ session }: ViewProps): JSX.Element {
     addEventListener('paste', takePaste, { signal: listening.signal })
     return () => listening.abort()
   }, [])
-  const current = job.value
-  const isUnfinished = current?.isUnfinished === true
-  const isDone = current?.step.value.kind === 'done'
-  useEffect(() => {
-    if (current !== undefined) current.isSeen.value = isDone
-  }, [current, isDone])
-  return (
-    <>
-      <h1>{say('view.import')}</h1>
-      <section
-        class={`drop ${isOver.value ? 'over' : ''} ${current === undefined ? '' : 'taken'}`}
-        aria-label={say('import.source')}
-      >
-        <label for="file">{say('import.drop')}</label>
-        <label class="button file">
-          {say('import.chooseFile')}
-          <input
-            id="file"
-            type="file"
-            accept=".csv,.tsv,.txt,text/csv,.xlsx,.xlsm,.ods"
-            disabled={isUnfinished}
-            aria-describedby="file-note"
-            onChange={(event) => void open(event.currentTarget.files?.[0])}
-          />
-        </label>
-        <p id="file-note" class="note">
-          {say(isUnfinished ? 'import.next' : 'import.note')}
-        </p>
-        <label for="pasted">{say('import.paste')}</label>
-        <textarea
-          id="pasted"
-          rows={1}
-          disabled={isUnfinished}
-          onChange={({ currentTarget }) => {
-            // Keyboards of phones put what was copied in by typing it.
-            if (currentTarget.value !== '') paste(currentTarget.value)
-            currentTarget.value = ''
-          }}
-        />
-      </section>
-      <p role="status" class="note">
-        {reading.value !== undefined && <Sentence text={say('import.reading', { file: named(reading.value.name) })} />}
-      </p>
-      <Fault text={fault.value} />
-      {current !== undefined && sheets.value.length > 1 && (
-        <div class="field">
-          <label for="sheet">{say('import.sheet')}</label>
-          <select
-            id="sheet"
-            disabled={isUnfinished}
-            value={sheets.value.findIndex(({ csv }) => csv === current.sheet.file)}
-            onChange={(event) => void open(sheets.value[Number(event.currentTarget.value)]?.csv)}
-          >
-            {sheets.value.map(({ name }, i) => (
-              <option key={name} value={i}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
-      )}
-      {current !== undefined && (
-        <ImportSheet session={session} job={current} onReopen={(chosen) => void open(current.sheet.file, chosen)} />
-      )}
-    </>
-  )
+  return isOver.value
 }
 
 interface OpenedFile {

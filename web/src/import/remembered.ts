@@ -3,9 +3,9 @@ import { hash64 } from '../../../src/domain/plant.ts'
 import type { CsvRow } from '../../../src/import/csv-rows.ts'
 import { foldedName, unlikenessOf } from '../../../src/import/sheet/likeness.ts'
 import { type Recalled, type Remembered, type RowNotes, recallRows } from '../../../src/import/sheet/recall.ts'
+import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { isRefusal } from '../page/said.ts'
 import { keepStored, storedAs } from '../page/stored.ts'
-import type { RowPlant } from './plant-row.ts'
 
 /** What this browser keeps of the import of a file, for each address of a service. */
 interface RememberedFile extends Remembered {

@@ -37,7 +37,7 @@ export function RowsTable({ title, heads, rows }: RowsTableProps): JSX.Element {
               {cells.map((cell, i) => (
                 <td
                   key={i}
-                  colSpan={i === cells.length - 1 ? heads.length - cells.length : 1}
+                  {...spanOf(heads.length - 1, cells.length, i)}
                   dir="auto"
                   translate={typeof cell !== 'string'}
                 >
@@ -51,3 +51,6 @@ export function RowsTable({ title, heads, rows }: RowsTableProps): JSX.Element {
     </section>
   )
 }
+
+/** The last cell of a row with fewer ones reaches to the end. */
+const spanOf = (all: number, count: number, i: number) => (i === count - 1 && count < all ? { colSpan: all - i } : {})

@@ -5,11 +5,18 @@ import { DecidedRows, type Decisions } from '../../../src/import/sheet/decided-r
 import { type Findings as Look, MOST_LISTED, type RefusedRow, SheetLook } from '../../../src/import/sheet/look.ts'
 import { RowNotes, type RowWithId } from '../../../src/import/sheet/recall.ts'
 import { IN_LIST, rowText } from '../../../src/import/sheet/row-text.ts'
-import { withTagsAbove } from '../../../src/import/sheet/tags-above.ts'
+import {
+  type PlantRow,
+  partsOf,
+  plannedRows,
+  plantsOf,
+  type RowPlan,
+  type RowPlant,
+} from '../../../src/import/sheet/sheet-plants.ts'
 import { say } from '../language/language.ts'
 import { saidOf } from '../page/said.ts'
 import { newAction } from '../plants/many/action-name.ts'
-import { plantIn, type RowPlant, withId } from './plant-row.ts'
+import { plantIn, reasonOf, withId } from './plant-row.ts'
 import { plantsRecalled, recall, remember, type Similar } from './remembered.ts'
 import { rowsOf, type Sheet } from './sheet.ts'
 
@@ -44,11 +51,10 @@ export interface Findings extends Look {
 
 type Counts = Pick<ImportReport, 'added' | 'updated' | 'unchanged' | 'refused'>
 
-/** Plants of one request. The service lists as many duplicates of a check, and as many refused rows of an import. */
+/** Plants of one request of a check. The service lists as many duplicates. */
 const MOST_CHECKED = 50_000
-const MOST_IMPORTED = 1000
-/** Of plants without ids it refuses none that the check takes. */
-const MOST_ASSIGNED = 5000
+/** Plants of one request of an import. The service lists 1,000 refused rows, so where it refuses more in all, fewer go. */
+const MOST_SENT = 5000
 /** UTF-16 units of the texts after which a request is full. */
 const MOST_TEXT = 2 ** 20
 /** Rows to add up to which some may be plants with a corrected name. */
@@ -82,6 +88,7 @@ export class ImportRun {
   /** The rows that the service refused, with its reasons. */
   #refused = new Map<number, Omit<RefusedRow, 'row'>>()
   #counts = NOTHING
+  #mostSent = MOST_SENT
   #findings: Findings
   #notes: RowNotes
   /** The plants of the rows that are imported, if they are not too many. */
@@ -143,7 +150,7 @@ export class ImportRun {
     const similar: Similar[] = []
     // A row may depend on any earlier one with its id, so a sheet with ids goes in one request.
     const most = this.#assignsIds ? MOST_CHECKED : Number.POSITIVE_INFINITY
-    for await (const part of partsOf(this.#readable(signal, look), most, Number.POSITIVE_INFINITY)) {
+    for await (const part of partsOf(this.#readable(look), most)) {
       const report = this.#assignsIds
         ? await client.importPlants(withoutIds(part), { ids: 'assignAll', dryRun: true, duplicates: true, signal })
         : await client.importPlants(part.map(sent), { mode, dryRun: true, signal })
@@ -179,14 +186,15 @@ export class ImportRun {
   ): Promise<Outcome> {
     if (this.#names.size === 0) {
       this.#decided.decide(decisions)
+      if (!this.knowsRefused) this.#mostSent = MOST_LISTED
       this.#counts = NOTHING
       this.#refused = new Map()
     }
     const { changes } = this.#decided
     if (this.done < changes.length) await this.#send(client, changes, signal)
     onProgress(this.done)
-    const most = this.#assignsIds ? MOST_ASSIGNED : MOST_IMPORTED
-    for await (const part of partsOf(this.#rest(signal, this.done - changes.length), most, MOST_TEXT)) {
+    const rest = this.#rest(signal, this.done - changes.length)
+    for await (const part of partsOf(rest, this.#mostSent, MOST_TEXT)) {
       await this.#send(client, part, signal)
       onProgress(this.done)
     }
@@ -216,7 +224,7 @@ export class ImportRun {
 
   /** Yields the refused rows of the sheet, with the reasons. */
   async *refusedRows(): AsyncGenerator<{ readonly row: CsvRow; readonly reason: string }, void> {
-    for await (const row of this.#rows()) {
+    for await (const row of plannedRows(rowsOf(this.#sheet), this.#rowPlan)) {
       const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
       const reason = typeof plant === 'string' ? plant : this.#refused.get(row.number)?.reason
       if (reason !== undefined) yield { row, reason }
@@ -316,22 +324,12 @@ export class ImportRun {
     return this.#refused.has(row) ? undefined : this.#decided.idOf(row)
   }
 
-  #rows(): AsyncIterable<CsvRow> {
-    const rows = rowsOf(this.#sheet)
-    return this.#plan.fillsTags ? withTagsAbove(rows, this.#plan.mapping) : rows
+  get #rowPlan(): RowPlan {
+    return { ...this.#plan, columns: this.#sheet.columns }
   }
 
-  /** Yields the rows that have a plant. @param look takes all rows */
-  async *#readable(signal?: AbortSignal, look?: SheetLook): AsyncGenerator<Numbered & { readonly row: CsvRow }, void> {
-    for await (const row of this.#rows()) {
-      signal?.throwIfAborted()
-      const plant = plantIn(row, this.#plan.mapping, this.#sheet.columns)
-      if (typeof plant === 'string') look?.refuse(row, plant)
-      else {
-        look?.take(row)
-        yield { row, plant }
-      }
-    }
+  #readable(look?: SheetLook): AsyncIterable<PlantRow> {
+    return plantsOf(rowsOf(this.#sheet), this.#rowPlan, look, reasonOf)
   }
 
   /** Yields the plants to import but for changes of stored ones, without the first ones. */
@@ -339,7 +337,8 @@ export class ImportRun {
     this.#notes = new RowNotes(this.#sheet.columns, this.#plan.mapping)
     this.#plants = []
     let number = 0
-    for await (const each of this.#readable(signal)) {
+    for await (const each of this.#readable()) {
+      signal.throwIfAborted()
       if (this.#assignsIds) this.#notes.take(each.row)
       const row = each.row.number
       if (!this.#decided.isAdded(row)) continue
@@ -376,22 +375,3 @@ const withoutIds = (part: readonly Numbered[]): string => part.map(({ plant }) =
 
 const sent = ({ plant, stored }: Numbered) =>
   stored === undefined ? withId(plant, plant.id ?? 0n) : { ...withId(plant, stored.id), before: stored }
-
-/** Divides plants into parts of at most so many, which end with the plant that fills them with text. */
-async function* partsOf(
-  plants: AsyncIterable<Numbered>,
-  most: number,
-  mostText: number,
-): AsyncGenerator<readonly Numbered[], void> {
-  let part: Numbered[] = []
-  let text = 0
-  for await (const each of plants) {
-    part.push(each)
-    text += each.plant.name.length + (each.plant.tag?.length ?? 0)
-    if (part.length < most && text < mostText) continue
-    yield part
-    part = []
-    text = 0
-  }
-  if (part.length > 0) yield part
-}

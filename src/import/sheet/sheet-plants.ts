@@ -1,0 +1,86 @@
+import { shown } from '../../base/printable.ts'
+import { AppError } from '../../domain/errors.ts'
+import { validatePlant } from '../../domain/plant.ts'
+import type { CsvRow, Mapping } from '../csv-rows.ts'
+import type { SheetLook } from './look.ts'
+import { sheetCandidateOf } from './sheet-row.ts'
+import { withTagsAbove } from './tags-above.ts'
+
+/** The plant of a row. Without an id in a sheet without ids. */
+export interface RowPlant {
+  readonly id: bigint | undefined
+  readonly name: string
+  readonly tag: string | undefined
+}
+
+/** A plant with its row. */
+export interface PlantRow {
+  readonly row: CsvRow
+  readonly plant: RowPlant
+}
+
+/**
+ * @param columns the names of the columns of the sheet
+ * @throws AppError 40001 or 40002 that says why the row has no plant
+ */
+export function plantOf(row: CsvRow, mapping: Mapping, columns: readonly string[]): RowPlant {
+  const hasId = mapping.id !== undefined
+  const candidate = sheetCandidateOf(row, mapping, columns)
+  const { id, name, tag } = validatePlant(hasId ? candidate : { ...candidate, id: 0n }, shown)
+  return { id: hasId ? id : undefined, name, tag }
+}
+
+/** How to read the rows of a sheet. */
+export interface RowPlan {
+  readonly mapping: Mapping
+  readonly columns: readonly string[]
+  /** Whether a row without a tag takes that of the row above. */
+  readonly fillsTags?: boolean
+}
+
+/** Yields the rows as the plan takes them. */
+export const plannedRows = (rows: AsyncIterable<CsvRow>, { mapping, fillsTags }: RowPlan): AsyncIterable<CsvRow> =>
+  fillsTags === true ? withTagsAbove(rows, mapping) : rows
+
+/**
+ * Yields the rows that have a plant.
+ *
+ * @param look takes all rows
+ * @param reasonOf words why a row has none
+ */
+export async function* plantsOf(
+  rows: AsyncIterable<CsvRow>,
+  plan: RowPlan,
+  look?: SheetLook,
+  reasonOf = ({ message }: AppError): string => message,
+): AsyncGenerator<PlantRow, void> {
+  for await (const row of plannedRows(rows, plan)) {
+    try {
+      const plant = plantOf(row, plan.mapping, plan.columns)
+      look?.take(row)
+      yield { row, plant }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      look?.refuse(row, reasonOf(error))
+    }
+  }
+}
+
+/** Divides plants into parts of at most so many, which end with the plant that fills them with UTF-16 units of text. */
+export async function* partsOf<Row extends Pick<PlantRow, 'plant'>>(
+  plants: AsyncIterable<Row>,
+  most: number,
+  mostText = Number.POSITIVE_INFINITY,
+): AsyncGenerator<readonly Row[], void> {
+  let part: Row[] = []
+  let text = 0
+  for await (const each of plants) {
+    part.push(each)
+    text += each.plant.name.length + (each.plant.tag?.length ?? 0)
+    if (part.length < most && text < mostText) continue
+    yield part
+    part = []
+    text = 0
+  }
+  if (part.length > 0) yield part
+}
