@@ -76,7 +76,10 @@ async function anotherDevice({ context, address, t }: Opened, options: BrowserCo
 }
 
 const COUNT = 2100
-const SHEET = Buffer.from(['name,tag', ...some(COUNT, 'Salix').map(({ name }) => `${name},bed 1`)].join('\n'))
+/** Its texts fill three requests. */
+const SHEET = Buffer.from(
+  ['name,tag', ...some(COUNT, 'Salix').map(({ name }) => `${name.padEnd(999)}.,bed 1`)].join('\n'),
+)
 
 /** What another device shows, in its language. */
 const DEVICES = [
@@ -112,8 +115,13 @@ suite('the page, for the last actions,', () => {
         const file = `spring ${viewport.width}.csv`
         await choose(page, file, SHEET)
         await page.getByRole('button', { name: 'Check the file' }).click()
+        const parts: string[] = []
+        page.on('request', (request) => {
+          if (request.url().includes('/plants/import?')) parts.push(request.url())
+        })
         await page.getByRole('button', { name: 'Import 2,100 plants' }).click()
         await page.getByRole('heading', { name: 'Imported' }).waitFor()
+        assert.equal(parts.length, 3)
         await page.getByRole('link', { name: 'Plants', exact: true }).click()
         await page.getByText('Tags', { exact: true }).click()
         await page.getByRole('button', { name: 'Rename the tag bed 1' }).click()
