@@ -25,7 +25,7 @@ CREATE TABLE state (
 
 -- Sort keys of names, in two tables. New keys go to recent_names, and merges move them to names. Keys come in random
 -- order, so each INSERT into a large table would write another page. For the same reason recent_names has eight runs,
--- and a batch of plants writes to one of them.
+-- and a batch of plants writes to one of them. While a scan fills a new index, each batch has a further run of its own.
 CREATE TABLE names (
   key TEXT NOT NULL,
   id INTEGER NOT NULL,

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { plantOf } from '../bench/collection.ts'
 import { NO_EXPECTATION } from '../src/domain/plant.ts'
 import type { PlantQuery } from '../src/domain/plant-query.ts'
-import { indexPath } from '../src/sqlite/indexed.ts'
+import { indexPath, UnreadyIndex } from '../src/sqlite/indexed.ts'
+import { QueryReader } from '../src/sqlite/read/query-reader.ts'
 import { Indexer } from '../src/sqlite/search-index/indexer.ts'
 import { TESTER } from './support/actor.ts'
 import { deletePlant, replacePlant } from './support/change-plant.ts'
@@ -38,8 +39,17 @@ test('building the index continues after a restart, includes new writes, and rep
     indexer.close()
     indexer = new Indexer(path, SMALL)
   }
-  while (!indexer.step().isDone);
+  // Each state of the index gives all names, or says that it is not ready.
+  const present = (await exportAll(store)).length
+  const reader = new QueryReader(path)
+  cleanUp(t, () => reader.close())
+  const answered: number[] = []
+  for (let isDone = false; !isDone; ) {
+    isDone = indexer.step().isDone
+    answered.push(namesIn(reader))
+  }
   indexer.close()
+  assert.deepEqual([new Set(answered), answered.at(-1)], [new Set([0, present]), present])
   assert.deepEqual(
     shares,
     shares.toSorted((a, b) => a - b),
@@ -47,6 +57,17 @@ test('building the index continues after a restart, includes new writes, and rep
   assert.ok(shares[0] !== undefined && shares[0] > 0 && shares[0] < 0.2)
   assertIndexMatches(path)
 })
+
+/** Counts the plants in the order of their names; 0 where the index is not ready. */
+function namesIn(reader: QueryReader): number {
+  const read = reader.listPlants({ tags: [], words: [], order: 'name', after: undefined }, 10_000, false)
+  try {
+    for (let step = read.next(); ; step = read.next()) if (step.done === true) return step.value.ids.length
+  } catch (error) {
+    if (error instanceof UnreadyIndex) return 0
+    throw error
+  }
+}
 
 /** With this name, 50,000 plants are as much work as a search by id does without an index. */
 const NAME = 'Monstera deliciosa Liebmann 18'

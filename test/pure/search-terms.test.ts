@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Plant } from '../../src/domain/plant.ts'
 import { plantWords, sortKey } from '../../src/domain/plant-query.ts'
+import { jsonOf } from '../../src/sqlite/search-index/name-index.ts'
 import {
   indexedTerms,
-  jsonOf,
   MARK,
   MAX_TERMS,
   matchExpression,

@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { matches, sortKey } from '../../src/domain/plant-query.ts'
 import { type IndexProgress, indexPath, monotonicTime } from '../../src/sqlite/indexed.ts'
 import { Indexer } from '../../src/sqlite/search-index/indexer.ts'
-import { nameStart, UNTAGGED } from '../../src/sqlite/search-index/plant-index.ts'
+import { nameStart } from '../../src/sqlite/search-index/name-index.ts'
+import { UNTAGGED } from '../../src/sqlite/search-index/plant-index.ts'
 import type { Follower, FollowerEvents, StartFollower } from '../../src/sqlite/search-index/search-index.ts'
 import { SqliteStore } from '../../src/sqlite/store.ts'
 import { expectedTags } from './expected.ts'
@@ -85,6 +86,7 @@ export function assertIndexMatches(path: string): void {
       sorted(rows('SELECT key, id FROM names UNION ALL SELECT key, id FROM recent_names')),
       sorted([...plants].map(([id, { name }]) => [sortKey(name), id])),
     )
+    assert.deepEqual(rows('SELECT run FROM recent_names WHERE run >= 8'), [], 'names of a scan, which no search finds')
     assert.deepEqual(
       sorted(rows('SELECT start, id FROM name_starts')),
       sorted([...plants].map(([id, { name }]) => [nameStart(sortKey(name)), id])),

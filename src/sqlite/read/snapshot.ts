@@ -27,6 +27,7 @@ import { StatementCache } from '../rows.ts'
 import { IndexFault, type IndexState, IndexView } from '../search-index/index-file.ts'
 import { IndexQueries } from '../search-index/index-queries.ts'
 import { LOOKED_UP_WORK } from '../search-index/index-throttle.ts'
+import { hasUnmergedNames } from '../search-index/name-index.ts'
 import { behindTag, rangeOf, rangeOfPrefix, type TagRange, UNTAGGED } from '../search-index/plant-index.ts'
 import { merged, provenIds } from '../search-index/proof.ts'
 import { PlantSearch } from '../search-index/search.ts'
@@ -135,6 +136,7 @@ export class Snapshot {
     let work = Number(changed?.[0] ?? 0)
     mustBeWithin(work)
     if (index !== undefined && !index.isScanning) return ids
+    if (index !== undefined && hasUnmergedNames(this.#view.statements)) throw new UnreadyIndex('it is incomplete')
     const { condition, values } = idsAfter(index?.scannedTo)
     const sql = `SELECT id, ${SQL_WORK} FROM plants WHERE ${condition} ORDER BY id`
     for (const { 0: id, 1: some } of this.statements.iterate(sql, ...values)) {

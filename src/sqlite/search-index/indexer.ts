@@ -146,10 +146,12 @@ export class Indexer {
       // The read of the store ends before the writes: an open one keeps SQLite from restarting the store's WAL.
       const batch = this.#inStore(() => readBatch(this.#statements, this.#state(index), this.#bounds.batch))
       index.plants.remove(batch.removed, batch.named)
-      index.plants.add(batch.added, batch.named)
-      index.plants.names.merge(batch.next.isScanning ? batch.next.scanned : 0)
-      writeState(index.statements, this.#identity, batch.next)
-      return progressOf(batch.next, batch.head, { indexed: batch.indexed, isDone: isIdle(batch.next, batch.head) })
+      const { names } = index.plants
+      index.plants.add(batch.added, batch.named, batch.next.isScanning)
+      names.merge(batch.next.isScanning || names.hasScanned ? batch.next.scanned : 0, !batch.next.isScanning)
+      const next = { ...batch.next, isScanning: batch.next.isScanning || names.hasScanned }
+      writeState(index.statements, this.#identity, next)
+      return progressOf(next, batch.head, { indexed: batch.indexed, isDone: isIdle(next, batch.head) })
     })
   }
 
@@ -186,7 +188,8 @@ function progressOf(state: IndexState, head: number, { indexed = 0, isDone = fal
   const { position, isScanning, scanned, plants } = state
   const behind = head - position
   const share = isScanning ? Math.min(0.99, scanned / Math.max(1, plants)) : 1
-  const unscanned = isScanning ? Math.max(0, plants - scanned) : 0
+  // At the end of a scan, a merge of names is left.
+  const unscanned = isScanning ? Math.max(1, plants - scanned) : 0
   return { position, behind, unscanned, indexed, share, isDone }
 }
 
@@ -296,7 +299,7 @@ function scan(
     if (text >= maxText) break
   }
   const isScanning = plants === maxPlants || text >= maxText
-  return { isScanning, scannedTo: isScanning ? last : undefined, scanned: scanned + plants }
+  return { isScanning, scannedTo: last, scanned: scanned + plants }
 }
 
 /** Plants in their states in the index and at the position of a batch. */

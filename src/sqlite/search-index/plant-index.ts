@@ -1,15 +1,9 @@
 import type { NewPlant, Plant } from '../../domain/plant.ts'
-import {
-  compareCodePoints,
-  endOfPrefix,
-  type PlantFilter,
-  plantWords,
-  sortKey,
-  words,
-} from '../../domain/plant-query.ts'
+import { endOfPrefix, type PlantFilter, plantWords, sortKey, words } from '../../domain/plant-query.ts'
 import type { PositionRange } from '../lookup.ts'
 import type { StatementCache } from '../rows.ts'
 import { IndexFault } from './index-file.ts'
+import { type Entry, jsonOf, LISTED, NameIndex, TERM_LENGTH, truncate } from './name-index.ts'
 
 /** Stands for no tag in the index. No tag contains it. */
 export const UNTAGGED = '\0'
@@ -31,7 +25,6 @@ export const rangeOfPrefix = (prefix: string): TagRange => ({
   before: endOfPrefix(prefix) ?? new Uint8Array(),
 })
 
-const LISTED = '(SELECT value FROM json_each(?))'
 const idsOf = (plants: readonly NewPlant[]): string => `[${plants.map(({ id }) => id).join()}]`
 
 /** Writes the entries of plants (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
@@ -48,11 +41,13 @@ export class PlantIndex {
    * Adds the entries of plants. The index must not have entries of these ids.
    *
    * @param named ids whose name is in the index already, as `remove` has kept it
+   * @param isScanning whether the scan goes on, before whose end no search needs the index
    */
-  add(plants: readonly NewPlant[], named: ReadonlySet<bigint>): void {
+  add(plants: readonly NewPlant[], named: ReadonlySet<bigint>, isScanning = false): void {
     // In id order: FTS5 begins a new segment when an id is smaller than the one before.
     const inIdOrder = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    this.names.add(inIdOrder.filter(({ id }) => !named.has(id)).map(({ id, name }) => [sortKey(name), id]))
+    const keys = inIdOrder.filter(({ id }) => !named.has(id)).map(({ id, name }): Entry => [sortKey(name), id])
+    this.names.add(keys, isScanning)
     const terms = inIdOrder.map((plant): Entry => [withMark(indexedTerms(plant)), plant.id])
     // Few statements: FTS5 flushes its pending rows when an INSERT of several rows begins.
     const insert = 'INSERT INTO words (terms, rowid) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
@@ -91,142 +86,6 @@ export class PlantIndex {
   }
 }
 
-/** Runs of the small table. A batch writes to the pages of one run; an order by name merges all runs. */
-const RUNS = Array.from({ length: 8 }, (_, run) => run)
-const IN_RUNS = `run IN (${RUNS.join()})`
-/** The large table and the runs, each before a condition. */
-const TABLES = ['names WHERE', ...RUNS.map((run) => `recent_names WHERE run = ${run} AND`)]
-/** Transactions of one merge. It moves names to the large table in key order, while transactions add new names. */
-const MERGE_STEPS = 10
-/** Names of such a transaction during a scan: twice those that the scan adds meanwhile. */
-const SCAN_MERGE_STEP = 40_000
-
-interface NameEntry {
-  readonly key: string
-  readonly id: bigint
-}
-
-/** A merge moves the entries after this one. An entry with exactly this key and id stays in the small table. */
-const BEFORE_ALL: NameEntry = { key: '', id: -(2n ** 63n) }
-
-/**
- * Returns a query for the ids in the order of the names. SQLite merges the large table and the runs in the order of
- * their primary keys, and reads none to its end.
- *
- * @param condition of the columns key and id, with numbered parameters
- */
-export function idsByName(condition: string, direction: 'ASC' | 'DESC'): string {
-  const all = TABLES.map((table) => `SELECT key, id FROM ${table} ${condition}`).join(' UNION ALL ')
-  return `SELECT id FROM (${all} ORDER BY key ${direction}, id ${direction})`
-}
-
-/** Writes the sort keys of names (sql/sqlite-index.sql). Call its methods inside a transaction of the index. */
-class NameIndex {
-  readonly #statements: StatementCache
-  readonly #mergeFrom: number
-  /** The number of entries in each run, once they are counted. `remove` and a merge under way do not lower it. */
-  #entries: number[] | undefined
-  /** The last entry that the merge under way has moved; undefined without a merge. */
-  #mergedTo: NameEntry | undefined
-
-  constructor(statements: StatementCache, mergeFrom: number) {
-    this.#statements = statements
-    this.#mergeFrom = mergeFrom
-  }
-
-  /** Adds the keys of plants that have none. @param inIdOrder the keys with the ids of their plants */
-  add(inIdOrder: readonly Entry[]): void {
-    const starts = 'INSERT OR FAIL INTO name_starts (start, id) SELECT value, CAST(key AS INTEGER) FROM json_each(?)'
-    this.#statements.run(starts, jsonOf(inIdOrder.map(([key, id]) => [nameStart(key), id])))
-    // In key order, so that SQLite writes the entries of one page together.
-    const names = inIdOrder.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    const run = this.#runToFill()
-    const [most, others] = [names.filter(([key]) => !key.includes('\0')), names.filter(([key]) => key.includes('\0'))]
-    // OR FAIL: SQLite keeps no statement journal. An error rolls the whole transaction back.
-    const insert = `INSERT OR FAIL INTO recent_names (run, key, id)
-      SELECT ?, value, CAST(key AS INTEGER) FROM json_each(?)`
-    this.#statements.run(insert, run, jsonOf(most))
-    for (const [key, id] of others) this.#statements.run('INSERT INTO recent_names VALUES (?, ?, ?)', run, key, id)
-    this.#inRuns[run] = this.#of(run) + names.length
-  }
-
-  /** Removes the key of a plant in the state in which it was added. @returns whether the key was present */
-  remove({ id, name }: NewPlant): boolean {
-    const key = sortKey(name)
-    const isDone = (sql: string) => this.#statements.run(sql, key, id) === 1n
-    return (
-      this.#statements.run('DELETE FROM name_starts WHERE id = ?', id) === 1n &&
-      (isDone(`DELETE FROM recent_names WHERE ${IN_RUNS} AND key = ? AND id = ?`) ||
-        isDone('DELETE FROM names WHERE key = ? AND id = ?'))
-    )
-  }
-
-  /**
-   * Moves some names to the large table when a merge is due or under way.
-   *
-   * @param scanned the plants that a scan has read so far; 0 without one. Each merge writes most pages of the large table,
-   *   so a scan merges once for half of its plants, and writes in proportion to them
-   */
-  merge(scanned = 0): void {
-    const due = Math.max(this.#mergeFrom, scanned / 2)
-    if (this.#mergedTo === undefined && this.#inRuns.reduce((sum, n) => sum + n, 0) < due) return
-    const { key, id } = this.#mergedTo ?? BEFORE_ALL
-    const end = this.#endOfStep({ key, id }, Math.max(this.#mergeFrom / MERGE_STEPS, scanned && SCAN_MERGE_STEP))
-    const rest = `FROM recent_names WHERE ${IN_RUNS} AND (key, id) > (?, ?)`
-    const part = end === undefined ? rest : `${rest} AND (key, id) <= (?, ?)`
-    const values = end === undefined ? [key, id] : [key, id, end.key, end.id]
-    this.#statements.run(`INSERT OR FAIL INTO names (key, id) SELECT key, id ${part} ORDER BY key, id`, ...values)
-    this.#statements.run(`DELETE ${part}`, ...values)
-    this.#mergedTo = end
-    if (end === undefined) this.#entries = undefined
-  }
-
-  get isMerging(): boolean {
-    return this.#mergedTo !== undefined
-  }
-
-  /** Returns the last entry of a step of some names, up to which no run has more than its part; undefined for the last. */
-  #endOfStep(from: NameEntry, names: number): NameEntry | undefined {
-    const part = Math.ceil(names / RUNS.length)
-    const sql = `SELECT key, id FROM recent_names WHERE run = ? AND (key, id) > (?, ?) ORDER BY key, id LIMIT 1 OFFSET ?`
-    const ends = RUNS.flatMap((run): NameEntry[] => {
-      const row = this.#statements.get(sql, run, from.key, from.id, part)
-      return row === undefined ? [] : [{ key: row[0] as string, id: row[1] as bigint }]
-    })
-    return ends.sort((a, b) => compareCodePoints(a.key, b.key) || (a.id < b.id ? -1 : 1))[0]
-  }
-
-  /** Returns the fullest run that has room, so that small batches share one. Without room, returns the emptiest run. */
-  #runToFill(): number {
-    const byEntries = RUNS.toSorted((a, b) => this.#of(b) - this.#of(a))
-    return byEntries.find((run) => this.#of(run) < this.#mergeFrom / RUNS.length) ?? byEntries.at(-1) ?? 0
-  }
-
-  #of(run: number): number {
-    return this.#inRuns[run] ?? 0
-  }
-
-  get #inRuns(): number[] {
-    if (this.#entries === undefined) {
-      const rows = this.#statements.all('SELECT run, count(*) FROM recent_names GROUP BY run')
-      const counts = new Map(rows.map((row) => [Number(row[0]), Number(row[1])]))
-      this.#entries = RUNS.map((run) => counts.get(run) ?? 0)
-    }
-    return this.#entries
-  }
-}
-
-type Entry = readonly [text: string, id: bigint]
-
-/**
- * Returns a JSON object of entries with different ids. The ids are keys, which keep them exact. One statement over
- * `json_each` for a batch takes half the time of a statement for each entry. SQLite ends a JSON text at a NUL.
- */
-export const jsonOf = (entries: readonly Entry[]): string =>
-  `{${entries.map(([text, id]) => `"${id}":${JSON.stringify(text)}`).join()}}`
-
-/** Maximum number of code points in a term. A search for a shorter word reads all terms with this prefix. */
-const TERM_LENGTH = 20
 /** Code points of the longest prefixes that have an index, without FIRST (sql/sqlite-index.sql). */
 const PREFIX_LENGTH = 8
 /** Bounds of an expression. It leaves out further words, tags and words of a tag, as they hardly narrow the search. */
@@ -377,22 +236,8 @@ const WORD_START = /^[A-Za-z0-9]/
 export const unique = (texts: readonly string[]): string[] => Array.from(new Set(texts))
 const quote = (word: string): string => `"${word}"`
 
-/** The start of a sort key in name_starts. Of two keys, the greater one has no smaller start. */
-export const nameStart = (key: string): string => truncate(key.split('\0', 1)[0] ?? '')
-
-export function truncate(word: string): string {
-  const start = word.slice(0, TERM_LENGTH)
-  return SURROGATE.test(start)
-    ? Array.from(word.slice(0, TERM_LENGTH * 2))
-        .slice(0, TERM_LENGTH)
-        .join('')
-    : start
-}
-
 /** The beginning of a word for which the index has a list of its own. */
 export const startOf = (word: string): string => Array.from(truncate(word)).slice(0, PREFIX_LENGTH).join('')
 
 /** An expression for all plants with a word that begins so. */
 export const beginningWith = (start: string): string => `(${prefix(start)} OR ${prefix(FIRST + start)})`
-
-const SURROGATE = /[\ud800-\udfff]/

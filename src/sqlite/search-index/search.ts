@@ -26,17 +26,15 @@ import type { StatementCache } from '../rows.ts'
 import { race, STEP, type Task } from '../worker/cooperative.ts'
 import type { IndexView } from './index-file.ts'
 import { type Entry, GREATEST_ID, type IdQuery, type IndexQueries, LEAST_ID } from './index-queries.ts'
+import { idsByName, nameStart, truncate } from './name-index.ts'
 import {
   AFTER_ALL,
   type Expression,
-  idsByName,
   matchExpression,
-  nameStart,
   type Places,
   rangeOf,
   rangeOfPrefix,
   type TagRange,
-  truncate,
   UNTAGGED,
   unique,
 } from './plant-index.ts'
