@@ -14,6 +14,7 @@ import {
   wordsOf,
 } from '../../domain/plant-query.ts'
 import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
+import { PUBLIC } from '../../domain/token.ts'
 import { jsonHeaders, READ_CACHING, type Responder } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
@@ -84,9 +85,10 @@ export function plantListHandlers(parts: HandlerParts): Pick<Handlers, 'listPlan
         })
       }
       const isShort = isShortPage({ ...wanted, part: actor.part }, limit + 1)
-      // Where reads share a few connections, a client with many short pages would hold up the searches of others.
+      // Where reads share a few connections, a client with many short pages would hold up the searches of others. So would
+      // visitors, of whom there may be many, hold up tokens.
       const page =
-        isShort && limit <= FEW && store.pool === undefined
+        isShort && limit <= FEW && store.pool === undefined && actor.id !== PUBLIC.id
           ? store.listPlants(wanted, limit + 1, exchange).then((plants) => writeOnce(plants, query))
           : admission.during(isShort ? 'page' : 'search', exchange, async (signal) =>
               writeOnce(await store.listPlants(wanted, limit + 1, lazySignalOf(signal)), query),
