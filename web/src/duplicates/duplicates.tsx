@@ -123,9 +123,7 @@ function Choice({ group, kept, most, mayWrite }: ChoiceProps): JSX.Element {
             disabled={!mayWrite}
             name={name}
             checked={plant.id === kept.value?.id}
-            onChange={() => {
-              kept.value = plant
-            }}
+            onChange={() => (kept.value = plant)}
           />
           <span class="count" translate={false}>
             {String(plant.id)}

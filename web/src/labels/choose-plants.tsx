@@ -117,9 +117,7 @@ function Search({ text, filter }: { readonly text: Signal<string>; readonly filt
           autocomplete="off"
           spellcheck={false}
           value={text.value}
-          onInput={(event) => {
-            text.value = event.currentTarget.value
-          }}
+          onInput={(event) => (text.value = event.currentTarget.value)}
         />
       </div>
       {filter.untagged === true && <p class="note">{say('labels.onlyUntagged')}</p>}

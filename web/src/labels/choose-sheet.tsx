@@ -84,9 +84,7 @@ export function ChooseSheet(): JSX.Element {
           name="skip"
           title={say('labels.used')}
           value={skip.value}
-          onChange={(value) => {
-            skip.value = value
-          }}
+          onChange={(value) => (skip.value = value)}
         />
       )}
       <PhoneAddress purpose={say('labels.codesPurpose')} />

@@ -69,9 +69,7 @@ function Lines(): JSX.Element {
             aria-invalid={faults.value.has(`line-${i}`)}
             aria-describedby={`${inputId(i)}-note`}
             value={line}
-            onClick={() => {
-              current.value = i
-            }}
+            onClick={() => (current.value = i)}
             onInput={(event) => {
               current.value = i
               setLine(i, event.currentTarget.value)

@@ -44,9 +44,7 @@ export function ReserveIds({ client }: { readonly client: PlantstoreClient }): J
             aria-invalid={fault.value !== ''}
             aria-describedby="reserve-fault"
             value={count.value}
-            onInput={(event) => {
-              count.value = event.currentTarget.value
-            }}
+            onInput={(event) => (count.value = event.currentTarget.value)}
           />
         </div>
         <button type="submit" aria-disabled={isBusy.value}>

@@ -42,3 +42,32 @@ export function useRequest(word: (why: string) => string = (why) => why): Reques
   }
   return { isBusy, fault, run, once, stop }
 }
+
+/**
+ * Reads what only helps, such as suggestions, once its question stays the same for a while. Without an answer the view
+ * works as well, with what was read before.
+ *
+ * @param pause milliseconds
+ * @param question what makes the hook read again when it changes
+ * @param read undefined: there is nothing to read
+ */
+export function useHelp<Help>(
+  pause: number,
+  question: readonly unknown[],
+  read: ((signal: AbortSignal) => Promise<Help>) | undefined,
+): Help | undefined {
+  const help = useSignal<Help | undefined>(undefined)
+  useEffect(() => {
+    const ending = new AbortController()
+    const ask = async () => {
+      const found = await read?.(ending.signal)
+      if (found !== undefined && !ending.signal.aborted) help.value = found
+    }
+    const timer = setTimeout(() => void ask().catch(() => {}), pause)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, question)
+  return help.value
+}

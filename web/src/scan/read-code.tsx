@@ -64,9 +64,7 @@ export function ReadCode({ onLabel, hasCamera, action }: ReadProps): JSX.Element
           spellcheck={false}
           placeholder={say('scan.idHint')}
           value={typed.value}
-          onInput={(event) => {
-            typed.value = event.currentTarget.value
-          }}
+          onInput={(event) => (typed.value = event.currentTarget.value)}
         />
         <button type="submit">{action}</button>
       </form>

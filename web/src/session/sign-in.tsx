@@ -37,9 +37,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           spellcheck={false}
           aria-describedby="token-note"
           value={token.value}
-          onInput={(event) => {
-            token.value = event.currentTarget.value
-          }}
+          onInput={(event) => (token.value = event.currentTarget.value)}
         />
         <p id="token-note" class="note">
           {sayWith('signIn.tokenNote', { command: <code>plantstore token create</code> })}
@@ -48,9 +46,7 @@ export function SignIn({ why }: { readonly why: string }): JSX.Element {
           <input
             type="checkbox"
             checked={remember.value}
-            onChange={(event) => {
-              remember.value = event.currentTarget.checked
-            }}
+            onChange={(event) => (remember.value = event.currentTarget.checked)}
           />
           {say('signIn.remember')}
         </label>

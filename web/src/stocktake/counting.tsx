@@ -65,13 +65,7 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
           isReading={reads.value > 0}
         />
       </div>
-      {isEnding.value && (
-        <EndDialog
-          onStay={() => {
-            isEnding.value = false
-          }}
-        />
-      )}
+      {isEnding.value && <EndDialog onStay={() => (isEnding.value = false)} />}
     </>
   )
 }
@@ -148,9 +142,7 @@ function Tools({ hasCamera, mayWrite, onEnd }: ToolsProps): JSX.Element {
         type="button"
         class={hasCamera.value ? undefined : 'primary'}
         aria-expanded={hasCamera.value}
-        onClick={() => {
-          hasCamera.value = !hasCamera.value
-        }}
+        onClick={() => (hasCamera.value = !hasCamera.value)}
       >
         <Icon name="camera" /> {say(hasCamera.value ? 'stocktake.closeCamera' : 'view.scan')}
       </button>

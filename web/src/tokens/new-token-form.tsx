@@ -61,9 +61,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             dir="auto"
             autocomplete="off"
             value={name}
-            onInput={(event) => {
-              typed.value = { ...typed.value, name: event.currentTarget.value }
-            }}
+            onInput={(event) => (typed.value = { ...typed.value, name: event.currentTarget.value })}
           />
         </div>
         <Scopes own={own.scopes} chosen={scopes} />
@@ -75,9 +73,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
             type="date"
             max="9999-12-31"
             value={day}
-            onInput={(event) => {
-              typed.value = { ...typed.value, day: event.currentTarget.value }
-            }}
+            onInput={(event) => (typed.value = { ...typed.value, day: event.currentTarget.value })}
           />
         </div>
         <button type="submit" class="primary" disabled={scopes.length === 0} aria-disabled={isBusy.value}>
@@ -126,9 +122,7 @@ function PartField({ part }: { readonly part: string }): JSX.Element {
         dir="auto"
         aria-describedby="token-part-hint"
         value={part}
-        onInput={(event) => {
-          typed.value = { ...typed.value, part: event.currentTarget.value }
-        }}
+        onInput={(event) => (typed.value = { ...typed.value, part: event.currentTarget.value })}
       />
       <span id="token-part-hint" class="note">
         {say('tokens.partHint')}

@@ -38,9 +38,7 @@ export function RotateDialog({ token, isOwn, onRotate, onClose }: RotateProps): 
         <select
           id="overlap"
           value={overlap.value}
-          onChange={(event) => {
-            overlap.value = Number(event.currentTarget.value)
-          }}
+          onChange={(event) => (overlap.value = Number(event.currentTarget.value))}
         >
           {overlaps.map(([seconds, text]) => (
             <option key={seconds} value={seconds}>

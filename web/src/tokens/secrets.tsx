@@ -82,9 +82,7 @@ function Secret({ token: { id, name, secret, replaced } }: { readonly token: Cre
       <button
         type="button"
         aria-label={say('tokens.copiedOf', { name })}
-        onClick={() => {
-          created.value = created.value.filter((token) => token.id !== id)
-        }}
+        onClick={() => (created.value = created.value.filter((token) => token.id !== id))}
       >
         {say('tokens.copied')}
       </button>

@@ -1,8 +1,7 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
 import type { ListTagsQuery, PlantstoreClient, TagCount } from '../../../../client/src/index.ts'
 import { isLongerThan, MAX_NAME, MAX_TAG } from '../../../../src/domain/plant.ts'
+import { useHelp } from '../../page/request.ts'
 import { saidTooLong } from '../../page/said.ts'
 
 /** The most tags that a field suggests before a person types: one page of the service. */
@@ -12,29 +11,17 @@ const MOST_TYPED = 100
 /** Milliseconds without a key before the service is asked. */
 const PAUSE = 200
 
-/** Reads tags for suggestions. Without them the field works as well, so a fault leaves them out. */
+/** Reads tags for suggestions. */
 export function useTags(client: PlantstoreClient | undefined, typed: string): readonly TagCount[] {
-  const first = useSignal<readonly TagCount[]>([])
-  const further = useSignal<readonly TagCount[]>([])
-  const read = (found: typeof first, pause: number, queries: readonly ListTagsQuery[]) => {
-    if (client === undefined) return undefined
-    const ending = new AbortController()
-    const ask = async () => {
-      const pages = queries.map((query) => client.listTags(query, { signal: ending.signal }).page())
-      found.value = (await Promise.all(pages)).flatMap(({ items }) => items)
-    }
-    const timer = setTimeout(() => void ask().catch(() => {}), pause)
-    return () => {
-      clearTimeout(timer)
-      ending.abort()
-    }
+  const read = (queries: readonly ListTagsQuery[]) => async (signal: AbortSignal) => {
+    const pages = queries.map((query) => client?.listTags(query, { signal }).page())
+    return (await Promise.all(pages)).flatMap((page) => page?.items ?? [])
   }
-  useEffect(() => read(first, 0, [{ limit: MOST }]), [client])
-  const text = first.value.length < MOST ? '' : typed.trim()
+  const first = useHelp(0, [client], client && read([{ limit: MOST }])) ?? []
+  const text = first.length < MOST ? '' : typed.trim()
   const asked = [{ prefix: text }, { q: text }].map((query) => ({ ...query, limit: MOST_TYPED }))
-  useEffect(() => (text === '' ? undefined : read(further, PAUSE, asked)), [client, text])
-  const all = [...further.value, ...first.value].map((each) => [each.tag, each] as const)
-  return [...new Map(all).values()]
+  const further = useHelp(PAUSE, [client, text], text === '' ? undefined : read(asked)) ?? []
+  return [...new Map([...further, ...first].map((each) => [each.tag, each])).values()]
 }
 
 /** Suggests tags for a field with this id as its `list`. A browser looks for what is typed in labels too. */

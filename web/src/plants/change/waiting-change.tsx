@@ -202,9 +202,7 @@ function Editor({ content, onSave, onCancel }: EditorProps): JSX.Element {
           rows={1}
           dir="auto"
           value={name.value ?? content.name}
-          onInput={(event) => {
-            name.value = event.currentTarget.value
-          }}
+          onInput={(event) => (name.value = event.currentTarget.value)}
         />
         <TooLong member="name" text={name.value ?? content.name} />
       </label>
@@ -214,9 +212,7 @@ function Editor({ content, onSave, onCancel }: EditorProps): JSX.Element {
           rows={1}
           dir="auto"
           value={tag.value ?? content.tag ?? ''}
-          onInput={(event) => {
-            tag.value = event.currentTarget.value
-          }}
+          onInput={(event) => (tag.value = event.currentTarget.value)}
         />
         <TooLong member="tag" text={tag.value ?? content.tag ?? ''} />
       </label>

@@ -1,5 +1,5 @@
-import { useSignal } from '@preact/signals'
-import type { JSX } from 'preact'
+import { type Signal, useSignal } from '@preact/signals'
+import type { JSX, TargetedInputEvent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say } from '../../language/language.ts'
 import { closeOnEscape } from '../../page/focus.ts'
@@ -62,9 +62,7 @@ export function SavedSearches({ filter, onChoose }: SavedProps): JSX.Element {
                   search={search}
                   isPresent={search.query === present}
                   onChoose={() => choose(search)}
-                  onRename={() => {
-                    renamed.value = search
-                  }}
+                  onRename={() => (renamed.value = search)}
                   onDelete={() => remove(search)}
                 />
               )}
@@ -130,22 +128,21 @@ function Save({ onSave }: { readonly onSave: (name: string) => boolean }): JSX.E
     >
       <label for="search-name">{say('searches.saveAs')}</label>
       <div class="fields">
-        <input
-          id="search-name"
-          required
-          maxLength={LONGEST_NAME}
-          dir="auto"
-          autocomplete="off"
-          value={name.value}
-          onInput={(event) => {
-            name.value = event.currentTarget.value
-          }}
-        />
+        <input id="search-name" {...field(name)} />
         <button type="submit">{say('plants.save')}</button>
       </div>
     </form>
   )
 }
+
+const field = (name: Signal<string>) => ({
+  required: true,
+  maxLength: LONGEST_NAME,
+  dir: 'auto' as const,
+  autocomplete: 'off' as const,
+  value: name.value,
+  onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => (name.value = currentTarget.value),
+})
 
 interface RenameProps {
   readonly search: SavedSearch
@@ -155,10 +152,10 @@ interface RenameProps {
 
 function Rename({ search, onDone }: RenameProps): JSX.Element {
   const name = useSignal(search.name)
-  const field = useRef<HTMLInputElement>(null)
+  const place = useRef<HTMLInputElement>(null)
   useLayoutEffect(() => {
-    field.current?.focus()
-    field.current?.select()
+    place.current?.focus()
+    place.current?.select()
   }, [])
   return (
     <form
@@ -173,18 +170,7 @@ function Rename({ search, onDone }: RenameProps): JSX.Element {
         onDone(undefined)
       }}
     >
-      <input
-        ref={field}
-        aria-label={say('searches.newNameOf', { name: search.name })}
-        required
-        maxLength={LONGEST_NAME}
-        dir="auto"
-        autocomplete="off"
-        value={name.value}
-        onInput={(event) => {
-          name.value = event.currentTarget.value
-        }}
-      />
+      <input ref={place} aria-label={say('searches.newNameOf', { name: search.name })} {...field(name)} />
       <button type="submit">{say('tags.rename')}</button>
     </form>
   )

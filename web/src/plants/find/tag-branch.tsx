@@ -54,12 +54,7 @@ function Group({ prefix, plants: read, ...props }: BranchProps & TagGroup): JSX.
   const isPart = sums.has(prefix) && sums.get(prefix) === undefined
   return (
     <li>
-      <details
-        open={isOpen}
-        onToggle={(event) => {
-          isShown.value = event.currentTarget.open
-        }}
-      >
+      <details open={isOpen} onToggle={(event) => (isShown.value = event.currentTarget.open)}>
         <summary>
           <bdi translate={false}>{prefix}</bdi>
           <span class="count">

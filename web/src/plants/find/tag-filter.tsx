@@ -5,7 +5,7 @@ import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts
 import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
 import { say } from '../../language/language.ts'
 import { closeOnEscape } from '../../page/focus.ts'
-import { useRequest } from '../../page/request.ts'
+import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
 import { ANY_TAG, NO_FILTER } from '../list/filter.ts'
 import type { PlantList } from '../list/plant-list.ts'
@@ -109,23 +109,13 @@ function useTagList(client: PlantstoreClient) {
 
 /** Asks the service for the tags with the words of a text behind the last one that was read. */
 function useOthers(client: PlantstoreClient, text: string, readTo: string | undefined): readonly TagCount[] {
-  const others = useSignal<readonly TagCount[]>([])
-  useEffect(() => {
-    others.value = []
-    if (text.trim() === '' || readTo === undefined) return
-    const ending = new AbortController()
-    const find = async (): Promise<void> => {
-      const { items } = await client.listTags({ q: text, limit: PAGE }, { signal: ending.signal }).page()
-      others.value = items.filter(({ tag }) => compareCodePoints(tag, readTo) > 0)
-    }
-    // Without an answer the list finds what it has read.
-    const timer = setTimeout(() => find().catch(() => undefined), PAUSE)
-    return () => {
-      clearTimeout(timer)
-      ending.abort()
-    }
-  }, [client, text, readTo])
-  return others.value
+  const isAsked = text.trim() !== '' && readTo !== undefined
+  const read = async (signal: AbortSignal) => client.listTags({ q: text, limit: PAGE }, { signal }).page()
+  const found = useHelp(PAUSE, [client, text, readTo], isAsked ? read : undefined)
+  return useMemo(
+    () => (isAsked ? (found?.items ?? []).filter(({ tag }) => compareCodePoints(tag, readTo) > 0) : []),
+    [found, isAsked, readTo],
+  )
 }
 
 /** Asks the service, one after the other, for the plants of groups of which the list may lack tags. */
@@ -180,9 +170,7 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
         id="tag-part"
         type="search"
         value={sought.value}
-        onInput={(event) => {
-          sought.value = event.currentTarget.value
-        }}
+        onInput={(event) => (sought.value = event.currentTarget.value)}
       />
       {fault}
       <label class="check">

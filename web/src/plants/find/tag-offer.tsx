@@ -1,10 +1,9 @@
-import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
-import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts'
+import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { fold } from '../../../../src/domain/plant-query.ts'
 import { numberOf } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
+import { useHelp } from '../../page/request.ts'
 
 interface TagOfferProps {
   readonly client: PlantstoreClient
@@ -23,22 +22,10 @@ const PAUSE = 200
  * a search for it finds more than the bed.
  */
 export function TagOffer({ client, q, onChoose }: TagOfferProps): JSX.Element | null {
-  const tags = useSignal<readonly TagCount[]>([])
   const wanted = fold(q.trim())
-  useEffect(() => {
-    if (wanted === '') return
-    const ending = new AbortController()
-    const read = async (): Promise<void> => {
-      tags.value = (await client.listTags({ q: wanted, limit: MOST_READ }, { signal: ending.signal }).page()).items
-    }
-    // An offer that fails is none: the search itself tells what is wrong.
-    const timer = setTimeout(() => read().catch(() => undefined), PAUSE)
-    return () => {
-      clearTimeout(timer)
-      ending.abort()
-    }
-  }, [client, wanted])
-  const offered = wanted === '' ? [] : tags.value.filter(({ tag }) => fold(tag).startsWith(wanted))
+  const read = async (signal: AbortSignal) => client.listTags({ q: wanted, limit: MOST_READ }, { signal }).page()
+  const tags = useHelp(PAUSE, [client, wanted], wanted === '' ? undefined : read)?.items ?? []
+  const offered = wanted === '' ? [] : tags.filter(({ tag }) => fold(tag).startsWith(wanted))
   if (offered.length === 0) return null
   return (
     <p class="offers">
