@@ -149,6 +149,8 @@ suite('a service with a public view', () => {
     await open(service)
     assert.deepEqual((await ask(service, '/plants')).json, PLANTS)
     assert.deepEqual((await ask(service, '/plants/3')).json, OUTSIDE)
+    for (const path of ['/plants?sort=-changed', '/plants/deleted'])
+      assert.equal(errorOf(await ask(service, path)), 40101)
   })
 
   test('refuses a wrong token, and another scheme, as without the view', async (t) => {

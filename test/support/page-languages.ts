@@ -9,13 +9,15 @@ const PLANTS: readonly { id: number; name: string; tag?: string }[] = [
   { id: 3, name: 'Ἄβρωτον', tag: 'πόα' },
 ]
 
-/** Stores the plants as one action, each with a history. */
+/** Stores the plants as one action, each with a history, and deletes another one. */
 export async function plantSome(service: Service): Promise<void> {
   const headers = { 'Plantstore-Action': 'some', 'Plantstore-Action-Title': encodeURIComponent('ἔαρ') }
   for (const { id, ...plant } of PLANTS) {
     await sendJson(service, 'PUT', `/plants/${id}`, { ...plant, name: 'Ἄλλο' }, { headers })
     await sendJson(service, 'PUT', `/plants/${id}`, plant, { headers })
   }
+  await sendJson(service, 'PUT', '/plants/4', { name: 'Ἴον', tag: 'πόα' })
+  await service.send('DELETE', '/plants/4')
 }
 
 /** Called at each stop of a tour. */
@@ -83,6 +85,10 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await page.locator('.actions button').first().click()
   await stop('dialog p:not([role=status])', 'an undo')
   await close()
+  await open('plants?sort=-changed', '[role=row] time')
+  await look('plants by their last change')
+  await open('deleted', '.deleted li')
+  await look('what is deleted')
   await open('labels?id=1', 'svg.sheet')
   await page.locator('#sheet-kind').selectOption('own')
   await page.locator('.labels details summary').first().click()

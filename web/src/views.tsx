@@ -1,5 +1,6 @@
 import type { ComponentType, JSX } from 'preact'
 import { ActionsView } from './actions/actions-view.tsx'
+import { DeletedView } from './actions/deleted-view.tsx'
 import { DuplicatesView } from './duplicates/duplicates-view.tsx'
 import { ImportView } from './import/import-view.tsx'
 import { LabelsView } from './labels/labels-view.tsx'
@@ -63,6 +64,7 @@ export const VIEWS: readonly View[] = [
     isFor: mayReadMore,
     Component: ActionsView,
   },
+  { name: 'deleted', title: 'view.deleted', under: 'plants', isFor: mayRead, Component: DeletedView },
   { name: 'tokens', title: 'view.tokens', isFor: (may) => may('tokens'), Component: TokensView },
   { name: 'webhooks', title: 'view.webhooks', isFor: (may) => may('webhooks'), Component: WebhooksView },
 ]

@@ -268,7 +268,8 @@ function requireRights(identity: Identity, { scopes = [], isOfWholeStore }: Oper
 const insufficient = (number: 40301 | 40302, message: string, scopes: readonly Scope[]): AppError =>
   new HttpError(number, message, challenge(`error="insufficient_scope", scope="${scopes.join(' ')}"`))
 
-const challenge = (details = ''): { headers: Record<string, string> } => ({
+/** The headers of a refusal that asks for an access token. */
+export const challenge = (details = ''): { headers: Record<string, string> } => ({
   headers: { 'WWW-Authenticate': details === '' ? REALM : `${REALM}, ${details}` },
 })
 

@@ -16,6 +16,8 @@ import {
 import { lazySignalOf, type Store, type TagCount } from '../../domain/store.ts'
 import { PUBLIC } from '../../domain/token.ts'
 import { jsonHeaders, READ_CACHING, type Responder } from '../answer/responder.ts'
+import { challenge } from '../auth/bearer.ts'
+import { HttpError } from '../refusal.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { writeQueryString } from '../request/head.ts'
 import type { OperationParameters } from '../request/operations.generated.ts'
@@ -116,6 +118,8 @@ async function answerNewest(
   toJson: (entry: ChangeEntry) => string,
 ): Promise<void> {
   const { limit, cursor, count = false } = query
+  // The public view has no log of changes, and so no order by it.
+  if (exchange.actor.id === PUBLIC.id) throw new HttpError(40101, 'this order needs an access token', challenge())
   const own = storeOf(store, exchange.actor)
   const log = mustHaveLog(own)
   const list = listOf({ sort: of, ...query })

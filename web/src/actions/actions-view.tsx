@@ -4,6 +4,7 @@ import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
 import { plain } from '../page/named.ts'
 import { usePages } from '../page/pages.ts'
+import { linkTo } from '../page/route.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import { askUndo } from '../plants/many/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
@@ -21,7 +22,9 @@ export function ActionsView({ session: { client, may } }: ViewProps): JSX.Elemen
   return (
     <>
       <h1>{say('view.actions')}</h1>
-      <p>{say('actions.note')}</p>
+      <p>
+        {say('actions.note')} <a href={linkTo('deleted')}>{say('view.deleted')}</a>
+      </p>
       <p role="status" class="note">
         {actions?.length === 0 && say('actions.none')}
       </p>

@@ -26,6 +26,7 @@ export default catalog({
   'view.add': 'Hinzufügen',
   'view.import': 'Import',
   'view.actions': 'Letzte Aktionen',
+  'view.deleted': 'Gelöschte Pflanzen',
   'view.labels': 'Etiketten',
   'view.plant': 'Pflanze',
   'view.duplicates': 'Gleiche Namen',
@@ -495,6 +496,7 @@ export default catalog({
   'plants.id': 'ID',
   'plants.name': 'Name',
   'plants.tag': 'Schlagwort',
+  'plants.changed': 'Geändert',
   'plants.tagNote': 'Zum Beispiel das Beet oder die Gruppe',
   'plants.actions': 'Aktionen',
   'plants.noProposal': 'Es konnte keine freie ID vorgeschlagen werden. {why}',
@@ -549,6 +551,8 @@ export default catalog({
   'plants.readingMore': 'Weitere werden gelesen …',
   'plants.none': 'Es gibt noch keine Pflanzen.',
   'plants.all': 'Das sind alle.',
+  'plants.changedSince':
+    'Der Dienst kennt die Änderungen seit {time}. Pflanzen, die sich seitdem nicht geändert haben, stehen nicht in dieser Reihenfolge.',
   'plants.printLabels': 'Etiketten drucken',
   'plants.printLabel': 'Etikett drucken',
   'plants.another': 'Weitere wie diese',
@@ -597,6 +601,13 @@ export default catalog({
   'actions.becomes':
     'Die Pflanzen werden wieder, was sie vorher waren: Hinzugefügte werden gelöscht, gelöschte kommen zurück.',
   'actions.nothing': 'Es gibt nichts rückgängig zu machen.',
+  'deleted.note': 'Was jetzt gelöscht ist und wer es gelöscht hat.',
+  'deleted.none': 'Es ist nichts gelöscht, was der Dienst noch kennt.',
+  'deleted.since':
+    'Der Dienst kennt die Änderungen seit {time}. Was davor gelöscht wurde, kann hier nicht zurückkommen.',
+  'deleted.selectAll': 'Alle aufgeführten auswählen',
+  'deleted.bringBack': 'Zurückholen',
+  'deleted.broughtBack': { one: '{count} Pflanze ist zurück', other: '{count} Pflanzen sind zurück' },
   'history.title': 'Verlauf',
   'history.created': 'Hinzugefügt',
   'history.updated': 'Geändert',

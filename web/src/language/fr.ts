@@ -26,6 +26,7 @@ export default catalog({
   'view.add': 'Ajouter',
   'view.import': 'Importer',
   'view.actions': 'Dernières actions',
+  'view.deleted': 'Plantes supprimées',
   'view.labels': 'Étiquettes',
   'view.plant': 'Plante',
   'view.duplicates': 'Noms identiques',
@@ -487,6 +488,7 @@ export default catalog({
   'plants.id': 'ID',
   'plants.name': 'Nom',
   'plants.tag': 'Mot-clé',
+  'plants.changed': 'Modifiée',
   'plants.tagNote': 'Par exemple la plate-bande ou le groupe',
   'plants.actions': 'Actions',
   'plants.noProposal': 'Aucun ID libre n’a pu être proposé. {why}',
@@ -540,6 +542,8 @@ export default catalog({
   'plants.readingMore': 'Lecture de la suite…',
   'plants.none': 'Il n’y a pas encore de plantes.',
   'plants.all': 'C’est tout.',
+  'plants.changedSince':
+    'Le service garde les modifications depuis le {time}. Les plantes inchangées depuis ne figurent pas dans cet ordre.',
   'plants.printLabels': 'Imprimer des étiquettes',
   'plants.printLabel': 'Imprimer l’étiquette',
   'plants.another': 'Une autre comme celle-ci',
@@ -588,6 +592,13 @@ export default catalog({
   'actions.becomes':
     'Les plantes redeviendront ce qu’elles étaient\u00a0: les plantes ajoutées seront supprimées, les supprimées reviendront.',
   'actions.nothing': 'Il n’y a rien à annuler.',
+  'deleted.note': 'Ce qui est supprimé actuellement, et par qui.',
+  'deleted.none': 'Rien n’est supprimé que le service connaisse encore.',
+  'deleted.since':
+    'Le service garde les modifications depuis le {time}. Ce qui a été supprimé avant ne peut pas revenir ici.',
+  'deleted.selectAll': 'Sélectionner toutes celles de la liste',
+  'deleted.bringBack': 'Rétablir',
+  'deleted.broughtBack': { one: '{count} plante est de retour', other: '{count} plantes sont de retour' },
   'history.title': 'Historique',
   'history.created': 'Ajoutée',
   'history.updated': 'Modifiée',

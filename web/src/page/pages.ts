@@ -13,7 +13,7 @@ import { isRefusal } from './said.ts'
  * @param again what makes the hook read from the first page again when it changes
  */
 export function usePages<Item>(
-  list: (signal: AbortSignal) => Listing<Item>,
+  list: (signal: AbortSignal) => Pick<Listing<Item>, 'page'>,
   unread: 'actions.unread' | 'history.unread',
   again?: unknown,
 ) {

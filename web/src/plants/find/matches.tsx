@@ -30,7 +30,8 @@ export function useCount(client: PlantstoreClient, list: PlantList, filter: Filt
   const counting = useSignal<number | undefined>(undefined)
   const fault = useSignal('')
   const ending = useRef(new AbortController())
-  const isWhole = list.state.value === 'whole'
+  // By the last change, the list has some of the plants that match.
+  const isWhole = list.state.value === 'whole' && filter.sort !== '-changed'
   useEffect(() => {
     ending.current = new AbortController()
     const { signal } = ending.current

@@ -1,4 +1,4 @@
-import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { ListedPlant, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { isTagged } from '../../../../src/domain/plant-query.ts'
 import { codeTyped } from '../../codes/label-address.ts'
 import { idTyped } from '../../codes/typed-code.ts'
@@ -31,5 +31,5 @@ export async function findById(
 }
 
 /** Puts a plant found by its id before those found by their words. */
-export const withFirst = (first: StoredPlant | undefined, plants: readonly StoredPlant[]): readonly StoredPlant[] =>
+export const withFirst = (first: StoredPlant | undefined, plants: readonly ListedPlant[]): readonly ListedPlant[] =>
   first === undefined ? plants : [first, ...plants.filter(({ id }) => id !== first.id)]

@@ -14,7 +14,7 @@ export const ANY_TAG: TagFilter = { tags: [], tagPrefix: undefined, untagged: un
 
 export const NO_FILTER: Filter = { q: '', ...ANY_TAG, sort: 'id' }
 
-const SORTS: readonly Sort[] = ['id', '-id', 'name', '-name']
+const SORTS: readonly Sort[] = ['id', '-id', 'name', '-name', '-changed']
 
 export const filterIn = (query: URLSearchParams): Filter => ({
   q: query.get('q') ?? '',

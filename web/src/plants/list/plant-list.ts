@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import type { ChangeEntry, Listing, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { ChangeEntry, ListedPlant, Listing, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import type { Content } from '../../offline/change.ts'
 import { see, seenBefore } from '../../offline/seen.ts'
 import { afterLoss, whenAway } from '../../page/connection.ts'
@@ -12,7 +12,7 @@ import { focusRow } from './grid-keys.ts'
 /** A page of plants. */
 export interface Chunk {
   readonly key: number
-  readonly plants: readonly StoredPlant[]
+  readonly plants: readonly ListedPlant[]
 }
 
 const PAGE = 100
@@ -45,13 +45,15 @@ export class PlantList {
   readonly fault = signal('')
   /** Where the rows are what this device has seen before: since when, in milliseconds since 1970. */
   readonly seenSince = signal<number | undefined>(undefined)
+  /** By the last change: the time of the oldest change that the service keeps, at which the list ends. */
+  readonly reachesTo = signal<string | undefined>(undefined)
   /** The number of searches so far. */
   readonly searches = signal(0)
   readonly #client: PlantstoreClient
   #endWaiting: (() => void) | undefined
   #filter: Filter | undefined
   #foundById: StoredPlant | undefined
-  #listing: Listing<StoredPlant> | undefined
+  #listing: Listing<ListedPlant> | undefined
   #next: string | undefined
   #ending = new AbortController()
   #key = 0
@@ -90,7 +92,8 @@ export class PlantList {
 
   /** Shows changes of others. An edit that has begun keeps its row. */
   follow(entries: readonly ChangeEntry[]): void {
-    if (this.#reads > 0) this.#isBehind = true
+    // A change moves its plant to the top of the order by change.
+    if (this.#reads > 0 || this.#filter?.sort === '-changed') this.#isBehind = true
     for (const { plant, before } of entries) {
       if (plant === undefined) {
         if (before !== undefined && this.has(before.id) && !drafts.value.has(String(before.id))) this.remove(before.id)
@@ -203,7 +206,7 @@ export class PlantList {
     return this.chunks.value.some(({ plants }) => plants.some((plant) => plant.id === id))
   }
 
-  #map(change: (plants: readonly StoredPlant[]) => readonly StoredPlant[]): readonly Chunk[] {
+  #map(change: (plants: readonly ListedPlant[]) => readonly ListedPlant[]): readonly Chunk[] {
     return this.#read.value.map(({ key, plants }) => ({ key, plants: change(plants) }))
   }
 
@@ -243,7 +246,8 @@ export class PlantList {
         listing?.page(this.#next),
       ])
       if (ended.aborted) return
-      const { items, next } = page ?? { items: [], next: undefined }
+      const { items, next, since } = page ?? { items: [], next: undefined, since: undefined }
+      this.reachesTo.value = since
       void see(withFirst(found, items))
       this.seenSince.value = undefined
       if (state === 'searching') {

@@ -1,7 +1,7 @@
 import { computed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { StoredPlant } from '../../../../client/src/index.ts'
+import type { ListedPlant, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlantChanges } from '../change/changes.ts'
 import type { Filter, Sort } from '../list/filter.ts'
@@ -45,7 +45,7 @@ export function PlantGrid({ list, filter, onSort, changes, selection }: GridProp
   return (
     <div
       role="grid"
-      class={`plants${isSelectable ? '' : ' stale'}${selection === undefined ? ' unmarked' : ''}`}
+      class={`plants${isSelectable ? '' : ' stale'}${selection === undefined ? ' unmarked' : ''}${filter.sort === '-changed' ? ' by-change' : ''}`}
       aria-multiselectable={selection !== undefined}
       aria-label={say('view.plants')}
       aria-rowcount={-1}
@@ -98,6 +98,13 @@ function Heads({ filter, onSort, selection, isSelectable }: HeadsProps): JSX.Ele
         <SortHead title={say('plants.id')} by="id" sort={filter.sort} onSort={onSort} />
         <SortHead title={say('plants.name')} by="name" sort={filter.sort} onSort={onSort} />
         <span role="columnheader">{say('plants.tag')}</span>
+        {selection === undefined ? (
+          <span role="columnheader" class="hidden">
+            {say('plants.changed')}
+          </span>
+        ) : (
+          <SortHead title={say('plants.changed')} by="changed" sort={filter.sort} onSort={onSort} />
+        )}
         <span role="columnheader" class="hidden">
           {say('plants.actions')}
         </span>
@@ -111,16 +118,18 @@ const ARROWS = { ascending: 'M1 10l4-6 4 6z', descending: 'M1 4l4 6 4-6z', none:
 
 interface SortHeadProps {
   readonly title: string
-  readonly by: 'id' | 'name'
+  readonly by: 'id' | 'name' | 'changed'
   readonly sort: Sort
   readonly onSort: (sort: Sort) => void
 }
 
 function SortHead({ title, by, sort, onSort }: SortHeadProps): JSX.Element {
   const order = sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : 'none'
+  const other =
+    by === 'changed' ? (order === 'none' ? '-changed' : 'id') : order === 'ascending' ? (`-${by}` as const) : by
   return (
     <span role="columnheader" aria-sort={order}>
-      <button type="button" class="sort" onClick={() => onSort(order === 'ascending' ? `-${by}` : by)}>
+      <button type="button" class="sort" onClick={() => onSort(other)}>
         {title}
         <svg class="order" viewBox="0 0 10 14" aria-hidden="true">
           <path d={ARROWS[order]} />
@@ -163,7 +172,7 @@ function Rows({ chunk, start, reachable, selection, row }: RowsProps): JSX.Eleme
       style={isShown ? undefined : { height: `${height.value}px` }}
     >
       {isShown &&
-        chunk.plants.map((plant: StoredPlant, i) => (
+        chunk.plants.map((plant: ListedPlant, i) => (
           <PlantRow
             key={String(plant.id)}
             plant={plant}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import type { StoredPlant } from '../../../../client/src/index.ts'
-import { say } from '../../language/language.ts'
+import type { ListedPlant, StoredPlant } from '../../../../client/src/index.ts'
+import { say, timeOf } from '../../language/language.ts'
 import { Icon } from '../../page/icon.tsx'
 import { linkTo } from '../../page/route.ts'
 import type { PlantChanges } from '../change/changes.ts'
@@ -11,7 +11,7 @@ import { focusRow, rowAfter } from '../list/grid-keys.ts'
 import { rowOf } from './row.ts'
 
 export interface RowProps {
-  readonly plant: StoredPlant
+  readonly plant: ListedPlant
   /** The `aria-rowindex`; that of the head is 1. */
   readonly index: number
   /** Whether Tab reaches the row. */
@@ -80,6 +80,9 @@ export function PlantRow(props: RowProps): JSX.Element {
           </span>
           <span role="gridcell" class="tag">
             {tag !== undefined && <TagChip tag={tag} tabIndex={tabIndex} />}
+          </span>
+          <span role="gridcell" class="changed">
+            {plant.changed !== undefined && <time dateTime={plant.changed}>{timeOf(plant.changed, 'short')}</time>}
           </span>
           <span role="gridcell" class="actions">
             {changes !== undefined && !isLeaving && (

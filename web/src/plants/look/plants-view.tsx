@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { hasTagging } from '../../../../src/domain/plant-query.ts'
-import { say } from '../../language/language.ts'
+import { say, timeOf } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { SeenLine } from '../../offline/seen-line.tsx'
 import { linkTo, replaceQuery, route } from '../../page/route.ts'
@@ -44,7 +44,7 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   }, [filter, plants])
   const count = useCount(client, list, filter)
   const onChange = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
-  const isNothing = plants.length === 0 && list.state.value === 'whole'
+  const isNothing = plants.length === 0 && list.state.value === 'whole' && filter.sort !== '-changed'
   const isBeginning = isNothing && isAll(filter)
   const shown = { client, list, filter, mayWrite: changes !== undefined }
   const onAdd = (name: string) => {
@@ -167,14 +167,18 @@ function Foot({ list, filter, children }: FootProps): JSX.Element {
     return () => observer.disconnect()
   }, [list, state])
   const isEmpty = list.plants.value.length === 0
+  const since = list.reachesTo.value
+  const end =
+    filter.sort === '-changed' && since !== undefined
+      ? say('plants.changedSince', { time: timeOf(since, 'short') })
+      : undefined
   return (
     <div ref={place} class={isEmpty ? 'foot nothing' : 'foot'} tabIndex={-1}>
       {state === 'failed' && <Fault text={list.fault.value} onRetry={() => list.retry()} />}
       <p role="status">
         {state === 'searching' && isEmpty && say('plants.searching')}
         {state === 'loading' && say('plants.readingMore')}
-        {state === 'whole' && isEmpty && nothingFor(filter)}
-        {state === 'whole' && !isEmpty && say('plants.all')}
+        {state === 'whole' && (end ?? (isEmpty ? nothingFor(filter) : say('plants.all')))}
       </p>
       {children}
     </div>
