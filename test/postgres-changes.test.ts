@@ -85,6 +85,23 @@ test('PostgreSQL: a reader gets a change of an older transaction with a later nu
   await assertLasting(store, reader)
 })
 
+test('PostgreSQL: the end of the log is its last tick, behind any number of ticks', async (t) => {
+  const { url, store } = await openReader(t)
+  await query(
+    url,
+    `DO $$ BEGIN FOR i IN 1..1100 LOOP
+      INSERT INTO changes (size, ids, names, tags, tokens) VALUES (0, ARRAY[i], '{x}', '{t}', '{a}'); COMMIT;
+      PERFORM tick_changes('0 s', NULL); COMMIT;
+    END LOOP; END $$`,
+  )
+  assert.deepEqual(await readAll(logOf(store), { after: await logOf(store).end() }), [])
+  const { entries } = await logOf(store).newest({ of: 'stored', tags: [], words: [], limit: 2, before: undefined })
+  assert.deepEqual(
+    entries.map(({ plant: one }) => one?.id),
+    [1100n, 1099n],
+  )
+})
+
 test('PostgreSQL: changes of one plant by an older transaction after a younger one are in their order', async (t) => {
   for (const readsBetween of [true, false]) {
     const { url, store, reader } = await openReader(t)

@@ -45,8 +45,8 @@ export class PostgresChangeLog implements ChangeLog {
   async end(): Promise<string> {
     const run = this.#run()
     await makeTick(run)
-    const { history, upTo } = await headOf(run, undefined)
-    return positionOf(history, endOf(upTo))
+    const { history, last } = await headOf(run, undefined)
+    return positionOf(history, endOf(last))
   }
 
   read(request: ChangeRequest, signal?: AbortSignal): Promise<ChangePage> {
