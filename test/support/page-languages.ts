@@ -86,6 +86,8 @@ export async function tour(page: Page, address: string, look: Look): Promise<voi
   await stop('dialog p:not([role=status])', 'an undo')
   await close()
   await open('plants?sort=-changed', '[role=row] time')
+  // The service counts, as this order may lack some plants.
+  await page.locator('.matches [role=status]:not(:empty)').waitFor()
   await look('plants by their last change')
   await open('deleted', '.deleted li')
   await look('what is deleted')

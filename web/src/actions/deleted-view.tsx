@@ -86,13 +86,17 @@ export function DeletedView({ session: { client, may } }: ViewProps): JSX.Elemen
           {say('history.earlier')}
         </button>
       )}
-      <p role="status" class="note">
-        {entries?.length === 0 && next === undefined && say('deleted.none')}{' '}
-        {since.value !== undefined && say('deleted.since', { time: timeOf(since.value, 'short') })}
-      </p>
+      <End isEmpty={entries?.length === 0 && next === undefined} since={since.value} />
     </>
   )
 }
+
+/** Says until when the list reaches. */
+const End = ({ isEmpty, since }: { readonly isEmpty: boolean; readonly since: string | undefined }): JSX.Element => (
+  <p role="status" class="note">
+    {isEmpty && say('deleted.none')} {since !== undefined && say('deleted.since', { time: timeOf(since, 'short') })}
+  </p>
+)
 
 /** Pages that the service sends without an entry, because it looks at a bounded part of the log for each. */
 const MOST_EMPTY = 20
