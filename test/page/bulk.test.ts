@@ -19,7 +19,6 @@ import {
   undoFromNotice,
   until,
   untilFocused,
-  withoutWaits,
 } from '../support/page.ts'
 import { patchPlant, rowOf } from '../support/page-plants.ts'
 import type { Service } from '../support/service.ts'
@@ -199,20 +198,21 @@ suite('the page, for many plants at once,', () => {
       await button(page, 'Set tag').click()
       await page.getByLabel('Tag', { exact: true }).fill('new')
       await dialogOf(page).getByRole('button', { name: 'Change 4 plants' }).click()
-      await dialogOf(page).getByText('2 plants stayed as they are:').waitFor()
-      assert.deepEqual(await dialogOf(page).locator('.conflicts li').allTextContents(), [
-        '6001 contested 1. Somebody has changed or deleted it meanwhile.',
-        '6002 contested 2. Somebody has changed or deleted it meanwhile.',
-      ])
-      await assertAccessible(page)
-      await button(page, 'Close').click()
+      await dialogOf(page).getByText('Others have changed 2 plants meanwhile').waitFor()
+      await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Not now' }))
+      assert.deepEqual(await dialogOf(page).locator('.met .note').allTextContents(), ['6001', '6002'])
+      await assertAtBothSizes(page)
+      await button(page, 'Keep the stored plants').click()
+      await dialogOf(page).waitFor({ state: 'detached' })
+      await page.locator('.waiting-line a').waitFor({ state: 'detached' })
       assert.deepEqual(await stored(service, 'contested'), [
         { id: 6000, name: 'contested 0', tag: 'new' },
         { id: 6001, name: 'contested by others', tag: 'old' },
         { id: 6003, name: 'contested 3', tag: 'new' },
       ])
       await patchPlant(service, 6003, { tag: 'theirs' })
-      await undoFromNotice(page, '1 plant')
+      await page.locator('.notice', { hasText: 'Set the tag new' }).getByRole('button', { name: 'Undo' }).click()
+      await dialogOf(page).getByRole('button', { name: 'Undo for 1 plant' }).click()
       await dialogOf(page).getByText('Undone for 1 plant.').waitFor()
       await dialogOf(page).getByText('6003 contested 3. Somebody has changed or deleted it meanwhile.').waitFor()
       assert.deepEqual(await tagsOf(service, 'contested'), ['old', 'old', 'theirs'])
@@ -256,12 +256,11 @@ suite('the page, for many plants at once,', () => {
         await route.continue()
       })
       await dialogOf(page).getByRole('button', { name: 'Delete 5 plants' }).click()
-      await dialogOf(page).getByText('1 plant stayed as it is:').waitFor()
-      await dialogOf(page).getByText('Deleted 2 plants. 2 plants were already gone.').waitFor()
-      const conflicts = await dialogOf(page).locator('.conflicts li').allTextContents()
-      assert.deepEqual(conflicts, ['7101 disputed 1. Somebody has changed or deleted it meanwhile.'])
+      await dialogOf(page).getByText('Somebody has changed 7101 meanwhile').waitFor()
+      await noticeOf(page, 'Deleted 2 plants. 2 plants were already gone.').waitFor()
       assert.deepEqual(await stored(service, 'disputed'), [{ id: 7101, name: 'disputed by others' }])
-      await button(page, 'Close').click()
+      await dialogOf(page).getByRole('button', { name: 'Not now' }).click()
+      await page.getByText('1 change waits on this device. 1 needs your decision.').waitFor()
       await undoFromNotice(page, '2 plants')
       await noticeOf(page, 'Undone for 2 plants.').waitFor()
       const ids = (await stored(service, 'disputed')).map(({ id }) => id)
@@ -311,7 +310,7 @@ suite('the page, for many plants at once,', () => {
   })
 
   inBrowser(
-    'goes on where it broke off, and changes no plant twice',
+    'lets the rest wait where it broke off, and sends it as the same action, each plant once',
     async (opened) => {
       const { page, service } = opened
       await page.clock.install()
@@ -320,20 +319,21 @@ suite('the page, for many plants at once,', () => {
       await button(page, 'Set tag').click()
       await dialogOf(page).getByText('3,000 plants selected.').waitFor()
       await page.getByLabel('Tag', { exact: true }).fill('gone on')
-      let count = 0
+      let part = 0
       const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
-        count += 1
         // The second part is stored, and its answer is lost.
-        if (count === 2) await route.fetch()
-        if (count === 1) await route.continue()
+        if (++part === 2) await route.fetch()
+        if (part === 1) await route.continue()
         else await route.abort('connectionreset')
       })
       await dialogOf(page).getByRole('button', { name: 'Change 3,000 plants' }).click()
-      await withoutWaits(page, dialogOf(page).getByText('2,000 plants left. The service cannot be reached.'))
-      await answerAgain()
-      await button(page, 'Continue').click()
-      await noticeOf(page, 'Set the tag gone on for 2,000 plants').waitFor()
       await dialogOf(page).waitFor({ state: 'detached' })
+      await noticeOf(page, 'wait on this device until the service answers.').waitFor()
+      await answerAgain()
+      await page.locator('.waiting-line a').waitFor({ state: 'detached' })
+      const actions = (await service.send('GET', '/actions')).json as { title?: string; updated: number }[]
+      const own = actions.filter(({ title }) => title === 'Set the tag: gone on').map(({ updated }) => updated)
+      assert.deepEqual(own, [3000])
       const tags = (await service.send('GET', '/tags')).json as { tag: string; plants: number }[]
       assert.equal(tags.find(({ tag }) => tag === 'gone on')?.plants, 3000)
     },

@@ -41,7 +41,7 @@ suite('the page, for what is gone and what is new,', () => {
         await service.create({ id: 2, name: 'Another' })
         for (const id of [2, 3]) await pressOn(page, page.getByLabel(`Select ${id}`, { exact: true }), 'Space')
         await pressOn(page, bringBack, 'Enter', 'Shift+Tab')
-        await page.getByText('2 Rosa 2. Another plant has its id now.').waitFor()
+        await page.getByText('1 needs your decision.').waitFor()
         await rowOf(3).waitFor({ state: 'detached' })
         assert.deepEqual((await service.send('GET', '/plants/3')).json, { id: 3, name: 'Rosa 3', tag: 'bed' })
         assert.deepEqual((await service.send('GET', '/plants/2')).json, { id: 2, name: 'Another' })

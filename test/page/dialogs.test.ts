@@ -65,7 +65,7 @@ suite('a dialog of the page keeps the focus', () => {
     )
   }
 
-  inBrowser('while it reads the plants, works, and lists what it left as it was', async (opened) => {
+  inBrowser('while it reads the plants, works, and asks about what others have changed', async (opened) => {
     const { page, service } = opened
     const read = await holdAnswers(page, '**/plants/export*', 'GET')
     await page.getByLabel('Search plants').fill('nothing of the kind')
@@ -82,8 +82,8 @@ suite('a dialog of the page keeps the focus', () => {
     await page.keyboard.press('Enter')
     await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Stop' }))
     work()
-    await dialogOf(page).getByText('1 plant stayed as it is:').waitFor()
-    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Close' }))
+    await dialogOf(page).getByText('Somebody has deleted 3001 meanwhile').waitFor()
+    await untilFocused(page, dialogOf(page).getByRole('button', { name: 'Not now' }))
     await page.keyboard.press('Enter')
     await dialogOf(page).waitFor({ state: 'detached' })
   })

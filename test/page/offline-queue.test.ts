@@ -81,17 +81,42 @@ suite('the changes that wait on a device', () => {
     }
   }
 
+  const signedIn = (service: SmallService) => {
+    const { client } = service
+    const session = { own: { id: 'tok', name: 'a', store: 's' }, may: () => true, isConfirmed: true, client }
+    queue.connection.value = 'good'
+    queue.session.value = { kind: 'signed-in', ...session }
+    return session
+  }
+
+  test('stay where the service refuses an earlier change of the plant at the same time', async () => {
+    for (const refused of [40301, 41201] as const) {
+      const service = new SmallService(queue, [])
+      const session = signedIn(service)
+      service.set(1n, { name: 'old' })
+      const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const { updatePlant } = session.client
+      session.client.updatePlant = async () => {
+        sent.resolve()
+        await answered.promise
+        session.client.updatePlant = updatePlant
+        return service.refuse(refused)
+      }
+      const first = queue.submit(session, { id: 1n, base: { name: 'old' }, wanted: { name: 'first' } })
+      await sent.promise
+      answered.resolve()
+      const second = queue.submit(session, { id: 1n, base: { name: 'old' }, wanted: { name: 'second' } })
+      await first.catch(() => {})
+      assert.equal((await second).kind, 'stored')
+      assert.deepEqual(service.plants.get(1n), { name: 'second' })
+      assert.deepEqual([...queue.byKey.value], [])
+    }
+  })
+
   test('reach the service once, or wait for the person, and replace nothing that the person has not seen', async () => {
     const property = fc.asyncProperty(history, async ([steps, fates]) => {
       const service = new SmallService(queue, fates)
-      const session = {
-        own: { id: 'tok', name: 'a', store: 's' },
-        may: () => true,
-        isConfirmed: true,
-        client: service.client,
-      }
-      queue.connection.value = 'good'
-      queue.session.value = { kind: 'signed-in', ...session }
+      const session = signedIn(service)
       for (const id of [1n, 2n]) service.set(id, { name: `old ${id}` })
       const person = new Person(queue, session)
       const submits = new Map<bigint | undefined, Promise<void>>()

@@ -82,7 +82,7 @@ export class SmallService {
         this.#answer(() => {
           const { id, ...wanted } = plant
           const there = this.plants.get(id)
-          if (there !== undefined && (mustBeNew || !isSame(there, wanted))) this.#refuse(mustBeNew ? 41201 : 40901)
+          if (there !== undefined && (mustBeNew || !isSame(there, wanted))) this.refuse(mustBeNew ? 41201 : 40901)
           if (there === undefined) this.#write(id, wanted)
         }),
       updatePlant: (id: bigint, change: { name?: string }, { ifMatch }: { ifMatch: string }) =>
@@ -108,13 +108,13 @@ export class SmallService {
   }
 
   #read(id: bigint) {
-    const plant = this.plants.get(id) ?? this.#refuse(40402)
+    const plant = this.plants.get(id) ?? this.refuse(40402)
     return { plant: { id, ...plant }, etag: `${this.#version}` }
   }
 
   #expect(id: bigint, ifMatch: string): void {
-    if (!this.plants.has(id)) this.#refuse(40402)
-    if (ifMatch !== `${this.#version}`) this.#refuse(41201)
+    if (!this.plants.has(id)) this.refuse(40402)
+    if (ifMatch !== `${this.#version}`) this.refuse(41201)
   }
 
   #write(id: bigint, after: Content | null): void {
@@ -122,7 +122,7 @@ export class SmallService {
     this.set(id, after)
   }
 
-  #refuse(number: 40402 | 40901 | 41201): never {
+  refuse(number: 40301 | 40402 | 40901 | 41201): never {
     const details = { status: Math.floor(number / 100), requestId: 'x', retryAfter: undefined, mayHaveSucceeded: false }
     throw new this.#queue.PlantstoreError(number, 'refused', details)
   }

@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks'
 import type { ChangeEntry, Listing, StoredPlant } from '../../../client/src/index.ts'
 import { say, timeOf } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
-import { type OfMany, sendMany } from '../offline/send-many.ts'
+import { newAction } from '../offline/new-action.ts'
+import { type OfMany, submitMany } from '../offline/send-many.ts'
 import { focusMain } from '../page/focus.ts'
 import { usePages } from '../page/pages.ts'
 import { useRequest } from '../page/request.ts'
@@ -12,7 +13,6 @@ import { linkTo } from '../page/route.ts'
 import { Fault } from '../page/sentence.tsx'
 import { SearchField } from '../plants/find/search-field.tsx'
 import { Selection } from '../plants/list/selection.ts'
-import { newAction } from '../plants/many/action-name.ts'
 import { Conflicts } from '../plants/many/done.tsx'
 import { tellDone } from '../plants/many/undo-dialog.tsx'
 import { useActors } from '../session/actor-names.ts'
@@ -21,7 +21,8 @@ import type { ViewProps } from '../session/session.ts'
 const PAGE = 100
 
 /** Lists what is deleted now, as far as the log of changes goes, and brings plants back as they were. */
-export function DeletedView({ session: { client, may } }: ViewProps): JSX.Element {
+export function DeletedView({ session }: ViewProps): JSX.Element {
+  const { client, may } = session
   const actorOf = useActors()
   const q = useSignal('')
   const since = useSignal<string | undefined>(undefined)
@@ -42,12 +43,12 @@ export function DeletedView({ session: { client, may } }: ViewProps): JSX.Elemen
   const bringBack = () =>
     run(async (signal) => {
       const changes = wanted.map((plant) => ({ id: plant.id, base: null, wanted: plant }))
-      const made = await sendMany(client, changes, newAction(say('deleted.bringBack')), () => {}, signal)
+      const made = await submitMany(session, changes, newAction(say('deleted.bringBack')), () => {}, signal)
       selection.clear()
       await read()
       done.value = made
       const count = made.done.length
-      if (count > 0) tellDone({ reload: () => read() }, say('deleted.broughtBack', { count }), made.action)
+      tellDone({ reload: () => read() }, count > 0 ? say('deleted.broughtBack', { count }) : '', made)
       focusMain()
     })
   return (

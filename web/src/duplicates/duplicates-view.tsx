@@ -18,7 +18,8 @@ const PAGE = 100
 const NONE: SameNames = { twins: [], others: [], isCut: false }
 
 /** Shows plants with the same name side by side, for a person who keeps one of them. */
-export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Element {
+export function DuplicatesView({ session }: ViewProps): JSX.Element {
+  const { client, may } = session
   const found = useSignal<SameNames | undefined>(undefined)
   const count = useSignal(0)
   const most = useSignal(PAGE)
@@ -43,7 +44,7 @@ export function DuplicatesView({ session: { client, may } }: ViewProps): JSX.Ele
   const section = (title: PlainKey, groups: readonly SameName[]) => (
     <Section title={say(title)} groups={groups.filter((group) => shown.includes(group))}>
       {(group) => (
-        <Duplicates key={group.key} client={client} list={list} group={group} mayWrite={may('plants:write')} />
+        <Duplicates key={group.key} session={session} list={list} group={group} mayWrite={may('plants:write')} />
       )}
     </Section>
   )

@@ -1,21 +1,22 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
-import type { PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import type { StoredPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
-import { type Conflict, sendMany } from '../offline/send-many.ts'
+import { newAction } from '../offline/new-action.ts'
+import { type Conflict, submitMany } from '../offline/send-many.ts'
 import { Dialog } from '../page/dialog.tsx'
 import { named } from '../page/named.ts'
 import { Fault } from '../page/sentence.tsx'
+import { DecideTogether } from '../plants/change/decide.tsx'
 import type { PlantList } from '../plants/list/plant-list.ts'
-import { newAction } from '../plants/many/action-name.ts'
 import { Conflicts, plantsIn } from '../plants/many/done.tsx'
 import { tellDone } from '../plants/many/undo-dialog.tsx'
+import type { Session, ViewProps } from '../session/session.ts'
 import { hide } from './not-same.ts'
 import { hasSameTag, type SameName } from './same-names.ts'
 
-interface DuplicatesProps {
-  readonly client: PlantstoreClient
+interface DuplicatesProps extends ViewProps {
   readonly list: PlantList
   readonly group: SameName
   readonly mayWrite: boolean
@@ -25,60 +26,64 @@ interface DuplicatesProps {
 const PAGE = 50
 
 /** Plants of one name, of which the person chooses the one to keep. Deleting plants with another tag asks first. */
-export function Duplicates({ client, list, group, mayWrite }: DuplicatesProps): JSX.Element {
+export function Duplicates({ session, list, group, mayWrite }: DuplicatesProps): JSX.Element {
   const kept = useSignal<StoredPlant | undefined>(undefined)
   const most = useSignal(PAGE)
   const asked = useSignal<readonly StoredPlant[] | undefined>(undefined)
-  const { isWorking, isDone, fault, conflicts, run } = useDeletion(client, list, group)
+  const { isWorking, isDone, isMet, fault, conflicts, action, run } = useDeletion(session, list, group)
   const shown = group.plants.slice(0, most.value)
   return (
-    <fieldset class="duplicates" disabled={isDone.value}>
-      <legend>
-        <bdi translate={false}>{group.name}</bdi>
-      </legend>
-      <Choice group={group} kept={kept} most={most} mayWrite={mayWrite} />
-      {!isDone.value && (
-        <p class="fields">
-          {mayWrite && (
-            <Keep
-              kept={kept.value}
-              shown={shown}
-              isWorking={isWorking.value}
-              onDelete={(keep, plants) => {
-                if (plants.every((plant) => hasSameTag(plant, keep))) void run(keep, plants)
-                else asked.value = plants
-              }}
-            />
-          )}
-          <button type="button" class="quiet" onClick={() => hide(group)}>
-            {say('duplicates.notSame')}
-          </button>
+    <>
+      <fieldset class="duplicates" disabled={isDone.value}>
+        <legend>
+          <bdi translate={false}>{group.name}</bdi>
+        </legend>
+        <Choice group={group} kept={kept} most={most} mayWrite={mayWrite} />
+        {!isDone.value && (
+          <p class="fields">
+            {mayWrite && (
+              <Keep
+                kept={kept.value}
+                shown={shown}
+                isWorking={isWorking.value}
+                onDelete={(keep, plants) => {
+                  if (plants.every((plant) => hasSameTag(plant, keep))) void run(keep, plants)
+                  else asked.value = plants
+                }}
+              />
+            )}
+            <button type="button" class="quiet" onClick={() => hide(group)}>
+              {say('duplicates.notSame')}
+            </button>
+          </p>
+        )}
+        <p role="status">
+          {isDone.value && kept.value !== undefined && say('duplicates.kept', { id: String(kept.value.id) })}
         </p>
-      )}
-      <p role="status">
-        {isDone.value && kept.value !== undefined && say('duplicates.kept', { id: String(kept.value.id) })}
-      </p>
-      <Fault text={fault.value} />
-      <Conflicts conflicts={conflicts.value} />
-      {asked.value !== undefined && kept.value !== undefined && (
-        <AcrossTags
-          kept={kept.value}
-          plants={asked.value}
-          onAnswer={(isYes) => {
-            const plants = asked.value
-            asked.value = undefined
-            if (isYes && kept.value !== undefined && plants !== undefined) void run(kept.value, plants)
-          }}
-        />
-      )}
-    </fieldset>
+        <Fault text={fault.value} />
+        <Conflicts conflicts={conflicts.value} />
+        {asked.value !== undefined && kept.value !== undefined && (
+          <AcrossTags
+            kept={kept.value}
+            plants={asked.value}
+            onAnswer={(isYes) => {
+              const plants = asked.value
+              asked.value = undefined
+              if (isYes && kept.value !== undefined && plants !== undefined) void run(kept.value, plants)
+            }}
+          />
+        )}
+      </fieldset>
+      {isMet.value && <DecideTogether action={action} onClose={() => (isMet.value = false)} />}
+    </>
   )
 }
 
 /** Deletes the plants of a name but the one to keep. */
-function useDeletion(client: PlantstoreClient, list: PlantList, group: SameName) {
+function useDeletion(session: Session, list: PlantList, group: SameName) {
   const isWorking = useSignal(false)
   const isDone = useSignal(false)
+  const isMet = useSignal(false)
   const fault = useSignal('')
   const conflicts = useSignal<readonly Conflict[]>([])
   const action = useRef(newAction(`${say('view.duplicates')}: ${group.name}`))
@@ -87,19 +92,20 @@ function useDeletion(client: PlantstoreClient, list: PlantList, group: SameName)
     isWorking.value = true
     fault.value = ''
     const changes = plants.map((base) => ({ id: base.id, base, wanted: null }))
-    const outcome = await sendMany(client, changes, action.current, () => {}, new AbortController().signal)
-    if (outcome.done.length > 0) {
+    const outcome = await submitMany(session, changes, action.current, () => {}, new AbortController().signal)
+    if (outcome.done.length > 0 || outcome.waits > 0) {
       const deleted = plantsIn(outcome.done.length - outcome.gone)
       const text = say('duplicates.done', { id: String(keep.id), name: named(group.name), plants: deleted })
-      tellDone(list, text, outcome.action)
+      tellDone(list, text, outcome)
     }
     conflicts.value = outcome.conflicts
+    isMet.value = outcome.met > 0
     fault.value =
       outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
     isDone.value = outcome.left.length === 0
     isWorking.value = false
   }
-  return { isWorking, isDone, fault, conflicts, run }
+  return { isWorking, isDone, isMet, fault, conflicts, action: action.current.action ?? '', run }
 }
 
 interface ChoiceProps {

@@ -6,7 +6,7 @@ import { guess } from '../../../src/import/sheet/guess.ts'
 import { say } from '../language/language.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
 import { named } from '../page/named.ts'
-import { isAbort, PageError, said } from '../page/said.ts'
+import { isAbort, isSilence, PageError, said } from '../page/said.ts'
 import { onSignOut } from '../session/session.ts'
 import { refusedSheet, sheetWithIds } from './report.ts'
 import { type Findings, ImportRun, type Mode, type Outcome } from './run.ts'
@@ -39,6 +39,8 @@ export class ImportJob {
   readonly changing = signal<ReadonlySet<number> | undefined>(undefined)
   readonly step = signal<Step>({ kind: 'mapping' })
   readonly fault = signal('')
+  /** Whether the check waits for the service. */
+  readonly awaits = signal(false)
   /** Whether the person has seen the report. */
   readonly isSeen = signal(false)
   /** The plants that the import has added or changed, once they are known. */
@@ -129,6 +131,7 @@ export class ImportJob {
     const { signal: ended } = this.#begin()
     this.#run = run
     this.fault.value = ''
+    this.awaits.value = false
     this.leaving.value = undefined
     this.changing.value = undefined
     this.step.value = { kind: 'checking' }
@@ -137,7 +140,9 @@ export class ImportJob {
       await run.check(client, ended)
       if (!ended.aborted) next = { kind: 'checked' }
     } catch (error) {
-      if (!isAbort(error)) this.fault.value = said(error)
+      this.awaits.value = isSilence(error)
+      if (this.awaits.value) this.fault.value = say('import.needsService', { why: said(error) })
+      else if (!isAbort(error)) this.fault.value = said(error)
     }
     // If the person has changed the mapping meanwhile, this result is out of date.
     if (this.#run === run) this.step.value = next

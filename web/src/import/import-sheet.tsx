@@ -43,7 +43,7 @@ export function ImportSheet({ session, job, onReopen }: SheetProps): JSX.Element
         onMode={(next) => job.change({ mode: next })}
         onReopen={onReopen}
       />
-      <Fault text={job.fault.value} />
+      <Fault text={job.fault.value} {...(job.awaits.value ? { onRetry: () => void job.check(session.client) } : {})} />
       {kind === 'mapping' && <Check key="check" session={session} job={job} />}
       <Status job={job} />
       {isBusy && (

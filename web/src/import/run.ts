@@ -14,8 +14,8 @@ import {
   type RowPlant,
 } from '../../../src/import/sheet/sheet-plants.ts'
 import { say } from '../language/language.ts'
+import { newAction } from '../offline/new-action.ts'
 import { saidOf } from '../page/said.ts'
-import { newAction } from '../plants/many/action-name.ts'
 import { plantIn, reasonOf, withId } from './plant-row.ts'
 import { plantsRecalled, recall, remember, type Similar } from './remembered.ts'
 import { rowsOf, type Sheet } from './sheet.ts'

@@ -388,6 +388,8 @@ export default catalog({
   'import.leaveOut': '{rows} auslassen, deren Name und Schlagwort schon gespeichert sind',
   'import.nothing': 'Es gibt nichts zu importieren.',
   'import.submit': '{plants} importieren',
+  'import.needsService':
+    '{why} Die Prüfung braucht ihn: Die Datei bleibt hier, und die Prüfung geht weiter, sobald der Dienst antwortet.',
   'import.broken': 'Der Import ist nicht vollständig. {why} Keine Zeile wird zweimal importiert.',
   'import.goOn': 'Fortsetzen',
   'import.leaveRest': 'Rest auslassen',
@@ -523,12 +525,18 @@ export default catalog({
   'plants.notSaved': 'Nicht gespeichert; Ihre Eingabe bleibt erhalten. {why}',
   'plants.conflictDeleted': 'Jemand hat {id} inzwischen gelöscht',
   'plants.conflictChanged': 'Jemand hat {id} inzwischen geändert',
+  'plants.conflictMany': {
+    one: 'Andere haben {count} Pflanze inzwischen geändert',
+    other: 'Andere haben {count} Pflanzen inzwischen geändert',
+  },
   'plants.storedNow': 'Jetzt gespeichert',
   'plants.yours': 'Ihre Fassung',
   'plants.leaveDeleted': 'Gelöscht lassen',
   'plants.keepStored': 'Gespeicherte Pflanze behalten',
+  'plants.keepStoredMany': 'Gespeicherte Pflanzen behalten',
   'plants.addMine': 'Meine Fassung wieder hinzufügen',
   'plants.saveMine': 'Meine Fassung speichern',
+  'plants.saveMineMany': 'Meine Fassungen speichern',
   'plants.goOnEditing': 'Weiter bearbeiten',
   'plants.noTag': 'kein Schlagwort',
   'plants.emptyTag': '(leer)',
@@ -711,6 +719,9 @@ export default catalog({
   'bulk.changePlants': '{plants} ändern',
   'bulk.working': { one: '{count} von {of} Pflanzen …', other: '{count} von {of} Pflanzen …' },
   'bulk.left': '{plants} übrig. {why}',
+  'bulk.waits': 'Der Dienst antwortet nicht. Bis er es tut, wartet die Änderung auf diesem Gerät.',
+  'bulk.seenOnly': 'Das sind nur die Pflanzen, die dieses Gerät gesehen hat. Andere passende bleiben unverändert.',
+  'bulk.noneSeen': 'Der Dienst antwortet nicht, und dieses Gerät hat keine passende Pflanze gesehen.',
   'bulk.close': 'Schließen',
   'bulk.count': { one: '{count} Pflanze ausgewählt.', other: '{count} Pflanzen ausgewählt.' },
   'bulk.haveTag': {
@@ -867,6 +878,11 @@ export default catalog({
   'waiting.show': 'Anzeigen',
   'waiting.another': 'Auf diesem Gerät wartet unter der ID {id} eine andere Pflanze: {name}.',
   'waiting.kept': '{plant} wartet auf diesem Gerät, bis der Dienst antwortet.',
+  'waiting.keptMany': {
+    one: '{count} Pflanze wartet auf diesem Gerät, bis der Dienst antwortet.',
+    other: '{count} Pflanzen warten auf diesem Gerät, bis der Dienst antwortet.',
+  },
+  'waiting.tooMany': 'Auf diesem Gerät können höchstens {most} Änderungen warten.',
   'waiting.mark': 'noch nicht gesendet',
   'waiting.markDeleted': 'wird gelöscht',
   'waiting.noRoom':
@@ -887,6 +903,10 @@ export default catalog({
   'waiting.met': 'Jemand hat diese Pflanze inzwischen geändert.',
   'waiting.metDeleted': 'Jemand hat diese Pflanze inzwischen gelöscht.',
   'waiting.metTaken': 'Diese ID hat inzwischen eine andere Pflanze.',
+  'waiting.metMany': {
+    one: 'Andere haben {count} dieser Pflanzen inzwischen geändert.',
+    other: 'Andere haben {count} dieser Pflanzen inzwischen geändert.',
+  },
   'waiting.refused': 'Der Dienst hat die Änderung abgelehnt. {why}',
   'waiting.failing': '{why} Die Seite versucht es weiter und sendet die anderen inzwischen.',
   'waiting.others': {
@@ -911,6 +931,7 @@ export default catalog({
   },
   'waiting.toDelete': 'Die Pflanze wird gelöscht.',
   'waiting.deleteMine': 'Trotzdem löschen',
+  'waiting.deleteMany': 'Trotzdem alle löschen',
   'waiting.addAnother': 'Meine unter einer anderen ID hinzufügen',
   'waiting.conflictTaken': 'Die ID {id} hat inzwischen eine andere Pflanze',
   'waiting.back': 'Zurücknehmen',

@@ -381,6 +381,8 @@ export default catalog({
   'import.leaveOut': 'Omitir {rows} cuyo nombre y palabra clave ya están guardados',
   'import.nothing': 'No hay nada que importar.',
   'import.submit': 'Importar {plants}',
+  'import.needsService':
+    '{why} La comprobación lo necesita: el archivo se queda aquí, y sigue en cuanto el servicio responda.',
   'import.broken': 'La importación no está completa. {why} Ninguna fila se importa dos veces.',
   'import.goOn': 'Continuar',
   'import.leaveRest': 'Omitir el resto',
@@ -514,12 +516,18 @@ export default catalog({
   'plants.notSaved': 'No guardada; lo que escribió se conserva. {why}',
   'plants.conflictDeleted': 'Alguien ha borrado {id} mientras tanto',
   'plants.conflictChanged': 'Alguien ha cambiado {id} mientras tanto',
+  'plants.conflictMany': {
+    one: 'Otros han cambiado {count} planta mientras tanto',
+    other: 'Otros han cambiado {count} plantas mientras tanto',
+  },
   'plants.storedNow': 'Guardada ahora',
   'plants.yours': 'La suya',
   'plants.leaveDeleted': 'Dejarla borrada',
   'plants.keepStored': 'Conservar la planta guardada',
+  'plants.keepStoredMany': 'Conservar las plantas guardadas',
   'plants.addMine': 'Añadir de nuevo la mía',
   'plants.saveMine': 'Guardar la mía',
+  'plants.saveMineMany': 'Guardar las mías',
   'plants.goOnEditing': 'Seguir editando',
   'plants.noTag': 'sin palabra clave',
   'plants.emptyTag': '(vacía)',
@@ -692,6 +700,10 @@ export default catalog({
   'bulk.changePlants': 'Cambiar {plants}',
   'bulk.working': { one: '{count} planta de {of}…', other: '{count} plantas de {of}…' },
   'bulk.left': 'Por hacer: {plants}. {why}',
+  'bulk.waits': 'El servicio no responde. Hasta que lo haga, el cambio espera en este dispositivo.',
+  'bulk.seenOnly':
+    'Estas son solo las plantas que este dispositivo ha visto. Las demás que coinciden se quedan como están.',
+  'bulk.noneSeen': 'El servicio no responde, y este dispositivo no ha visto ninguna planta que coincida.',
   'bulk.close': 'Cerrar',
   'bulk.count': { one: '{count} planta seleccionada.', other: '{count} plantas seleccionadas.' },
   'bulk.haveTag': {
@@ -840,6 +852,11 @@ export default catalog({
   'waiting.show': 'Mostrar',
   'waiting.another': 'En este dispositivo, otra planta espera con el ID {id}: {name}.',
   'waiting.kept': '{plant} espera en este dispositivo a que el servicio responda.',
+  'waiting.keptMany': {
+    one: '{count} planta espera en este dispositivo a que el servicio responda.',
+    other: '{count} plantas esperan en este dispositivo a que el servicio responda.',
+  },
+  'waiting.tooMany': 'En este dispositivo pueden esperar como máximo {most} cambios.',
   'waiting.mark': 'sin enviar',
   'waiting.markDeleted': 'se borrará',
   'waiting.noRoom':
@@ -860,6 +877,10 @@ export default catalog({
   'waiting.met': 'Alguien ha cambiado esta planta entretanto.',
   'waiting.metDeleted': 'Alguien ha borrado esta planta entretanto.',
   'waiting.metTaken': 'Otra planta tiene ya este ID.',
+  'waiting.metMany': {
+    one: 'Otros han cambiado {count} de estas plantas mientras tanto.',
+    other: 'Otros han cambiado {count} de estas plantas mientras tanto.',
+  },
   'waiting.refused': 'El servicio lo ha rechazado. {why}',
   'waiting.failing': '{why} La página sigue intentándolo y, mientras tanto, envía los demás.',
   'waiting.others': {
@@ -884,6 +905,7 @@ export default catalog({
   },
   'waiting.toDelete': 'La planta se borra.',
   'waiting.deleteMine': 'Borrarla de todos modos',
+  'waiting.deleteMany': 'Borrarlas de todos modos',
   'waiting.addAnother': 'Añadir la mía con otro ID',
   'waiting.conflictTaken': 'Otra planta tiene ya el ID {id}',
   'waiting.back': 'Retirar',

@@ -384,6 +384,8 @@ export default catalog({
   'import.leaveOut': 'Omettre {rows} dont le nom et le mot-clé sont déjà enregistrés',
   'import.nothing': 'Il n’y a rien à importer.',
   'import.submit': 'Importer {plants}',
+  'import.needsService':
+    '{why} La vérification en a besoin\u00a0: le fichier reste ici, et elle reprend dès que le service répond.',
   'import.broken': 'L’importation n’est pas complète. {why} Aucune ligne n’est importée deux fois.',
   'import.goOn': 'Continuer',
   'import.leaveRest': 'Laisser le reste',
@@ -515,12 +517,18 @@ export default catalog({
   'plants.notSaved': 'Non enregistrée\u00a0; votre saisie est conservée. {why}',
   'plants.conflictDeleted': 'Quelqu’un a supprimé {id} entre-temps',
   'plants.conflictChanged': 'Quelqu’un a modifié {id} entre-temps',
+  'plants.conflictMany': {
+    one: 'D’autres ont modifié {count} plante entre-temps',
+    other: 'D’autres ont modifié {count} plantes entre-temps',
+  },
   'plants.storedNow': 'Enregistrée actuellement',
   'plants.yours': 'La vôtre',
   'plants.leaveDeleted': 'Laisser supprimée',
   'plants.keepStored': 'Garder la plante enregistrée',
+  'plants.keepStoredMany': 'Garder les plantes enregistrées',
   'plants.addMine': 'Ajouter de nouveau la mienne',
   'plants.saveMine': 'Enregistrer la mienne',
+  'plants.saveMineMany': 'Enregistrer les miennes',
   'plants.goOnEditing': 'Continuer à modifier',
   'plants.noTag': 'pas de mot-clé',
   'plants.emptyTag': '(vide)',
@@ -704,6 +712,10 @@ export default catalog({
   'bulk.changePlants': 'Modifier {plants}',
   'bulk.working': { one: '{count} plante sur {of}…', other: '{count} plantes sur {of}…' },
   'bulk.left': 'Reste\u00a0: {plants}. {why}',
+  'bulk.waits': 'Le service ne répond pas. En attendant, la modification reste sur cet appareil.',
+  'bulk.seenOnly':
+    'Ce sont seulement les plantes que cet appareil a vues. Les autres qui correspondent restent telles quelles.',
+  'bulk.noneSeen': 'Le service ne répond pas, et cet appareil n’a vu aucune plante qui corresponde.',
   'bulk.close': 'Fermer',
   'bulk.count': { one: '{count} plante sélectionnée.', other: '{count} plantes sélectionnées.' },
   'bulk.haveTag': {
@@ -859,6 +871,11 @@ export default catalog({
   'waiting.show': 'Afficher',
   'waiting.another': 'Sur cet appareil, une autre plante attend sous l’ID {id}\u00a0: {name}.',
   'waiting.kept': '{plant} attend sur cet appareil que le service réponde.',
+  'waiting.keptMany': {
+    one: '{count} plante attend sur cet appareil que le service réponde.',
+    other: '{count} plantes attendent sur cet appareil que le service réponde.',
+  },
+  'waiting.tooMany': 'Au plus {most} modifications peuvent attendre sur cet appareil.',
   'waiting.mark': 'pas encore envoyée',
   'waiting.markDeleted': 'sera supprimée',
   'waiting.noRoom':
@@ -879,6 +896,10 @@ export default catalog({
   'waiting.met': 'Quelqu’un a modifié cette plante entre-temps.',
   'waiting.metDeleted': 'Quelqu’un a supprimé cette plante entre-temps.',
   'waiting.metTaken': 'Une autre plante porte désormais cet ID.',
+  'waiting.metMany': {
+    one: 'D’autres ont modifié {count} de ces plantes entre-temps.',
+    other: 'D’autres ont modifié {count} de ces plantes entre-temps.',
+  },
   'waiting.refused': 'Le service l’a refusée. {why}',
   'waiting.failing': '{why} La page continue d’essayer et envoie les autres entre-temps.',
   'waiting.others': {
@@ -903,6 +924,7 @@ export default catalog({
   },
   'waiting.toDelete': 'La plante est supprimée.',
   'waiting.deleteMine': 'La supprimer quand même',
+  'waiting.deleteMany': 'Les supprimer quand même',
   'waiting.addAnother': 'Ajouter la mienne sous un autre ID',
   'waiting.conflictTaken': 'Une autre plante porte désormais l’ID {id}',
   'waiting.back': 'Retirer',

@@ -379,6 +379,8 @@ export default catalog({
   'import.leaveOut': '{rows} weglaten waarvan naam en trefwoord al zijn opgeslagen',
   'import.nothing': 'Er is niets te importeren.',
   'import.submit': '{plants} importeren',
+  'import.needsService':
+    '{why} De controle heeft hem nodig: het bestand blijft hier, en ze gaat verder zodra de dienst antwoordt.',
   'import.broken': 'Het importeren is niet voltooid. {why} Geen rij wordt twee keer geïmporteerd.',
   'import.goOn': 'Doorgaan',
   'import.leaveRest': 'De rest weglaten',
@@ -513,12 +515,18 @@ export default catalog({
   'plants.notSaved': 'Niet opgeslagen; wat u hebt getypt, blijft bewaard. {why}',
   'plants.conflictDeleted': 'Iemand heeft {id} intussen verwijderd',
   'plants.conflictChanged': 'Iemand heeft {id} intussen gewijzigd',
+  'plants.conflictMany': {
+    one: 'Anderen hebben intussen {count} plant gewijzigd',
+    other: 'Anderen hebben intussen {count} planten gewijzigd',
+  },
   'plants.storedNow': 'Nu opgeslagen',
   'plants.yours': 'Uw versie',
   'plants.leaveDeleted': 'Verwijderd laten',
   'plants.keepStored': 'De opgeslagen plant behouden',
+  'plants.keepStoredMany': 'De opgeslagen planten behouden',
   'plants.addMine': 'Mijn versie weer toevoegen',
   'plants.saveMine': 'Mijn versie opslaan',
+  'plants.saveMineMany': 'Mijn versies opslaan',
   'plants.goOnEditing': 'Verder bewerken',
   'plants.noTag': 'geen trefwoord',
   'plants.emptyTag': '(leeg)',
@@ -697,6 +705,10 @@ export default catalog({
   'bulk.changePlants': '{plants} wijzigen',
   'bulk.working': { one: '{count} van {of} planten…', other: '{count} van {of} planten…' },
   'bulk.left': 'Nog {plants}. {why}',
+  'bulk.waits': 'De dienst antwoordt niet. Tot die antwoordt, wacht de wijziging op dit apparaat.',
+  'bulk.seenOnly':
+    'Dit zijn alleen de planten die dit apparaat heeft gezien. Andere die voldoen, blijven zoals ze zijn.',
+  'bulk.noneSeen': 'De dienst antwoordt niet, en dit apparaat heeft geen plant gezien die voldoet.',
   'bulk.close': 'Sluiten',
   'bulk.count': { one: '{count} plant geselecteerd.', other: '{count} planten geselecteerd.' },
   'bulk.haveTag': {
@@ -848,6 +860,11 @@ export default catalog({
   'waiting.show': 'Tonen',
   'waiting.another': 'Op dit apparaat wacht een andere plant onder de ID {id}: {name}.',
   'waiting.kept': '{plant} wacht op dit apparaat tot de dienst antwoordt.',
+  'waiting.keptMany': {
+    one: '{count} plant wacht op dit apparaat tot de dienst antwoordt.',
+    other: '{count} planten wachten op dit apparaat tot de dienst antwoordt.',
+  },
+  'waiting.tooMany': 'Op dit apparaat kunnen hoogstens {most} wijzigingen wachten.',
   'waiting.mark': 'nog niet verstuurd',
   'waiting.markDeleted': 'wordt verwijderd',
   'waiting.noRoom':
@@ -868,6 +885,10 @@ export default catalog({
   'waiting.met': 'Iemand heeft deze plant intussen gewijzigd.',
   'waiting.metDeleted': 'Iemand heeft deze plant intussen verwijderd.',
   'waiting.metTaken': 'Een andere plant heeft deze ID inmiddels.',
+  'waiting.metMany': {
+    one: 'Anderen hebben intussen {count} van deze planten gewijzigd.',
+    other: 'Anderen hebben intussen {count} van deze planten gewijzigd.',
+  },
   'waiting.refused': 'De dienst heeft de wijziging geweigerd. {why}',
   'waiting.failing': '{why} De pagina blijft het proberen en verstuurt intussen de andere.',
   'waiting.others': {
@@ -892,6 +913,7 @@ export default catalog({
   },
   'waiting.toDelete': 'De plant wordt verwijderd.',
   'waiting.deleteMine': 'Toch verwijderen',
+  'waiting.deleteMany': 'Toch allemaal verwijderen',
   'waiting.addAnother': 'De mijne onder een andere ID toevoegen',
   'waiting.conflictTaken': 'De ID {id} heeft inmiddels een andere plant',
   'waiting.back': 'Terugnemen',

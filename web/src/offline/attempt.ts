@@ -1,4 +1,4 @@
-import type { KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
+import type { ActionOptions, KeptPlant, PlantstoreClient, StoredPlant } from '../../../client/src/index.ts'
 import { versionOf } from '../../../src/domain/plant.ts'
 import { isRefusal } from '../page/said.ts'
 import { type Content, isSame, type Numbered, type Waiting } from './change.ts'
@@ -16,6 +16,7 @@ export interface Attempt {
   readonly signal: AbortSignal
   /** What an earlier request wanted, whose answer may be lost. */
   readonly tried: Waiting['tried']
+  readonly action?: ActionOptions | undefined
 }
 
 /**
@@ -23,11 +24,11 @@ export interface Attempt {
  * change may be repeated, and then ends in the same state.
  */
 export async function attempt({ id, base, wanted }: Numbered, using: Attempt): Promise<Answer> {
-  const { client, tried, signal, mayRead } = using
+  const { client, tried, signal, mayRead, action } = using
   const seen = [base, tried?.plant ?? null].filter((each) => each !== null)
   const isNew = base === null && wanted !== null
   try {
-    if (isNew) await client.createPlant(plantOf(id, wanted), { mustBeNew: tried === undefined, signal })
+    if (isNew) await client.createPlant(plantOf(id, wanted), { ...action, mustBeNew: tried === undefined, signal })
     else if (seen.length > 0) await write(id, { seen, etags: seen.map((each) => etagOf(id, each)) }, wanted, using)
     if (isNew || seen.length > 0) return { kind: 'stored' }
   } catch (error) {
@@ -41,7 +42,7 @@ export async function attempt({ id, base, wanted }: Numbered, using: Attempt): P
   if (!isKnown) return { kind: 'met', theirs: current }
   try {
     if (current !== null) await write(id, { seen: [current.plant], etags: [current.etag] }, wanted, using)
-    else if (wanted !== null) await client.createPlant(plantOf(id, wanted), { mustBeNew: true, signal })
+    else if (wanted !== null) await client.createPlant(plantOf(id, wanted), { ...action, mustBeNew: true, signal })
     return { kind: 'stored' }
   } catch (error) {
     if (!isOther(error)) throw error
@@ -79,12 +80,12 @@ async function write(
   id: bigint,
   { seen, etags }: Expected,
   wanted: Content | null,
-  { client, signal }: Attempt,
+  { client, signal, action }: Attempt,
 ): Promise<void> {
   const ifMatch = etags.join(', ')
-  if (wanted === null) return client.deletePlant(id, { ifMatch, signal })
+  if (wanted === null) return client.deletePlant(id, { ...action, ifMatch, signal })
   // A member that stays is not sent, so characters that no text field shows stay too.
   const name = seen.every((each) => each.name === wanted.name) ? undefined : wanted.name
   const tag = seen.every((each) => each.tag === wanted.tag) ? undefined : (wanted.tag ?? null)
-  await client.updatePlant(id, { name, tag }, { ifMatch, signal })
+  await client.updatePlant(id, { name, tag }, { ...action, ifMatch, signal })
 }

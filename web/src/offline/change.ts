@@ -1,4 +1,4 @@
-import type { KeptPlant, StoredPlant } from '../../../client/src/index.ts'
+import type { ActionOptions, KeptPlant, StoredPlant } from '../../../client/src/index.ts'
 
 /** A plant without its id. */
 export type Content = Pick<StoredPlant, 'name' | 'tag'>
@@ -31,6 +31,8 @@ export interface Waiting extends Change {
   /** Milliseconds since 1970. The changes are sent in this order. */
   readonly at: number
   readonly owner: Owner
+  /** What the person has done together with others by this change. undefined: it is a single one. */
+  readonly action?: ActionOptions | undefined
   /** What the last request wanted. Where its answer was lost, the store may have it. */
   readonly tried?: { readonly plant: Content | null } | undefined
   /** What the store has instead of `base`: the person decides. */

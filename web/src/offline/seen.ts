@@ -1,5 +1,5 @@
-import type { StoredPlant } from '../../../client/src/index.ts'
-import { words } from '../../../src/domain/plant-query.ts'
+import type { StoredPlant, TagCount } from '../../../client/src/index.ts'
+import { compareCodePoints, isTagged, type TagFilter, words } from '../../../src/domain/plant-query.ts'
 import { noteOwner, onForgotten } from '../page/stored.ts'
 import { remembersSession, session } from '../session/session.ts'
 import { database, type SeenPlant } from './database.ts'
@@ -15,9 +15,8 @@ export interface Seen {
   readonly since: number
 }
 
-interface Sought {
+interface Sought extends TagFilter {
   readonly q: string
-  readonly tags: readonly string[]
   readonly sort: string
 }
 
@@ -53,12 +52,12 @@ export async function see(plants: readonly StoredPlant[], absent: readonly bigin
 }
 
 /** The plants seen before that a search finds. */
-export async function seenBefore({ q, tags, sort }: Sought): Promise<Seen | undefined> {
+export async function seenBefore({ q, sort, ...tagging }: Sought): Promise<Seen | undefined> {
   const wanted = words(q)
   return found(
     (all) =>
       all
-        .filter(({ plant }) => tags.length === 0 || tags.includes(plant.tag ?? ''))
+        .filter(({ plant }) => isTagged(tagging, plant.tag))
         .filter(({ plant }) => {
           const own = words(`${plant.id} ${plant.name} ${plant.tag ?? ''}`)
           return wanted.every((word) => own.some((each) => each.startsWith(word)))
@@ -70,6 +69,15 @@ export async function seenBefore({ q, tags, sort }: Sought): Promise<Seen | unde
 /** The plants of some ids as they were seen last. */
 export const seenOf = (ids: ReadonlySet<bigint>): Promise<Seen | undefined> =>
   found((all) => all.filter(({ plant }) => ids.has(plant.id)), 'id')
+
+/** The tags of the plants seen before, in the order of the service, with how many have each. */
+export async function seenTags(): Promise<readonly TagCount[]> {
+  const { plants = [] } = (await found((all) => all, 'id')) ?? {}
+  const counts = Map.groupBy(plants, ({ tag }) => tag)
+  return [...counts]
+    .flatMap(([tag, { length }]) => (tag === undefined ? [] : [{ tag, plants: length }]))
+    .sort((one, other) => compareCodePoints(one.tag, other.tag))
+}
 
 const BY: Readonly<Record<'id' | 'name', (one: StoredPlant, other: StoredPlant) => number>> = {
   id: (one, other) => (one.id < other.id ? -1 : 1),

@@ -1,11 +1,14 @@
-import type { ActionOptions, PlantstoreClient } from '../../../client/src/index.ts'
+import type { ActionOptions, KeptPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { whenAway } from '../page/connection.ts'
 import { isAbort, said, saidOf } from '../page/said.ts'
-import { plantOf } from './attempt.ts'
-import type { Change, Numbered } from './change.ts'
+import type { Session } from '../session/session.ts'
+import { attempt } from './attempt.ts'
+import type { Numbered } from './change.ts'
+import { isContradiction, modeOf, PART, type Refusal, sendPart } from './part.ts'
+import { askToKeep, hasRoomFor, type Keeping, keep, keyOf, mayGo, ownerOf, waitingFor } from './waiting.ts'
 
-/** A plant that stays as it is, because somebody else has changed it meanwhile. */
+/** A plant that stays as it is. */
 export interface Conflict {
   readonly id: bigint
   /** undefined: it is gone, or the token may not read it. */
@@ -13,11 +16,17 @@ export interface Conflict {
   readonly why: string
 }
 
+/** What became of changes of many plants. */
 export interface OfMany {
   readonly done: readonly Numbered[]
-  readonly conflicts: readonly Conflict[]
-  /** The plants among `done` that others had deleted already, where no request was repeated: the report only counts them. */
+  /** The plants among `done` that others had deleted already. */
   readonly gone: number
+  /** What the service refuses. */
+  readonly conflicts: readonly Conflict[]
+  /** How many wait for the person, because others have changed the plants meanwhile. */
+  readonly met: number
+  /** How many wait until the service answers. */
+  readonly waits: number
   /** Why the work stopped early; empty if it did not. Repeating the other changes is safe. */
   readonly fault: string
   /** The changes that were not tried, or whose answer was lost. */
@@ -26,28 +35,69 @@ export interface OfMany {
   readonly action: string | undefined
 }
 
-/** Plants of one request. A report lists at most a thousand refused rows. */
-const PART = 1000
 /** Requests at once. Browsers allow six connections to a service, and the table needs some of them. */
 const AT_ONCE = 3
 
 /**
  * Makes the changes, several requests at once. It never overwrites, deletes or replaces a state of a plant that differs
- * from `base`: such a change is a conflict.
+ * from `base`: such a change waits for the person. Where the service does not answer, the rest waits for it.
  *
  * @param name the action that they are
  * @param onProgress called with the number of changes that are settled
  */
-export async function sendMany(
-  client: PlantstoreClient,
+export async function submitMany(
+  sender: Session,
   changes: readonly Numbered[],
   name: ActionOptions,
   onProgress: (count: number) => void,
   signal: AbortSignal,
 ): Promise<OfMany> {
-  const done: Numbered[] = []
-  const conflicts: Conflict[] = []
-  const left: Numbered[] = []
+  const owner = ownerOf(sender)
+  // A change of a plant that waits is one with it.
+  const { now = [], later = [] } = Object.groupBy(changes, ({ id }) =>
+    mayGo(sender) && waitingFor(id) === undefined ? 'now' : 'later',
+  )
+  const away = new AbortController()
+  const end = hasRoomFor(changes.length) ? whenAway(() => away.abort()) : () => {}
+  const ended = AbortSignal.any([signal, away.signal])
+  const sent = await sendParts(sender, now, name, onProgress, ended)
+  const { met, ...outcome } = await sendContradicted(sender, sent, name, ended)
+  end()
+  const lost = away.signal.aborted && !signal.aborted ? outcome.left : []
+  const left = lost.length > 0 ? [] : outcome.left
+  const theirs = new Map(met.map(({ change, theirs }) => [change.id, theirs]))
+  const waits = lost.length + later.length
+  const keepAs = (kept: readonly Numbered[], how: Partial<Keeping>) =>
+    keep(new Map(kept.map((change) => [keyOf(change.id, owner), change])), { owner, action: name, ...how })
+  try {
+    await keepAs(
+      met.map(({ change }) => change),
+      { theirs },
+    )
+    await keepAs(lost, { isTried: true })
+    await keepAs(later, {})
+    if (waits > 0) askToKeep()
+    return { ...outcome, met: met.length, waits, left }
+  } catch (error) {
+    return { ...outcome, met: 0, waits: 0, left: [...left, ...lost, ...later], fault: said(error) }
+  }
+}
+
+interface Refused {
+  readonly change: Numbered
+  readonly refusal: Refusal
+}
+
+type Sent = Omit<OfMany, 'conflicts' | 'met' | 'waits'> & { readonly refused: readonly Refused[] }
+
+async function sendParts(
+  { client }: Session,
+  changes: readonly Numbered[],
+  name: ActionOptions,
+  onProgress: (count: number) => void,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const [done, left, refused]: [Numbered[], Numbered[], Refused[]] = [[], [], []]
   let gone = 0
   let fault = ''
   let action: string | undefined
@@ -59,16 +109,15 @@ export async function sendMany(
         continue
       }
       try {
-        const { refused, absent, made } = await send(client, part, name, signal)
-        gone += absent
-        action ??= made
+        const sent = await sendPart(client, part, name, signal)
+        gone += sent.absent
+        action ??= sent.made
         part.forEach((change, i) => {
-          const why = refused.get(i)
-          const { id, base, wanted } = change
-          if (why === undefined) done.push(change)
-          else conflicts.push({ id, name: (base ?? wanted)?.name, why })
+          const refusal = sent.refused.get(i)
+          if (refusal === undefined) done.push(change)
+          else refused.push({ change, refusal })
         })
-        onProgress(done.length + conflicts.length)
+        onProgress(done.length + refused.length)
       } catch (error) {
         left.push(...part)
         if (!isAbort(error)) fault = said(error)
@@ -76,7 +125,7 @@ export async function sendMany(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { done, conflicts, gone, fault, left, action }
+  return { done, refused, gone, fault, left, action }
 }
 
 /** Parts of one kind of change, each one request. */
@@ -87,41 +136,42 @@ function partsOf(changes: readonly Numbered[]): Numbered[][] {
   })
 }
 
-const modeOf = ({ base, wanted }: Change) => (base === null ? 'add' : wanted === null ? 'delete' : 'update')
-
-interface Sent {
-  /** Why changes were refused, by their index in the part. */
-  readonly refused: ReadonlyMap<number, string>
-  readonly absent: number
-  /** The id of the action, where the request has changed something. */
-  readonly made: string | undefined
+interface Contradicted {
+  readonly change: Numbered
+  readonly theirs: KeptPlant | null
 }
 
-async function send(
-  client: PlantstoreClient,
-  part: readonly Numbered[],
-  name: ActionOptions,
+type Alone = Omit<OfMany, 'met' | 'waits'> & { readonly met: readonly Contradicted[] }
+
+/** Sends each change that the store contradicts once more, as a single one, which says what the store has. */
+async function sendContradicted(
+  { client, may }: Session,
+  { refused, ...sent }: Sent,
+  action: ActionOptions,
   signal: AbortSignal,
-): Promise<Sent> {
-  const rows = part.map(({ id, base, wanted }) => {
-    const before = base && plantOf(id, base)
-    const after = wanted && plantOf(id, wanted)
-    return after === null ? (before ?? { id }) : before === null ? after : { ...after, before }
-  })
-  const mode = part[0] && modeOf(part[0])
-  let isRepeated = false
-  const end = whenAway(() => {
-    isRepeated = true
-  })
-  const report = await client.importPlants(rows, { ...name, mode, signal }).finally(end)
-  const refused = new Map(report.refusedRows.map(({ line, error, message }) => [line - 1, reasonOf(error, message)]))
-  // A request whose answer was lost has deleted plants that its repetition does not find.
-  const absent = mode === 'delete' && !isRepeated ? report.unchanged : 0
-  const hasChanged = isRepeated || report.unchanged + report.refused < rows.length
-  return { refused, absent, made: hasChanged ? report.action : undefined }
-}
-
-function reasonOf(error: number, message: string): string {
-  if (error === 41201) return say('bulk.changedMeanwhile')
-  return error === 40901 ? say('plants.idTakenNow') : saidOf(error, message)
+): Promise<Alone> {
+  const [done, left, met, conflicts]: [Numbered[], Numbered[], Contradicted[], Conflict[]] = [
+    [...sent.done],
+    [...sent.left],
+    [],
+    [],
+  ]
+  const stays = ({ id, base, wanted }: Numbered, why: string) =>
+    conflicts.push({ id, name: (base ?? wanted)?.name, why })
+  const using = { client, mayRead: may('plants:read'), signal, tried: undefined, action }
+  for (const { change, refusal } of refused) {
+    if (!isContradiction(refusal.number)) stays(change, saidOf(refusal.number, refusal.message))
+    else {
+      try {
+        const answer = await attempt(change, using)
+        if (answer.kind === 'stored') done.push(change)
+        else if (answer.theirs !== undefined) met.push({ change, theirs: answer.theirs })
+        else stays(change, say(change.base === null ? 'plants.idTakenNow' : 'bulk.changedMeanwhile'))
+      } catch (error) {
+        if (isAbort(error)) left.push(change)
+        else stays(change, said(error))
+      }
+    }
+  }
+  return { ...sent, done, left, met, conflicts }
 }

@@ -1,12 +1,14 @@
 import { effect } from '@preact/signals'
 import { PlantstoreError } from '../../../client/src/index.ts'
-import { connection, untilAway } from '../page/connection.ts'
+import { untilAway } from '../page/connection.ts'
 import { isAbort, isRefusal, isSilence } from '../page/said.ts'
 import { nameHere } from '../page/service.ts'
 import { type Session, session } from '../session/session.ts'
 import { type Answer, attempt } from './attempt.ts'
-import { type Change, isSame, type Waiting } from './change.ts'
+import { type Change, type Content, isSame, type Waiting } from './change.ts'
+import { isContradiction, isRow, modeOf, PART, sendPart } from './part.ts'
 import {
+  askToKeep,
   byKey,
   drop,
   due,
@@ -14,12 +16,14 @@ import {
   failing,
   keep,
   keyOf,
+  mayGo,
   ownerOf,
   refresh,
   restore,
   tellSent,
   unwatch,
   update,
+  updateMany,
   watch,
   watched,
 } from './waiting.ts'
@@ -54,44 +58,38 @@ const inFlight = new Map<string, AbortController>()
 export async function submit(sender: Session, change: Change, sending: Sending = {}): Promise<Outcome> {
   const owner = ownerOf(sender)
   const { key = keyOf(change.id, owner), isDecided } = sending
-  watch(key)
+  const wait = watch(key)
   try {
     inFlight.get(key)?.abort()
-    const { before, now: kept } = await keep(key, change, owner, isDecided)
+    const [{ before, now: kept } = {}] = await keep(new Map([[key, change]]), { owner, isDecided })
     if (kept === undefined && change.id !== undefined) return { kind: 'stored', id: change.id }
     if (kept === undefined) return { kind: 'waits' }
-    const mayGo = connection.value === 'good' && sender.isConfirmed
-    const outcome: Outcome = mayGo ? await sendWatched(sender, key, before, sending) : { kind: 'waits' }
+    const outcome = mayGo(sender) ? await sendWatched(sender, { key, before, wait }, sending) : WAITS
     if (outcome.kind === 'waits') askToKeep()
     return outcome
   } finally {
-    unwatch(key)
+    unwatch(key, wait)
   }
 }
 
-let hasAsked = false
+const WAITS: Outcome = { kind: 'waits' }
 
-/** Asks the browser to keep what waits when it runs out of room. Some browsers ask the person, so not at each change. */
-function askToKeep(): void {
-  if (hasAsked || !isSecureContext) return
-  hasAsked = true
-  void navigator.storage.persist().catch(() => {})
+interface Watched {
+  readonly key: string
+  /** What waited before. */
+  readonly before: Waiting | undefined
+  readonly wait: symbol
 }
 
 /** Sends a change while the person looks on, and goes on in the background as soon as that takes long. */
-async function sendWatched(
-  sender: Session,
-  key: string,
-  before: Waiting | undefined,
-  sending: Sending,
-): Promise<Outcome> {
+async function sendWatched(sender: Session, { key, before, wait }: Watched, sending: Sending): Promise<Outcome> {
   // Whichever comes first, the answer or the loss of the service, decides who gets the outcome: the person or the queue.
   let isWatched: boolean | undefined
   const sent = send(sender, key, sending).then(
     async (outcome) => {
       isWatched ??= true
       if (!isWatched) await hold(key, outcome)
-      else if (outcome.kind === 'met') await drop(key)
+      else if (outcome.kind === 'met' && watched.value.get(key) === wait) await drop(key)
       // What the person has changed on its way goes out once more.
       look(false)
       return outcome
@@ -99,16 +97,17 @@ async function sendWatched(
     async (error: unknown): Promise<Outcome> => {
       isWatched ??= true
       if (isWatched && !isSilence(error) && !isAbort(error)) {
-        await restore(key, before)
+        // What the person wants by now goes out by itself, and is not taken back.
+        if (watched.value.get(key) === wait) await restore(key, before)
         throw error
       }
-      await refuse(key, error)
-      return { kind: 'waits' }
+      await refuse([key], error)
+      return WAITS
     },
   )
   const waits = untilAway().then((): Outcome | Promise<Outcome> => {
     isWatched ??= false
-    return isWatched ? sent : { kind: 'waits' }
+    return isWatched ? sent : WAITS
   })
   return Promise.race([sent, waits])
 }
@@ -131,9 +130,7 @@ let isSending = false
 function look(isAgain: boolean): void {
   const { value: current } = session
   const isDue = listOf(isAgain).some(({ key }) => isFree(key))
-  // Before the service has confirmed whose token it is, and which store it has, nothing goes out.
-  if (current.kind === 'signed-in' && current.isConfirmed && connection.value === 'good' && isDue)
-    void sendNow(current, isAgain)
+  if (current.kind === 'signed-in' && mayGo(current) && isDue) void sendNow(current, isAgain)
 }
 
 const listOf = (isAgain: boolean): readonly Waiting[] => (isAgain ? [...due.value, ...failing.value] : due.value)
@@ -155,17 +152,21 @@ async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
   const work = async () => {
     await refresh()
     const failed = new Set<string>()
-    const next = () => listOf(isAgain).find(({ key }) => !failed.has(key) && isFree(key))
-    for (let found = next(); found !== undefined && session.value === sender; found = next()) {
-      const { key } = found
+    const isNext = ({ key }: Waiting) => !failed.has(key) && isFree(key)
+    for (;;) {
+      const first = listOf(isAgain).find(isNext)
+      if (first === undefined || session.value !== sender) return
+      const keys = first.action === undefined ? [first.key] : keysLike(first, listOf(isAgain).filter(isNext))
+      let alone = keys
       try {
-        const outcome = await send(sender, key)
-        await hold(key, outcome)
-        if (outcome.kind !== 'stored') failed.add(key)
+        if (keys.length > 1) alone = await sendTogether(sender, keys)
       } catch (error) {
-        if (!(await refuse(key, error))) return
-        failed.add(key)
+        alone = []
+        if (!(await refuse(keys, error))) return
+        // What the person has changed on its way has ended the request, and the others go out once more.
+        if (!isAbort(error)) for (const key of keys) failed.add(key)
       }
+      for (const key of alone) if (session.value !== sender || !(await sendAlone(sender, key, failed))) return
     }
   }
   const locks: LockManager | undefined = navigator.locks
@@ -174,6 +175,55 @@ async function sendAll(sender: Session, isAgain: boolean): Promise<void> {
 }
 
 const isFree = (key: string): boolean => !watched.value.has(key) && edited.value !== key && !inFlight.has(key)
+
+/** The changes that go out with one, in one request. */
+function keysLike(first: Waiting, list: readonly Waiting[]): readonly string[] {
+  const like = list.filter(
+    (each) => each.action?.action === first.action?.action && isRow(each) && modeOf(each) === modeOf(first),
+  )
+  return isRow(first) ? like.slice(0, PART).map(({ key }) => key) : [first.key]
+}
+
+/** Sends changes of one action in one request. @returns those that the store contradicts, as each has to go out alone */
+async function sendTogether({ client }: Session, keys: readonly string[]): Promise<readonly string[]> {
+  const ending = new AbortController()
+  for (const key of keys) inFlight.set(key, ending)
+  try {
+    const claimed = await updateMany(keys, (now) => now && { ...now, tried: { plant: now.wanted } })
+    const rows = claimed.flatMap(({ before, now }) =>
+      before === undefined || now?.id === undefined ? [] : [{ ...now, id: now.id, before }],
+    )
+    if (rows.length === 0) return []
+    const { refused } = await sendPart(client, rows, rows[0]?.action ?? {}, ending.signal)
+    const byKey = new Map(rows.map((row, i) => [row.key, { ...row, refused: refused.get(i) }]))
+    await updateMany([...byKey.keys()], (later, key) => {
+      const sent = byKey.get(key)
+      if (later === undefined || sent === undefined) return undefined
+      if (sent.refused === undefined) return sentAs(later, sent.wanted)
+      const { number, message } = sent.refused
+      const refusal = isContradiction(number) ? undefined : { number, message }
+      // The refused row has changed nothing, so what an earlier request wanted counts.
+      return { ...later, tried: sent.before.tried, refusal }
+    })
+    for (const { id, wanted, refused } of byKey.values()) if (refused === undefined) tellSent(id, wanted)
+    return [...byKey.values()].filter(({ refused }) => refused && isContradiction(refused.number)).map(({ key }) => key)
+  } finally {
+    for (const key of keys) if (inFlight.get(key) === ending) inFlight.delete(key)
+  }
+}
+
+/** @returns whether the service may take the next change all the same */
+async function sendAlone(sender: Session, key: string, failed: Set<string>): Promise<boolean> {
+  try {
+    const outcome = await send(sender, key)
+    await hold(key, outcome)
+    if (outcome.kind !== 'stored') failed.add(key)
+    return true
+  } catch (error) {
+    failed.add(key)
+    return refuse([key], error)
+  }
+}
 
 /** @throws what `said` words, where the service refuses the change or does not answer */
 async function send(
@@ -189,18 +239,15 @@ async function send(
       const { before, now } = await claim(key, freeId)
       if (before === undefined || now?.id === undefined) return { kind: 'waits' }
       const { id, isOwnId, wanted } = now
-      const using = { client, mayRead: may('plants:read'), signal, tried: before.tried }
+      const { tried } = before
+      const using = { client, mayRead: may('plants:read'), signal, tried, action: now.action }
       const answer = await attempt({ ...now, id }, using)
       if (answer.kind === 'stored') {
-        await update(key, (later) =>
-          later === undefined || (isSame(later.wanted, wanted) && edited.value !== key)
-            ? undefined
-            : { ...later, base: wanted, tried: undefined },
-        )
+        await update(key, (later) => later && sentAs(later, wanted))
         tellSent(id, wanted)
         return { kind: 'stored', id }
       }
-      if (isOwnId || before.tried !== undefined) return answer
+      if (isOwnId || tried !== undefined) return answer
       // Another client has taken the free id first.
       await update(key, (later) => later && { ...later, id: undefined, tried: undefined })
     }
@@ -208,6 +255,10 @@ async function send(
     if (inFlight.get(key) === ending) inFlight.delete(key)
   }
 }
+
+/** What waits on once the store has what a request wanted: what the person wants beyond it by now. */
+const sentAs = (later: Waiting, wanted: Content | null): Waiting | undefined =>
+  isSame(later.wanted, wanted) && edited.value !== later.key ? undefined : { ...later, base: wanted, tried: undefined }
 
 /** Notes what the next request wants, and under which id, before it goes out: its answer may be lost. */
 async function claim(key: string, freeId: () => Promise<bigint>): ReturnType<typeof update> {
@@ -227,7 +278,7 @@ async function hold(key: string, outcome: Outcome): Promise<void> {
 }
 
 /** @returns whether the service may take the next change all the same */
-async function refuse(key: string, error: unknown): Promise<boolean> {
+async function refuse(keys: readonly string[], error: unknown): Promise<boolean> {
   // What has no number is of a proxy on the way, such as that of a network which wants a sign-in of its own.
   if (isAbort(error) || isRefusal(error, 0)) return true
   // 50001 is a fault that met this change at each of several attempts, and need not meet another one.
@@ -235,6 +286,6 @@ async function refuse(key: string, error: unknown): Promise<boolean> {
     error instanceof PlantstoreError && (error.number === 50001 || (error.status >= 400 && error.status < 500))
   if (!isOfChange || error.status === 401 || isRefusal(error, 42901)) return false
   const { number, message } = error
-  await update(key, (now) => now && { ...now, refusal: { number, message } })
+  await updateMany(keys, (now) => now && { ...now, refusal: { number, message } })
   return true
 }

@@ -1,5 +1,7 @@
 import { computed, signal } from '@preact/signals'
+import type { ActionOptions, KeptPlant } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
+import { connection } from '../page/connection.ts'
 import { askBeforeLosing } from '../page/leaving.ts'
 import { named } from '../page/named.ts'
 import { PageError } from '../page/said.ts'
@@ -7,6 +9,10 @@ import { nameHere } from '../page/service.ts'
 import { onSignOut, type Session, session } from '../session/session.ts'
 import { type Change, type Content, isFailing, isHeld, isSame, type Owner, type Waiting } from './change.ts'
 import { database, onEmptied } from './database.ts'
+import { newAction } from './new-action.ts'
+
+/** The most changes that wait on a device. On two cores with 30 other processes, Chromium keeps so many in 25 s. */
+export const MOST_WAITING = 50_000
 
 /** All changes that wait on this device, by their keys. */
 export const byKey = signal<ReadonlyMap<string, Waiting>>(new Map())
@@ -65,34 +71,39 @@ export function endEdit(): void {
   if (key !== undefined && byKey.value.has(key)) void update(key, (now) => (now && isOver(now) ? undefined : now))
 }
 
-/** The keys of changes whose answers a person awaits: nobody else needs to know of them. */
-export const watched = signal<ReadonlySet<string>>(new Set())
+/** The keys of changes whose answers a person awaits, each with its last wait: nobody else needs to know of them. */
+export const watched = signal<ReadonlyMap<string, symbol>>(new Map())
 
-export function watch(key: string): void {
-  watched.value = new Set(watched.value).add(key)
+/** @returns names the wait */
+export function watch(key: string): symbol {
+  const wait = Symbol(key)
+  watched.value = new Map(watched.value).set(key, wait)
+  return wait
 }
 
-/** Ends that, and tells the other tabs whether the change waits. */
-export function unwatch(key: string): void {
-  watched.value = new Set([...watched.value].filter((each) => each !== key))
+/** Ends a wait, and tells the other tabs whether the change waits. */
+export function unwatch(key: string, wait: symbol): void {
+  if (watched.value.get(key) === wait) watched.value = new Map([...watched.value].filter(([each]) => each !== key))
   channel.postMessage(key)
 }
 
-/** Tells the keys of changes that other tabs read again. */
+/** Tells the key of a change that other tabs read again, or that they read all. */
 const channel = new BroadcastChannel(nameHere('plantstore-waiting'))
 channel.onmessage = ({ data }) => void (typeof data === 'string' ? read(data) : refresh())
 
-function show(key: string, change: Waiting | undefined): void {
+function show(changes: readonly (readonly [key: string, change: Waiting | undefined])[]): void {
   const next = new Map(byKey.value)
-  if (change === undefined) next.delete(key)
-  else next.set(key, change)
+  for (const [key, change] of changes) {
+    if (change === undefined) next.delete(key)
+    else next.set(key, change)
+  }
   byKey.value = next
 }
 
 async function read(key: string): Promise<void> {
   if (unkept.has(key)) return
   try {
-    show(key, await (await database()).get('waiting', key))
+    show([[key, await (await database()).get('waiting', key)]])
   } catch {
     // The tab has what it knew before.
   }
@@ -110,37 +121,46 @@ export async function refresh(): Promise<void> {
   hasRead.value = true
 }
 
-/**
- * Changes, makes or removes what waits under a key, on stable storage.
- *
- * @param change returns undefined to remove it
- * @returns what was there before, and what is there now
- */
-export async function update(
-  key: string,
-  change: (now: Waiting | undefined) => Waiting | undefined,
-): Promise<{ readonly before: Waiting | undefined; readonly now: Waiting | undefined }> {
-  const inTab = unkept.get(key)
-  let before = inTab ?? undefined
-  let now = inTab === undefined ? undefined : change(before)
+interface Updated {
+  readonly before: Waiting | undefined
+  readonly now: Waiting | undefined
+}
+
+/** What becomes of what waits under a key. undefined: nothing waits. */
+type Becomes = (now: Waiting | undefined, key: string) => Waiting | undefined
+
+/** Changes, makes or removes what waits under a key, on stable storage. @returns what was there, and what is there now */
+export async function update(key: string, becomes: Becomes): Promise<Updated> {
+  const [updated] = await updateMany([key], becomes)
+  return updated ?? { before: undefined, now: undefined }
+}
+
+/** Does that for different keys in one transaction. @returns what was there, and what is there now, for each key */
+export async function updateMany(keys: readonly string[], becomes: Becomes): Promise<readonly Updated[]> {
+  const inTab = (key: string) => unkept.get(key) ?? undefined
+  let updated: Updated[] = []
   try {
     const changing = (await database()).transaction('waiting', 'readwrite', { durability: 'strict' })
-    if (inTab === undefined) {
-      before = await changing.store.get(key)
-      now = change(before)
-    }
-    await (now === undefined ? changing.store.delete(key) : changing.store.put(now))
-    await changing.done
-    unkept.delete(key)
+    const { store } = changing
+    const there = await Promise.all(keys.map((key) => (unkept.has(key) ? inTab(key) : store.get(key))))
+    updated = keys.map((key, i) => ({ before: there[i], now: becomes(there[i], key) }))
+    const writes = updated.map(({ now }, i) => (now === undefined ? store.delete(keys[i] ?? '') : store.put(now)))
+    await Promise.all([...writes, changing.done])
+    for (const key of keys) unkept.delete(key)
   } catch {
-    before ??= byKey.value.get(key)
-    now ??= change(before)
-    unkept.set(key, now ?? null)
+    // The browser has no room, or keeps nothing.
+    updated = keys.map((key, i) => {
+      if (updated[i] !== undefined) return updated[i]
+      const before = unkept.has(key) ? inTab(key) : byKey.value.get(key)
+      return { before, now: becomes(before, key) }
+    })
+    updated.forEach(({ now }, i) => void unkept.set(keys[i] ?? '', now ?? null))
   }
   noteKept()
-  show(key, now)
-  if (!watched.value.has(key)) channel.postMessage(key)
-  return { before, now }
+  show(updated.map(({ now }, i) => [keys[i] ?? '', now]))
+  const [only, ...others] = keys.filter((key) => !watched.value.has(key))
+  if (only !== undefined) channel.postMessage(others.length === 0 ? only : null)
+  return updated
 }
 
 function noteKept(): void {
@@ -162,22 +182,48 @@ onEmptied(async (kept) => {
   noteKept()
 })
 
+/** How changes are kept. */
+export interface Keeping {
+  readonly owner: Owner
+  /** Whether the person has seen what the store has, so that an earlier base no longer counts. */
+  readonly isDecided?: boolean | undefined
+  /** What the person has done together by them. A further change of one of the plants leaves it. */
+  readonly action?: ActionOptions | undefined
+  /** Whether a request has wanted them, whose answer is lost. */
+  readonly isTried?: boolean
+  /** What the store has instead of their bases: the person decides. */
+  readonly theirs?: ReadonlyMap<bigint, KeptPlant | null>
+}
+
 /**
- * Keeps a change until the service has it. All changes of one plant are one.
+ * Keeps changes until the service has them. All changes of one plant are one.
  *
- * @param isDecided whether the person has seen what the store has, so that an earlier base no longer counts
- * @returns what waited before, and what waits now: nothing where the change takes back one that was never sent
- * @throws PageError where another plant waits under the id
+ * @param changes by their keys
+ * @returns what waited before, and what waits now: nothing where a change takes back one that was never sent
+ * @throws PageError where another plant waits under an id, and where more would wait than may
  */
-export function keep(key: string, change: Change, owner: Owner, isDecided = false): ReturnType<typeof update> {
-  return update(key, (before) => {
-    if (before !== undefined && !isDecided && isOfAnother(change, before))
-      throw new PageError(say('waiting.another', { id: String(change.id), name: named(before.wanted?.name ?? '') }))
-    const { id = change.id, isOwnId = id !== undefined, at = Date.now() } = before ?? {}
-    const { base, tried } = before === undefined || isDecided ? { ...change, tried: undefined } : before
-    if (tried === undefined && isSame(base, change.wanted)) return undefined
-    return { key, id, isOwnId, base, wanted: change.wanted, tried, at, owner }
+export async function keep(changes: ReadonlyMap<string, Change>, keeping: Keeping): Promise<readonly Updated[]> {
+  const further = [...changes.keys()].filter((key) => !byKey.value.has(key)).length
+  if (further > 0 && !hasRoomFor(further)) throw new PageError(say('waiting.tooMany', { most: MOST_WAITING }))
+  return updateMany([...changes.keys()], (before, key) => {
+    const change = changes.get(key)
+    return change && keptAs(key, change, keeping, before)
   })
+}
+
+export const hasRoomFor = (count: number): boolean => byKey.value.size + count <= MOST_WAITING
+
+function keptAs(key: string, change: Change, keeping: Keeping, before: Waiting | undefined): Waiting | undefined {
+  const { owner, isDecided = false, action, isTried = false, theirs } = keeping
+  const { wanted } = change
+  if (before !== undefined && !isDecided && isOfAnother(change, before))
+    throw new PageError(say('waiting.another', { id: String(change.id), name: named(before.wanted?.name ?? '') }))
+  const { id = change.id, isOwnId = id !== undefined, at = Date.now() } = before ?? {}
+  const { base, tried } = before === undefined || isDecided ? { ...change, tried: undefined } : before
+  if (tried === undefined && isSame(base, wanted)) return undefined
+  const current = change.id === undefined ? undefined : theirs?.get(change.id)
+  const met = current === undefined ? undefined : { theirs: current }
+  return { key, id, isOwnId, base, wanted, tried: isTried ? { plant: wanted } : tried, at, owner, action, met }
 }
 
 /**
@@ -200,7 +246,9 @@ export function keyOf(id: bigint | undefined, { token, store = '' }: Owner): str
   return `${token} ${store} ${id ?? `new ${Date.now()} ${Math.random()}`}`
 }
 
-export const drop = async (key: string): Promise<void> => void (await update(key, () => undefined))
+export const drop = (key: string): Promise<void> => dropMany([key])
+
+export const dropMany = async (keys: readonly string[]): Promise<void> => void (await updateMany(keys, () => undefined))
 
 /** Lets a new plant take another free id. */
 export async function renumber(key: string): Promise<void> {
@@ -208,21 +256,41 @@ export async function renumber(key: string): Promise<void> {
 }
 
 /** Lets an owner send what another one has made. What they have changed themselves stays, and so does the other change. */
-export async function takeOver(change: Waiting, owner: Owner): Promise<void> {
-  const { isOwnId, key: old, ...rest } = change
-  // Another store has not reserved the id, and no request has reached it.
-  const isThere = change.owner.store === owner.store
-  const id = isOwnId || isThere ? change.id : undefined
-  const tried = isThere ? change.tried : undefined
-  const key = keyOf(id, owner)
-  const taken = { ...rest, key, id, isOwnId, tried, owner, met: undefined, refusal: undefined }
-  const { before } = await update(key, (there) => there ?? taken)
-  if (before === undefined) await drop(old)
+export async function takeOver(changes: readonly Waiting[], owner: Owner): Promise<void> {
+  const actions = new Map<string | undefined, ActionOptions>()
+  const actionOf = (change: Waiting) => {
+    // The name of an action belongs to the token that has used it first.
+    const action = actions.get(change.action?.action) ?? newAction(change.action?.actionTitle ?? '')
+    actions.set(change.action?.action, action)
+    return change.action && action
+  }
+  const taken = new Map(changes.map((change) => [change.key, { ...takenBy(owner, change), action: actionOf(change) }]))
+  const byNew = new Map([...taken].map(([old, change]) => [change.key, old]))
+  const theirs = await updateMany([...byNew.keys()], (there, key) => there ?? taken.get(byNew.get(key) ?? ''))
+  await dropMany([...byNew.values()].filter((_, i) => theirs[i]?.before === undefined))
 }
 
-onSignOut(() => {
-  for (const { key } of waiting.value) void drop(key)
-})
+function takenBy(owner: Owner, change: Waiting): Waiting {
+  // Another store has not reserved the id, and no request has reached it.
+  const isThere = change.owner.store === owner.store
+  const id = change.isOwnId || isThere ? change.id : undefined
+  const tried = isThere ? change.tried : undefined
+  return { ...change, key: keyOf(id, owner), id, tried, owner, met: undefined, refusal: undefined }
+}
+
+/** Whether a change can go out now: before the service has confirmed whose token it is, and which store it has, none does. */
+export const mayGo = ({ isConfirmed }: Session): boolean => connection.value === 'good' && isConfirmed
+
+let hasAsked = false
+
+/** Asks the browser to keep what waits when it runs out of room. Some browsers ask the person, so not at each change. */
+export function askToKeep(): void {
+  if (hasAsked || !isSecureContext) return
+  hasAsked = true
+  void navigator.storage.persist().catch(() => {})
+}
+
+onSignOut(() => void dropMany(waiting.value.map(({ key }) => key)))
 
 const loss = (): string | undefined =>
   waiting.value.length === 0 ? undefined : say('waiting.loss', { count: waiting.value.length })

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import { useRequest } from '../page/request.ts'
 import { replaceQuery, route } from '../page/route.ts'
@@ -10,12 +9,14 @@ import { SearchField } from '../plants/find/search-field.tsx'
 import { TagFilter } from '../plants/find/tag-filter.tsx'
 import { type Filter, filterIn, isAll, queryFor } from '../plants/list/filter.ts'
 import { plantsIn } from '../plants/many/done.tsx'
+import type { ViewProps } from '../session/session.ts'
 import { begin } from './kept-stocktake.ts'
 import { readSet } from './read-plants.ts'
 import { MOST_PLANTS, Stocktake } from './stocktake.ts'
 
 /** Asks which plants should be there, and begins the stocktake. */
-export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JSX.Element {
+export function ChooseSet({ session }: ViewProps): JSX.Element {
+  const { client } = session
   const filter = filterIn(route.value.query)
   const count = useSignal(0)
   const { isBusy, fault, once, stop } = useRequest((why) => say('bulk.unread', { why }))
@@ -48,7 +49,7 @@ export function ChooseSet({ client }: { readonly client: PlantstoreClient }): JS
       <p>{say('stocktake.choose')}</p>
       <search class="toolbar">
         <SearchField id="stocktake-search" q={filter.q} onSearch={(q) => change({ q })} />
-        <TagFilter client={client} list={undefined} chosen={filter} onChange={change} />
+        <TagFilter session={session} list={undefined} chosen={filter} onChange={change} />
         <SavedSearches filter={filter} onChoose={change} />
       </search>
       <p class="fields">

@@ -28,7 +28,8 @@ interface CountingProps extends ViewProps {
 }
 
 /** Counts: takes labels and ticks, and shows what is missing and what is too much. */
-export function Counting({ session: { client, may }, stocktake }: CountingProps): JSX.Element {
+export function Counting({ session, stocktake }: CountingProps): JSX.Element {
+  const { client, may } = session
   const hasCamera = useSignal(false)
   const last = useSignal<{ readonly id: bigint; readonly finding: Finding } | undefined>(undefined)
   const isEnding = useSignal(false)
@@ -58,7 +59,7 @@ export function Counting({ session: { client, may }, stocktake }: CountingProps)
           <SeenLine since={stocktake.seenSince} />
         </div>
         <PlantsFound
-          client={client}
+          session={session}
           stocktake={stocktake}
           list={list}
           mayWrite={may('plants:write')}

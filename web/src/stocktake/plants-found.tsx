@@ -12,14 +12,14 @@ import { type Pitfalls, pitfallsIn, spreadsheet } from '../page/spreadsheet.ts'
 import type { Reloaded } from '../plants/list/plant-list.ts'
 import { BulkDialog } from '../plants/many/bulk-dialog.tsx'
 import { Warning } from '../plants/many/export-plants.tsx'
+import type { ViewProps } from '../session/session.ts'
 import { readPlants } from './read-plants.ts'
 import type { Stocktake } from './stocktake.ts'
 
 /** Which plants a list shows. */
 type FoundKind = 'missing' | 'there' | 'extra'
 
-interface FoundProps {
-  readonly client: PlantstoreClient
+interface FoundProps extends ViewProps {
   readonly stocktake: Stocktake
   readonly list: Reloaded
   readonly mayWrite: boolean
@@ -34,7 +34,7 @@ const NONE = { missing: 'stocktake.noMissing', there: 'stocktake.noThere', extra
 const STEP = 200
 
 /** Lists what is missing, what is there and what is too much, to tick off, to retag and to export. */
-export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: FoundProps): JSX.Element {
+export function PlantsFound({ session, stocktake, list, mayWrite, isReading }: FoundProps): JSX.Element {
   const kind = useSignal<FoundKind>('missing')
   const sought = useSignal('')
   const most = useSignal(STEP)
@@ -87,11 +87,11 @@ export function PlantsFound({ client, stocktake, list, mayWrite, isReading }: Fo
       )}
       {asked.value !== undefined && (
         <BulkDialog
-          client={client}
+          session={session}
           list={list}
           kind={asked.value}
           within={say('view.stocktake')}
-          targets={{ kind: 'read', read: (onRead, signal) => readAll(client, stocktake, found, onRead, signal) }}
+          targets={{ kind: 'read', ids: found, read: (...how) => readAll(session.client, stocktake, found, ...how) }}
           onClose={(input) => {
             if (input !== undefined && asked.value === 'tag') stocktake.hasSet(input.tag.trim())
             asked.value = undefined

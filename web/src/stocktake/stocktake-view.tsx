@@ -12,7 +12,7 @@ export function StocktakeView({ session }: ViewProps): JSX.Element {
     <>
       <h1>{say('view.stocktake')}</h1>
       {current === undefined ? (
-        <ChooseSet client={session.client} />
+        <ChooseSet session={session} />
       ) : (
         <Counting key={current.begun} session={session} stocktake={current} />
       )}

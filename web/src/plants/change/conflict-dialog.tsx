@@ -1,18 +1,22 @@
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import type { KeptPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import type { Change, Content } from '../../offline/change.ts'
 import { Dialog } from '../../page/dialog.tsx'
 
-interface ConflictProps {
+/** A change of a plant of which the store has another state. */
+export interface Met extends Pick<Change, 'base' | 'wanted'> {
   readonly id: bigint
-  /** What the person wants, of what they have seen. */
-  readonly change: Pick<Change, 'base' | 'wanted'>
   /** null: the plant was deleted. */
   readonly theirs: KeptPlant | null
+}
+
+interface ConflictProps {
+  /** One change, or those that the person decides about together. */
+  readonly changes: readonly Met[]
   /** What the person can do instead of saving theirs over the stored plant. */
-  readonly act?: PlainKey
+  readonly act?: PlainKey | undefined
   readonly onYield: () => void
   readonly onOverwrite: () => void
   /** What loses nothing, which has the focus first: whoever presses Enter once more has not read the question. */
@@ -21,38 +25,62 @@ interface ConflictProps {
   readonly onCancel: () => void
 }
 
-/** Shows the stored plant and the change to the person who saves second, and lets them choose. */
-export function ConflictDialog({ id, change, theirs, act, later, ...on }: ConflictProps): JSX.Element {
-  const { base, wanted } = change
+/** Shows the stored plants and the changes to the person who saves second, and lets them choose. */
+export function ConflictDialog({ changes, act, later, ...on }: ConflictProps): JSX.Element {
   return (
-    <Dialog title={say(titleOf(change, theirs), { id })} onCancel={on.onCancel}>
-      <div class="versions">
-        {theirs !== null && <Version title={say('plants.storedNow')} plant={theirs.plant} base={base} />}
-        <Version title={say('plants.yours')} plant={wanted} base={base} />
-      </div>
+    <Dialog title={titleOf(changes)} onCancel={on.onCancel}>
+      <Versions changes={changes} />
       <div class="fields">
         <button type="button" onClick={on.onLater}>
           {say(later)}
         </button>
         <button type="button" onClick={on.onYield}>
-          {say(theirs === null ? 'plants.leaveDeleted' : 'plants.keepStored')}
+          {say(keepOf(changes))}
         </button>
         <button type="button" class="primary" onClick={on.onOverwrite}>
-          {say(act ?? actOf(wanted, theirs))}
+          {say(act ?? actOf(changes))}
         </button>
       </div>
     </Dialog>
   )
 }
 
-function titleOf({ base }: Pick<Change, 'base'>, theirs: KeptPlant | null) {
-  if (theirs === null) return 'plants.conflictDeleted'
-  return base === null ? 'waiting.conflictTaken' : 'plants.conflictChanged'
+function Versions({ changes }: Pick<ConflictProps, 'changes'>): JSX.Element {
+  const versions = changes.map(({ id, base, wanted, theirs }) => (
+    <Fragment key={String(id)}>
+      {changes.length > 1 && <p class="note">{String(id)}</p>}
+      <div class="versions">
+        {theirs !== null && <Version title={say('plants.storedNow')} plant={theirs.plant} base={base} />}
+        <Version title={say('plants.yours')} plant={wanted} base={base} />
+      </div>
+    </Fragment>
+  ))
+  // So many that a keyboard has to scroll them.
+  return changes.length > 1 ? (
+    <section class="met" tabIndex={0} aria-label={titleOf(changes)}>
+      {versions}
+    </section>
+  ) : (
+    <Fragment>{versions}</Fragment>
+  )
 }
 
-function actOf(wanted: Content | null, theirs: KeptPlant | null): PlainKey {
-  if (wanted === null) return 'waiting.deleteMine'
-  return theirs === null ? 'plants.addMine' : 'plants.saveMine'
+function titleOf([first, ...others]: readonly Met[]): string {
+  if (first === undefined || others.length > 0) return say('plants.conflictMany', { count: others.length + 1 })
+  const { id, base, theirs } = first
+  if (theirs === null) return say('plants.conflictDeleted', { id })
+  return say(base === null ? 'waiting.conflictTaken' : 'plants.conflictChanged', { id })
+}
+
+function keepOf([first, ...others]: readonly Met[]): PlainKey {
+  if (others.length > 0) return 'plants.keepStoredMany'
+  return first?.theirs === null ? 'plants.leaveDeleted' : 'plants.keepStored'
+}
+
+function actOf([first, ...others]: readonly Met[]): PlainKey {
+  if (first?.wanted === null) return others.length > 0 ? 'waiting.deleteMany' : 'waiting.deleteMine'
+  if (others.length > 0) return 'plants.saveMineMany'
+  return first?.theirs === null ? 'plants.addMine' : 'plants.saveMine'
 }
 
 interface VersionProps {

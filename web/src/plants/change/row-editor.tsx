@@ -86,9 +86,7 @@ function Conflict({ draft, theirs, changes }: ConflictProps): JSX.Element {
   }
   return (
     <ConflictDialog
-      id={draft.base.id}
-      change={{ base: draft.base, wanted: wanted(draft) }}
-      theirs={theirs}
+      changes={[{ id: draft.base.id, base: draft.base, wanted: wanted(draft), theirs }]}
       onYield={() => {
         changes.yield(draft, theirs)
         focusRow(id)

@@ -3,55 +3,46 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { say, timeOf } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
-import { type Change, type Content, isFailing, isSame, type Waiting } from '../../offline/change.ts'
-import { keep, ownerOf, renumber } from '../../offline/waiting.ts'
+import { type Content, isFailing, isSame, type Waiting } from '../../offline/change.ts'
 import { focusMain } from '../../page/focus.ts'
 import { named, plain } from '../../page/named.ts'
-import { tell } from '../../page/notices.tsx'
-import { said, saidOf } from '../../page/said.ts'
+import { saidOf } from '../../page/said.ts'
 import { Sentence } from '../../page/sentence.tsx'
-import type { ViewProps } from '../../session/session.ts'
-import { ConflictDialog } from './conflict-dialog.tsx'
+import { changeTo, Decide, takeBack, textOf } from './decide.tsx'
 import { TooLong } from './plant-fields.tsx'
 
-interface ChangeProps extends ViewProps {
-  readonly waits: Waiting
+interface ChangeProps {
+  /** One change, or those of one action. */
+  readonly changes: readonly Waiting[]
   readonly isEdited: boolean
   readonly onEdit: (isEdited: boolean) => void
 }
 
-/** One change that waits: what it does, why it waits, and what the person can do about it. */
-export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps): JSX.Element {
-  const { key, id, base, wanted, met, refusal } = waits
+/** Names that the line of an action shows. */
+const SHOWN = 3
+
+/** What waits: what it does, why it waits, and what the person can do about it. */
+export function WaitingChange({ changes, isEdited, onEdit }: ChangeProps): JSX.Element {
   const isDeciding = useSignal(false)
-  const plant = plantIn(waits)
-  // The person has seen the change, so a further one begins at what it wants.
-  const change = (next: Partial<Change>, isDecided = false) =>
-    void keep(key, { id, base: wanted, wanted, ...next }, ownerOf(session), isDecided).catch((error: unknown) =>
-      tell(said(error), { isError: true }),
-    )
-  const tellDropped = () =>
-    tell(say('waiting.dropped', { plant }), { action: { label: say('plants.undo'), run: () => change({ base }) } })
-  const dropIt = () => {
-    tellDropped()
-    focusMain()
-    change({ wanted: base })
-  }
-  const why = refusal && saidOf(refusal.number, refusal.message)
+  const plant = textOf(changes)
+  const met = changes.filter((each) => each.met !== undefined)
+  const refused = changes.filter(({ refusal }) => refusal !== undefined)
+  const [only, ...others] = changes
+  const editable = others.length === 0 ? only?.wanted : null
   return (
     <li>
-      <ChangeText waits={waits} />
-      {met !== undefined && <p class="bad">{say(reasonOf(waits))}</p>}
-      {why !== undefined && (
-        <p class="bad">
-          <Sentence text={say(isFailing(waits) ? 'waiting.failing' : 'waiting.refused', { why })} />
+      <ChangeText changes={changes} />
+      {met.length > 0 && <p class="bad">{reasonOf(met, changes.length > 1)}</p>}
+      {refusalsIn(refused).map((why) => (
+        <p key={why} class="bad">
+          <Sentence text={why} />
         </p>
-      )}
-      {isEdited && wanted !== null ? (
+      ))}
+      {isEdited && editable ? (
         <Editor
-          content={wanted}
-          onSave={(next) => {
-            change({ wanted: next })
+          content={editable}
+          onSave={(wanted) => {
+            changeTo(changes, () => ({ wanted }))
             onEdit(false)
           }}
           onCancel={() => onEdit(false)}
@@ -59,13 +50,16 @@ export function WaitingChange({ session, waits, isEdited, onEdit }: ChangeProps)
       ) : (
         <Buttons
           plant={plain(plant)}
-          onDecide={met && (() => (isDeciding.value = true))}
-          onEdit={wanted === null ? undefined : () => onEdit(true)}
-          onRetry={refusal && (() => change({}))}
-          onDrop={dropIt}
+          onDecide={met.length > 0 ? () => (isDeciding.value = true) : undefined}
+          onEdit={editable ? () => onEdit(true) : undefined}
+          onRetry={refused.length > 0 ? () => changeTo(refused, () => ({})) : undefined}
+          onDrop={() => {
+            takeBack(changes, ({ base }) => ({ wanted: base }))
+            focusMain()
+          }}
         />
       )}
-      {isDeciding.value && <Decision {...{ waits, change, tellDropped }} onOver={() => (isDeciding.value = false)} />}
+      {isDeciding.value && <Decide changes={met} onClose={() => (isDeciding.value = false)} />}
     </li>
   )
 }
@@ -102,50 +96,35 @@ const Buttons = ({ plant, onDecide, onEdit, onRetry, onDrop }: ButtonsProps): JS
   </p>
 )
 
-interface DecisionProps {
-  readonly waits: Waiting
-  readonly change: (next: Partial<Change>, isDecided: boolean) => void
-  readonly tellDropped: () => void
-  readonly onOver: () => void
-}
-
-/** The person decides between what waits and what the store has. */
-function Decision({ waits, change, tellDropped, onOver }: DecisionProps): JSX.Element | null {
-  const { key, id, met, isOwnId } = waits
-  if (met === undefined || id === undefined) return null
-  const theirs = met.theirs?.plant ?? null
-  return (
-    <ConflictDialog
-      id={id}
-      change={waits}
-      theirs={met.theirs}
-      {...(isOwnId ? {} : { act: 'waiting.addAnother' as const })}
-      onYield={() => {
-        onOver()
-        tellDropped()
-        change({ base: theirs, wanted: theirs }, true)
-      }}
-      onOverwrite={() => {
-        onOver()
-        if (isOwnId) change({ base: theirs }, true)
-        else void renumber(key)
-      }}
-      later="page.notNow"
-      onLater={onOver}
-      onCancel={onOver}
-    />
-  )
-}
-
-/** Says what a change does. */
-export function ChangeText({ waits }: Pick<ChangeProps, 'waits'>): JSX.Element {
-  const { base, wanted, at } = waits
+/** Says what changes do: one of a plant, or those of an action. */
+export function ChangeText({ changes }: Pick<ChangeProps, 'changes'>): JSX.Element | null {
+  const [first, ...others] = changes
+  if (first === undefined) return null
+  const { base, wanted, at } = first
+  const time = <time class="note">{timeOf(new Date(at).toISOString(), 'short')}</time>
+  if (others.length > 0) {
+    return (
+      <>
+        <p>
+          <strong translate={false}>{textOf(changes)}</strong> {say('plants.count', { count: changes.length })} {time}
+        </p>
+        <p class="note">
+          <Sentence
+            text={changes
+              .slice(0, SHOWN)
+              .map((each) => textOf([each]))
+              .join(', ')}
+          />
+          {changes.length > SHOWN && '…'}
+        </p>
+      </>
+    )
+  }
   return (
     <>
       <p>
-        <strong>{say(kindOf(waits))}</strong> <Sentence text={plantIn(waits)} />{' '}
-        {wanted?.tag !== undefined && <bdi translate={false}>{wanted.tag}</bdi>}{' '}
-        <time class="note">{timeOf(new Date(at).toISOString(), 'short')}</time>
+        <strong>{say(kindOf(first))}</strong> <Sentence text={textOf(changes)} />{' '}
+        {wanted?.tag !== undefined && <bdi translate={false}>{wanted.tag}</bdi>} {time}
       </p>
       {base !== null && wanted !== null && !isSame(base, wanted) && (
         <p class="note">
@@ -156,19 +135,28 @@ export function ChangeText({ waits }: Pick<ChangeProps, 'waits'>): JSX.Element {
   )
 }
 
-const plantIn = ({ id, base, wanted }: Waiting): string =>
-  [...(id === undefined ? [] : [id]), named((wanted ?? base)?.name ?? '')].join(' ')
-
 function kindOf({ base, wanted, tried }: Waiting): PlainKey {
   if (tried !== undefined && isSame(base, wanted)) return 'waiting.back'
   if (wanted === null) return 'waiting.delete'
   return base === null ? 'waiting.add' : 'waiting.change'
 }
 
-function reasonOf({ base, met }: Waiting): PlainKey {
-  if (base === null) return 'waiting.metTaken'
-  return met?.theirs === null ? 'waiting.metDeleted' : 'waiting.met'
+function reasonOf([first, ...others]: readonly Waiting[], isOfMany: boolean): string {
+  if (first === undefined || isOfMany) return say('waiting.metMany', { count: others.length + 1 })
+  if (first.base === null) return say('waiting.metTaken')
+  return say(first.met?.theirs === null ? 'waiting.metDeleted' : 'waiting.met')
 }
+
+/** Why the service refuses changes, each reason once. */
+const refusalsIn = (refused: readonly Waiting[]): readonly string[] => [
+  ...new Set(
+    refused.map((each) =>
+      say(isFailing(each) ? 'waiting.failing' : 'waiting.refused', {
+        why: each.refusal === undefined ? '' : saidOf(each.refusal.number, each.refusal.message),
+      }),
+    ),
+  ),
+]
 
 interface EditorProps {
   readonly content: Content

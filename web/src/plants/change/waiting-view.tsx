@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { say } from '../../language/language.ts'
 import type { Waiting } from '../../offline/change.ts'
-import { drop, edited, endEdit, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
+import { dropMany, edited, endEdit, hasRead, ownerOf, strange, takeOver, waiting } from '../../offline/waiting.ts'
 import { focusMain } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { Sentence } from '../../page/sentence.tsx'
@@ -22,15 +22,14 @@ export function WaitingView({ session }: ViewProps): JSX.Element {
         <>
           <p class="note">{say('waiting.note')}</p>
           <ol class="waiting">
-            {mine.map((change) => (
+            {together(mine).map(({ key, changes }) => (
               <WaitingChange
-                key={change.key}
-                session={session}
-                waits={change}
-                isEdited={edited.value === change.key}
+                key={key}
+                changes={changes}
+                isEdited={edited.value !== undefined && edited.value === changes[0]?.key}
                 onEdit={(isEdited) => {
                   endEdit()
-                  if (isEdited) edited.value = change.key
+                  if (isEdited) edited.value = changes[0]?.key
                 }}
               />
             ))}
@@ -45,11 +44,16 @@ export function WaitingView({ session }: ViewProps): JSX.Element {
 }
 
 /** Changes by their owners. */
-function groupsOf(changes: readonly Waiting[]): readonly (readonly Waiting[])[] {
-  return Object.values(Object.groupBy(changes, ({ owner: { token, store = '' } }) => `${token} ${store}`)).flatMap(
-    (group) => (group === undefined ? [] : [group]),
+const groupsOf = (changes: readonly Waiting[]): readonly (readonly Waiting[])[] => [
+  ...Map.groupBy(changes, ({ owner: { token, store = '' } }) => `${token} ${store}`).values(),
+]
+
+/** Changes by what the person has done together. */
+const together = (changes: readonly Waiting[]) =>
+  Array.from(
+    Map.groupBy(changes, ({ key, action }) => action?.action ?? key),
+    ([key, changes]) => ({ key, changes }),
   )
-}
 
 interface StrangeProps extends ViewProps {
   /** Those of one owner. */
@@ -64,27 +68,24 @@ function Strange({ session, changes }: StrangeProps): JSX.Element | null {
   const count = changes.length
   const isOfOther = first.owner.token !== mine.token
   const name = named(nameOf({ id: first.owner.token, name: first.owner.name }))
-  const forEach = async (work: (change: Waiting) => Promise<void>) => {
-    for (const change of changes) await work(change)
-    focusMain()
-  }
+  const run = (work: Promise<void>) => void work.then(focusMain)
   return (
     <section class="strange">
       <p>
         <Sentence text={isOfOther ? say('waiting.others', { count, name }) : say('waiting.otherStore', { count })} />
       </p>
       <ol class="waiting">
-        {changes.map((each) => (
+        {together(changes).map((each) => (
           <li key={each.key}>
-            <ChangeText waits={each} />
+            <ChangeText changes={each.changes} />
           </li>
         ))}
       </ol>
       <p class="fields">
-        <button type="button" onClick={() => void forEach((each) => takeOver(each, mine))}>
+        <button type="button" onClick={() => run(takeOver(changes, mine))}>
           {say(isOfOther ? 'waiting.takeOver' : 'waiting.toThisStore')}
         </button>
-        <button type="button" class="danger" onClick={() => void forEach(({ key }) => drop(key))}>
+        <button type="button" class="danger" onClick={() => run(dropMany(changes.map(({ key }) => key)))}>
           {say('waiting.dropThem')}
         </button>
       </p>

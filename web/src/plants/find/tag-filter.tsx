@@ -4,9 +4,12 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts'
 import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
 import { say } from '../../language/language.ts'
+import { seenTags } from '../../offline/seen.ts'
+import { connection } from '../../page/connection.ts'
 import { closeOnEscape } from '../../page/focus.ts'
 import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
+import type { ViewProps } from '../../session/session.ts'
 import { ANY_TAG, NO_FILTER } from '../list/filter.ts'
 import type { PlantList } from '../list/plant-list.ts'
 import { BulkDialog } from '../many/bulk-dialog.tsx'
@@ -14,8 +17,7 @@ import { MOST_SHOWN, TagBranch } from './tag-branch.tsx'
 import { shownGroup, shownTag } from './tag-chip.tsx'
 import { cutGroups, matching, type TagGroup, tagTree } from './tag-tree.ts'
 
-interface TagFilterProps {
-  readonly client: PlantstoreClient
+interface TagFilterProps extends ViewProps {
   /** The table that shows renamed tags; undefined: the token may not change plants. */
   readonly list: PlantList | undefined
   readonly chosen: Tagging
@@ -27,7 +29,8 @@ const PAGE = 1000
 const PAUSE = 200
 
 /** Lists tags with their numbers of plants. Opening the list reads it anew. */
-export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): JSX.Element {
+export function TagFilter({ session, list, chosen, onChange }: TagFilterProps): JSX.Element {
+  const { client } = session
   const { tags, next, fault, read } = useTagList(client)
   const renamed = useSignal<string | undefined>(undefined)
   const count = chipsOf(chosen).length
@@ -65,7 +68,7 @@ export function TagFilter({ client, list, chosen, onChange }: TagFilterProps): J
       </details>
       {list !== undefined && renamed.value !== undefined && (
         <Rename
-          client={client}
+          session={session}
           list={list}
           from={renamed.value}
           chosen={chosen}
@@ -99,6 +102,7 @@ function useTagList(client: PlantstoreClient) {
   const { fault, run } = useRequest()
   const read = (at?: string) =>
     void run(async (signal) => {
+      if (tags.value === undefined && connection.value !== 'good') tags.value = await seenTags()
       const page = await client.listTags({ limit: PAGE }, { signal }).page(at)
       if (signal.aborted) return
       tags.value = at === undefined ? page.items : [...(tags.value ?? []), ...page.items]
@@ -139,7 +143,8 @@ function useSums(client: PlantstoreClient, groups: readonly TagGroup[]): Readonl
   return sums.value
 }
 
-interface TagsProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
+interface TagsProps extends Pick<TagFilterProps, 'chosen' | 'onChange'> {
+  readonly client: PlantstoreClient
   readonly tags: readonly TagCount[]
   /** The last tag that was read, where there are more. */
   readonly readTo: string | undefined
@@ -186,17 +191,17 @@ function Tags({ client, tags, readTo, fault, chosen, onChange, onRename }: TagsP
   )
 }
 
-interface RenameProps extends Pick<TagFilterProps, 'client' | 'chosen' | 'onChange'> {
+interface RenameProps extends Pick<TagFilterProps, 'session' | 'chosen' | 'onChange'> {
   readonly list: PlantList
   readonly from: string
   readonly onClose: (isChanged: boolean) => void
 }
 
 /** Renames a tag, also where it is chosen. */
-function Rename({ client, list, from, chosen, onChange, onClose }: RenameProps): JSX.Element {
+function Rename({ session, list, from, chosen, onChange, onClose }: RenameProps): JSX.Element {
   return (
     <BulkDialog
-      client={client}
+      session={session}
       list={list}
       kind="rename-tag"
       from={from}

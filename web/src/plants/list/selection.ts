@@ -9,6 +9,7 @@ export type Targets =
   /** Plants that `read` reads as they are now. @param onRead called with their number so far */
   | {
       readonly kind: 'read'
+      readonly ids: readonly bigint[]
       readonly read: (onRead: (count: number) => void, signal: AbortSignal) => Promise<readonly StoredPlant[]>
     }
 

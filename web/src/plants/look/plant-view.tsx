@@ -76,7 +76,7 @@ export function OnePlant({ session, id, isScanned = false }: OnePlantProps): JSX
         />
       )}
       {found === 'absent' && !may('plants:write') && <p>{say('plant.absent')}</p>}
-      {found === 'there' && <Shown {...{ client, list, changes, Heading, isScanned }} mayPrint={may('more')} />}
+      {found === 'there' && <Shown {...{ session, list, changes, Heading, isScanned }} mayPrint={may('more')} />}
       {(found === 'there' || found === 'absent') && may('more') && (
         <History session={session} id={id} state={plants[0]} onRestored={again} />
       )}
@@ -136,8 +136,7 @@ function useOnePlant(client: PlantstoreClient, id: bigint, list: PlantList) {
   return { found: found.value, fault: fault.value, since: since.value, again }
 }
 
-interface ShownProps {
-  readonly client: PlantstoreClient
+interface ShownProps extends ViewProps {
   readonly list: PlantList
   readonly changes: PlantChanges | undefined
   readonly Heading: 'h1' | 'h2'
@@ -146,7 +145,7 @@ interface ShownProps {
 }
 
 /** The plant, until somebody deletes it. */
-function Shown({ client, list, changes, Heading, isScanned, mayPrint }: ShownProps): JSX.Element {
+function Shown({ session, list, changes, Heading, isScanned, mayPrint }: ShownProps): JSX.Element {
   const copied = useSignal<StoredPlant | undefined>(undefined)
   const plants = list.plants.value
   return (
@@ -162,7 +161,7 @@ function Shown({ client, list, changes, Heading, isScanned, mayPrint }: ShownPro
         />
       ))}
       {copied.value !== undefined && (
-        <CopiesDialog client={client} list={list} plant={copied.value} onClose={() => (copied.value = undefined)} />
+        <CopiesDialog session={session} list={list} plant={copied.value} onClose={() => (copied.value = undefined)} />
       )}
       {plants.length === 0 && <p role="status">{say('plant.wasDeleted')}</p>}
       {plants.length > 0 && !isScanned && (

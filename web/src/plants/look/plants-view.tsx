@@ -46,7 +46,7 @@ export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   const onChange = (part: Partial<Filter>) => replaceQuery(queryFor({ ...filter, ...part }))
   const isNothing = plants.length === 0 && list.state.value === 'whole' && filter.sort !== '-changed'
   const isBeginning = isNothing && isAll(filter)
-  const shown = { client, list, filter, mayWrite: changes !== undefined }
+  const shown = { session, list, filter, mayWrite: changes !== undefined }
   const onAdd = (name: string) => {
     type(undefined, { name })
     isAdding.value = true

@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { PlantstoreClient } from '../../../../client/src/index.ts'
 import { hasTagging } from '../../../../src/domain/plant-query.ts'
 import { say } from '../../language/language.ts'
 import { Icon } from '../../page/icon.tsx'
 import { linkTo } from '../../page/route.ts'
+import type { Session } from '../../session/session.ts'
 import { entered, isTyped } from '../change/new-plant.ts'
 import { SavedSearches } from '../find/saved-searches-panel.tsx'
 import { SearchField } from '../find/search-field.tsx'
@@ -16,7 +16,7 @@ import { queryForLabels } from '../many/chosen-labels.ts'
 import { ExportPlants } from '../many/export-plants.tsx'
 
 interface ToolsProps {
-  readonly client: PlantstoreClient
+  readonly session: Session
   readonly list: PlantList
   readonly filter: Filter
   readonly onChange: (part: Partial<Filter>) => void
@@ -36,7 +36,7 @@ interface ToolbarProps extends ToolsProps {
 
 /** Finds plants, adds one, and leads to what can be done with those found. */
 export function Toolbar({ isBeginning, isAdding, ...tools }: ToolbarProps): JSX.Element {
-  const { client, filter, onChange, mayWrite } = tools
+  const { session, filter, onChange, mayWrite } = tools
   /** On a narrow window; a wide one shows the tools in any case. */
   const isFolded = useSignal(true)
   return (
@@ -47,7 +47,7 @@ export function Toolbar({ isBeginning, isAdding, ...tools }: ToolbarProps): JSX.
         </a>
       </SearchField>
       {!hasTagging(filter) && (
-        <TagOffer client={client} q={filter.q} onChoose={(tag) => onChange({ q: '', tags: [tag] })} />
+        <TagOffer client={session.client} q={filter.q} onChoose={(tag) => onChange({ q: '', tags: [tag] })} />
       )}
       {mayWrite && <AddSwitch isAdding={isAdding} />}
       {mayWrite && (
@@ -97,14 +97,14 @@ function AddSwitch({ isAdding }: Pick<ToolbarProps, 'isAdding'>): JSX.Element {
   )
 }
 
-function Tools({ client, list, filter, onChange, mayWrite, mayReadMore, isCounting }: ToolsProps): JSX.Element {
-  const tags = <TagFilter client={client} list={mayWrite ? list : undefined} chosen={filter} onChange={onChange} />
+function Tools({ session, list, filter, onChange, mayWrite, mayReadMore, isCounting }: ToolsProps): JSX.Element {
+  const tags = <TagFilter session={session} list={mayWrite ? list : undefined} chosen={filter} onChange={onChange} />
   if (!mayReadMore) return tags
   return (
     <>
       {tags}
       <SavedSearches filter={filter} onChoose={onChange} />
-      <ExportPlants client={client} filter={filter} />
+      <ExportPlants client={session.client} filter={filter} />
       <a class="button" href={linkTo('labels', isAll(filter) ? undefined : queryForLabels(filter))}>
         {say('plants.printLabels')}
       </a>

@@ -1,27 +1,29 @@
 import { type Signal, useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ActionOptions, PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { isSame, type Numbered } from '../../offline/change.ts'
-import { sendMany } from '../../offline/send-many.ts'
+import { newAction } from '../../offline/new-action.ts'
+import { submitMany } from '../../offline/send-many.ts'
+import { connection } from '../../page/connection.ts'
 import { Dialog } from '../../page/dialog.tsx'
 import { named } from '../../page/named.ts'
 import { isAbort, said } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
+import type { ViewProps } from '../../session/session.ts'
+import { DecideTogether } from '../change/decide.tsx'
 import { TagSuggestions, TooLong, useTags } from '../change/plant-fields.tsx'
 import type { Reloaded } from '../list/plant-list.ts'
 import type { Targets } from '../list/selection.ts'
-import { newAction } from './action-name.ts'
 import { type ActionInput, type ActionKind, afterAction, isReady, NO_INPUT, TITLES, titleOf } from './actions.ts'
 import { plantsIn } from './done.tsx'
-import { readTargets } from './targets.ts'
+import { type Read, readTargets } from './targets.ts'
 import { tellDone } from './undo-dialog.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
-export interface BulkProps {
-  readonly client: PlantstoreClient
+export interface BulkProps extends ViewProps {
   readonly list: Reloaded
   readonly kind: ActionKind
   readonly targets: Targets
@@ -38,7 +40,9 @@ export interface BulkProps {
 type Step =
   | { readonly kind: 'reading'; readonly count: number }
   | { readonly kind: 'unread'; readonly fault: string }
-  | { readonly kind: 'asking'; readonly plants: readonly StoredPlant[] }
+  | ({ readonly kind: 'asking' } & Read)
+  /** The person decides about plants that others have changed meanwhile. */
+  | { readonly kind: 'deciding' }
   | WorkStep
 
 /** Names of plants that a preview shows. */
@@ -47,8 +51,10 @@ const SHOWN = 5
 /** Asks for an action on many plants, says first how many it changes, and shows how far it is. */
 export function BulkDialog(props: BulkProps): JSX.Element {
   const { kind, below } = props
-  const { step, input, changes, read, run, goOn, stop, close } = useBulk({ ...props, onClose: useOnce(props.onClose) })
+  const bulk = useBulk({ ...props, onClose: useOnce(props.onClose) })
+  const { step, input, action, changes, read, run, goOn, stop, close, end } = bulk
   const now = step.value
+  if (now.kind === 'deciding') return <DecideTogether action={action} onClose={end} />
   return (
     <Dialog title={say(TITLES[kind])} onCancel={close}>
       {now.kind === 'reading' && (
@@ -61,6 +67,7 @@ export function BulkDialog(props: BulkProps): JSX.Element {
         <Asking
           {...props}
           plants={now.plants}
+          isSeen={now.isSeen}
           changes={changes}
           input={input}
           onOnlyBelow={() => {
@@ -94,26 +101,16 @@ function useOnce<Result>(close: (result: Result) => void): (result: Result) => v
 }
 
 /** Reads the plants of an action, and does it. */
-function useBulk({ client, list, kind, targets, from, within, onClose }: BulkProps) {
+function useBulk({ session, list, kind, targets, from, within, onClose }: BulkProps) {
   const step = useSignal<Step>({ kind: 'reading', count: 0 })
   const input = useSignal<ActionInput>(NO_INPUT)
   const ending = useRef(new AbortController())
   const isChanged = useRef(false)
   const isRepeated = useRef(false)
-  const name = useRef<ActionOptions>(undefined)
+  const name = useRef(newAction(''))
+  const isMet = useRef(false)
   const left = useRef<readonly Numbered[]>([])
-  const read = async () => {
-    const onRead = (count: number) => {
-      step.value = { kind: 'reading', count }
-    }
-    onRead(0)
-    try {
-      const plants = await readTargets(client, targets, onRead, ending.current.signal)
-      step.value = { kind: 'asking', plants }
-    } catch (error) {
-      if (!isAbort(error)) step.value = { kind: 'unread', fault: say('bulk.unread', { why: said(error) }) }
-    }
-  }
+  const read = () => readInto(step, session.client, targets, ending.current.signal)
   useEffect(() => {
     void read()
     return () => ending.current.abort()
@@ -128,40 +125,63 @@ function useBulk({ client, list, kind, targets, from, within, onClose }: BulkPro
     const onProgress = (done: number) => {
       step.value = { kind: 'working', done, of: wanted.length }
     }
-    name.current ??= newAction(titleOf(kind, input.value, from, within))
-    const outcome = await sendMany(client, wanted, name.current, onProgress, ending.current.signal)
+    if (!isRepeated.current) name.current = newAction(titleOf(kind, input.value, from, within))
+    const outcome = await submitMany(session, wanted, name.current, onProgress, ending.current.signal)
     // What is left may have plants that a lost request has deleted.
     const gone = isRepeated.current ? 0 : outcome.gone
     isRepeated.current = true
-    const done = sentenceOf(kind, input.value, outcome.done.length - gone, gone)
-    const result = same > 0 ? `${done}. ${say('bulk.same', { count: same })}` : done
-    if (outcome.done.length > 0) {
-      isChanged.current = true
-      tellDone(list, result, outcome.action)
-    }
-    const { conflicts } = outcome
+    const { conflicts, met, waits } = outcome
+    const isAny = outcome.done.length > 0
+    const done = isAny || waits === 0 ? sentenceOf(kind, input.value, outcome.done.length - gone, gone) : ''
+    const result = same > 0 && isAny ? `${done}. ${say('bulk.same', { count: same })}` : done
+    isChanged.current ||= isAny || waits > 0
+    isMet.current ||= met > 0
+    if (isAny || waits > 0) tellDone(list, result, outcome)
     left.current = outcome.left
     const isWhole = conflicts.length === 0 && outcome.left.length === 0
     const fault =
       outcome.left.length > 0 ? say('bulk.left', { plants: plantsIn(outcome.left.length), why: outcome.fault }) : ''
     if (!isWhole) step.value = { kind: 'over', result, conflicts, stayed: conflicts.length, fault }
     // The table behind a closed dialog has the new plants, their number, and the row that gets the focus.
-    await list.reload()
+    if (isAny) await list.reload()
     if (isWhole) close()
   }
   const close = () => {
     ending.current.abort()
+    if (isMet.current) step.value = { kind: 'deciding' }
+    else end()
+  }
+  const end = () => {
     onClose(isChanged.current ? input.value : undefined)
   }
   return {
     step,
     input,
+    action: name.current.action ?? '',
     changes: changes.value,
     read: () => void read(),
     run,
     goOn: () => void run(left.current),
     stop: () => ending.current.abort(),
     close,
+    end,
+  }
+}
+
+async function readInto(
+  step: Signal<Step>,
+  client: PlantstoreClient,
+  targets: Targets,
+  signal: AbortSignal,
+): Promise<void> {
+  const onRead = (count: number) => {
+    step.value = { kind: 'reading', count }
+  }
+  onRead(0)
+  try {
+    step.value = { kind: 'asking', ...(await readTargets(client, targets, onRead, signal)) }
+  } catch (error) {
+    if (!isAbort(error)) step.value = { kind: 'unread', fault: say('bulk.unread', { why: said(error) }) }
   }
 }
 
@@ -173,8 +193,7 @@ function changesOf(kind: ActionKind, input: ActionInput, plants: readonly Stored
     .filter(({ base, wanted }) => !isSame(base, wanted))
 }
 
-interface AskingProps extends Pick<BulkProps, 'client' | 'kind' | 'below' | 'from'> {
-  readonly plants: readonly StoredPlant[]
+interface AskingProps extends Read, Pick<BulkProps, 'session' | 'kind' | 'below' | 'from'> {
   readonly changes: readonly Numbered[]
   readonly input: Signal<ActionInput>
   readonly onOnlyBelow: () => void
@@ -184,7 +203,7 @@ interface AskingProps extends Pick<BulkProps, 'client' | 'kind' | 'below' | 'fro
 
 /** Asks for what an action needs, and shows what it changes. */
 function Asking(props: AskingProps): JSX.Element {
-  const { client, kind, below, from, plants, changes, input, onOnlyBelow, onRun, onCancel } = props
+  const { session, kind, below, from, plants, isSeen, changes, input, onOnlyBelow, onRun, onCancel } = props
   return (
     <form
       onSubmit={(event) => {
@@ -193,7 +212,7 @@ function Asking(props: AskingProps): JSX.Element {
       }}
     >
       <Question
-        client={client}
+        client={session.client}
         kind={kind}
         from={from}
         count={plants.length}
@@ -205,6 +224,9 @@ function Asking(props: AskingProps): JSX.Element {
         }}
       />
       <Preview kind={kind} plants={plants} changes={changes} isReady={isReady(kind, input.value)} />
+      <p role="status" class="note">
+        {isSeen && say('bulk.seenOnly')} {connection.value !== 'good' && say('bulk.waits')}
+      </p>
       <div class="fields">
         <button type="button" onClick={onCancel}>
           {say('plants.cancel')}

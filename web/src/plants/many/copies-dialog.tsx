@@ -1,22 +1,22 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { PlantstoreClient, StoredPlant } from '../../../../client/src/index.ts'
+import type { StoredPlant } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import { sayWith } from '../../language/say-with.ts'
 import { plantOf } from '../../offline/attempt.ts'
-import { type Conflict, sendMany } from '../../offline/send-many.ts'
+import { newAction } from '../../offline/new-action.ts'
+import { type Conflict, submitMany } from '../../offline/send-many.ts'
 import { Dialog } from '../../page/dialog.tsx'
 import { useRequest } from '../../page/request.ts'
 import { Sentence } from '../../page/sentence.tsx'
+import type { ViewProps } from '../../session/session.ts'
 import type { PlantList } from '../list/plant-list.ts'
-import { newAction } from './action-name.ts'
 import { MOST_LABELS, printLabels } from './chosen-labels.ts'
 import { Conflicts, plantsIn } from './done.tsx'
 import { tellDone } from './undo-dialog.tsx'
 
-interface CopiesProps {
-  readonly client: PlantstoreClient
+interface CopiesProps extends ViewProps {
   readonly list: PlantList
   readonly plant: StoredPlant
   readonly onClose: () => void
@@ -28,7 +28,7 @@ interface Added {
 }
 
 /** Adds plants with the name and the tag of another one and the next free ids, and then prints their labels. */
-export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX.Element {
+export function CopiesDialog({ session, list, plant, onClose }: CopiesProps): JSX.Element {
   const added = useSignal<Added | undefined>(undefined)
   const { isBusy, fault, once } = useRequest()
   /** The copies with their reserved ids. A second attempt adds the same ones. */
@@ -36,16 +36,17 @@ export function CopiesDialog({ client, list, plant, onClose }: CopiesProps): JSX
   const action = useRef(newAction(say('copies.title', { id: plant.id })))
   const add = async (count: number) => {
     if (copies.current.length !== count) {
-      const { first } = await client.reserveIds(count)
+      const { first } = await session.client.reserveIds(count)
       copies.current = Array.from({ length: count }, (_, i) => ({ ...plant, id: first + BigInt(i) }))
     }
     const changes = copies.current.map((wanted) => ({ id: wanted.id, base: null, wanted }))
-    const { done, conflicts, left, ...sent } = await sendMany(client, changes, action.current, () => {}, NEVER)
-    if (done.length > 0) {
-      tellDone(list, say('copies.added', { plants: plantsIn(done.length), id: plant.id }), sent.action)
+    const { done, conflicts, left, ...sent } = await submitMany(session, changes, action.current, () => {}, NEVER)
+    if (done.length > 0 || sent.waits > 0) {
+      tellDone(list, say('copies.added', { plants: plantsIn(done.length), id: plant.id }), sent)
       await list.reload()
     }
     if (left.length > 0) fault.value = sent.fault
+    else if (sent.waits > 0 || sent.met > 0) onClose()
     else added.value = { plants: done.flatMap(({ id, wanted }) => (wanted ? [plantOf(id, wanted)] : [])), conflicts }
   }
   return (

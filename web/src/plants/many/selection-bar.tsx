@@ -1,12 +1,13 @@
 import { useComputed, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import type { PlantstoreClient, StoredPlant, Total } from '../../../../client/src/index.ts'
+import type { StoredPlant, Total } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
 import type { PlainKey } from '../../language/texts.ts'
 import { Further } from '../../page/further.tsx'
 import { tell } from '../../page/notices.tsx'
 import { go } from '../../page/route.ts'
 import { said } from '../../page/said.ts'
+import type { Session } from '../../session/session.ts'
 import type { Filter } from '../list/filter.ts'
 import { returnToRows } from '../list/grid-keys.ts'
 import type { PlantList } from '../list/plant-list.ts'
@@ -19,7 +20,7 @@ import { plantsIn } from './done.tsx'
 import { readTargets } from './targets.ts'
 
 interface BarProps {
-  readonly client: PlantstoreClient
+  readonly session: Session
   readonly list: PlantList
   readonly filter: Filter
   readonly selection: Selection
@@ -31,7 +32,7 @@ interface BarProps {
 
 /** Says how many plants are selected, and what can be done with them. */
 export function SelectionBar(props: BarProps): JSX.Element | null {
-  const { client, list, selection, total } = props
+  const { session, list, selection, total } = props
   const asked = useSignal<{ readonly kind: ActionKind; readonly targets: Targets } | undefined>(undefined)
   const copied = useSignal<StoredPlant | undefined>(undefined)
   const shown = useComputed(() => new Set(list.plants.value.map(({ id }) => id)))
@@ -59,11 +60,11 @@ export function SelectionBar(props: BarProps): JSX.Element | null {
         </span>
       </button>
       {copied.value !== undefined && (
-        <CopiesDialog client={client} list={list} plant={copied.value} onClose={() => (copied.value = undefined)} />
+        <CopiesDialog session={session} list={list} plant={copied.value} onClose={() => (copied.value = undefined)} />
       )}
       {asked.value !== undefined && (
         <BulkDialog
-          client={client}
+          session={session}
           list={list}
           {...asked.value}
           {...(asked.value.targets.kind === 'chosen' ? { below: shown.value } : {})}
@@ -112,11 +113,12 @@ function actionsFor(bar: BarProps, { ask, copy }: Asking): readonly Action[] {
   ]
 }
 
-async function print({ client, selection }: BarProps): Promise<void> {
+async function print({ session, selection }: BarProps): Promise<void> {
   const targets = selection.targets()
   if (targets.kind === 'matching' && targets.without.size === 0) return go('labels', queryForLabels(targets.filter))
   try {
-    printLabels(await readTargets(client, targets, () => {}, new AbortController().signal))
+    const { plants } = await readTargets(session.client, targets, () => {}, new AbortController().signal)
+    printLabels(plants)
   } catch (error) {
     tell(say('bulk.unread', { why: said(error) }), { isError: true })
   }

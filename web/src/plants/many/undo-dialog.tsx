@@ -3,7 +3,8 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Action, PlantstoreClient, UndoReport } from '../../../../client/src/index.ts'
 import { say } from '../../language/language.ts'
-import type { Conflict } from '../../offline/send-many.ts'
+import { newAction } from '../../offline/new-action.ts'
+import type { Conflict, OfMany } from '../../offline/send-many.ts'
 import { Dialog } from '../../page/dialog.tsx'
 import { plain } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
@@ -11,7 +12,6 @@ import { isAbort, isRefusal, said } from '../../page/said.ts'
 import { Fault, Sentence } from '../../page/sentence.tsx'
 import { onSignOut, type ViewProps } from '../../session/session.ts'
 import type { Reloaded } from '../list/plant-list.ts'
-import { newAction } from './action-name.ts'
 import { Conflicts, plantsIn } from './done.tsx'
 import { Work, type WorkStep } from './work.tsx'
 
@@ -36,10 +36,12 @@ export function askUndo(undoing: Undoing): void {
   asked.value = undoing
 }
 
-/** Tells what an action has done, and offers its undo. @param action undefined: there is nothing to undo */
-export function tellDone(list: Reloaded, text: string, action: string | undefined): void {
-  if (action === undefined) tell(text)
-  else {
+/** Tells what an action has done and what waits of it, and offers its undo. */
+export function tellDone(list: Reloaded, done: string, { waits, action }: Pick<OfMany, 'waits' | 'action'>): void {
+  const kept = waits > 0 ? say('waiting.keptMany', { count: waits }) : ''
+  const text = [done, kept].filter((part) => part !== '').join('. ')
+  if (text !== '' && action === undefined) tell(text)
+  else if (action !== undefined) {
     const run = () => askUndo({ action, title: text, onUndone: () => list.reload() })
     tell(text, { action: { label: say('plants.undo'), run } })
   }

@@ -1,4 +1,4 @@
-import type { ActionOptions } from '../../../../client/src/index.ts'
+import type { ActionOptions } from '../../../client/src/index.ts'
 
 /** The most characters of a title that the service stores. */
 const MOST = 200

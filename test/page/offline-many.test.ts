@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { suite } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { say } from '../../web/src/language/language.ts'
+import { inEachLook } from '../support/each-look.ts'
+import { untilKept } from '../support/kept.ts'
+import { assertAtBothSizes, NO_NETWORK, PHONE, pageTests, pressAction, pressOn } from '../support/page.ts'
+import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
+import { SECRET, type Service } from '../support/service.ts'
+
+const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
+const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
+const dialogOf = (page: Page): Locator => page.getByRole('dialog')
+const plantsIn = (count: number): string => say('plants.count', { count })
+
+interface Listed {
+  readonly title?: string
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+}
+
+/** The actions of a title. */
+const actionsOf = async (service: Service, title: string): Promise<readonly Listed[]> =>
+  ((await service.send('GET', '/actions')).json as readonly Listed[]).filter((action) => action.title === title)
+
+/** Imports plants with consecutive ids. */
+async function fill(service: Service, first: number, count: number, name: string, tag: string): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ id: first + i, name: `${name} ${i}`, tag }))
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  await service.send('POST', '/plants/import', { headers, body: rows.join('\n') })
+}
+
+/** The bodies of the requests that change plants from now on, each with its method and path. */
+function changesOf(page: Page): readonly string[] {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (!['GET', 'HEAD'].includes(request.method())) sent.push(`${request.method()} ${pathname}`)
+  })
+  return sent
+}
+
+suite('changes of many plants without a network', () => {
+  const inBrowser = pageTests()
+
+  inEachLook(
+    inBrowser,
+    'wait as one, are sent as one action, and ask where others have changed some meanwhile',
+    async ({ page, context, service }, round) => {
+      const [first, word, tag] = [1000 + 100 * round, `Hosta${round}`, `bed ${round}`]
+      await fill(service, first, 5, word, 'old')
+      await page.getByLabel(say('plants.searchTitle')).fill(word)
+      await rowOf(page, first + 4).waitFor()
+      await context.setOffline(true)
+      await rename(page, first + 3, `${word} nigra`)
+      await line(page, say('waiting.count', { count: 1 }))
+      await rename(page, first + 4, `${word} alba`)
+      await line(page, say('waiting.count', { count: 2 }))
+      for (const id of [0, 1, 2, 4].map((i) => first + i))
+        await page.getByLabel(say('plants.selectOf', { id: String(id) }), { exact: true }).click()
+      await pressAction(page, say('bulk.tag'), 'Shift+Tab')
+      await dialogOf(page).getByText(say('bulk.waits')).waitFor()
+      await page.getByLabel(say('plants.tag'), { exact: true }).fill(tag)
+      await assertAtBothSizes(page)
+      await dialogOf(page)
+        .getByRole('button', { name: say('bulk.changePlants', { plants: plantsIn(4) }) })
+        .click()
+      await line(page, say('waiting.keptMany', { count: 4 }))
+      await dialogOf(page).waitFor({ state: 'detached' })
+      await rowOf(page, first).getByText(tag).waitFor()
+      await rowOf(page, first).getByText(say('waiting.mark')).waitFor()
+      await page.getByRole('link', { name: say('waiting.show') }).click()
+      const title = `${say('bulk.tagTitle')}: ${tag}`
+      const waits = page.locator('.waiting li')
+      const group = waits.filter({ hasText: title })
+      await group.getByText(plantsIn(4)).waitFor()
+      assert.equal(await waits.count(), 2, 'the edit is one with the change of its plant')
+      await assertAtBothSizes(page)
+      await pressOn(page, page.getByRole('button', { name: say('waiting.dropOf', { plant: title }) }))
+      await group.waitFor({ state: 'detached' })
+      await pressOn(page, page.locator('.notice').getByRole('button', { name: say('plants.undo') }))
+      await group.getByText(plantsIn(4)).waitFor()
+
+      await patchPlant(service, first + 1, { name: 'Changed by others' })
+      await service.send('DELETE', `/plants/${first + 2}`)
+      const sent = changesOf(page)
+      await context.setOffline(false)
+      await line(page, say('waiting.held', { count: 2 }))
+      assert.equal(sent.filter((each) => each === 'POST /plants/import').length, 1)
+      await line(page, say('waiting.metMany', { count: 2 }))
+      await pressOn(page, page.getByRole('button', { name: say('waiting.decideOf', { plant: title }) }))
+      await dialogOf(page)
+        .getByText(say('plants.conflictMany', { count: 2 }))
+        .waitFor()
+      await assertAtBothSizes(page)
+      await pressOn(page, dialogOf(page).getByRole('button', { name: say('plants.saveMineMany') }))
+      await nothingWaits(page)
+      assert.deepEqual(await Promise.all([0, 1, 2, 3, 4].map((i) => storedPlant(service, first + i))), [
+        { id: first, name: `${word} 0`, tag },
+        { id: first + 1, name: `${word} 1`, tag },
+        { id: first + 2, name: `${word} 2`, tag },
+        { id: first + 3, name: `${word} nigra`, tag: 'old' },
+        { id: first + 4, name: `${word} alba`, tag },
+      ])
+      const [action, ...others] = await actionsOf(service, title)
+      assert.deepEqual(others, [])
+      assert.deepEqual([action?.created, action?.updated, action?.deleted], [1, 3, 0])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'change only the plants that the device has seen, which the page says, as all that match are not known',
+    async ({ page, context, service }) => {
+      await fill(service, 5000, 130, 'Iris', 'wet')
+      await page.reload()
+      await page.getByLabel('Search plants').fill('Iris')
+      await rowOf(page, 5000).waitFor()
+      await untilKept(page, 'Iris 99')
+      await context.setOffline(true)
+      await page.getByLabel('Select all that match').check()
+      await pressAction(page, 'Remove tag')
+      await dialogOf(page).getByText('These are only the plants that this device has seen.').waitFor()
+      await assertAtBothSizes(page)
+      await dialogOf(page).getByRole('button', { name: 'Change 100 plants' }).click()
+      await line(page, '100 plants wait on this device until the service answers.')
+      await context.setOffline(false)
+      await nothingWaits(page)
+      const tags = (await service.plants()).filter(({ name }) => name.startsWith('Iris')).map(({ tag }) => tag)
+      assert.equal(tags.filter((tag) => tag === null).length, 100)
+      assert.equal(tags.filter((tag) => tag === 'wet').length, 30)
+    },
+    { expected: NO_NETWORK, remembers: SECRET, viewport: PHONE },
+  )
+})
