@@ -91,7 +91,7 @@ export const SETTINGS = named({
     setting(
       kind('URL', storeAddress),
       DEFAULT_STORE,
-      'where plants and tokens are stored: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
+      'where plants and tokens are stored: sqlite:PATH, postgres://USER@HOST:PORT/DATABASE or, on Citus, citus://USER@HOST:PORT/DATABASE; give a password by PGPASSWORD, as other users of the machine can read flags',
     ),
   ),
   storeConnections: setting(count(4, 1000), '10', 'connections to a PostgreSQL store'),
