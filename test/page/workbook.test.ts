@@ -41,8 +41,10 @@ suite('the page reads a workbook', () => {
       '<numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/><numFmt numFmtId="165" formatCode="0 &quot;days&quot;"/>' +
       '<numFmt numFmtId="166" formatCode="[h]:mm"/><numFmt numFmtId="167" formatCode="00000"/>' +
       '<numFmt numFmtId="168" formatCode="&quot;Bed &quot;000"/><numFmt numFmtId="169" formatCode="0000\\-0000"/>' +
-      '<numFmt numFmtId="170" formatCode="0.0%"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
-      `<cellXfs>${[0, 14, 164, 165, 166, 20, 22, 167, 168, 169, 170, 9].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`
+      '<numFmt numFmtId="170" formatCode="0.0%"/>' +
+      '<numFmt numFmtId="171" formatCode="[Red]0000;[Blue]\\-0000"/><numFmt numFmtId="172" formatCode="[&gt;100]&quot;many&quot;;0"/>' +
+      '<numFmt numFmtId="173" formatCode="# ?/?"/><numFmt numFmtId="174" formatCode="0.00"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
+      `<cellXfs>${[0, 14, 164, 165, 166, 20, 22, 167, 168, 169, 170, 9, 171, 172, 173, 174, 3].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`
     const cells: readonly (readonly [xml: string, expected: string])[] = [
       ['s="0"><v>45000</v>', '45000'],
       ['s="1"><v>45000</v>', '2023-03-15'],
@@ -60,6 +62,13 @@ suite('the page reads a workbook', () => {
       ['s="9"><v>20260017</v>', '2026-0017'],
       ['s="10"><v>0.285</v>', '28.5%'],
       ['s="11"><v>0.07</v>', '7%'],
+      ['s="12"><v>7</v>', '0007'],
+      ['s="12"><v>-7</v>', '-0007'],
+      // Neither a condition, a fraction nor separators of thousands: the number is the id or code of a plant.
+      ['s="13"><v>7</v>', '7'],
+      ['s="14"><v>2.5</v>', '2.5'],
+      ['s="15"><v>2.5</v>', '2.50'],
+      ['s="16"><v>12345</v>', '12345'],
       ['><v>2.2999999999999998</v>', '2.3'],
       ['><v>9223372036854775807</v>', '9223372036854775807'],
       ['><f>1+1</f><v>2</v>', '2'],

@@ -10,7 +10,7 @@ const NAMES = {
     |identificativo|numero di accessione|numero di inventario|codice|numer|sıra no|αριθμός|номер|番号|编号|編號|序号|번호
     |gbif id|catalog number|catalogue number`,
   /** The whole name. */
-  name: `name|plant name|botanical name|scientific name|accepted name|latin name|full name|taxon|taxon name|plant|names
+  name: `name|plant name|botanical name|scientific name|accepted name|calculated full name|taxon full name|scientific name full|latin name|full name|taxon|taxon name|plant|names
     |plants|plant names|pflanzenname|botanischer name|wissenschaftlicher name|lateinischer name|name botanisch|bot name
     |wiss name|lat name|botanisch|lateinisch|gattung art|gattung art sorte|pflanze|pflanzen|pflanzennamen|bezeichnung
     |nom|noms|nom scientifique|nom botanique|nom latin|nom de la plante|plante|plantes|nombre|nombres
@@ -27,7 +27,8 @@ const NAMES = {
   /** Such as `×`, before the part of the name that follows. */
   hybrid: 'hybrid|hybrid mark|hybrid marker|hybrid symbol|genus hybrid|genus hybrid marker|species hybrid|hybride|hyb',
   /** Such as `var.` or `subsp.`, before the epithet. */
-  rank: `rank|infraspecific rank|infra rank|infrasp rank|infraspecies rank|isp rank|rank 1|infraspecific marker|rang|rango`,
+  rank: `rank|infraspecific rank|infra rank|infrasp rank|infraspecies rank|isp rank|rank 1|infraspecific marker|rang|rango
+    |taxon rank|verbatim taxon rank|name rank|taxonomic rank`,
   subspecies: `subspecies|subsp|ssp|sub spp|infraspecific|infraspecific name|infraspecific epithet|infra epithet
     |infrasp epithet|infraspecies|infra name|isp name|epithet 1|unterart|subspezies
     |sous espece|subespecie|ondersoort|sottospecie|подвид|亚种|亜種`,
@@ -42,7 +43,7 @@ const NAMES = {
     |ubicacion|lugar|locatie|plaats|standplaats|vak|posizione|luogo|loc|loc code|locality|garden location|section
     |greenhouse|quartier|abteilung|serre|parterre|bancal|kas|miejsce|kategoria|yer|konum|θέση|место|участок|категория
     |場所|位置|区画|分类|위치|장소|location code|hb location
-    |place guess|category name|location name|house|bench|area|zone|plot|border|garden`,
+    |place guess|current location|current location full|location full|plant location|item location|category name|location name|house|bench|area|zone|plot|border|garden`,
 } as const
 
 export type Meaning = keyof typeof NAMES
@@ -119,3 +120,33 @@ export function folded(text: string): string {
     .trim()
     .toLowerCase()
 }
+
+/** The words and abbreviations of ranks below the species, as names of plants have them. */
+const RANKS: ReadonlyMap<string, string> = new Map(
+  (
+    [
+      ['subsp.', 'subspecies|subsp|ssp|unterart|sous-espèce|subespecie|ondersoort'],
+      ['var.', 'variety|varietas|var|varietät|variété|variedad|variëteit'],
+      ['subvar.', 'subvariety|subvarietas|subvar'],
+      ['f.', 'form|forma|f|fo'],
+      ['subf.', 'subform|subforma|subf'],
+    ] as const
+  ).flatMap(([mark, words]) => words.split('|').map((word) => [word, mark] as const)),
+)
+const LONGEST_RANK = 20
+const HIGHER: ReadonlySet<string> = new Set(
+  'species|genus|family|order|class|phylum|kingdom|unranked|cultivar|hybrid|art|gattung|espèce|genre|especie|género|soort|geslacht'.split(
+    '|',
+  ),
+)
+
+/** The mark of a rank by its word: empty for one from the species on, which no name has; undefined for no such word. */
+export function rankMark(text: string): string | undefined {
+  if (text.length > LONGEST_RANK) return undefined
+  const key = text.toLowerCase().replace(/\.$/, '')
+  return RANKS.get(key) ?? (HIGHER.has(key) ? '' : undefined)
+}
+
+/** Whether a text is a cultivar without the quotation marks that make it one (ICNCP, article 14). */
+export const isBareCultivar = (text: string): boolean =>
+  /^\p{Lu}[^'"‘’“”„«»®™×]*$/u.test(text) && !/\b(?:Group|Gruppe|Groupe|Grex|Series)$/.test(text)

@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
-import { folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF } from './column-names.ts'
+import { folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
 import { idIn } from './sheet-row.ts'
 
 /** What a cell looks like. A name is a genus with an epithet or a cultivar; a code is any other text with a digit. */
@@ -161,7 +161,9 @@ const isConstant = (rows: readonly CsvRow[], at: number): boolean =>
 
 /** Whether a column has marks of hybrids or abbreviated ranks, and neither answers nor words. */
 const areMarks = (rows: readonly CsvRow[], at: number): boolean =>
-  rows.every(({ cells }) => isNothing(cells[at]) || MARK.test(cells[at] ?? ''))
+  rows.every(
+    ({ cells }) => isNothing(cells[at]) || MARK.test(cells[at] ?? '') || rankMark(cells[at] ?? '') !== undefined,
+  )
 
 const MARK = /^\s*(?:[×x+]|(?:notho)?(?:subsp|ssp|subvar|var|convar|subf|f|fo|forma|cv|gx|agg)\.?)\s*$/iu
 

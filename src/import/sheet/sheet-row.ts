@@ -2,7 +2,7 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { PlantCandidate } from '../../domain/plant.ts'
 import { type CsvRow, candidateOf, integerOf, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
-import { isNoValue } from './column-names.ts'
+import { isBareCultivar, isNoValue, meaningOf, rankMark } from './column-names.ts'
 
 /**
  * Errors of formulas: as workbooks have them (ECMA-376 part 1, 18.17.3), as German, French, Spanish and Dutch programs
@@ -36,7 +36,9 @@ export function sheetCandidateOf(
   if (areNames(row.cells, mapping, columns, textOf))
     throw new AppError(40002, 'the row repeats the names of the columns')
   const numbered = mapping.id === undefined ? row : { ...row, cells: withInteger(row.cells, mapping.id) }
-  const { id, name, tag } = candidateOf(numbered, mapping, columns.length, true, (cell) => withValue(textOf(cell)))
+  const named =
+    mapping.name.length < 2 ? numbered : { ...numbered, cells: asInNames(numbered.cells, mapping, columns, textOf) }
+  const { id, name, tag } = candidateOf(named, mapping, columns.length, true, (cell) => withValue(textOf(cell)))
   const isNone = mapping.dropsNoValues === true && typeof tag === 'string' && isNoValue(tag)
   return { id, name: textIn(name, 'name'), tag: isNone ? undefined : textIn(tag, 'tag') }
 }
@@ -52,6 +54,26 @@ function areNames(
     cell !== undefined && textOf(cell).trim() === columns[i]
   return isName(cells[at], at) && cells.every((cell, i) => isNothing(cell) || isName(cell, i))
 }
+
+/** Writes ranks and cultivars in the columns of the parts of names as names of plants have them. */
+function asInNames(
+  cells: CsvRow['cells'],
+  { name }: Mapping,
+  columns: readonly string[],
+  textOf: (cell: string) => string,
+): CsvRow['cells'] {
+  let named = cells
+  for (const at of name) {
+    const [cell, column = ''] = [cells[at]?.trim() ?? '', columns[at]]
+    const mark = rankMark(cell)
+    if (mark !== undefined && meaningOf(column) === 'rank') named = named.with(at, mark)
+    else if (CULTIVAR.test(column) && isBareCultivar(textOf(cell))) named = named.with(at, `'${cell}'`)
+  }
+  return named
+}
+
+/** The term of Darwin Core, which has no quotation marks. Columns of other names show what people write. */
+const CULTIVAR = /^\s*(?:dwc:)?cultivar[_ ]?epithet\s*$/i
 
 const FRACTION = /^(\s*-?\d+)\.0(\s*)$/
 

@@ -35,10 +35,31 @@ export function kindOfFormat(number: number, code = SHARES.get(number)): NumberK
   // A duration such as [h]:mm is a number. Colours, conditions and languages stand in brackets, too.
   if (/\[[hms]+\]/i.test(code)) return 'number'
   if (/[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, ''))) return 'date'
-  if (code.length > LONGEST_FORMAT) return 'number'
-  const share = /^0(?:\.(0{1,15}))?%$/.exec(code)
-  return share === null ? formOf(code) : shareOf(share[1]?.length ?? 0)
+  if (code.length > LONGEST_FORMAT || /\[[<>=]/.test(code)) return 'number'
+  // Colours and currencies without one stand in brackets; the parts are for positive, negative numbers, zero and texts.
+  const [positive = '', negative, zero = positive] = code
+    .replaceAll(/("[^"]*"|\\.)|\[[^[\]]*\]/gs, '$1')
+    .split(/;(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+  const [kind, ofNegative, ofZero] = [positive, negative, zero].map((part) => part && kindOfPart(part))
+  if (typeof kind !== 'function') return 'number'
+  return (digits) => {
+    if (Number(digits) === 0) return typeof ofZero === 'function' ? ofZero(digits) : digits
+    if (!digits.startsWith('-') || ofNegative === undefined || ofNegative === '') return kind(digits)
+    return typeof ofNegative === 'function' ? ofNegative(digits.slice(1)) : digits
+  }
 }
+
+function kindOfPart(code: string): NumberKind {
+  const [, decimals, share] = /^0\.?(0{0,15})(%?)$/.exec(code) ?? []
+  if (share === '%') return shareOf(decimals?.length ?? 0)
+  if (decimals !== undefined && decimals !== '' && code.includes('.')) return fixedOf(decimals.length)
+  return formOf(code)
+}
+
+const fixedOf =
+  (decimals: number) =>
+  (digits: string): string =>
+    Math.abs(Number(digits)) < 1e15 ? Number(digits).toFixed(decimals) : digits
 
 const shareOf =
   (decimals: number) =>

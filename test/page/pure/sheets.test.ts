@@ -61,8 +61,14 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   },
   'dwc-atomised.csv': {
     header: 1,
-    columns: ['', 'genus + specificEpithet + infraspecificEpithet', 'locality'],
-    plants: ['Acer palmatum dissectum (Bed 1)', 'Rosa glauca (Bed 2)'],
+    columns: ['', 'genus + specificEpithet + taxonRank + infraspecificEpithet + cultivarEpithet', 'locality'],
+    plants: [
+      'Acer palmatum var. dissectum (Bed 1)',
+      'Rosa glauca (Bed 2)',
+      "Hosta sieboldiana 'Elegans' (Bed 3)",
+      'Rosa gallica subsp. gallica ‘Officinalis’ (Bed 3)',
+      'Brassica oleracea Capitata Group (Bed 4)',
+    ],
   },
   'errors.xlsx': { header: 1, columns: ['Nr', 'Name', 'Bed'], plants: ['1 Acer palmatum (B1)'], refused: 3 },
   'float-ids.csv': {
