@@ -62,17 +62,6 @@ export const SETTINGS = named({
     kind('URL', publicUrl),
     'the address that clients use, such as https://plants.example or https://example.org/garden, for links, labels and the contract; behind a proxy, its path is the one that clients use too, whether the proxy takes it off or not; by default it follows from host and port',
   ),
-  /** Undefined: every request needs a token. */
-  public: setting(
-    kind('TAGS', offOr(publicPart)),
-    'off',
-    'what everyone may read without a token: all, or up to 20 tags with commas between, where a text ending with / stands for all tags that begin so; or a JSON array of them, such as ["beds, north"]; or off',
-  ),
-  publicIndex: setting(
-    kind('SWITCH', offOr(oneOf('on'))),
-    'off',
-    'whether search engines may list what --public shows: on or off',
-  ),
   /** Undefined: clients use HTTP without TLS. */
   tlsCert: optional(
     text('FILE'),
@@ -156,6 +145,17 @@ export const SETTINGS = named({
   ),
   /** A token may save up one second's worth. */
   rateLimit: setting(kind('COUNT', offOr(integer(1, 1e6))), 'off', 'requests per second and token, or off'),
+  /** Undefined: every request needs a token. */
+  public: setting(
+    kind('TAGS', offOr(publicPart)),
+    'off',
+    'what everyone may read without a token: all, or up to 20 tags with commas between, where a text ending with / stands for all tags that begin so; or a JSON array of them, such as ["beds, north"]; or off',
+  ),
+  publicIndex: setting(
+    kind('SWITCH', offOr(oneOf('on'))),
+    'off',
+    'whether search engines may list what --public shows: on or off',
+  ),
   ...IDENTITY_PROVIDER,
   logLevel: setting(
     kind('LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent')),

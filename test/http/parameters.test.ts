@@ -114,7 +114,7 @@ suite('a query parameter', () => {
     ['limit=1&limit=1', 'limit may be given only once'],
     ...['', 'ID', 'tag', '+id', '%2Bid', 'id,name', '--id'].map((text): [string, string] => [
       `sort=${text}`,
-      'sort must be one of id, -id, name, -name',
+      'sort must be one of id, -id, name, -name, -changed',
     ]),
     ['sort=id&sort=name', 'sort may be given only once'],
     ['q=a&q=b', 'q may be given only once'],
@@ -133,7 +133,7 @@ suite('a query parameter', () => {
     ),
     [
       'limit=0&sort=x&tag=%00&q=%00&page=2',
-      'limit must be at least 1; sort must be one of id, -id, name, -name; tag must not contain U+0000; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
+      'limit must be at least 1; sort must be one of id, -id, name, -name, -changed; tag must not contain U+0000; q must not contain U+0000; unknown query parameter page; this operation has limit, cursor, sort, tag, tagPrefix, untagged, q, count',
     ],
   ]
 
