@@ -209,10 +209,10 @@ suite('where the network goes in the middle of', () => {
       `an import, the page says what is stored, and adds nothing twice when the person ${ending}`,
       async ({ page, context, service }) => {
         const genus = `Ginkgo${viewport.width}`
-        const names = Array.from({ length: 2500 }, (_, i) => `${genus} ${i}`)
+        const names = Array.from({ length: 12_500 }, (_, i) => `${genus} ${i}`)
         await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
         await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-        await page.getByText('2,500 added').waitFor()
+        await page.getByText('12,500 added').waitFor()
         let parts = 0
         const answerAgain = await intercept(page, '**/plants/import?*dryRun=false*', async (route) => {
           parts += 1
@@ -223,9 +223,9 @@ suite('where the network goes in the middle of', () => {
           }
           await (parts < 2 ? route.continue() : route.abort('internetdisconnected'))
         })
-        await pressOn(page, page.getByRole('button', { name: 'Import 2,500 plants' }))
+        await pressOn(page, page.getByRole('button', { name: 'Import 12,500 plants' }))
         await line(page, 'The import is not complete. The service cannot be reached. No row is imported twice.')
-        await page.getByText('1,000 added').waitFor()
+        await page.getByText('5,000 added').waitFor()
         await assertAccessible(page)
         await assertFits(page)
         await answerAgain()
@@ -235,14 +235,14 @@ suite('where the network goes in the middle of', () => {
           await openView(page, 'Plants')
           await openView(page, 'Import')
           await pressOn(page, page.getByRole('button', { name: 'Continue' }))
-          await page.getByText('1,500 added').waitFor()
-          await page.getByText('1,000 unchanged').waitFor()
+          await page.getByText('7,500 added').waitFor()
+          await page.getByText('5,000 unchanged').waitFor()
         } else {
           await pressOn(page, page.getByRole('button', { name: 'Leave out the rest' }))
           await choose(page, 'many.csv', Buffer.from(`name\n${names.join('\n')}\n`))
           await pressOn(page, page.getByRole('button', { name: 'Check the file' }))
-          await page.getByText('2,000 left out').waitFor()
-          await pressOn(page, page.getByRole('button', { name: 'Import 500 plants' }))
+          await page.getByText('10,000 left out').waitFor()
+          await pressOn(page, page.getByRole('button', { name: 'Import 2,500 plants' }))
           await page.getByRole('heading', { name: 'Next' }).waitFor()
         }
         const stored = (await service.plants()).filter(({ name }) => name.startsWith(genus))
