@@ -4,9 +4,19 @@ import type { Locator, Page } from 'playwright-core'
 import { say } from '../../web/src/language/language.ts'
 import { inEachLook } from '../support/each-look.ts'
 import { untilKept } from '../support/kept.ts'
-import { assertAtBothSizes, NO_NETWORK, PHONE, pageTests, pressAction, pressOn } from '../support/page.ts'
+import {
+  assertAtBothSizes,
+  intercept,
+  NO_NETWORK,
+  PHONE,
+  pageTests,
+  pressAction,
+  pressOn,
+  signOver,
+} from '../support/page.ts'
 import { patchPlant, rename, rowOf, storedPlant } from '../support/page-plants.ts'
 import { SECRET, type Service } from '../support/service.ts'
+import { untilRefused } from '../support/tokens.ts'
 
 const line = (page: Page, text: string): Promise<void> => page.getByText(text).waitFor()
 const nothingWaits = (page: Page): Promise<void> => page.locator('.waiting-line a').waitFor({ state: 'detached' })
@@ -106,6 +116,49 @@ suite('changes of many plants without a network', () => {
       const [action, ...others] = await actionsOf(service, title)
       assert.deepEqual(others, [])
       assert.deepEqual([action?.created, action?.updated, action?.deleted], [1, 3, 0])
+    },
+    { expected: NO_NETWORK },
+  )
+
+  inBrowser(
+    'go out with another token only when its person says so, as an action of that token',
+    async ({ page, context, service, address }) => {
+      await fill(service, 6000, 3, 'Phlox', 'old')
+      const { secret, token } = await service.issueToken(['plants:read', 'plants:write'])
+      await signOver(page, address, secret)
+      await page.getByLabel('Search plants').fill('Phlox')
+      await rowOf(page, 6002).waitFor()
+      for (const id of [6000, 6001]) await page.getByLabel(`Select ${id}`, { exact: true }).click()
+      await pressAction(page, 'Set tag', 'Shift+Tab')
+      await page.getByLabel('Tag', { exact: true }).fill('taken over')
+      // The store has one of the changes as an action of the first token, and the page has no answer.
+      const title = 'Set the tag: taken over'
+      const answerAgain = await intercept(page, '**/plants/import*', async (route) => {
+        const body = route.request().postData()?.split('\n')[0] ?? ''
+        await route.fetch({ postData: body })
+        await context.setOffline(true)
+        await route.abort('internetdisconnected')
+      })
+      await dialogOf(page).getByRole('button', { name: 'Change 2 plants' }).click()
+      await line(page, '2 plants wait on this device until the service answers.')
+      await service.send('DELETE', `/tokens/${token.id}`)
+      await untilRefused(service, secret)
+      await answerAgain()
+      await context.setOffline(false)
+      await page.getByLabel('Access token').fill(SECRET)
+      await page.keyboard.press('Enter')
+      await line(page, '2 changes wait on this device. 2 need your decision.')
+      await page.getByRole('link', { name: 'Show them' }).click()
+      const group = page.locator('.strange li')
+      await group.getByText(title).waitFor()
+      assert.equal(await group.count(), 1)
+      await assertAtBothSizes(page)
+      assert.deepEqual(await storedPlant(service, 6001), { id: 6001, name: 'Phlox 1', tag: 'old' })
+      await page.getByRole('button', { name: 'Send them with my token' }).click()
+      await line(page, 'Nothing waits.')
+      for (const id of [6000, 6001]) assert.match((await service.send('GET', `/plants/${id}`)).body, /taken over/)
+      const updated = (await actionsOf(service, title)).map((action) => action.updated)
+      assert.deepEqual(updated, [1, 1], 'each token has an action of its own')
     },
     { expected: NO_NETWORK },
   )

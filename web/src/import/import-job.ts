@@ -141,7 +141,7 @@ export class ImportJob {
       if (!ended.aborted) next = { kind: 'checked' }
     } catch (error) {
       this.awaits.value = isSilence(error)
-      if (this.awaits.value) this.fault.value = say('import.needsService', { why: said(error) })
+      if (this.awaits.value) this.fault.value = `${said(error)} ${say('import.needsService')}`
       else if (!isAbort(error)) this.fault.value = said(error)
     }
     // If the person has changed the mapping meanwhile, this result is out of date.

@@ -4,6 +4,7 @@ import type { PlantstoreClient } from '../../../client/src/index.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { sayWith } from '../language/say-with.ts'
+import { connection } from '../page/connection.ts'
 import { isFocusLost } from '../page/focus.ts'
 import { Fault, Sentence } from '../page/sentence.tsx'
 import type { Session } from '../session/session.ts'
@@ -104,7 +105,11 @@ function Status({ job }: Pick<SheetProps, 'job'>): JSX.Element {
   }, [kind])
   return (
     <div role="status" ref={status} tabIndex={-1}>
-      {kind === 'checking' && <p>{say('import.checking')}</p>}
+      {kind === 'checking' && (
+        <p>
+          {say('import.checking')} {connection.value !== 'good' && say('import.needsService')}
+        </p>
+      )}
       {kind === 'importing' && (
         <p>
           <label>

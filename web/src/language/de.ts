@@ -389,7 +389,7 @@ export default catalog({
   'import.nothing': 'Es gibt nichts zu importieren.',
   'import.submit': '{plants} importieren',
   'import.needsService':
-    '{why} Die Prüfung braucht ihn: Die Datei bleibt hier, und die Prüfung geht weiter, sobald der Dienst antwortet.',
+    'Die Prüfung braucht den Dienst. Die Datei bleibt hier, und die Prüfung geht weiter, sobald der Dienst antwortet.',
   'import.broken': 'Der Import ist nicht vollständig. {why} Keine Zeile wird zweimal importiert.',
   'import.goOn': 'Fortsetzen',
   'import.leaveRest': 'Rest auslassen',

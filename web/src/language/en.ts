@@ -393,7 +393,7 @@ export const en = {
   'import.nothing': 'There is nothing to import.',
   'import.submit': 'Import {plants}',
   'import.needsService':
-    '{why} The check needs it: the file stays here, and the check goes on once the service answers.',
+    'The check needs the service. The file stays here, and the check goes on once the service answers.',
   'import.broken': 'The import is not complete. {why} No row is imported twice.',
   'import.goOn': 'Continue',
   'import.leaveRest': 'Leave out the rest',

@@ -382,7 +382,7 @@ export default catalog({
   'import.nothing': 'No hay nada que importar.',
   'import.submit': 'Importar {plants}',
   'import.needsService':
-    '{why} La comprobación lo necesita: el archivo se queda aquí, y sigue en cuanto el servicio responda.',
+    'La comprobación necesita el servicio. El archivo se queda aquí, y sigue en cuanto el servicio responda.',
   'import.broken': 'La importación no está completa. {why} Ninguna fila se importa dos veces.',
   'import.goOn': 'Continuar',
   'import.leaveRest': 'Omitir el resto',

@@ -385,7 +385,7 @@ export default catalog({
   'import.nothing': 'Il n’y a rien à importer.',
   'import.submit': 'Importer {plants}',
   'import.needsService':
-    '{why} La vérification en a besoin\u00a0: le fichier reste ici, et elle reprend dès que le service répond.',
+    'La vérification a besoin du service. Le fichier reste ici, et elle reprend dès que le service répond.',
   'import.broken': 'L’importation n’est pas complète. {why} Aucune ligne n’est importée deux fois.',
   'import.goOn': 'Continuer',
   'import.leaveRest': 'Laisser le reste',

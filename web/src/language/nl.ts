@@ -380,7 +380,7 @@ export default catalog({
   'import.nothing': 'Er is niets te importeren.',
   'import.submit': '{plants} importeren',
   'import.needsService':
-    '{why} De controle heeft hem nodig: het bestand blijft hier, en ze gaat verder zodra de dienst antwoordt.',
+    'De controle heeft de dienst nodig. Het bestand blijft hier, en ze gaat verder zodra de dienst antwoordt.',
   'import.broken': 'Het importeren is niet voltooid. {why} Geen rij wordt twee keer geïmporteerd.',
   'import.goOn': 'Doorgaan',
   'import.leaveRest': 'De rest weglaten',

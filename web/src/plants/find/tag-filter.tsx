@@ -5,7 +5,7 @@ import type { PlantstoreClient, TagCount } from '../../../../client/src/index.ts
 import { compareCodePoints, type TagFilter as Tagging } from '../../../../src/domain/plant-query.ts'
 import { say } from '../../language/language.ts'
 import { seenTags } from '../../offline/seen.ts'
-import { connection } from '../../page/connection.ts'
+import { whenAway } from '../../page/connection.ts'
 import { closeOnEscape } from '../../page/focus.ts'
 import { useHelp, useRequest } from '../../page/request.ts'
 import { Fault } from '../../page/sentence.tsx'
@@ -100,10 +100,15 @@ function useTagList(client: PlantstoreClient) {
   const tags = useSignal<readonly TagCount[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const { fault, run } = useRequest()
+  /** Shows the tags that this device has seen, until the service answers. */
+  const recall = async (signal: AbortSignal) => {
+    const seen = await seenTags()
+    if (tags.value === undefined && !signal.aborted) tags.value = seen
+  }
   const read = (at?: string) =>
     void run(async (signal) => {
-      if (tags.value === undefined && connection.value !== 'good') tags.value = await seenTags()
-      const page = await client.listTags({ limit: PAGE }, { signal }).page(at)
+      const end = whenAway(() => void recall(signal))
+      const page = await client.listTags({ limit: PAGE }, { signal }).page(at).finally(end)
       if (signal.aborted) return
       tags.value = at === undefined ? page.items : [...(tags.value ?? []), ...page.items]
       next.value = page.next
