@@ -63,6 +63,7 @@ export class SimilarFinder {
     const pairs: SimilarRow[][] = []
     let [count, steps, looked] = [0, 0, 0]
     for (const { line, plant } of this.#rows) {
+      if (isTurnOver()) await nextTurn()
       const name = foldedName(plant.name)
       for (const other of stored.get(plant.tag) ?? []) {
         const next = stepsBetween(name, other.name)
@@ -95,10 +96,10 @@ export class SimilarFinder {
     for await (const page of this.#newest(isByTag ? { ...ALL_PLANTS, tags } : ALL_PLANTS)) {
       for (const plant of page) {
         if (!taken.has(plant.id)) found.get(plant.tag)?.push({ plant, name: foldedName(plant.name) })
+        if (isTurnOver()) await nextTurn()
       }
       count += page.length
       if (count >= MOST_READ) break
-      if (isTurnOver()) await nextTurn()
     }
     return found
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { NewPlant } from '../../src/domain/plant.ts'
-import { foldedName, unlikenessOf } from '../../src/import/sheet/likeness.ts'
+import { foldedName, stepsBetween, unlikenessOf } from '../../src/import/sheet/likeness.ts'
 import { SimilarFinder } from '../../src/import/similar.ts'
 
 suite('a row is like a stored plant', () => {
@@ -21,6 +21,13 @@ suite('a row is like a stored plant', () => {
     assert.ok(like('Acer palmatum', "Acer palmatum 'Osakazuki'"))
     assert.ok(!like('Seedling 12', 'Seedling 13'))
     assert.ok(!like('Acer', 'Acerola'))
+  })
+
+  test('after few steps, so that a turn looks at the time between two names of any characters', () => {
+    for (const character of ['ﷺ', '뷁', 'a', 'ab']) {
+      const [one, other] = [character.repeat(1000), `${character.repeat(999)}x`].map(foldedName)
+      assert.ok(one && other && stepsBetween(one, other) <= 2 ** 17, character)
+    }
   })
 
   /** Plants that are stored, and a finder beside them, after it has taken rows. */

@@ -7,14 +7,22 @@ export interface FoldedName {
   readonly bits: number
 }
 
+/**
+ * UTF-16 units by which names are compared, before and after they are folded. The longest name in 18 real lists of plants
+ * has 105 characters. A name of 1,000 times U+FDFA is 18,000 when it is folded: to compare two took one turn 3.5 s.
+ */
+const LONGEST = 400
+
 /** Takes away case, accents and punctuation; marks before the decomposition too, which sorts each run of them by insertion. */
 export function foldedName(name: string): FoldedName {
   const text = name
+    .slice(0, LONGEST)
     .replaceAll(/\p{M}/gu, '')
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .slice(0, LONGEST)
     .trim()
   let bits = 0
   for (let i = 0; i < text.length; i++) bits |= 1 << (text.charCodeAt(i) & 31)
