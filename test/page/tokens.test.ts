@@ -6,6 +6,7 @@ import {
   assertAccessible,
   assertAtBothSizes,
   assertFits,
+  holdAnswers,
   NO_NETWORK,
   openMenu,
   openView,
@@ -181,15 +182,27 @@ suite('tokens on the page', () => {
     { viewport: PHONE },
   )
 
-  inBrowser('of one name, made one after the other, have their ids in the titles', async ({ page }) => {
-    await openView(page, 'Tokens')
-    for (const count of [1, 2]) {
-      await page.getByLabel('What is the token for?').fill('twin')
-      await page.getByRole('button', { name: 'Create a token' }).click()
-      await until(page, `document.querySelectorAll('.secret').length === ${count}`)
-    }
-    assert.equal(await page.getByLabel(/^The secret of twin \(tok_\w+\)/).count(), 2)
-  })
+  inBrowser(
+    'of one name, made one after the other, have their ids in the titles, and the next name is by itself',
+    async ({ page }) => {
+      await openView(page, 'Tokens')
+      for (const count of [1, 2]) {
+        await page.getByLabel('What is the token for?').fill('twin')
+        await page.getByRole('button', { name: 'Create a token' }).click()
+        await until(page, `document.querySelectorAll('.secret').length === ${count}`)
+      }
+      assert.equal(await page.getByLabel(/^The secret of twin \(tok_\w+\)/).count(), 2)
+      const answer = await holdAnswers(page, '**/tokens', 'POST')
+      const asked = page.waitForRequest((request) => request.method() === 'POST')
+      await page.getByLabel('What is the token for?').fill('third')
+      await page.keyboard.press('Enter')
+      await asked
+      await page.keyboard.type('fourth')
+      answer()
+      await until(page, `document.querySelectorAll('.secret').length === 3`)
+      assert.equal(await page.getByLabel('What is the token for?').inputValue(), 'fourth')
+    },
+  )
 
   inBrowser('tell what follows where no other one may manage tokens', async ({ page, service }) => {
     const { token } = await store(service, { name: 'sole', scopes: ['tokens'] })

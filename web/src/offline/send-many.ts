@@ -79,7 +79,8 @@ export async function submitMany(
     if (waits > 0) askToKeep()
     return { ...outcome, met: met.length, waits, left }
   } catch (error) {
-    return { ...outcome, met: 0, waits: 0, left: [...left, ...lost, ...later], fault: said(error) }
+    const unkept = [...left, ...lost, ...later, ...met.map(({ change }) => change)]
+    return { ...outcome, met: 0, waits: 0, left: unkept, fault: said(error) }
   }
 }
 

@@ -71,3 +71,6 @@ export function useHelp<Help>(
   }, question)
   return help.value
 }
+
+/** What a person has typed behind the text that was sent meanwhile: it belongs to the next one. */
+export const typedSince = (sent: string, now: string): string => (now.startsWith(sent) ? now.slice(sent.length) : now)

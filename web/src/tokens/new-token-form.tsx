@@ -2,10 +2,10 @@ import type { JSX } from 'preact'
 import type { OwnToken, PlantstoreClient } from '../../../client/src/index.ts'
 import { say } from '../language/language.ts'
 import type { PlainKey } from '../language/texts.ts'
-import { useRequest } from '../page/request.ts'
+import { typedSince, useRequest } from '../page/request.ts'
 import { Fault } from '../page/sentence.tsx'
 import type { Scope } from '../session/session.ts'
-import { created, NOTHING, typed } from './new-token.ts'
+import { created, typed } from './new-token.ts'
 import { Secrets } from './secrets.tsx'
 
 const MEANINGS: Readonly<Record<Scope, PlainKey>> = {
@@ -29,7 +29,6 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
   const { isBusy, fault, once } = useRequest((why) => say('tokens.notCreated', { why }))
   const make = () =>
     once(async () => {
-      const sent = typed.value
       // The end of the day in the time zone of the browser.
       const expiresAt = day === '' ? undefined : new Date(`${day}T23:59:59.999`).toISOString()
       const texts = part.split('\n').filter((text) => text.trim() !== '')
@@ -40,7 +39,7 @@ export function NewTokenForm({ client, own, onMade }: FormProps): JSX.Element {
         ...(expiresAt === undefined ? {} : { expiresAt }),
       })
       created.value = [token, ...created.value]
-      if (typed.value === sent) typed.value = { ...sent, name: NOTHING.name }
+      typed.value = { ...typed.value, name: typedSince(name, typed.value.name) }
       onMade()
     })
   return (

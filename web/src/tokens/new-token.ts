@@ -17,7 +17,7 @@ interface Typed {
   readonly day: string
 }
 
-export const NOTHING: Typed = { name: '', scopes: null, part: '', day: '' }
+const NOTHING: Typed = { name: '', scopes: null, part: '', day: '' }
 
 export const typed = new Kept<Typed>('plantstore-new-token', NOTHING)
 

@@ -8,7 +8,7 @@ import { submit } from '../../offline/send.ts'
 import { isFocusLost } from '../../page/focus.ts'
 import { named } from '../../page/named.ts'
 import { tell } from '../../page/notices.tsx'
-import { useRequest } from '../../page/request.ts'
+import { typedSince, useRequest } from '../../page/request.ts'
 import { isSilence, saidBadId } from '../../page/said.ts'
 import { Fault } from '../../page/sentence.tsx'
 import type { ViewProps } from '../../session/session.ts'
@@ -60,8 +60,7 @@ export function AddPlant({ session, list, onCancel }: AddProps): JSX.Element {
     }
     // Text typed while the service worked belongs to the next plant. The tag stays, as the next plant often has it.
     const { id, name: all } = typedFor(undefined)
-    const next = all.startsWith(sent.name) ? all.slice(sent.name.length) : all
-    type(undefined, { id: id === sent.id ? '' : id, name: next })
+    type(undefined, { id: id === sent.id ? '' : id, name: typedSince(sent.name, all) })
     if (isFocusLost() || document.activeElement === focused) name.current?.focus()
     return undefined
   }
