@@ -97,8 +97,8 @@ async function bundle(entry: string, kind: 'js' | 'css', head = pageHead): Promi
     jsx: 'automatic',
     jsxImportSource: 'preact',
     bundle: true,
-    // The tools of a browser set out scripts and styles by themselves. The names stay, for those who read a stack, but in
-    // the largest script, where they cost 12 kB of the 150 that a first view may have, with its compression.
+    // The tools of a browser set out scripts and styles by themselves. Names stay for those who read a stack, except in the
+    // largest script, where they would take 12 kB, compressed, of the 150 kB of a first view.
     minifySyntax: entry.startsWith('web/'),
     minifyWhitespace: entry.startsWith('web/'),
     minifyIdentifiers: entry === 'web/src/main.tsx',
