@@ -142,7 +142,8 @@ test('a copy of the file alone, made at any moment of a load, does not start', a
     await load.reaches(reached)
     const copy = join(tempFolder(t), 'plants.db')
     copyFileSync(storePath, copy)
-    assert.equal(judgeWal(copy), 'missing', `after ${reached} plants`)
+    // A copy during a checkpoint may be shorter than its first page says.
+    assert.match(judgeWal(copy), /^(?:missing|truncated)$/, `after ${reached} plants`)
   }
   await load.stop()
   program.signal('SIGTERM')
