@@ -79,3 +79,51 @@ export const HISTORY_ENTRIES = `SELECT tick.tick, tick.mark, number, element - 1
   CROSS JOIN LATERAL unnest(array_positions(ids, $3::bigint)) AS element
   LEFT JOIN LATERAL (${TICK_OF}) AS tick ON true
   ORDER BY number DESC, element DESC`
+
+/**
+ * Rows before a place, the newest first, until they have enough changes. No row that only creates leaves a plant deleted,
+ * so for deleted plants it counts as one change, and comes without entries. As for ROWS, the planner must
+ * go through the ticks in their order.
+ */
+export const NEWEST_ROWS = `WITH found AS MATERIALIZED (SELECT tick.tick, tick.mark, row.* FROM
+      (SELECT * FROM change_ticks WHERE tick <= $1::bigint AND tick > (SELECT min(tick) FROM change_ticks)
+        ORDER BY tick DESC LIMIT ${MAX_TICKS}) AS tick
+      CROSS JOIN LATERAL (SELECT snapshot FROM change_ticks WHERE tick = tick.tick - 1 OFFSET 0) AS earlier
+      CROSS JOIN LATERAL (SELECT number, xid,
+          CASE WHEN $6::boolean AND names_before IS NULL THEN 1 ELSE cardinality(ids) END AS changes
+        FROM changes_between(earlier.snapshot, tick.snapshot)
+        WHERE tick.tick < $1::bigint OR number < $2::bigint OR number = $2 AND $3::integer > 0
+        ORDER BY number DESC LIMIT $4) AS row
+      LIMIT $4),
+    measured AS (SELECT *, sum(changes) OVER (ORDER BY tick DESC, number DESC
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS changes_before FROM found)
+  SELECT oldest.at, taken.tick, taken.mark, taken.number, changes, round(extract(epoch FROM taken.at) * 1000), entries.*
+  FROM (SELECT max(at) AS at FROM
+      (SELECT round(extract(epoch FROM at) * 1000) AS at FROM changes ORDER BY xid LIMIT 1) AS first) AS oldest
+  LEFT JOIN (SELECT * FROM measured JOIN changes AS log USING (number, xid)
+    WHERE coalesce(changes_before, 0) < $5::bigint) AS taken ON true
+  LEFT JOIN LATERAL (SELECT array_to_json(ids::text[]), array_to_json(names), array_to_json(tags),
+      array_to_json(names_before), array_to_json(tags_before), array_to_json(tokens), action
+    WHERE NOT $6 OR names_before IS NOT NULL) AS entries ON true
+  ORDER BY taken.tick DESC, taken.number DESC`
+
+const unlessLater = (...sources: readonly string[]): string => `SELECT change.at
+  FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS change (id, number, at)
+  WHERE ${sources.map((source) => `NOT EXISTS (SELECT FROM ${source})`).join(' AND ')} ORDER BY change.at`
+const LATER = 'change_plants WHERE plant = change.id AND change_plants.number > change.number'
+const STORED = 'plants WHERE plants.id = change.id'
+const isWithin = (tag: string): string => `(${tag} = ANY ($3::text[])
+  OR EXISTS (SELECT FROM unnest($4::text[]) AS beginning WHERE starts_with(${tag}, beginning)))`
+const STORED_WITHIN = `${STORED} AND ${isWithin('plants.tag')}`
+/** Each change begins with the plant of before. */
+const LATER_WITHIN = `change_plants JOIN changes USING (number, xid)
+  CROSS JOIN LATERAL unnest(array_positions(ids, change.id)) AS element
+  WHERE plant = change.id AND change_plants.number > change.number AND names_before[element] IS NOT NULL
+    AND ${isWithin('tags_before[element]')}`
+
+/** Changes, by the ids of their plants and the numbers of their rows, behind which no other one has their plant. */
+export const NEWEST_STORED = unlessLater(LATER)
+/** Those of them whose plant is not there now. */
+export const NEWEST_DELETED = unlessLater(LATER, STORED)
+/** The same, of a store with the tags of $3 and the beginnings of tags of $4 alone. */
+export const NEWEST_LEFT = unlessLater(LATER_WITHIN, STORED_WITHIN)
