@@ -162,6 +162,23 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await plants(), after)
   })
 
+  suite('an undo that changes no plant is no action, and says nothing of the one that it would undo', async (t) => {
+    const { store } = await open(t)
+    await store.importPlants([plant(1n), plant(2n)], 'add', by('import'))
+    await replace(store, plant(1n, 'changed'), OTHER)
+    await undo(store, 'import', undoing('first', 'import'))
+    assert.deepEqual((await undo(store, 'import', undoing('none', 'import'))).restored, 0)
+    assert.equal(await actionsOf(store).get('none'), undefined)
+    assert.equal((await actionsOf(store).get('import'))?.undoneBy, 'first')
+    assert.deepEqual(
+      (await actionsOf(store).list({}, 10)).map(({ id, undoneBy }) => ({ id, undoneBy })),
+      [
+        { id: 'first', undoneBy: undefined },
+        { id: 'import', undoneBy: 'first' },
+      ],
+    )
+  })
+
   suite('a plant that something else has changed since stays, also if it is again what the action left', async (t) => {
     const { store, plants } = await open(t)
     await store.importPlants([plant(1n), plant(2n), plant(3n, 'old'), plant(4n, 'old')], 'add', TESTER)

@@ -175,7 +175,12 @@ suite('actions', () => {
     const sending = { authorization: `Bearer ${secret}`, headers, body: '{"id":8,"name":"y"}' }
     assert.equal(errorOf(await service.send('POST', '/plants/import', sending)), 40907)
     assert.equal((await service.plants()).length, 1)
-    for (const query of ['?since=yesterday', '?cursor=M-QLxkQ41sEAAAAAAAAAAHRva180YlhtMDlUelExcg', '?limit=0']) {
+    for (const query of [
+      '?since=yesterday',
+      '?since=2026-02-30T08:00:00Z',
+      '?cursor=M-QLxkQ41sEAAAAAAAAAAHRva180YlhtMDlUelExcg',
+      '?limit=0',
+    ]) {
       assert.equal(errorOf(await service.send('GET', `/actions${query}`)), 40003, query)
     }
     for (const path of ['/actions/none', '/actions/none/undo']) {

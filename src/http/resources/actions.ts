@@ -12,7 +12,7 @@ import { AppError } from '../../domain/errors.ts'
 import { storeOf } from '../../domain/part-store.ts'
 import { isLongerThan, newPlantJson } from '../../domain/plant.ts'
 import type { Store } from '../../domain/store.ts'
-import type { Actor } from '../../domain/token.ts'
+import { type Actor, timeIn } from '../../domain/token.ts'
 import { jsonHeaders, READ_CACHING } from '../answer/responder.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { keyIn } from '../request/head.ts'
@@ -88,7 +88,7 @@ export function actionHandlers(parts: HandlerParts): Pick<Handlers, 'listActions
     async listActions(exchange, { limit, cursor, token, since }) {
       const log = mustHaveActions(storeOf(store, exchange.actor))
       const list = JSON.stringify(['actions', token ?? null, since ?? null])
-      const query = { token, since: timeIn(since), after: placeIn(list, cursor) }
+      const query = { token, since: sinceIn(since), after: placeIn(list, cursor) }
       const page = await admission.during('search', exchange, async (signal) => {
         const found = await log.list(query, limit + 1, signal)
         return writePage('/actions', found, { limit, token, since }, actionJson, placeOf(list))
@@ -161,11 +161,9 @@ function placeIn(list: string, cursor: string | undefined): Pick<Action, 'began'
   return { began: Number(began), id }
 }
 
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
-
-function timeIn(since: string | undefined): number | undefined {
-  if (since === undefined) return undefined
-  const time = RFC_3339.test(since) ? Date.parse(since) : Number.NaN
-  if (Number.isNaN(time)) throw new AppError(40003, 'since must be a time such as 2026-11-22T08:00:00Z')
-  return time
+function sinceIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = timeIn(text)
+  if (time === undefined) throw new AppError(40003, 'since must be a time such as 2026-11-22T08:00:00Z')
+  return time.getTime()
 }

@@ -103,7 +103,9 @@ function readAction([id, title, token, began, undoes, undoneBy, ended, created, 
 const SUMS = `CROSS JOIN LATERAL (SELECT round(extract(epoch FROM max(at)) * 1000), sum(created), sum(updated), sum(deleted)
   FROM action_rows WHERE action = actions.id HAVING count(*) > 0) AS sums`
 const COLUMNS = `actions.id, title, token, began, undoes,
-  (SELECT id FROM actions AS undo WHERE undo.undoes = actions.id ORDER BY began DESC LIMIT 1) AS undone_by, sums.*`
+  (SELECT id FROM actions AS undo
+    WHERE undo.undoes = actions.id AND EXISTS (SELECT FROM action_rows WHERE action = undo.id)
+    ORDER BY began DESC LIMIT 1) AS undone_by, sums.*`
 const LIST = `SELECT ${COLUMNS} FROM actions ${SUMS}
   WHERE ($1::text IS NULL OR token = $1) AND began >= $2::bigint AND (began, actions.id) < ($3::bigint, $4::text)
   ORDER BY began DESC, actions.id DESC LIMIT $5`
