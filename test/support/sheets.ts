@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { writeColumns } from '../../src/import/sheet/columns.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
 import { AS_WRITTEN, fullestOf, isWorkbook } from '../../src/import/sheet/sheet.ts'
-import type { RowPlant } from '../../src/import/sheet/sheet-plants.ts'
+import { plannedRows, type RowPlant } from '../../src/import/sheet/sheet-plants.ts'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
 import { plantIn } from '../../web/src/import/plant-row.ts'
 import { openSheet, rowsOf, type Sheet } from '../../web/src/import/sheet.ts'
@@ -38,7 +38,9 @@ export interface PageReading {
 export async function readAsPage(name: string): Promise<PageReading> {
   const sheet = await openAsPage(name)
   const mapping = guess(sheet.columns, sheet.below, sheet.header !== 0)
-  const rows = await Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, sheet.columns))
+  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), { mapping, columns: sheet.columns }), (row) =>
+    plantIn(row, mapping, sheet.columns),
+  )
   return {
     columns: writeColumns(sheet.columns, mapping),
     hasIds: mapping.id !== undefined,

@@ -5,7 +5,7 @@ import { IN_LIST, rowText } from './row-text.ts'
 /** The most rows that the page asks about. A sheet with more has another form than this looks for. */
 const MOST = 1000
 /** The share of rows that may look like headings: above it, most plants of the sheet have a name alone. */
-const MOST_HEADINGS = 0.2
+const MOST_HEADINGS = 1 / 3
 /** Filled cells that half of the rows need before a row with one looks like a heading. */
 const USUAL = 3
 

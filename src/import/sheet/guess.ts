@@ -1,5 +1,5 @@
 import { type CsvRow, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
-import { folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
+import { areColumnNames, folded, isFlag, LONGEST, type Meaning, meaningOf, NAMES_OF, rankMark } from './column-names.ts'
 import { idIn } from './sheet-row.ts'
 
 /** What a cell looks like. A name is a genus with an epithet or a cultivar; a code is any other text with a digit. */
@@ -42,17 +42,30 @@ export function headerIn(rows: readonly CsvRow[]): number {
     .map((row) => ({ ...row, cells: row.cells.slice(0, MOST_COMPARED) }))
   const width = Math.max(0, ...readable.map(filled))
   const table = readable.filter((row) => width === 1 || filled(row) > 1)
+  // The names of the columns of another list may stand below.
+  const plants = table.filter(({ cells }) => !areColumnNames(cells))
   const scores = table.map((row, i) => {
     // A row above it with as many cells would be a plant.
     if (table.slice(0, i).some((above) => filled(above) >= filled(row))) return 0
-    const score = meaningsIn(row, table).size
-    const isDoubtful = looksLikePlant(row, table) && !isOfWords(row)
+    const score = meaningsIn(row, plants).size
+    const isDoubtful = looksLikePlant(row, plants) && !isOfWords(row) && !isAboveNames(row, plants)
     return score === 1 && (isDoubtful || (width === 1 && table.length === 1)) ? 0 : score
   })
-  const best = Math.max(0, ...scores)
-  if (best > 0) return table[scores.lastIndexOf(best)]?.number ?? 0
+  // Those of another list may stand below the plants.
+  const from = Math.max(
+    0,
+    scores.findIndex((score) => score > 1),
+  )
+  const end = scores.indexOf(0, from)
+  const own = from > 0 || (scores[0] ?? 0) > 1 ? scores.slice(0, end === -1 ? undefined : end) : scores
+  const best = Math.max(0, ...own)
+  if (best > 0) return table[own.lastIndexOf(best)]?.number ?? 0
   const [first] = table
-  return first !== undefined && width > 1 && differs(first, table) && !looksLikePlant(first, table) ? first.number : 0
+  if (first === undefined || width === 1) return 0
+  const isHeader = isAboveNumbers(first, plants)
+    ? !hasValue(first, plants)
+    : differs(first, plants) && !looksLikePlant(first, plants)
+  return isHeader ? first.number : 0
 }
 
 /** Whether a name of a column has several words, such as "Scientific name", which no cell of a plant has. */
@@ -84,29 +97,56 @@ const columnOf = (rows: readonly CsvRow[], row: CsvRow, at: number): readonly st
 const isRepeated = ({ cells }: CsvRow, cell: string): boolean => cells.indexOf(cell) !== cells.lastIndexOf(cell)
 
 /** Whether a cell of a row looks like those of plants: it is no name of a column, or like most others of its column. */
-function looksLikePlant(row: CsvRow, rows: readonly CsvRow[]): boolean {
-  return row.cells.some((cell, at) => {
-    if (cell === undefined || isNothing(cell)) return false
-    if (cell.length > MAX_NAME || isRepeated(row, cell)) return true
-    const others = columnOf(rows, row, at)
-    if (others.includes(cell)) return true
+const looksLikePlant = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  hasValue(row, rows) ||
+  someText(row, rows, (cell, others) => {
     const look = lookOf(cell)
-    if (look === 'address' || look === 'number') return true
     const alike = others.filter((other) => lookOf(other) === look)
     const isKnown = meaningOf(cell) !== undefined && look !== 'flag'
     return look !== 'text' && !isKnown && alike.length > 0 && 2 * alike.length >= others.length
   })
-}
+
+/** Whether a cell of a row is no name of a column, whatever the others are. */
+const hasValue = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  someText(row, rows, (cell, others) => {
+    if (cell.length > MAX_NAME || isRepeated(row, cell) || others.includes(cell)) return true
+    const look = lookOf(cell)
+    return look === 'address' || look === 'number'
+  })
 
 /** Whether a row has a text above numbers, answers or addresses alone, or one in small letters above names of plants. */
-function differs(row: CsvRow, rows: readonly CsvRow[]): boolean {
-  return row.cells.some((cell, at) => {
-    if (cell === undefined || isNothing(cell) || lookOf(cell) !== 'text') return false
-    const looks = new Set(columnOf(rows, row, at).map(lookOf))
+const differs = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  someText(row, rows, (cell, others) => {
+    if (lookOf(cell) !== 'text') return false
+    const looks = new Set(others.map(lookOf))
     if (looks.size === 1 && looks.has('name')) return rows.length > SEVERAL && /^\p{Ll}+$/u.test(cell.trim())
     return looks.size === 1 && !['name', 'code', 'text'].some((look) => looks.has(look as Look))
   })
-}
+
+/** Whether a row has a text above several numbers or codes alone, which tells more than what its other cells look like. */
+const isAboveNumbers = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  someText(
+    row,
+    rows,
+    (cell, others) => others.length >= SEVERAL && !/\p{N}/u.test(cell) && others.every((other) => /\p{N}/u.test(other)),
+  )
+
+/** Whether a row has the name of a column of names above names of plants alone. */
+const isAboveNames = (row: CsvRow, rows: readonly CsvRow[]): boolean =>
+  someText(
+    row,
+    rows,
+    (cell, others) =>
+      meaningOf(cell) === 'name' && others.length > 0 && others.every((other) => lookOf(other) === 'name'),
+  )
+
+/** Whether a cell with a text is so beside the others of its column. */
+const someText = (
+  row: CsvRow,
+  rows: readonly CsvRow[],
+  isSo: (cell: string, others: readonly string[]) => boolean,
+): boolean =>
+  row.cells.some((cell, at) => cell !== undefined && !isNothing(cell) && isSo(cell, columnOf(rows, row, at)))
 
 /**
  * Returns the mapping that the names of the columns suggest, or their contents in a sheet without names.
@@ -122,11 +162,16 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
   const placesOf = (meaning: Meaning): readonly number[] =>
     (NAMES_OF.get(meaning) ?? []).map((name) => keys.indexOf(name)).filter((at) => at !== -1)
   const placeOf = (meaning: Meaning): number | undefined => placesOf(meaning)[0]
+  const [genus, species, subspecies, cultivar] = (['genus', 'species', 'subspecies', 'cultivar'] as const).map(placeOf)
   // A column such as "Plants" may have their numbers.
-  const [genus, species, subspecies] = (['genus', 'species', 'subspecies'] as const).map(placeOf)
   const whole =
-    placesOf('name').find((at) => rows.length === 0 || !rows.every(({ cells }) => isNumber(cells[at]))) ??
-    (species === undefined ? wholeNamesBeside(rows, genus, columns.length) : undefined)
+    mostLatin(
+      rows,
+      placesOf('name').filter((at) => rows.length === 0 || !isOfNumbers(rows, at)),
+    ) ??
+    (species === undefined || !isLatin(rows, latinIn(rows, species))
+      ? unnamedNames(columns, rows, genus, placesOf('common'))
+      : undefined)
   const hasParts = genus !== undefined || species !== undefined
   const [hybrid, rank] = (['hybrid', 'rank'] as const).map((meaning) =>
     placesOf(meaning).find((at) => areMarks(rows, at)),
@@ -139,19 +184,57 @@ function guessByNames(columns: readonly string[], rows: readonly CsvRow[]): Mapp
     species,
     rank,
     subspecies,
-  ]
-  const name = (whole !== undefined ? [whole] : hasParts ? parts : [placeOf('common')]).filter((at) => at !== undefined)
-  const cultivar = placeOf('cultivar')
+  ].flatMap((at) => (at === undefined ? [] : [...marksBefore(rows, at), at]))
+  const found =
+    whole !== undefined ? [whole] : hasParts ? [...new Set(parts)] : [placeOf('common') ?? namesIn(columns, rows)]
+  const name = found.filter((at) => at !== undefined)
   const tags = placesOf('tag').filter((at) => at !== whole)
   return {
     id: placesOf('id').find((at) => (keys[at] === 'id' ? hasNumbers(rows, at) : mayBeIds(rows, at))),
-    name: cultivar === undefined || name.length === 0 || repeats(rows, cultivar, name) ? name : [...name, cultivar],
+    name: cultivar === undefined || repeats(rows, cultivar, name) ? name : [...name, cultivar],
     tag:
       tags.find((at) => !isConstant(rows, at) && !isOfNumbers(rows, at)) ??
       tags.find((at) => !isConstant(rows, at)) ??
       tags[0],
   }
 }
+
+/** A name in Latin, which those in other languages seldom look like. */
+const LATIN =
+  /^[×x+]?\s?\p{Lu}[\p{Ll}\p{Lu}]+(?:-\p{Ll}+)?\s+(?:[×x]\s?)?(?:\p{Ll}*(?:a|us|um|is|i|ae|[ae]ns|oides)\b|['"‘’“‚„«»]\s?\p{L})/u
+
+const latinIn = (rows: readonly CsvRow[], at: number): number =>
+  rows.filter(({ cells }) => LATIN.test((cells[at] ?? '').slice(0, LONGEST))).length
+
+/** Whether so many names in Latin make a column one of names: not all epithets look like it, and rows may be headings. */
+const isLatin = (rows: readonly CsvRow[], count: number): boolean => count > 0 && 3 * count >= rows.length
+
+/** The first of some columns, or one with names in Latin where it has few. */
+function mostLatin(rows: readonly CsvRow[], places: readonly number[]): number | undefined {
+  const counts = places.map((at) => latinIn(rows, at))
+  const best = Math.max(0, ...counts)
+  return isLatin(rows, best) && 2 * (counts[0] ?? 0) < best ? places[counts.indexOf(best)] : places[0]
+}
+
+/**
+ * A column of whole names in a sheet whose names of columns do not say which one it is: where they say the genus, each
+ * cell begins with that, which alone would give most plants one name.
+ */
+function unnamedNames(
+  columns: readonly string[],
+  rows: readonly CsvRow[],
+  genus: number | undefined,
+  known: readonly number[],
+): number | undefined {
+  const places = columns.slice(0, MOST_COMPARED).flatMap((_, at) => (at === genus || known.includes(at) ? [] : [at]))
+  const counts = places.map((at) => (genus === undefined || beginsWith(rows, at, genus) ? latinIn(rows, at) : 0))
+  const best = Math.max(0, ...counts)
+  return isLatin(rows, best) ? places[counts.indexOf(best)] : undefined
+}
+
+/** The column of marks that stands before a part of the name, whatever it is named. */
+const marksBefore = (rows: readonly CsvRow[], at: number): readonly number[] =>
+  at > 0 && areMarks(rows, at - 1) && rows.some(({ cells }) => !isNothing(cells[at - 1])) ? [at - 1] : []
 
 /** Rows in which one text everywhere is no accident. Such a column tells nothing about a plant. */
 const SEVERAL = 3
@@ -176,15 +259,7 @@ const beginsWith = (rows: readonly CsvRow[], at: number | undefined, other: numb
   at !== undefined &&
   other !== undefined &&
   rows.length > 0 &&
-  rows.every(({ cells }) => cells[at]?.trim().startsWith(cells[other]?.trim() ?? ''))
-
-/** The column of whole names beside that of their genus, which alone would give most plants one name. */
-function wholeNamesBeside(rows: readonly CsvRow[], genus: number | undefined, width: number): number | undefined {
-  const columns = Array.from({ length: genus === undefined ? 0 : Math.min(width, MOST_COMPARED) }, (_, at) => at)
-  return columns.find(
-    (at) => at !== genus && beginsWith(rows, at, genus) && 2 * (looksOf(rows, at).get('name') ?? 0) >= rows.length,
-  )
-}
+  rows.every(({ cells }) => folded(cells[at] ?? '').startsWith(folded(cells[other] ?? '')))
 
 /** Whether a column repeats in a row what others of it say. */
 const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[]): boolean =>
@@ -194,16 +269,18 @@ const repeats = (rows: readonly CsvRow[], at: number, others: readonly number[])
   })
 
 /**
- * Without names, ids come first, as in an export. The name is the first column of names of plants, or a single text; a
- * single text besides it is the tag.
+ * Without names, ids come first, as in an export. The name is a column of names of plants, or a single text; a single
+ * text besides it is the tag.
  */
 function guessByContents(columns: readonly string[], rows: readonly CsvRow[]): Mapping {
-  const id = columns.length > 1 && rows.length > 0 && mayBeIds(rows, 0) ? 0 : undefined
-  const looks = columns.map((_, at) => looksOf(rows, at))
-  const texts = looks.flatMap((look, at) =>
-    at === id || !(look.has('text') || look.has('name') || look.has('code')) ? [] : [at],
-  )
-  const named = texts.find((at) => 2 * (looks[at]?.get('name') ?? 0) >= rows.length)
+  const named = namesIn(columns, rows)
+  // Rows without a name are headings.
+  const plants = named === undefined ? rows : rows.filter(({ cells }) => !isNothing(cells[named]))
+  const id = columns.length > 1 && named !== 0 && plants.length > 0 && mayBeIds(plants, 0) ? 0 : undefined
+  const texts = columns.flatMap((_, at) => {
+    const look = looksOf(plants, at)
+    return at !== id && (['text', 'name', 'code'] as const).some((each) => look.has(each)) ? [at] : []
+  })
   const name = named ?? (texts.length <= (id === undefined ? 1 : 2) ? texts[0] : undefined)
   const others = texts.filter((at) => at !== name)
   return {
@@ -212,6 +289,16 @@ function guessByContents(columns: readonly string[], rows: readonly CsvRow[]): M
     tag: name !== undefined && others.length === 1 ? others[0] : undefined,
   }
 }
+
+/** The column most of whose cells look like names of plants. */
+const namesIn = (columns: readonly string[], rows: readonly CsvRow[]): number | undefined =>
+  mostLatin(
+    rows,
+    columns.flatMap((_, at) => {
+      const count = looksOf(rows, at).get('name') ?? 0
+      return count > 0 && 2 * count >= rows.filter(({ cells }) => !isNothing(cells[at])).length ? [at] : []
+    }),
+  )
 
 /** How often the cells of a column have each look. */
 function looksOf(rows: readonly CsvRow[], at: number): ReadonlyMap<Look, number> {

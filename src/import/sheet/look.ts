@@ -2,7 +2,7 @@ import { type CsvRow, isNothing, type Mapping } from '../csv-rows.ts'
 import { isNoValue } from './column-names.ts'
 import { DoubtfulRows } from './doubtful-rows.ts'
 import { IN_LIST, rowText } from './row-text.ts'
-import { idIn } from './sheet-row.ts'
+import { areNames, idIn } from './sheet-row.ts'
 import { TagsAbove } from './tags-above.ts'
 
 /** A row without a plant. */
@@ -135,11 +135,12 @@ export function usualReason(refusedRows: readonly RefusedRow[]): string | undefi
   return [...alike.values()].find((rows) => 2 * rows.length > listed.length)?.[0]?.reason
 }
 
-/** Whether a row without a plant is a heading: it has one text, in a column that is not kept, or names the columns again. */
-function isHeading({ cells, fault }: CsvRow, columns: readonly string[], { id, name, tag }: Mapping): boolean {
+/** Whether a row without a plant is a heading: it has one text, where a plant needs more, or has names of columns. */
+function isHeading({ cells, fault }: CsvRow, columns: readonly string[], mapping: Mapping): boolean {
   if (fault !== undefined) return false
+  const { id, name, tag } = mapping
   const filled = cells.flatMap((cell, at) => (isNothing(cell) ? [] : [at]))
   const [first = -1] = filled
-  if (filled.length === 1 && first < columns.length && ![id, tag, ...name].includes(first)) return true
-  return filled.every((at) => cells[at]?.trim() === columns[at])
+  if (filled.length !== 1 || first >= columns.length) return areNames(cells, mapping, columns)
+  return first === id ? typeof idIn(cells[first] ?? '') !== 'bigint' : first !== tag && !name.includes(first)
 }

@@ -7,6 +7,7 @@ import { asUtf8, textOf } from '../encoding.ts'
 import { isSum } from './column-names.ts'
 import { headerOf, mappingOf } from './columns.ts'
 import { endsByReturn } from './encoding.ts'
+import { FromAbove } from './from-above.ts'
 import { LOOK, openSheet, plantRows, type Reading, type Sheet } from './sheet.ts'
 import { sheetCandidateOf } from './sheet-row.ts'
 
@@ -86,8 +87,9 @@ export function readSheet(
   const rows = new CsvRows(ROW_LIMIT, place)
   rows.separator = separator
   rows.isQuoted = isQuoted
+  const genera = FromAbove.genus(mapping)
   const plants = function* (divided: Iterable<CsvRow>): Generator<CsvRow, void> {
-    for (const row of plantRows(divided, plan, UTF8)) yield { ...row, line: row[place] }
+    for (const row of plantRows(divided, plan, UTF8)) yield { ...genera.fill(row), line: row[place] }
   }
   const divider = {
     divide: (chunk: Buffer) => plants(rows.divide(chunk.toString('latin1'))),

@@ -2,9 +2,9 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import { validatePlant } from '../../domain/plant.ts'
 import type { CsvRow, Mapping } from '../csv-rows.ts'
+import { FromAbove } from './from-above.ts'
 import type { SheetLook } from './look.ts'
 import { sheetCandidateOf } from './sheet-row.ts'
-import { withTagsAbove } from './tags-above.ts'
 
 /** The plant of a row. Without an id in a sheet without ids. */
 export interface RowPlant {
@@ -39,8 +39,13 @@ export interface RowPlan {
 }
 
 /** Yields the rows as the plan takes them. */
-export const plannedRows = (rows: AsyncIterable<CsvRow>, { mapping, fillsTags }: RowPlan): AsyncIterable<CsvRow> =>
-  fillsTags === true ? withTagsAbove(rows, mapping) : rows
+export async function* plannedRows(
+  rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
+  { mapping, fillsTags }: RowPlan,
+): AsyncGenerator<CsvRow, void> {
+  const [genera, tags] = [FromAbove.genus(mapping), new FromAbove(fillsTags === true ? mapping.tag : undefined)]
+  for await (const row of rows) yield tags.fill(genera.fill(row))
+}
 
 /**
  * Yields the rows that have a plant.

@@ -2,7 +2,7 @@ import { shown } from '../../base/printable.ts'
 import { AppError } from '../../domain/errors.ts'
 import type { PlantCandidate } from '../../domain/plant.ts'
 import { type CsvRow, candidateOf, integerOf, isNothing, type Mapping, WITHOUT_VALUE } from '../csv-rows.ts'
-import { isBareCultivar, isNoValue, meaningOf, rankMark } from './column-names.ts'
+import { areColumnNames, isBareCultivar, isColumnName, isNoValue, meaningOf, rankMark } from './column-names.ts'
 
 /**
  * Errors of formulas: as workbooks have them (ECMA-376 part 1, 18.17.3), as German, French, Spanish and Dutch programs
@@ -33,8 +33,7 @@ export function sheetCandidateOf(
   columns: readonly string[],
   textOf = (cell: string): string => cell,
 ): PlantCandidate {
-  if (areNames(row.cells, mapping, columns, textOf))
-    throw new AppError(40002, 'the row repeats the names of the columns')
+  if (areNames(row.cells, mapping, columns, textOf)) throw new AppError(40002, 'the row has names of columns')
   const numbered = mapping.id === undefined ? row : { ...row, cells: withInteger(row.cells, mapping.id) }
   const named =
     mapping.name.length < 2 ? numbered : { ...numbered, cells: asInNames(numbered.cells, mapping, columns, textOf) }
@@ -43,16 +42,20 @@ export function sheetCandidateOf(
   return { id, name: textIn(name, 'name'), tag: isNone ? undefined : textIn(tag, 'tag') }
 }
 
-/** Whether a row has the names of the columns again, as each page of a printed list and each of two joined files has. */
-function areNames(
+/**
+ * Whether a row has the names of columns: those of the sheet again, as each page of a printed list has, or those of
+ * another list below it.
+ */
+export function areNames(
   cells: CsvRow['cells'],
   { name: [at = -1] }: Mapping,
   columns: readonly string[],
-  textOf: (cell: string) => string,
+  textOf = (cell: string): string => cell,
 ): boolean {
   const isName = (cell: string | undefined, i: number): boolean =>
     cell !== undefined && textOf(cell).trim() === columns[i]
-  return isName(cells[at], at) && cells.every((cell, i) => isNothing(cell) || isName(cell, i))
+  if (isName(cells[at], at) && cells.every((cell, i) => isNothing(cell) || isName(cell, i))) return true
+  return isColumnName(textOf(cells[at] ?? '')) && areColumnNames(cells.map((cell) => cell && textOf(cell)))
 }
 
 /** Writes ranks and cultivars in the columns of the parts of names as names of plants have them. */

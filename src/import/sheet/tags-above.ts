@@ -37,19 +37,3 @@ export class TagsAbove {
     return this.#beginsWithTag && isOnce && this.#without >= LEAST * rows ? this.#without : 0
   }
 }
-
-/** Yields the rows, each without a tag with that of the row above. */
-export async function* withTagsAbove(rows: AsyncIterable<CsvRow>, { tag }: Mapping): AsyncGenerator<CsvRow, void> {
-  let above: string | undefined
-  for await (const row of rows) {
-    if (tag === undefined || !isNothing(row.cells[tag])) {
-      above = tag === undefined ? undefined : row.cells[tag]
-      yield row
-    } else {
-      const cells = [...row.cells]
-      while (cells.length < tag) cells.push(undefined)
-      cells[tag] = above
-      yield { ...row, cells }
-    }
-  }
-}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { guess } from '../../../src/import/sheet/guess.ts'
 import type { Encoding } from '../../../src/import/sheet/guess-encoding.ts'
-import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
+import { plannedRows, type RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { plantIn } from '../../../web/src/import/plant-row.ts'
 import { rowsOf } from '../../../web/src/import/sheet.ts'
 import { SHEETS as FILES, openAsPage } from '../../support/sheets.ts'
@@ -27,6 +27,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 1,
     columns: ['编号', '学名', '位置'],
     plants: ['1 Ginkgo biloba (东门)', '2 Metasequoia glyptostroboides (湖边)', '3 Osmanthus fragrans (温室)'],
+  },
+  'city-trees.csv': {
+    header: 1,
+    columns: ['', 'art_bot', ''],
+    plants: ["Populus nigra 'Italica'", 'Tilia cordata', 'Acer platanoides'],
   },
   'collection-base.csv': {
     header: 1,
@@ -99,6 +104,12 @@ const SHEETS: Readonly<Record<string, Expected>> = {
       '4016 Taxus baccata L. (churchyard")',
     ],
   },
+  'genus-above.csv': {
+    header: 1,
+    columns: ['', 'Genus + Species', 'Location'],
+    plants: ['Acer palmatum (B1)', 'Acer campestre (B2)', 'Rosa glauca (B3)', 'Rosa canina (B3)'],
+    refused: 2,
+  },
   'german.csv': {
     encoding: 'windows-1252',
     header: 1,
@@ -135,10 +146,29 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['', 'HB.name', 'HB.location'],
     plants: ['Acer palmatum (Greenhouse / Bench 1)', 'Rosa glauca (Greenhouse / Bench 2)'],
   },
+  'hortusfox.csv': {
+    header: 1,
+    columns: ['id', 'name', 'group'],
+    plants: ['1 Monstera deliciosa (plants)', '2 Ficus elastica (plants)'],
+  },
+  'house-plants.csv': {
+    header: 1,
+    columns: ['', 'Latin', ''],
+    plants: ['Monstera deliciosa', 'Ficus elastica', 'Dracaena trifasciata'],
+  },
   'html-cells.csv': {
     header: 1,
     columns: ['', 'Name', 'Bed'],
     plants: ['<i>Acer palmatum</i> Thunb. (B1)', 'Rosa &amp; Co (B2)', '<a href="x">Ilex</a> aquifolium (B2)'],
+  },
+  'hybrid-symbols.csv': {
+    header: 1,
+    columns: [
+      '',
+      'Genus Hybrid Symbol + Genus + Species Hybrid Symbol + Species + Infraspecific Rank + Infraspecific Epithet + Cultivar',
+      '',
+    ],
+    plants: ['Acer palmatum var. dissectum Garnet', '× Cuprocyparis leylandii Castlewellan', 'Magnolia × soulangeana'],
   },
   'hybrids.csv': {
     header: 1,
@@ -172,13 +202,19 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   'inat.csv': {
     header: 1,
     columns: ['id', 'scientific_name', 'place_guess'],
-    plants: ['300000001 Acer palmatum (Bed 3)', '300000002 Rosa glauca (Bed 4)'],
+    plants: ['300000001 Acer palmatum (Bed 3, Kew)', '300000002 Rosa glauca (Bed 4, Kew)'],
   },
   'inches.csv': {
     header: 1,
     columns: ['Nr', 'Name', ''],
     plants: ['1 Rosa glauca', '2 Acer palmatum 10" x 12"', '3 Rosa "Peace"', '5 Tilia, small'],
     refused: 1,
+  },
+  'index-seminum.csv': {
+    header: 0,
+    columns: ['Column A', 'Column B', ''],
+    plants: ['1 Abies alba Mill.', '2 Picea abies (L.) H.Karst.', '3 Achillea millefolium L.', '4 Arnica montana L.'],
+    refused: 6,
   },
   'inventree.csv': {
     header: 1,
@@ -208,6 +244,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['번호', '학명', '위치'],
     plants: ['1 Pinus densiflora (정문)', '2 Forsythia koreana (연못가)', '3 Hibiscus syriacus (온실)'],
   },
+  'latvian.csv': {
+    header: 1,
+    columns: ['', 'Latīniskais nosaukums', ''],
+    plants: ['Acer platanoides', 'Tilia cordata', 'Rosa canina'],
+  },
   'leading-zeros.xlsx': {
     header: 1,
     columns: ['Nr', 'Name', 'Bed'],
@@ -222,6 +263,19 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 3,
     columns: ['', 'Genus + Species', 'House'],
     plants: ['Acer palmatum (H1)', 'Rosa glauca (H1)', 'Ilex aquifolium (H2)'],
+  },
+  'namespaces.csv': {
+    header: 1,
+    columns: [
+      '',
+      'dwc:genus + dwc:specificEpithet + dwc:taxonRank + dwc:infraspecificEpithet + dwc:cultivarEpithet',
+      'dwc:locality',
+    ],
+    plants: [
+      'Acer palmatum var. dissectum (Glade)',
+      'Rosa glauca (Rose garden)',
+      "Hosta sieboldiana 'Elegans' (Rose garden)",
+    ],
   },
   'native-origin.csv': {
     header: 1,
@@ -343,6 +397,11 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['Номер', 'Латинское название', 'Место'],
     plants: ['1 Betula pendula (Аллея)', '2 Tilia cordata (Аллея)', '3 Rosa canina (Розарий)'],
   },
+  'seed-bank.csv': {
+    header: 1,
+    columns: ['', 'GENUS + SPECIES + SUBTAXA', ''],
+    plants: ['Hordeum vulgare convar. vulgare', 'Triticum aestivum subsp. compactum', 'Pisum sativum'],
+  },
   'seed-list.csv': {
     header: 4,
     columns: ['', 'Species', ''],
@@ -376,14 +435,19 @@ const SHEETS: Readonly<Record<string, Expected>> = {
   },
   'snipe.csv': {
     header: 1,
-    columns: ['', 'Item Name', 'Category'],
-    plants: ['Acer palmatum (Tree)', 'Rosa glauca (Shrub)'],
+    columns: ['', 'Name', 'Category'],
+    plants: ['Acer palmatum (Tree)', 'Rosa glauca (Shrub)', 'Ficus (Shrub)'],
   },
   'spanish.csv': {
     encoding: 'windows-1252',
     header: 1,
     columns: ['Número', 'Nombre científico', 'Ubicación'],
     plants: ['1 Quercus ilex (jardín)', '2 Olea europaea (jardín)', '3 Arbutus unedo (montaña)'],
+  },
+  'species-codes.csv': {
+    header: 1,
+    columns: ['', 'Genus_species', ''],
+    plants: ['Pseudotsuga menziesii', 'Pseudotsuga menziesii', 'Crataegus laevigata'],
   },
   'text-formula.csv': {
     header: 1,
@@ -407,6 +471,12 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['', 'Genus + Species + Cultivar', 'House'],
     plants: ['Acer palmatum Osakazuki (H1)', 'Rosa glauca (H1)', 'Ilex aquifolium (H2)'],
   },
+  'two-lists.csv': {
+    header: 1,
+    columns: ['', 'Plant', 'Bed'],
+    plants: ['Acer palmatum (B1)', 'Rosa glauca (B2)', 'Tilia cordata (C1)'],
+    refused: 1,
+  },
   'unicode-text.txt': {
     encoding: 'utf-16le',
     header: 1,
@@ -418,6 +488,21 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     header: 1,
     columns: ['', 'Name', 'Bed'],
     plants: ['Häberlea rhodopensis (B1)', 'Rosa glauca (B2)'],
+  },
+  'vegetables.csv': {
+    header: 1,
+    columns: ['', 'Vegetable + Variety', ''],
+    plants: ['Tomato Moneymaker', 'Carrot Nantes', 'Lettuce Little Gem'],
+  },
+  'with-author.csv': {
+    header: 1,
+    columns: ['', 'Scientific Name with Author', ''],
+    plants: ['Abutilon abutiloides (Jacq.) Garcke ex Hochr.', 'Abutilon americanum (L.) Sweet', 'Abies alba Mill.'],
+  },
+  'years.csv': {
+    header: 1,
+    columns: ['', 'Name', ''],
+    plants: ['Acer palmatum', 'Rosa glauca', 'Tilia cordata'],
   },
   'yes-no.csv': {
     header: 1,
@@ -431,7 +516,9 @@ async function read(name: string): Promise<Required<Expected>> {
   const { columns, below, encoding, isQuoted, header } = sheet
   const mapping = guess(columns, below, header !== 0)
   const named = (at: number | undefined): string => (at === undefined ? '' : (columns[at] ?? ''))
-  const rows = await Array.fromAsync(rowsOf(sheet), (row) => plantIn(row, mapping, columns))
+  const rows = await Array.fromAsync(plannedRows(rowsOf(sheet), { mapping, columns }), (row) =>
+    plantIn(row, mapping, columns),
+  )
   return {
     encoding,
     isQuoted,

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import type { Mapping, Separator } from '../../../src/import/csv-rows.ts'
+import { FromAbove } from '../../../src/import/sheet/from-above.ts'
 import { ENCODINGS, type Encoding } from '../../../src/import/sheet/guess-encoding.ts'
 import { notKept } from '../../../src/import/sheet/look.ts'
 import { IN_CHOICE, rowText } from '../../../src/import/sheet/row-text.ts'
@@ -207,6 +208,7 @@ const Own = ({ text }: { readonly text: string }): JSX.Element => <bdi translate
 
 function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: Mapping }): JSX.Element {
   const left = notKept(sheet.columns, mapping)
+  const genera = FromAbove.genus(mapping)
   const cellsOf = (plant: RowPlant | string): TableRow['cells'] => {
     if (typeof plant === 'string') return [<Sentence key="why" text={plant} />]
     const { id, name, tag } = plant
@@ -219,7 +221,7 @@ function Preview({ sheet, mapping }: { readonly sheet: Sheet; readonly mapping: 
         heads={[say('import.row'), say('import.idColumn'), say('import.nameColumn'), say('import.tagColumn')]}
         rows={sheet.preview.map((row) => ({
           row: row.number,
-          cells: cellsOf(plantIn(row, mapping, sheet.columns)),
+          cells: cellsOf(plantIn(genera.fill(row), mapping, sheet.columns)),
         }))}
       />
       {left.length > 0 && (

@@ -102,7 +102,7 @@ export default catalog({
   'fault.cells': 'Die Zeile hat zu viele oder zu wenige Zellen.',
   'fault.formula':
     'Eine Zelle enthält den Fehler einer Formel. Korrigieren Sie ihn in der Tabelle, und wählen Sie die Datei erneut.',
-  'fault.headings': 'Die Zeile wiederholt die Namen der Spalten.',
+  'fault.headings': 'Die Zeile enthält Namen von Spalten.',
   'fault.noValue':
     '{cell} ist eine Formel ohne Wert. Öffnen Sie die Datei in einem Tabellenprogramm, speichern Sie sie, und wählen Sie sie noch einmal.',
   'fault.character': 'Die Zeile enthält ein Zeichen, das sich nicht speichern lässt.',

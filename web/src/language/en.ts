@@ -119,7 +119,7 @@ export const en = {
     'A quotation mark is misplaced or not closed. Put a text that contains one between quotation marks, and double those inside.',
   'fault.cells': 'The row has too many or too few cells.',
   'fault.formula': 'A cell holds the error of a formula. Correct it in the sheet, and choose the file again.',
-  'fault.headings': 'The row repeats the names of the columns.',
+  'fault.headings': 'The row has names of columns.',
   'fault.noValue':
     '{cell} is a formula without a value. Open the file in a spreadsheet program, save it, and choose it again.',
   'fault.character': 'The row has a character that cannot be stored.',

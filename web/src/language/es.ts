@@ -98,7 +98,7 @@ export default catalog({
     'Una comilla está mal puesta o no se cierra. Ponga entre comillas el texto que contenga una y duplique las de dentro.',
   'fault.cells': 'La fila tiene celdas de más o de menos.',
   'fault.formula': 'Una celda contiene el error de una fórmula. Corríjalo en la hoja y vuelva a elegir el archivo.',
-  'fault.headings': 'La fila repite los nombres de las columnas.',
+  'fault.headings': 'La fila tiene nombres de columnas.',
   'fault.noValue':
     '{cell} es una fórmula sin valor. Abra el archivo en un programa de hojas de cálculo, guárdelo y vuelva a elegirlo.',
   'fault.character': 'La fila contiene un carácter que no se puede guardar.',

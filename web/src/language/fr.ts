@@ -100,7 +100,7 @@ export default catalog({
   'fault.cells': 'La ligne a trop de cellules, ou trop peu.',
   'fault.formula':
     'Une cellule contient l’erreur d’une formule. Corrigez-la dans la feuille, puis choisissez de nouveau le fichier.',
-  'fault.headings': 'La ligne répète les noms des colonnes.',
+  'fault.headings': 'La ligne contient des noms de colonnes.',
   'fault.noValue':
     '{cell} est une formule sans valeur. Ouvrez le fichier dans un tableur, enregistrez-le et choisissez-le à nouveau.',
   'fault.character': 'La ligne contient un caractère qui ne peut pas être enregistré.',

@@ -98,7 +98,7 @@ export default catalog({
     'Een aanhalingsteken staat verkeerd of is niet gesloten. Zet een tekst met een aanhalingsteken tussen aanhalingstekens en verdubbel die erbinnen.',
   'fault.cells': 'De rij heeft te veel of te weinig cellen.',
   'fault.formula': 'Een cel bevat de fout van een formule. Verbeter die in het blad en kies het bestand opnieuw.',
-  'fault.headings': 'De rij herhaalt de namen van de kolommen.',
+  'fault.headings': 'De rij bevat namen van kolommen.',
   'fault.noValue':
     '{cell} is een formule zonder waarde. Open het bestand in een spreadsheetprogramma, sla het op en kies het opnieuw.',
   'fault.character': 'De rij bevat een teken dat niet kan worden opgeslagen.',

@@ -46,7 +46,7 @@ const ROW_FAULTS: readonly (readonly [RegExp, PlainKey])[] = [
   [/^a quotation mark is /, 'fault.quote'],
   [/^the row must have \d+ cells/, 'fault.cells'],
   [/^the (?:name|tag) is the error /, 'fault.formula'],
-  [/^the row repeats the names /, 'fault.headings'],
+  [/^the row has names of columns/, 'fault.headings'],
   [/^(?:name|tag) must not contain U\+0000[^;]*$/, 'fault.character'],
 ]
 
