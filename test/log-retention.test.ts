@@ -112,7 +112,12 @@ for (const [engine, open] of [
     await change('partial', 'last')
     await trim(5000)
     assert.equal(await actions.get('gone'), undefined)
-    assert.deepEqual((await actions.list({}, 10)).map(({ id }) => id).toSorted(), ['other', 'partial'])
+    const counts = (await actions.list({}, 10)).map(({ id, created, updated }) => [id, created, updated])
+    // What the log has let go counts, too.
+    assert.deepEqual(counts, [
+      ['other', 0, 20],
+      ['partial', 0, 2],
+    ])
     const end = await logOf(store).end()
     for (const actor of [TESTER, { ...TESTER, action: { id: 'back', undoes: 'partial' } }]) {
       await assert.rejects(actions.undo('partial', undefined, actor), refusal(41002))
@@ -120,6 +125,8 @@ for (const [engine, open] of [
     assert.equal(await logOf(store).end(), end)
     await trim(0)
     assert.deepEqual(await actions.get('other'), undefined)
+    await change('other', 'anew')
+    assert.equal((await actions.get('other'))?.updated, 1)
   })
 
   test(`${engine}: what an active webhook has not delivered is never too old, but may be too much`, async (t) => {

@@ -19,8 +19,8 @@ CREATE INDEX actions_by_time ON actions (began, id);
 CREATE INDEX actions_by_token ON actions (token, began, id);
 CREATE INDEX actions_by_undone ON actions (undoes, began) WHERE undoes IS NOT NULL;
 
--- The rows of changes that belong to an action, with their numbers of changes. They are added up as they are read, so
--- that no two writes of an action wait for each other.
+-- The rows of changes that belong to an action, with their numbers of changes. No write adds them up, so that no two
+-- writes of an action wait for each other (000005.sql).
 CREATE TABLE action_rows (
   action text COLLATE "C" NOT NULL,
   number bigint NOT NULL,

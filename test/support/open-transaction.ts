@@ -37,16 +37,22 @@ export class OpenTransaction {
     await this.#client.query(text)
   }
 
-  create(plant: NewPlant): Promise<void> {
-    return this.#swap('insert', undefined, plant)
+  /** @param action the id of its action */
+  create(plant: NewPlant, action?: string): Promise<void> {
+    return this.#swap('insert', undefined, plant, action)
   }
 
   update(before: NewPlant, after: NewPlant): Promise<void> {
     return this.#swap('update', before, after)
   }
 
-  async #swap(write: 'insert' | 'update', before: NewPlant | undefined, after: NewPlant): Promise<void> {
-    const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id, action: undefined }] }
+  async #swap(
+    write: 'insert' | 'update',
+    before: NewPlant | undefined,
+    after: NewPlant,
+    action?: string,
+  ): Promise<void> {
+    const swap = { id: after.id, before, after, changes: [{ before, after, token: TESTER.id, action }] }
     await new PlantTable().write(this.#run, write, [swap])
   }
 }

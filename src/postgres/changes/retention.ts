@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FORGET_TIMES, NEWEST_AT } from '../../records/steady-clock.ts'
 import { owedPositions } from '../../records/webhooks.ts'
-import type { TextRow } from '../pool/client.ts'
+import type { Run, TextRow } from '../pool/client.ts'
 import type { PoolShare } from '../pool/pool-share.ts'
 import { postgresClock, runSteps } from '../rows.ts'
 import { tickOf } from './read-rows.ts'
@@ -55,10 +55,12 @@ export class Retention {
     await run({ text: "SELECT tick_changes('0', NULL)" })
     const since = (await runSteps(run, this.#clock.now())) - keep
     const owed = await this.#owedTick()
-    await this.#repeat(TRIM_TICKS, () => [since, owed, keepSize, REMOVED_TICKS])
-    await this.#repeat(TRIM_CHANGES, (last) => [last?.[1] ?? '0', REMOVED_ROWS])
-    await this.#repeat(TRIM_ACTIONS, () => [REMOVED_ROWS])
+    const rowOf = async (text: string, values: unknown[]) => (await run({ text, values })).rows[0]
+    await this.#repeat(() => rowOf(TRIM_TICKS, [since, owed, keepSize, REMOVED_TICKS]))
+    await this.#repeat((last) => rowOf(TRIM_CHANGES, [last?.[1] ?? '0', REMOVED_ROWS]))
+    await this.#repeat(() => rowOf(TRIM_ACTIONS, [REMOVED_ROWS]))
     await run({ text: FORGET_TIMES, values: [since] })
+    await this.#repeat(() => this.#share.transaction('BEGIN', sumAction))
   }
 
   /** The tick up to which no webhook owes anything; null for none. */
@@ -71,11 +73,11 @@ export class Retention {
     return oldest === undefined ? null : String(oldest - 1n)
   }
 
-  /** Repeats a statement that returns how many rows it has removed, and pauses for as long as it takes. */
-  async #repeat(text: string, valuesAfter: (last: TextRow | undefined) => unknown[]): Promise<void> {
+  /** Repeats a step that returns how many rows it has found, and pauses for as long as it takes. */
+  async #repeat(step: (last: TextRow | undefined) => Promise<TextRow | undefined>): Promise<void> {
     for (let last: TextRow | undefined; last?.[0] !== '0' && !this.#isClosed; ) {
       const start = performance.now()
-      last = (await this.#share.run({ text, values: valuesAfter(last) })).rows[0] ?? ['0']
+      last = (await step(last)) ?? ['0']
       await sleep(performance.now() - start, undefined, { ref: false })
     }
   }
@@ -115,3 +117,20 @@ const TRIM_ACTIONS = `WITH removed AS (DELETE FROM actions WHERE id = ANY (ARRAY
         AND NOT EXISTS (SELECT FROM action_rows WHERE action = id)
       LIMIT $1)) AND ${MY_TURN} RETURNING id)
   SELECT count(*) FROM removed`
+
+/** Adds up one action from before sums, between two ticks, which add what is new. */
+async function sumAction(run: Run): Promise<TextRow | undefined> {
+  await run({ text: NO_TICK })
+  return (await run({ text: SUM_ACTION })).rows[0]
+}
+
+/** The bytes "PLNT" and "TICK", as in tick_changes. */
+const NO_TICK = 'SELECT pg_advisory_xact_lock(5786085745362551627)'
+/** An undo under way locks its own action. */
+const SUM_ACTION = `WITH found AS (UPDATE actions SET is_summed = true WHERE id = ANY (ARRAY(SELECT id FROM actions
+      WHERE NOT is_summed ORDER BY began DESC LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)) RETURNING id),
+    summed AS (INSERT INTO action_sums SELECT action, max(at), sum(created), sum(updated), sum(deleted)
+      FROM action_rows WHERE action = ANY (ARRAY(SELECT id FROM found))
+        AND pg_visible_in_snapshot(xid, (SELECT snapshot FROM change_ticks ORDER BY tick DESC LIMIT 1))
+      GROUP BY action)
+  SELECT count(*) FROM found`
