@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SCOPES } from '../src/domain/token.ts'
 import { command } from './support/commands.ts'
 import { tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
-import { startServer } from './support/process.ts'
+import { notTestedHere } from './support/not-tested.ts'
+import { run, startServer } from './support/process.ts'
 import { until } from './support/until.ts'
 
 test('a token created while the store is served works at once and within its scopes', async (t) => {
@@ -22,6 +23,23 @@ test('a token created while the store is served works at once and within its sco
   const body = '{"id":1,"name":"a"}'
   assert.equal((await send('POST', `${address}/plants`, { token: writer, body })).status, 200)
   assert.equal((await send('POST', `${address}/plants`, { token: reader, body })).error, 40301)
+})
+
+test('a command whose output is lost, such as a secret on a full disk, exits with 1 and a message', async (t) => {
+  if (!existsSync('/dev/full')) return notTestedHere(t, 'a standard output without space, as there is no /dev/full')
+  const store = ['--store', `sqlite:${join(tempFolder(t), 'plants.db')}`]
+  assert.equal((await command(['token', 'create', '--name', 'first', ...store])).code, 0)
+  const under = ['sh', '-c', '"$0" "$@" > /dev/full']
+  for (const argv of [
+    ['token', 'create', '--name', 'lost', ...store],
+    ['token', 'list', ...store],
+    ['actions', ...store, '--json'],
+    ['--help'],
+  ]) {
+    const { code, stderr } = await run(t, argv, { under })
+    assert.match(stderr, /plantstore: standard output: no space is left on the device\n$/, argv.join(' '))
+    assert.equal(code, 1)
+  }
 })
 
 test('--scopes all gives a token every scope, with which it may make any token', async (t) => {

@@ -41,6 +41,8 @@ interface Actions {
 }
 
 const LIMIT = 20
+/** Other texts could be another path of a service, such as `..`. */
+const ACTION_ID = /^[A-Za-z0-9_-]{1,64}$/
 /** Plants that a report names, as in that of the service. */
 const MAX_LEFT = 1000
 
@@ -66,7 +68,7 @@ export async function undoAction(id: string, flags: UndoFlags, config: Config): 
   const [yes, dryRun] = [flags.yes === true, flags.dryRun === true]
   if (!yes && !dryRun && !canAsk()) throw usageError('--yes', 'needed to undo an action where no terminal can ask')
   await withActions(flags, config, async (actions) => {
-    const action = await actions.get(id)
+    const action = ACTION_ID.test(id) ? await actions.get(id) : undefined
     if (action === undefined) throw new OperatorError(`there is no action ${id}; "plantstore actions" lists them`)
     const tried = await actions.undo(id, true)
     const what = `${id}${action.title === undefined ? '' : ` (${action.title})`}`
@@ -99,7 +101,7 @@ async function withActions<T>(flags: Flags, config: Config, work: (actions: Acti
     return work({
       list: async (limit) => (await actions.list({}, limit)).map(withTimes),
       get: async (id) => {
-        const action = await actions.get(id)
+        const action = ACTION_ID.test(id) ? await actions.get(id) : undefined
         return action && withTimes(action)
       },
       async undo(id, dryRun) {

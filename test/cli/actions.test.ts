@@ -57,6 +57,12 @@ suite('plantstore actions and undo', () => {
       [unknown.code, unknown.stderr],
       [1, 'plantstore: there is no action none; "plantstore actions" lists them\n'],
     )
+    const ofService = await imported(t, 'a service')
+    // As a part of a path, these would be other paths.
+    for (const text of ['', '.', '..', '../x']) {
+      const wrong = await ofService.call('undo', text, '--yes')
+      assert.match(wrong.stderr, /^plantstore: there is no action .*; "plantstore actions" lists them\n$/)
+    }
     const asked = await call('undo', id)
     assert.equal(asked.code, 2)
     assert.match(asked.stderr, /--yes: needed to undo an action where no terminal can ask/)
