@@ -2,16 +2,14 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
-import { int64Of } from '../../src/json/body.ts'
 import { allEscaped } from '../support/escaped-json.ts'
-import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
 import { anyCharacter, holds } from '../support/property.ts'
 import { emptyService, errorOf, messageOf } from '../support/service.ts'
 
 /** Fewer runs than by default, because each needs a commit. */
 const RUNS = { numRuns: 60 }
 
-const int64 = fc.oneof(
+const _int64 = fc.oneof(
   fc.bigInt({ min: MIN_ID, max: MAX_ID }),
   fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, MAX_ID - 1n, MAX_ID),
 )
@@ -22,22 +20,6 @@ const text = fc
   .map((string) => string.replaceAll('\0', '\u{10ffff}'))
 
 suite('the id of a plant', () => {
-  test('may be any int64 in any spelling of JSON, and is stored exactly', async () => {
-    const service = await emptyService()
-    const expected = new Map<bigint, string>()
-    await holds(
-      fc.asyncProperty(int64, fc.gen(), async (id, gen) => {
-        const spelling = gen(integerSpelling, id)
-        const answer = await service.create(`{"name":"same","id":${spelling}}`)
-        assert.equal(answer.status, 200, `${spelling}: ${answer.body}`)
-        assert.equal(answer.headers['content-location'], `/plants/${id}`)
-        expected.set(id, 'same')
-      }),
-      RUNS,
-    )
-    assert.deepEqual(new Map((await service.plants()).map(({ id, name }) => [id, name])), expected)
-  })
-
   const SPELLINGS: readonly [string, bigint][] = [
     ['7', 7n],
     ['7.0', 7n],
@@ -93,41 +75,6 @@ suite('the id of a plant', () => {
       assert.match(messageOf(answer), must, id)
     }
     assert.deepEqual(await service.plants(), [])
-  })
-})
-
-suite('int64Of', () => {
-  test('agrees with exact arithmetic for every JSON number', () => {
-    holds(
-      fc.property(fc.oneof(numberText, int64.chain(integerSpelling)), (spelling) => {
-        const value = exactInteger(spelling)
-        const expected =
-          value === undefined ? 'not an integer' : value < MIN_ID || value > MAX_ID ? 'out of range' : value
-        assert.equal(int64Of(spelling), expected)
-      }),
-      { numRuns: 5000 },
-    )
-  })
-
-  test('refuses text that is not a JSON number', () => {
-    for (const source of [
-      '',
-      ' 7',
-      '7 ',
-      '+7',
-      '.7',
-      '7.',
-      '7e',
-      '0x7',
-      '7n',
-      'NaN',
-      'Infinity',
-      '--7',
-      '"7"',
-      '7_0',
-    ]) {
-      assert.equal(int64Of(source), 'not an integer', source)
-    }
   })
 })
 

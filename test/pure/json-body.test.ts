@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/domain/errors.ts'
+import { MAX_ID, MIN_ID } from '../../src/domain/plant.ts'
 import { int64Of, NOT_TEXT, readJsonBody } from '../../src/json/body.ts'
 import { allEscaped } from '../support/escaped-json.ts'
+import { exactInteger, integerSpelling, numberText } from '../support/numbers.ts'
 import { anyCharacter, holds } from '../support/property.ts'
 
 const read = (text: string) => readJsonBody(Buffer.from(text))
@@ -196,6 +198,37 @@ suite('an integer member', () => {
       '{"Id":1}',
     ]) {
       assert.equal(read(text).int64('id'), 'not an integer', text)
+    }
+  })
+
+  test('is what exact arithmetic makes of every JSON number, and of nothing else', () => {
+    const int64 = fc.bigInt({ min: MIN_ID, max: MAX_ID })
+    holds(
+      fc.property(fc.oneof(numberText, int64.chain(integerSpelling)), (spelling) => {
+        const value = exactInteger(spelling)
+        const expected =
+          value === undefined ? 'not an integer' : value < MIN_ID || value > MAX_ID ? 'out of range' : value
+        assert.equal(int64Of(spelling), expected)
+      }),
+      { numRuns: 5000 },
+    )
+    for (const source of [
+      '',
+      ' 7',
+      '7 ',
+      '+7',
+      '.7',
+      '7.',
+      '7e',
+      '0x7',
+      '7n',
+      'NaN',
+      'Infinity',
+      '--7',
+      '"7"',
+      '7_0',
+    ]) {
+      assert.equal(int64Of(source), 'not an integer', source)
     }
   })
 

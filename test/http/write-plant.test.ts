@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { patch, put } from '../support/exchanges.ts'
+import { emptyService, errorOf, messageOf, type Sending } from '../support/service.ts'
+
+const MONSTERA = { name: 'Monstera deliciosa', tag: 'houseplant' }
+const WHOLE = { id: 1, ...MONSTERA }
+
+suite('replacing a plant', () => {
+  test('creates the plant if there is none: 201 with its path', async () => {
+    const service = await emptyService()
+    const answer = await put(service, 1, MONSTERA)
+    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
+    assert.equal(answer.headers.location, '/plants/1')
+    assert.equal(answer.headers['content-location'], '/plants/1')
+    assert.equal(answer.headers.etag, (await service.send('GET', '/plants/1')).headers.etag)
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+  })
+
+  test('replaces the whole plant: 200, even if nothing changes', async () => {
+    const service = await emptyService()
+    await put(service, 1, MONSTERA)
+    for (const plant of [{ name: 'Ficus' }, { name: '', tag: '' }, { name: 'Ficus', tag: 'tree' }]) {
+      for (const _time of [1, 2]) {
+        const answer = await put(service, 1, plant)
+        assert.deepEqual([answer.status, answer.json], [200, { id: 1, ...plant }])
+        assert.equal(answer.headers.location, undefined)
+        assert.equal(answer.headers['content-location'], '/plants/1')
+        assert.deepEqual((await service.send('GET', '/plants/1')).json, { id: 1, ...plant })
+      }
+    }
+    assert.equal((await service.plants()).length, 1)
+  })
+
+  test('accepts an id in the body in any spelling if it equals the id in the path', async () => {
+    const service = await emptyService()
+    for (const id of ['7', '7.0', '70e-1']) {
+      assert.ok((await put(service, 7, `{"id":${id},"name":"x"}`)).status < 300, id)
+    }
+    const large = '9007199254740993'
+    assert.equal((await put(service, large, `{"id":${large},"name":"x"}`)).status, 201)
+    for (const id of ['8', '-7', '7.5', '"7"', 'null', '[7]', '9223372036854775808']) {
+      const answer = await put(service, 7, `{"id":${id},"name":"y"}`)
+      assert.deepEqual([answer.status, errorOf(answer)], [400, 40002], id)
+      assert.equal(messageOf(answer), 'id must be 7 as in the path, or left out')
+    }
+    const rounded = await put(service, large, '{"id":9007199254740992,"name":"y"}')
+    assert.equal(messageOf(rounded), `id must be ${large} as in the path, or left out`)
+    assert.deepEqual(
+      (await service.plants()).map(({ name }) => name),
+      ['x', 'x'],
+    )
+  })
+
+  test('ignores unknown members, as a create does', async () => {
+    const service = await emptyService()
+    const answer = await put(service, 1, { ...MONSTERA, colour: 'green', ID: 2, ['__proto__']: { tag: 'x' } })
+    assert.deepEqual([answer.status, answer.json], [201, { id: 1, ...MONSTERA }])
+  })
+})
+
+suite('updating a plant', () => {
+  const CHANGES: readonly [string, object][] = [
+    ['{"name":"Ficus"}', { id: 1, name: 'Ficus', tag: 'houseplant' }],
+    ['{"name":""}', { id: 1, name: '', tag: 'houseplant' }],
+    ['{"tag":"tree"}', { id: 1, name: MONSTERA.name, tag: 'tree' }],
+    ['{"tag":""}', { id: 1, name: MONSTERA.name, tag: '' }],
+    ['{"tag":null}', { id: 1, name: MONSTERA.name }],
+    ['{"tag":null,"name":"x"}', { id: 1, name: 'x' }],
+    ['{"id":1.0,"name":"x"}', { id: 1, name: 'x', tag: 'houseplant' }],
+    ['{}', WHOLE],
+    ['{"id":1}', WHOLE],
+  ]
+
+  for (const [body, after] of CHANGES) {
+    test(`by ${body} changes only those members, and may be repeated`, async () => {
+      const service = await emptyService()
+      await service.create(WHOLE)
+      for (const _time of [1, 2]) {
+        const answer = await patch(service, 1, body)
+        assert.deepEqual([answer.status, answer.body], [200, JSON.stringify(after)])
+        assert.equal(answer.headers['content-location'], '/plants/1')
+        const read = await service.send('GET', '/plants/1')
+        assert.deepEqual([read.body, read.headers.etag], [answer.body, answer.headers.etag])
+      }
+    })
+  }
+
+  test('ignores unknown members, as a create does', async () => {
+    const service = await emptyService()
+    await service.create(WHOLE)
+    const answer = await patch(service, 1, '{"nmae":"x","colour":null,"__proto__":{"tag":"x"}}')
+    assert.deepEqual([answer.status, answer.json], [200, WHOLE])
+  })
+
+  test('may have either media type', async () => {
+    const service = await emptyService()
+    await service.create(WHOLE)
+    const merge = { headers: { 'Content-Type': 'Application/Merge-Patch+JSON; charset=UTF-8' } }
+    assert.equal((await patch(service, 1, '{}', merge)).status, 200)
+    const json = { headers: { 'Content-Type': 'application/json; charset=utf-8' } }
+    const { status, body } = await patch(service, 1, '{"tag":null}', json)
+    assert.deepEqual([status, body], [200, `{"id":1,"name":"${MONSTERA.name}"}`])
+  })
+})
+
+suite('deleting a plant', () => {
+  test('is 204 without a body, and removes the plant', async () => {
+    const service = await emptyService()
+    await service.create(WHOLE)
+    await service.create({ ...WHOLE, id: 2 })
+    const answer = await service.send('DELETE', '/plants/1')
+    assert.deepEqual([answer.status, answer.body], [204, ''])
+    assert.deepEqual(await service.plants(), [{ id: 2n, name: MONSTERA.name, tag: MONSTERA.tag }])
+    assert.equal(errorOf(await service.send('GET', '/plants/1')), 40402)
+    assert.equal((await service.send('GET', '/plants')).body, JSON.stringify([{ ...WHOLE, id: 2 }]))
+  })
+})
+
+suite('the body of a replace or an update', () => {
+  const FAULTS: readonly [string, number, string][] = [
+    ['', 40001, 'the body is empty; send a JSON object'],
+    ['{', 40001, 'the body is not valid JSON, at position 1 (line 1 column 2)'],
+    ['[{"op":"remove","path":"/tag"}]', 40002, 'the body must be an object'],
+    ['null', 40002, 'the body must be an object'],
+    ['"x"', 40002, 'the body must be an object'],
+    ['{"id":2,"name":"x"}', 40002, 'id must be 1 as in the path, or left out'],
+    [
+      '{"id":null,"name":"\\u0000","tag":"\\ud800"}',
+      40002,
+      'id must be 1 as in the path, or left out; name must not contain U+0000 or a lone surrogate; tag must not contain U+0000 or a lone surrogate',
+    ],
+    ['{"name":"x","tag":"x","tag":null}', 40002, 'the body has tag more than once; send each member once'],
+    [`{"name":"x","a":${'['.repeat(32)}${']'.repeat(32)}}`, 40001, 'the body is nested more than 32 levels deep'],
+  ]
+  const OF_ONE: readonly [typeof put, string, string][] = [
+    [put, '{}', 'name is required'],
+    [put, '{"name":7,"tag":null}', 'name must be a string; tag must be a string'],
+    [patch, '{"name":null}', 'name must be a string'],
+    [patch, '{"name":{"a":null},"tag":{"a":null}}', 'name must be a string; tag must be a string or null'],
+  ]
+
+  test('is refused with every fault if it is invalid, and changes nothing', async () => {
+    const service = await emptyService()
+    await put(service, 1, MONSTERA)
+    const all = [
+      ...FAULTS.flatMap((fault) => [put, patch].map((write) => [write, ...fault] as const)),
+      ...OF_ONE.map(([write, body, message]) => [write, body, 40002, message] as const),
+    ]
+    for (const [write, body, number, message] of all) {
+      const answer = await write(service, 1, body)
+      assert.deepEqual([errorOf(answer), messageOf(answer)], [number, message], body)
+    }
+    assert.equal(errorOf(await put(service, 1, Buffer.from('{"name":"\xff"}', 'latin1'))), 40001)
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+  })
+
+  test('is 41501 with another media type, and the answer names the supported ones', async () => {
+    const service = await emptyService()
+    await put(service, 1, MONSTERA)
+    const kinds: readonly [typeof put, Readonly<Record<string, string>>][] = [
+      [put, { 'Content-Type': 'application/merge-patch+json' }],
+      [put, { 'Content-Encoding': 'gzip' }],
+      [patch, { 'Content-Type': 'application/json-patch+json' }],
+      [patch, { 'Content-Type': '' }],
+    ]
+    for (const [write, headers] of kinds) {
+      const answer = await write(service, 1, '{"name":"x"}', { headers })
+      assert.deepEqual([answer.status, errorOf(answer)], [415, 41501], JSON.stringify(headers))
+      const supported = write === put ? 'application/json' : 'application/merge-patch+json, application/json'
+      assert.equal(answer.headers[write === put ? 'accept' : 'accept-patch'], supported)
+      assert.equal(answer.headers['accept-post'], undefined)
+      assert.match(
+        messageOf(answer),
+        new RegExp(`send ${supported.replace(', ', ' or ').replace('+', '\\+')}, in UTF-8`),
+      )
+    }
+    assert.equal(errorOf(await service.send('PUT', '/plants/1')), 41501)
+    assert.deepEqual(await service.plants(), [{ id: 1n, ...MONSTERA }])
+  })
+})
+
+suite('preconditions of a write', () => {
+  test('If-None-Match: * only creates, If-Match: * only replaces', async () => {
+    const service = await emptyService()
+    const isAbsent = { headers: { 'If-None-Match': '*' } }
+    const isPresent = { headers: { 'If-Match': '*' } }
+    assert.equal(errorOf(await put(service, 1, MONSTERA, isPresent)), 41201)
+    assert.equal((await put(service, 1, MONSTERA, isAbsent)).status, 201)
+    assert.equal(errorOf(await put(service, 1, { name: 'y' }, isAbsent)), 41201)
+    assert.equal((await put(service, 1, { name: 'z' }, isPresent)).status, 200)
+    assert.deepEqual(await service.plants(), [{ id: 1n, name: 'z', tag: null }])
+  })
+
+  test('If-Match with the entity tag of a read holds until the next write, for each kind of write', async () => {
+    const service = await emptyService()
+    const writes = {
+      PUT: (sending: Sending) => put(service, 1, { name: 'mine' }, sending),
+      PATCH: (sending: Sending) => patch(service, 1, { name: 'mine' }, sending),
+      DELETE: (sending: Sending) => service.send('DELETE', '/plants/1', sending),
+    }
+    for (const [method, write] of Object.entries(writes)) {
+      const before = (await put(service, 1, MONSTERA)).headers.etag ?? ''
+      const etag = (await put(service, 1, { name: 'other' })).headers.etag ?? ''
+      for (const headers of [
+        { 'If-Match': before },
+        { 'If-Match': `W/${etag}` },
+        { 'If-None-Match': `W/${etag}` },
+        { 'If-None-Match': '*' },
+      ]) {
+        const answer = await write({ headers })
+        assert.deepEqual([answer.status, errorOf(answer)], [412, 41201], `${method} ${JSON.stringify(headers)}`)
+        if ('If-Match' in headers) assert.match(messageOf(answer), /nothing was changed, read it again \(If-Match[;)]/)
+      }
+      assert.deepEqual(await service.plants(), [{ id: 1n, name: 'other', tag: null }])
+      const held = method === 'PUT' ? { 'If-None-Match': before } : { 'If-Match': `"x", ${etag}` }
+      assert.ok((await write({ headers: held })).status < 300, method)
+    }
+  })
+
+  test('are not looked at where there is no plant: an update and a delete are 40402, also when repeated', async () => {
+    const service = await emptyService()
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-None-Match': '*' }]) {
+      for (const answer of [
+        await patch(service, 1, { name: 'x' }, { headers }),
+        await service.send('DELETE', '/plants/1', { headers }),
+      ]) {
+        assert.deepEqual([answer.status, errorOf(answer)], [404, 40402])
+        assert.equal(messageOf(answer), 'there is no plant with the id 1')
+      }
+    }
+    assert.deepEqual(await service.plants(), [])
+  })
+})
