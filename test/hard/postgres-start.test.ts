@@ -20,6 +20,7 @@ import { ownServer } from '../support/postgres-faults.ts'
 import { Program, run, serveStore, TOKEN } from '../support/process.ts'
 import { poolOf } from '../support/search-plans.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
 
 const database = (t: TestContext, options = '') => newDatabase((work) => cleanUp(t, work), options)
 
@@ -236,8 +237,7 @@ test('commands manage tokens of a PostgreSQL store while it is served', async (t
   const { stdout: list } = await run(t, ['token', 'list'], { env })
   const id = /^(tok_\w+) +Kew app /m.exec(list)?.[1] ?? assert.fail(list)
   assert.equal((await run(t, ['token', 'revoke', id], { env })).code, 0)
-  await new Promise((resolve) => setTimeout(resolve, 1000))
-  assert.equal((await create()).error, 40102)
+  await until(async () => (await create()).error === 40102, 'the service accepts the token on')
 })
 
 test('a store that Citus distributes is refused under another address, and no other store under citus://', async (t) => {

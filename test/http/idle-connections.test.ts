@@ -71,8 +71,8 @@ suite('a connection that is not idle', { concurrency: true }, () => {
   clearTest('is not closed while a body arrives, even after the answer to it', async (t) => {
     const { port } = await withService(t, { keepAliveTimeout: KEEP_ALIVE, headersTimeout: 1000 })
     const connection = await answered(port)
-    connection.write('DELETE /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 70\r\n\r\n')
-    for (let i = 0; i < 70; i++) {
+    connection.write('DELETE /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 35\r\n\r\n')
+    for (let i = 0; i < 35; i++) {
       connection.write('x')
       await sleep(100)
     }

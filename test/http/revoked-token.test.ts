@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { movableTime } from '../support/clock.ts'
 import { chunk, LAST_CHUNK, outcomeOf, rowsFrom, untilStored } from '../support/import.ts'
 import { openImport, unreadExport, untilIdle, untilRunning, withMuch } from '../support/long-work.ts'
@@ -43,20 +42,22 @@ suite('a token that is revoked', () => {
 
   test('does not affect work of other tokens or of the configured one', async (t) => {
     const service = await withService(t)
-    const revoked = await service.issueToken(['plants:write'])
     const other = await service.issueToken(['plants:write'])
-    const open = [revoked.secret, other.secret, SECRET].map((secret) => openImport(service, secret))
-    await untilRunning(service, 'import', 3)
-    await service.store.tokens.revokeToken(revoked.token.id)
+    const revoked = [await service.issueToken(['plants:write']), await service.issueToken(['plants:write'])]
+    const stay = [other.secret, SECRET].map((secret) => openImport(service, secret))
+    const end = revoked.map(({ secret }) => openImport(service, secret))
+    // When the second one ends, the service has checked the tokens of all open work since the end of the first one.
+    for (const [i, { token }] of revoked.entries()) {
+      await untilRunning(service, 'import', 4 - i)
+      await service.store.tokens.revokeToken(token.id)
+    }
     await untilRunning(service, 'import', 2)
-    // The service checks the tokens of open work once a second, so it has checked the others too.
-    await sleep(1000)
-    for (const connection of open.slice(1)) {
+    for (const connection of stay) {
       connection.write(chunk(rowsFrom(1, 3)) + LAST_CHUNK)
       await connection.until('"refused":0')
       connection.socket.destroy()
     }
-    open[0]?.socket.destroy()
+    for (const { socket } of end) socket.destroy()
   })
 })
 

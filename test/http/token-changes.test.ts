@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { boundOf, untilIdle, untilRunning } from '../support/long-work.ts'
 import { RawConnection } from '../support/raw.ts'
 import { errorOf, SECRET, withService } from '../support/service.ts'
-import { as, createToken, MANAGER } from '../support/tokens.ts'
+import { as, createToken, MANAGER, untilRefused } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
 suite('changes of tokens', () => {
@@ -49,7 +48,7 @@ suite('changes of tokens', () => {
     connection.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
     await service.send('GET', '/tokens/self', as(secret))
     await service.store.tokens.revokeToken(token.id)
-    await sleep(1000)
+    await untilRefused(service, secret)
     connection.write(body.slice(5))
     await connection.until('"error":40102')
     connection.socket.destroy()
