@@ -6,7 +6,7 @@ import { type OpenStore, plant, type Suite } from './support/store-under-test.ts
 
 /** A slow query: half of the plants have the tag, the other half the word, and no plant has both. */
 const SLOW: PlantQuery = { tags: ['-'], words: ['odd'], order: 'name', after: undefined }
-const PLANTS = Array.from({ length: 8000 }, (_, i) =>
+const PLANTS = Array.from({ length: 4000 }, (_, i) =>
   i % 2 === 0 ? plant(BigInt(i), 'Aloe', '-') : plant(BigInt(i), 'odd'),
 )
 const REASON = new Error('the client has left')
@@ -55,7 +55,7 @@ export function abortTests(suite: Suite, open: OpenStore): void {
   suite('an export that ends while it opens or reads a chunk frees its place', async (t) => {
     const { store } = await open(t)
     await importAll(store, PLANTS)
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       const leaving = new AbortController()
       const opened = store.exportPlants(EVERYTHING, '-name', leaving.signal)[Symbol.asyncIterator]()
       await opened.next()

@@ -103,9 +103,9 @@ export function exportTests(suite: Suite, open: OpenStore): void {
     assert.deepEqual(await exportAll(elsewhere, EVERYTHING, 'name'), exported)
   })
 
-  suite('an export yields thousands of plants of the largest size unchanged', async (t) => {
+  suite('an export yields more than a chunk of plants of the largest size unchanged', async (t) => {
     const { store } = await open(t)
-    const full = fullPlants(2500, { unit: '🌵' })
+    const full = fullPlants(1500, { unit: '🌵' })
     for (let i = 0; i < full.length; i += 500) await importAll(store, full.slice(i, i + 500))
     assert.deepEqual(await exportAll(store), full)
     const byName = full.toSorted((a, b) => (a.name < b.name ? 1 : -1))

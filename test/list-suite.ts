@@ -235,7 +235,7 @@ function filterTests(suite: Suite, open: OpenStore): void {
 
   suite('a filter takes hundreds of tags', async (t) => {
     const { store } = await open(t)
-    const many = Array.from({ length: 3000 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))
+    const many = Array.from({ length: 1400 }, (_, i) => plant(BigInt(i), `plant ${i % 10}`, `tag ${i % 700}`))
     await importAll(store, many)
     const tags = Array.from({ length: 400 }, (_, i) => `tag ${i}`)
     for (const order of PLANT_ORDERS) {

@@ -38,11 +38,17 @@ const onFatal = assert.fail
 async function assertRefused(folder: string, path: string, why: RegExp): Promise<void> {
   const before = snapshot(folder)
   for (const way of WAYS) {
-    // A store that opens all the same would keep the process from ending.
-    const opening = SqliteStore.open(path, { ...way, maxWaiting: 1, onFatal }).then((store) => store.close())
-    await assert.rejects(opening, (error) => error instanceof OperatorError && why.test(error.message))
+    await assertNotServed(path, why, way)
     assert.deepEqual(snapshot(folder), before)
   }
+}
+
+/** Checks that a service refuses to open a store, or that it is not opened in another way. */
+async function assertNotServed(path: string, why: RegExp, way = WAYS[0]): Promise<void> {
+  // A store that opens all the same would keep the process from ending.
+  const opening = SqliteStore.open(path, { serving: true, create: true, ...way, maxWaiting: 1, onFatal })
+  const closed = opening.then((store) => store.close())
+  await assert.rejects(closed, (error) => error instanceof OperatorError && why.test(error.message))
 }
 
 interface Written {
@@ -222,9 +228,7 @@ test('circular symbolic links, and links into a missing folder, are refused', as
     [a, /its symbolic links form a loop/],
     [c, /the folder \S+missing does not exist/],
   ] as const) {
-    const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${path}`])
-    assert.match(stderr, why)
-    assert.equal(code, 1)
+    await assertNotServed(path, why)
   }
 })
 
@@ -233,9 +237,7 @@ test('a second server on any name of a served file is refused, and the first one
   const elsewhere = tempFolder(t)
   const { address, storePath } = await startServer(t, folder)
   const refusals = async (name: string, why: RegExp) => {
-    const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${join(elsewhere, name)}`])
-    assert.match(stderr, why)
-    assert.equal(code, 1)
+    await assertNotServed(join(elsewhere, name), why)
     assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
   }
   symlinkSync(storePath, join(elsewhere, 'symbolic.db'))
@@ -263,9 +265,7 @@ test('a second server on another mount of the file is refused', async (t) => {
     return notTestedHere(t, 'a file that is mounted elsewhere, because nothing can be mounted')
   }
   cleanUp(t, () => void runs('umount', '--lazy', mounted))
-  const { code, stderr } = await run(t, ['serve', '--port', '0', '--store', `sqlite:${mounted}`])
-  assert.match(stderr, /another process has the file open under another name/)
-  assert.equal(code, 1)
+  await assertNotServed(mounted, /another process has the file open under another name/)
   assert.equal((await send('POST', `${address}/plants`, { body: '{"id":1,"name":"a"}' })).status, 200)
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewPlant } from '../src/domain/plant.ts'
-import { PLANT_ORDERS, type TagFilter } from '../src/domain/plant-query.ts'
+import { PLANT_ORDERS, type PlantOrder, type TagFilter } from '../src/domain/plant-query.ts'
 import { TESTER } from './support/actor.ts'
 import { exportAll, importAll, listAll } from './support/store-calls.ts'
 import { type OpenStore, plant, type Suite } from './support/store-under-test.ts'
@@ -43,12 +43,12 @@ const PREFIXES = [
 export function taggingTests(suite: Suite, open: OpenStore): void {
   suite('lists and exports have the plants without a tag, or whose tag begins in a way, and no others', async (t) => {
     const { store } = await open(t)
-    const many = Array.from({ length: 600 }, (_, i) => `many/${i}`)
+    const many = Array.from({ length: 300 }, (_, i) => `many/${i}`)
     const all = [...TAGS, ...TAGS, ...many].map((tag, i) =>
       plant(BigInt(i - 20), `${i % 3 === 0 ? 'fern' : 'moss'} n${i}`, tag),
     )
     await importAll(store, all)
-    const assertAll = async (plants: readonly NewPlant[]) => {
+    const assertAll = async (plants: readonly NewPlant[], orders: readonly PlantOrder[]) => {
       const filters: readonly (readonly [Partial<TagFilter>, (one: NewPlant) => boolean])[] = [
         [{}, () => true],
         [{ tags: ['conifer/', 'many/1', 'none'] }, ({ tag = '' }) => ['conifer/', 'many/1'].includes(tag)],
@@ -65,7 +65,7 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
           const filter = { tags: [], ...part, words }
           assert.equal(await store.countMatches(filter, 10_000), found.length, JSON.stringify(filter))
           if (words.length > 0) assert.equal(await store.countMatches(filter, 3), Math.min(3, found.length))
-          for (const order of PLANT_ORDERS) {
+          for (const order of orders) {
             const what = `${JSON.stringify(filter)} ${order}`
             const listed = (await listAll(store, { ...filter, order }, 97)).map(({ id }) => id)
             assert.deepEqual(listed.toSorted(), found.toSorted(), what)
@@ -80,13 +80,13 @@ export function taggingTests(suite: Suite, open: OpenStore): void {
       const tags = (await store.listTags({}, 10_000)).map(({ tag }) => tag)
       assert.deepEqual(tags.toSorted(), [...new Set(plants.flatMap(({ tag }) => tag ?? []))].toSorted())
     }
-    await assertAll(all)
+    await assertAll(all, PLANT_ORDERS)
     const changed = all
       .slice(2)
       .map((one, i) => (i % 4 === 0 ? { ...one, tag: i % 8 === 0 ? undefined : 'conifer/new' } : one))
     await importAll(store, changed, 'update')
     await store.importPlants(all.slice(0, 2), 'delete', TESTER)
-    await assertAll(changed)
+    await assertAll(changed, ['id', '-name'])
   })
 
   suite('the first and the last id are found by a tag, by its start and by words, in each order', async (t) => {
