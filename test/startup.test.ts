@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { type ExecFileOptions, execFile } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { plantsIn, snapshot, tempFolder } from './support/files.ts'
+import { snapshot, tempFolder } from './support/files.ts'
 import { send } from './support/load.ts'
 import { notTestedHere, runs } from './support/not-tested.ts'
 import { Program, run, startServer, TOKEN } from './support/process.ts'
@@ -16,75 +16,50 @@ async function startPlain(t: TestContext, cwd: string): Promise<{ program: Progr
   return { program, banner }
 }
 
-const addressIn = (banner: string): string => /Address {2}(\S+)/.exec(banner)?.[1] ?? ''
 const tokenIn = (folder: string): string => readFileSync(join(folder, 'data/plants.db.first-token'), 'utf8').trim()
 const curlIn = (banner: string): string => /curl .*/.exec(banner)?.[0] ?? ''
 
-test('the first start prints its address, its store and its token', async (t) => {
+/** Runs the curl line of a banner in a shell. */
+async function assertCurlWorks(t: TestContext, banner: string, options: ExecFileOptions, says: string): Promise<void> {
+  if (!runs('curl', '--version')) {
+    notTestedHere(t, 'the curl line of a start, because there is no curl')
+    return assert.ok(curlIn(banner).includes(says))
+  }
+  const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(banner)], options)
+  assert.deepEqual(JSON.parse(String(stdout)), { name: 'Monstera deliciosa', tag: 'houseplant' })
+}
+
+test('the first start prints its address, its store and its token, and a later one creates none', async (t) => {
   const folder = tempFolder(t)
-  const { banner } = await startPlain(t, folder)
+  const { program, banner } = await startPlain(t, folder)
   assert.match(banner, /^Plantstore is ready\.$/m)
   assert.match(banner, /^ {2}Address {2}http:\/\/127\.0\.0\.1:[1-9]\d*$/m)
   assert.match(banner, /^ {2}Store {4}sqlite:data\/plants\.db \(new\)$/m)
   assert.match(banner, /^ {2}Token {4}in data\/plants\.db\.first-token$/m)
   const token = tokenIn(folder)
   assert.match(token, /^ps_[0-9A-Za-z]{49}$/)
-  const url = `${addressIn(banner)}/plants`
-  assert.equal((await send('POST', url, { token, body: '{"id":1,"name":"a"}' })).status, 200)
-  assert.deepEqual([...plantsIn(join(folder, 'data/plants.db')).keys()], [1n])
+  const header = `-H "Authorization: Bearer $(cat 'data/plants.db.first-token')"`
+  await assertCurlWorks(t, banner, { cwd: folder }, header)
+  program.signal('SIGTERM')
+  assert.equal((await program.outcome).code, 0)
+  const later = await startPlain(t, folder)
+  assert.doesNotMatch(later.banner, /Token|\(new\)|ps_/)
+  const env = { ...process.env, PLANTSTORE_TOKEN: token }
+  await assertCurlWorks(t, later.banner, { env }, '$PLANTSTORE_TOKEN')
 })
 
-test('a start with --public-url prints that address, and listens on its own', async (t) => {
-  const args = ['--public-url', 'https://plants.example', '--metrics-port', '0']
-  const program = new Program(t, ['serve', '--port', '0', ...args], { cwd: tempFolder(t) })
-  const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
-  assert.match(banner, /^ {2}Address {2}https:\/\/plants\.example$/m)
-  assert.match(banner, /^ {2}Page {5}https:\/\/plants\.example\/$/m)
-  assert.match(banner, /^ {2}API {6}https:\/\/plants\.example\/docs$/m)
-  assert.match(banner, /^ {2}Metrics {2}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m)
-  assert.ok(curlIn(banner).includes(' https://plants.example/plants '))
-})
-
-test('a start with a path in --public-url prints addresses below it', async (t) => {
-  const args = ['--public-url', 'https://example.org/garden/', '--metrics-port', '0']
-  const program = new Program(t, ['serve', '--port', '0', ...args], { cwd: tempFolder(t) })
-  const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
-  assert.match(banner, /^ {2}Address {2}https:\/\/example\.org\/garden$/m)
-  assert.match(banner, /^ {2}Page {5}https:\/\/example\.org\/garden\/$/m)
-  assert.match(banner, /^ {2}API {6}https:\/\/example\.org\/garden\/docs$/m)
-  assert.match(banner, /^ {2}Metrics {2}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m)
-  assert.ok(curlIn(banner).includes(' https://example.org/garden/plants '))
-})
-
-test('the curl line of the first start works in a shell', async (t) => {
-  const folder = tempFolder(t)
-  const { banner } = await startPlain(t, folder)
-  if (runs('curl', '--version')) {
-    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(banner)], { cwd: folder })
-    assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
-    assert.equal(plantsIn(join(folder, 'data/plants.db')).size, 1)
-  } else {
-    notTestedHere(t, 'the curl line of the first start, because there is no curl')
-    assert.ok(curlIn(banner).includes(`-H "Authorization: Bearer $(cat 'data/plants.db.first-token')"`))
-  }
-})
-
-test('a later start creates no token, and its curl line uses the environment', async (t) => {
-  const folder = tempFolder(t)
-  const first = await startPlain(t, folder)
-  first.program.signal('SIGTERM')
-  assert.equal((await first.program.outcome).code, 0)
-  const second = await startPlain(t, folder)
-  assert.doesNotMatch(second.banner, /Token|\(new\)|ps_/)
-  if (runs('curl', '--version')) {
-    const env = { ...process.env, PLANTSTORE_TOKEN: tokenIn(folder) }
-    const { stdout } = await promisify(execFile)('sh', ['-c', curlIn(second.banner)], { env })
-    assert.deepEqual(JSON.parse(stdout), { name: 'Monstera deliciosa', tag: 'houseplant' })
-  } else {
-    notTestedHere(t, 'the curl line of a later start, because there is no curl')
-    assert.ok(curlIn(second.banner).includes('$PLANTSTORE_TOKEN'))
-  }
-})
+for (const url of ['https://plants.example', 'https://example.org/garden']) {
+  test(`a start with --public-url ${url} prints addresses below it, and listens on its own`, async (t) => {
+    const args = ['--public-url', `${url}/`, '--metrics-port', '0']
+    const program = new Program(t, ['serve', '--port', '0', ...args], { cwd: tempFolder(t) })
+    const banner = await program.says((stdout) => (/curl .*\n/.test(stdout) ? stdout : undefined))
+    for (const line of [`Address  ${url}`, `Page     ${url}/`, `API      ${url}/docs`]) {
+      assert.ok(banner.includes(`\n  ${line}\n`), line)
+    }
+    assert.match(banner, /^ {2}Metrics {2}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m)
+    assert.ok(curlIn(banner).includes(` ${url}/plants `))
+  })
+}
 
 test('a start with PLANTSTORE_TOKEN accepts that token, does not store it, and creates no other', async (t) => {
   const folder = tempFolder(t)

@@ -9,11 +9,6 @@ import { emptyService, errorOf, messageOf } from '../support/service.ts'
 /** Fewer runs than by default, because each needs a commit. */
 const RUNS = { numRuns: 60 }
 
-const _int64 = fc.oneof(
-  fc.bigInt({ min: MIN_ID, max: MAX_ID }),
-  fc.constantFrom(MIN_ID, MIN_ID + 1n, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, MAX_ID - 1n, MAX_ID),
-)
-
 /** Any valid text of a plant: all code points except U+0000 and surrogates. */
 const text = fc
   .oneof(fc.string({ unit: anyCharacter, maxLength: 40 }), fc.string({ unit: 'grapheme', maxLength: 40 }))

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import fc from 'fast-check'
-import { MIN_ID, type NewPlant } from '../../src/domain/plant.ts'
+import { MIN_ID } from '../../src/domain/plant.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../src/import/format.ts'
-import { TESTER } from '../support/actor.ts'
-import type { Scene } from '../support/clean-up.ts'
 import { patch, put } from '../support/exchanges.ts'
-import { anyPlant } from '../support/plants.ts'
-import { holds } from '../support/property.ts'
 import { type Service, withService } from '../support/service.ts'
 
 async function exported(service: Service, format: Format): Promise<string> {
@@ -24,41 +19,7 @@ async function imported(service: Service, format: Format, body: string): Promise
   return answer.json
 }
 
-async function withPlants(scene: Scene, plants: readonly NewPlant[]): Promise<Service> {
-  const service = await withService(scene)
-  await service.store.importPlants(plants, 'add', TESTER)
-  return service
-}
-
-const anyPlants = fc.uniqueArray(anyPlant, { minLength: 100, maxLength: 250, selector: ({ id }) => id })
-
 suite('exporting, importing into an empty store and exporting again', () => {
-  for (const format of FORMATS) {
-    test(`gives the same bytes in ${format} for any plants`, async (t) => {
-      await holds(
-        fc.asyncProperty(anyPlants, async (plants) => {
-          const file = await exported(await withPlants(t, plants), format)
-          const other = await withService(t)
-          assert.deepEqual(await imported(other, format, file), {
-            dryRun: false,
-            added: plants.length,
-            updated: 0,
-            unchanged: 0,
-            refused: 0,
-            refusedRows: [],
-          })
-          assert.equal(await exported(other, format), file)
-          const byId = plants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-          assert.deepEqual(
-            (await other.plants()).map(({ id, name, tag }) => ({ id, name, tag: tag ?? undefined })),
-            byId,
-          )
-        }),
-        { numRuns: 3 },
-      )
-    })
-  }
-
   test('has one row in each line, however a client splits lines, and takes files by their other media types', async (t) => {
     const service = await withService(t)
     const name = 'a\u0085b\u2028c\u2029d'

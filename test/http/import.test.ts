@@ -181,18 +181,6 @@ suite('an import', () => {
     )
   })
 
-  test('replaces plants of the store by those of the file in the mode update', async () => {
-    const service = await emptyService()
-    await send(service, ROWS)
-    const file = 'id,name,tag\n1,Fern,sun\n2,Moss,\n3,Oak,\n3,Oak,tree\n'
-    assert.deepEqual(countsOf(await send(service, file, { type: CSV, query: '?mode=update' })), [1, 2, 1, 0])
-    assert.deepEqual(await service.plants(), [
-      { id: 1n, name: 'Fern', tag: 'sun' },
-      { id: 2n, name: 'Moss', tag: null },
-      { id: 3n, name: 'Oak', tag: 'tree' },
-    ])
-  })
-
   test('gives the same report and stores nothing as a dry run', async () => {
     const service = await emptyService()
     await send(service, '{"id":1,"name":"Fern"}')

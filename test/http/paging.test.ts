@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import fc from 'fast-check'
-import { comparePositions, PLANT_ORDERS, positionOf } from '../../src/domain/plant-query.ts'
 import { TESTER } from '../support/actor.ts'
 import { nextOf, pagesFrom, plantsIn, put } from '../support/exchanges.ts'
-import { anyPlant } from '../support/plants.ts'
-import { holds } from '../support/property.ts'
 import { emptyService, errorOf, messageOf, type Service } from '../support/service.ts'
 
 const REFUSAL =
@@ -38,29 +34,6 @@ suite('the pages of a list', () => {
         assert.equal((await service.send('GET', `/plants?${next}`)).body, '[{"id":1,"name":"x"}]')
       }
     }
-  })
-
-  test('together are the whole list in order, for any plants, order and limit', async () => {
-    const service = await emptyService()
-    await holds(
-      fc.asyncProperty(
-        fc.uniqueArray(anyPlant, { selector: ({ id }) => id, maxLength: 12 }),
-        fc.constantFrom(...PLANT_ORDERS),
-        fc.integer({ min: 1, max: 5 }),
-        async (plants, order, limit) => {
-          await service.store.importPlants(plants, 'update', TESTER)
-          const pages = await pagesFrom(service, `/plants?sort=${order}&limit=${limit}`)
-          const sorted = plants.toSorted((a, b) => comparePositions(order, positionOf(order, a), positionOf(order, b)))
-          assert.deepEqual(
-            pages.flatMap(({ body }) => plantsIn(body)),
-            sorted.map(({ id, name, tag }) => ({ id, name, tag })),
-          )
-          assert.equal(pages.length, Math.max(1, Math.ceil(plants.length / limit)))
-          await Promise.all(plants.map(({ id }) => service.send('DELETE', `/plants/${id}`)))
-        },
-      ),
-      { numRuns: 25 },
-    )
   })
 
   test('keep all filters, even those that need encoding', async () => {

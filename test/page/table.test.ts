@@ -214,20 +214,6 @@ suite('the table of the page', () => {
     await untilHolds(() => ended.some((url) => /q=Plant%200000&/.test(url)), 'the first search is not aborted')
   })
 
-  inBrowser('filters by tags, and shows the number of plants of each', async (opened) => {
-    const { page } = opened
-    await fill(opened)
-    await page.getByText('Tags', { exact: true }).click()
-    await page.getByLabel('even 1,000').check()
-    await page.getByLabel('Ähre 1').check()
-    await page.keyboard.press('Escape')
-    await page.getByLabel('Search plants').fill('tarax')
-    await until(page, `document.querySelectorAll('[role=row][data-id]').length === 1`)
-    assert.deepEqual(await names(page), [LONG])
-    await page.getByRole('button', { name: 'Remove the filter Ähre' }).click()
-    await page.getByText('No plant matches.').waitFor()
-  })
-
   inBrowser(
     `offers the tags that begin with the text of a search, by keyboard alone, at ${PHONE.width} pixels`,
     async (opened) => {
