@@ -123,8 +123,9 @@ suite('GET /', () => {
 
   test('redirects every client to the contract if the pages are switched off', async (t) => {
     const service = await withService(t, { page: 'off' })
-    const { headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
-    assert.equal(headers.location, '/openapi.json')
+    const { status, headers } = await service.send('GET', '/', { ...FREE, headers: { Accept: BROWSER } })
+    assert.deepEqual([status, headers.location], [303, '/openapi.json'])
+    assert.equal(errorOf(await service.send('GET', '/page/page.js', FREE)), 40401)
   })
 })
 
