@@ -16,6 +16,11 @@ const ALL = filesOf('test/**/*.test.ts')
 /** A file with the name of a folder runs the files of that folder in its process. */
 const runsAlone = (file: string): boolean => !ALL.includes(`${dirname(file)}.test.ts`)
 
-/** The files that a command hands to Node.js, a process for each. */
+/** The files that take the longest, each with a browser. At the end, they would run alone. */
+const isLong = (file: string): boolean => file.startsWith('test/ways/')
+
+/** The files that a command hands to Node.js, a process for each, which begin in this order. */
 export const filesToRun = (command: TestCommand): string[] =>
-  ALL.filter((file) => commandOf(file) === command && runsAlone(file))
+  ALL.filter((file) => commandOf(file) === command && runsAlone(file)).toSorted(
+    (a, b) => Number(isLong(b)) - Number(isLong(a)),
+  )
