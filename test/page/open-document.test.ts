@@ -20,7 +20,7 @@ suite('the page reads a workbook of OpenDocument', () => {
       ['office:value-type="float" office:value="7"><text:p>007</text:p>', '007'],
       ['office:value-type="float" office:value="20260017"><text:p>2026-0017</text:p>', '2026-0017'],
       ['office:value-type="float" office:value="1001"><text:p>1,001</text:p>', '1001'],
-      ['office:value-type="float" office:value="2.25"><text:p>2.3</text:p>', '2.25'],
+      ['office:value-type="float" office:value="2.25"><text:p>2.3</text:p>', '2.3'],
       ['office:value-type="float" office:value="-7"><text:p>(7)</text:p>', '-7'],
       ['office:value-type="percentage" office:value="0.07"><text:p>7%</text:p>', '7%'],
       ['office:value-type="date" office:date-value="2026-03-01"><text:p>01.03.26</text:p>', '2026-03-01'],

@@ -78,7 +78,8 @@ function asInNames(
 /** The term of Darwin Core, which has no quotation marks. Columns of other names show what people write. */
 const CULTIVAR = /^\s*(?:dwc:)?cultivar[_ ]?epithet\s*$/i
 
-const FRACTION = /^(\s*-?\d+)\.0(\s*)$/
+/** A number that shows one or two decimals. With three, `1.000` may be a thousand. */
+const FRACTION = /^(\s*-?\d+)[.,]0{1,2}(\s*)$/
 
 const withInteger = (cells: CsvRow['cells'], at: number): CsvRow['cells'] =>
   FRACTION.test(cells[at] ?? '') ? cells.with(at, cells[at]?.replace(FRACTION, '$1$2')) : cells

@@ -32,64 +32,88 @@ const LONGEST_FORMAT = 255
 /** @param code the format of the workbook, if it has one under this number */
 export function kindOfFormat(number: number, code = SHARES.get(number)): NumberKind {
   if (code === undefined) return DATES.has(number) ? 'date' : 'number'
-  // A duration such as [h]:mm is a number. Colours, conditions and languages stand in brackets, too.
-  if (/\[[hms]+\]/i.test(code)) return 'number'
+  // Colours, conditions and languages stand in brackets, too.
+  if (/\[h+\]/i.test(code)) return durationOf(/s/i.test(code))
+  if (/\[[ms]+\]/i.test(code)) return 'number'
   if (/[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|_.|\[[^[\]]*\]|general/gi, ''))) return 'date'
   if (code.length > LONGEST_FORMAT || /\[[<>=]/.test(code)) return 'number'
   // Colours and currencies without one stand in brackets; the parts are for positive, negative numbers, zero and texts.
   const [positive = '', negative, zero = positive] = code
     .replaceAll(/("[^"]*"|\\.)|\[[^[\]]*\]/gs, '$1')
     .split(/;(?=(?:[^"]*"[^"]*")*[^"]*$)/)
-  const [kind, ofNegative, ofZero] = [positive, negative, zero].map((part) => part && kindOfPart(part))
-  if (typeof kind !== 'function') return 'number'
+  const [kind, ofNegative, ofZero] = [positive, negative, zero].map((part) => part?.trim() && kindOfPart(part))
+  if (kind === '' && negative !== undefined) return () => ''
+  // A part may be empty, so that what it is for shows nothing.
+  if (typeof kind !== 'function' && ofZero !== '') return 'number'
+  const written = (how: NumberKind | '' | undefined, digits: string): string =>
+    typeof how === 'function' ? how(digits) : digits
   return (digits) => {
-    if (Number(digits) === 0) return typeof ofZero === 'function' ? ofZero(digits) : digits
-    if (!digits.startsWith('-') || ofNegative === undefined || ofNegative === '') return kind(digits)
+    if (Number(digits) === 0) return ofZero === '' ? '' : written(ofZero, digits)
+    if (!digits.startsWith('-') || ofNegative === undefined || ofNegative === '') return written(kind, digits)
     return typeof ofNegative === 'function' ? ofNegative(digits.slice(1)) : digits
   }
 }
 
 function kindOfPart(code: string): NumberKind {
-  const [, decimals, share] = /^0\.?(0{0,15})(%?)$/.exec(code) ?? []
-  if (share === '%') return shareOf(decimals?.length ?? 0)
-  if (decimals !== undefined && decimals !== '' && code.includes('.')) return fixedOf(decimals.length)
-  return formOf(code)
+  // What keeps the width of a character, or fills the cell with one, shows no text.
+  const plain = code.replaceAll(/("[^"]*"|\\.)|[_*]./gs, '$1')
+  const [, integer = '', decimals = '', share] = /^(0+)\.?(0{0,15})(%?)$/.exec(plain) ?? []
+  if (share === '%') return shareOf(decimals.length)
+  return plain.includes('.') && decimals !== '' ? fixedOf(integer.length, decimals.length) : formOf(plain)
 }
 
 const fixedOf =
-  (decimals: number) =>
-  (digits: string): string =>
-    Math.abs(Number(digits)) < 1e15 ? Number(digits).toFixed(decimals) : digits
+  (integers: number, decimals: number) =>
+  (digits: string): string => {
+    const number = Math.abs(Number(digits))
+    if (number >= 1e15) return digits
+    return `${digits.startsWith('-') ? '-' : ''}${number.toFixed(decimals).padStart(integers + 1 + decimals, '0')}`
+  }
 
 const shareOf =
   (decimals: number) =>
   (digits: string): string =>
     `${Number((100 * Number(digits)).toPrecision(15)).toFixed(decimals)}%`
 
-/** Reads a format of digits in places among other characters, such as `00000`, `"Bed "000` and `0000-0000`. */
+const durationOf =
+  (hasSeconds: boolean) =>
+  (digits: string): string => {
+    const seconds = Math.round(Math.abs(Number(digits)) * 86_400)
+    const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, ...(hasSeconds ? [seconds % 60] : [])]
+    return (digits.startsWith('-') ? '-' : '') + parts.map((part, i) => String(part).padStart(i && 2, '0')).join(':')
+  }
+
+/**
+ * Reads a format of digits among other characters, such as `00000`, `"Bed "000`, `0000-0000` and `"No. "#`. One that
+ * groups digits by thousands is none, as a number so written may be an id.
+ */
 function formOf(code: string): NumberKind {
-  if (!/^(?:"[^"]*"|\\.|[-+() 0])+$/s.test(code)) return 'number'
-  const parts = [...code.matchAll(/"([^"]*)"|\\(.)|(.)/gs)].map(([, quoted, escaped, plain]) => ({
-    text: quoted ?? escaped ?? plain ?? '',
-    isDigit: plain === '0',
-  }))
-  const count = parts.filter(({ isDigit }) => isDigit).length
-  if (count === 0 || parts.length === 1) return 'number'
+  if (!/^(?:"[^"]*"|\\.|[-+() 0#?]|General)+$/is.test(code)) return 'number'
+  const parts = [...code.matchAll(/"([^"]*)"|\\(.)|([0#?]+|General)|(.)/gis)].map(
+    ([, quoted, escaped, places, plain]) => ({ places, text: quoted ?? escaped ?? plain ?? '' }),
+  )
+  const places = parts.flatMap((part) => part.places ?? [])
+  const count = places.join('').replaceAll(/[^0]/g, '').length
+  if (places.length === 0 || (places.length > 1 && /[^0]/.test(places.join('')))) return 'number'
+  if (parts.length === 1 && count < 2) return 'number'
   return (digits) => {
-    const [, sign, integer] = /^(-?)([0-9]+)$/.exec(digits) ?? []
+    const [, sign, integer] = /^(-?)([0-9]+)$/.exec(wholeOf(digits)) ?? []
     if (integer === undefined) return digits
     const padded = integer.padStart(count, '0')
     let at = 0
-    const take = (): string => {
-      // The first place takes the digits that have none.
-      const end = at === 0 ? padded.length - count + 1 : at + 1
+    const take = (own: string): string => {
+      // The first places take the digits that have none.
+      const end = at === 0 ? padded.length - (places.length > 1 ? count - own.length : 0) : at + own.length
       const taken = padded.slice(at, end)
       at = end
       return taken
     }
-    return (sign ?? '') + parts.map(({ text, isDigit }) => (isDigit ? take() : text)).join('')
+    return (sign ?? '') + parts.map(({ places: own, text }) => (own === undefined ? text : take(own))).join('')
   }
 }
+
+const wholeOf = (digits: string): string =>
+  /[.e]/i.test(digits) && Math.abs(Number(digits)) < 1e15 ? Number(digits).toFixed(0) : digits
 
 /**
  * Returns the text of a cell; undefined for an empty one.
@@ -110,7 +134,7 @@ export function textOfCell(
   if (type === 'e') return value
   const kind = styles[Number(style ?? -1)] ?? 'number'
   if (kind === 'date') return dateOf(Number(value), isFrom1904)
-  return kind === 'number' || !Number.isFinite(Number(value)) ? numberOf(value) : kind(numberOf(value))
+  return kind === 'number' || !Number.isFinite(Number(value)) ? numberOf(value) : kind(numberOf(value)) || undefined
 }
 
 /** Texts have characters that XML forbids as `_x000D_`. */

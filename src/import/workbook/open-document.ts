@@ -183,8 +183,14 @@ function textOf({ attributes, text }: Cell, place: string): string | undefined {
 /** Digits in groups of thousands, as programs show large numbers. */
 const GROUPED = /^-?\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+$/
 
-/** A form of the digits, such as 007, shows more than the number. One that rounds it or groups its digits does not. */
+/**
+ * A form of the digits, such as 007, or the decimals of the cell, show more than the number. What groups or rounds its
+ * digits does not.
+ */
 function numberAs(number: string, shown: string): string {
+  const [, whole, decimals = ''] = /^(-?\d+)[.,](\d{1,15})$/.exec(shown) ?? []
+  if (whole !== undefined && Number(number).toFixed(decimals.length) === `${Number(whole)}.${decimals}`)
+    return `${whole}.${decimals}`
   const [, sign = '', digits] = /^(-?)(\d+)$/.exec(number) ?? []
   const isForm = digits !== undefined && shown.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') === digits
   return isForm && shown.startsWith(sign) && !GROUPED.test(shown) ? shown : number
