@@ -38,6 +38,18 @@ async function importing(
   return { ...(await command(['import', name, ...flags], { cwd: folder })), folder }
 }
 
+/** Imports a sheet on a terminal, where a person answers one question after the other. */
+async function answeredFor(t: TestContext, name: string, answers: readonly string[]) {
+  const folder = tempFolder(t)
+  const args = ['import', fileURLToPath(sheetPath(name))]
+  const program = new Program(t, args, { cwd: folder, under: ON_TERMINAL, hasInput: true })
+  for (const [i, answer] of answers.entries()) {
+    await program.says((stdout) => (stdout.split('[y/N]').length > i + 1 ? true : undefined))
+    program.child.stdin?.write(answer)
+  }
+  return { folder, ...(await program.outcome) }
+}
+
 suite('plantstore import of a sheet', () => {
   for (const name of SHEETS) {
     test(`makes of ${name} what the page makes of it, with one option`, async (t) => {
@@ -62,14 +74,7 @@ suite('plantstore import of a sheet', () => {
 
   test('shows on a terminal what it takes the columns for, and imports it after a yes alone', async (t) => {
     if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
-    const answered = async (answer: string) => {
-      const folder = tempFolder(t)
-      const args = ['import', fileURLToPath(sheetPath('price-list.csv'))]
-      const program = new Program(t, args, { cwd: folder, under: ON_TERMINAL, hasInput: true })
-      await program.says((stdout) => (stdout.includes('[y/N]') ? true : undefined))
-      program.child.stdin?.write(answer)
-      return { folder, ...(await program.outcome) }
-    }
+    const answered = (answer: string) => answeredFor(t, 'price-list.csv', [answer])
     const yes = await answered('y\n')
     assert.match(
       yes.stdout,
@@ -81,6 +86,26 @@ suite('plantstore import of a sheet', () => {
     assert.match(no.stdout, /nothing was stored; name the columns with --columns/)
     assert.equal(no.code, 1)
     assert.throws(() => named(no.folder))
+  })
+
+  test('asks on a terminal once what tags such as NA are, and keeps them elsewhere', async (t) => {
+    if (!hasTerminal) return notTestedHere(t, 'a question on a terminal, as there is no command script')
+    const left = await answeredFor(t, 'no-value.csv', ['y\n', 'y\n'])
+    assert.match(left.stdout, /Leave out the tags "NA", "NULL", "\\N", "NaN", "None"\? \[y\/N\]/)
+    assert.equal(left.stdout.split('Leave out the tags').length, 2)
+    const names = ['Acer palmatum', 'Rosa glauca', 'Ilex aquifolium', 'Tilia cordata', 'Fagus sylvatica', 'Cornus mas']
+    assert.deepEqual(named(left.folder).toSorted(), [...names, 'NA (B1)'].toSorted())
+    const kept = await answeredFor(t, 'no-value.csv', ['n\n', 'y\n'])
+    assert.ok(named(kept.folder).includes('Acer palmatum (NA)'), kept.stdout)
+    const none = await answeredFor(t, 'no-value.csv', ['y\n', 'n\n'])
+    assert.throws(() => named(none.folder))
+    const file = readFileSync(sheetPath('no-value.csv'))
+    const unasked = await importing(t, 'no-value.csv', file, '--columns', 'name=Name,tag=Bed')
+    assert.match(unasked.stderr, /^tags that may stand for none, in 6 rows: "NA", "NULL"/m)
+    assert.ok(named(unasked.folder).includes('Rosa glauca (NULL)'))
+    const guessed = await importing(t, 'no-value.csv', file)
+    assert.match(guessed.stderr, /say which columns hold the plants, such as --columns 'name=Name,tag=Bed'/)
+    assert.equal(guessed.code, 2)
   })
 
   test('says what it does as the page does, and proposes nothing that would refuse most rows', async (t) => {
