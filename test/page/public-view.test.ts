@@ -109,6 +109,18 @@ suite('a visitor of the public view', () => {
   )
 
   inBrowser(
+    'follows the link of a list in the order of the last changes, which needs a token',
+    async ({ page, address, service }) => {
+      await hasPlants(service)
+      await page.goto(`${address}#plants?tagPrefix=house/&sort=-changed`)
+      await page.reload()
+      await page.getByRole('link', { name: '1', exact: true }).waitFor()
+      assert.equal(await page.getByLabel('Access token').count(), 0)
+    },
+    { token: null },
+  )
+
+  inBrowser(
     'goes on without signing in, and signs in by a link without a question',
     async ({ page, address }) => {
       await openMenu(page)

@@ -31,7 +31,7 @@ interface PlantsProps extends ViewProps {
 export function PlantsView({ session, isCounting }: PlantsProps): JSX.Element {
   const { client, may } = session
   const { query } = route.value
-  const filter = useMemo(() => filterIn(query), [query])
+  const filter = useMemo(() => filterIn(query, may('more')), [query, may])
   const { list, changes } = usePlants(session)
   /** undefined: a visitor may do nothing with what is selected. */
   const selection = useMemo(() => (may('more') ? new Selection() : undefined), [list])
