@@ -256,6 +256,67 @@ function undoTests(suite: Suite, open: OpenStore): void {
     assert.equal(await logOf(again).end(), end)
   })
 
+  suite('an undo leaves what the action did before something else, too, and names each plant that stays once', async (t) => {
+    const { store, plants } = await open(t)
+    const work = by('work')
+    await store.importPlants([plant(1n, 'a'), plant(2n, 'a')], 'add', work)
+    await store.importPlants([plant(1n, 'b'), plant(2n, 'b')], 'update', work)
+    await store.importPlants([plant(1n, 'else'), plant(2n, 'else')], 'update', OTHER)
+    await store.importPlants([plant(1n, 'c'), plant(2n, 'c')], 'update', work)
+    await replace(store, plant(2n, 'last'), OTHER)
+    const left = [
+      { id: 1n, plant: plant(1n, 'else') },
+      { id: 2n, plant: plant(2n, 'last') },
+    ]
+    for (let i = 0; i < 2; i++) {
+      const report = await undo(store, 'work', undoing('back', 'work'))
+      assert.deepEqual(report, { restored: 1, left: report.left })
+      assert.deepEqual(
+        report.left.toSorted((a, b) => Number(a.id - b.id)),
+        left,
+      )
+      assert.deepEqual(
+        await plants(),
+        left.map((each) => each.plant),
+      )
+    }
+  })
+
+  suite('an undo that is repeated restores what has become free since, and an action that goes on', async (t) => {
+    const { store, plants } = await open(t)
+    await store.importPlants([plant(1n, 'old'), plant(2n, 'old')], 'add', TESTER)
+    await store.importPlants([plant(1n, 'new'), plant(2n, 'new')], 'update', by('work'))
+    await store.importPlants([plant(1n, 'else')], 'update', by('else'))
+    const left = [{ id: 1n, plant: plant(1n, 'else') }]
+    assert.deepEqual(await undo(store, 'work', undoing('back', 'work')), { restored: 1, left })
+    await undo(store, 'else', undoing('not else', 'else'))
+    await store.importPlants([plant(3n, 'late')], 'add', by('work'))
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(await undo(store, 'work', undoing('back', 'work')), { restored: 3, left: [] })
+      assert.deepEqual(await plants(), [plant(1n, 'old'), plant(2n, 'old')])
+    }
+  })
+
+  suite('an undo that changes nothing is no action, and undoes none', async (t) => {
+    const { store } = await open(t)
+    await store.importPlants([plant(1n)], 'add', by('work'))
+    await replace(store, plant(1n, 'else'), OTHER)
+    const left = [{ id: 1n, plant: plant(1n, 'else') }]
+    assert.deepEqual(await undo(store, 'work', undoing('back', 'work')), { restored: 0, left })
+    assert.equal((await actionsOf(store).get('work'))?.undoneBy, undefined)
+    assert.equal(await actionsOf(store).get('back'), undefined)
+    const end = await logOf(store).end()
+    await store.importPlants([plant(2n, 'a')], 'add', by('twice'))
+    await store.changePlant({ kind: 'delete', id: 2n, expected: {} }, by('twice'))
+    const once = await logOf(store).end()
+    assert.notEqual(once, end)
+    await store.importPlants([plant(3n, 'a')], 'add', by('undone'))
+    await undo(store, 'undone', undoing('u', 'undone'))
+    const before = await logOf(store).end()
+    await undo(store, 'undone', undoing('again', 'undone'))
+    assert.equal(await logOf(store).end(), before)
+  })
+
   suite('an undo of what is not there is refused', async (t) => {
     const { store } = await open(t)
     await assert.rejects(undo(store, 'none', undoing('back', 'none')), refusal(40402))

@@ -114,40 +114,63 @@ export interface Followers {
   all(): readonly Follower[]
 }
 
+/** Who undoes what, and how far that is with a plant. */
+interface Undoing {
+  readonly action: string
+  /** The id of the action that undoes; undefined for a dry run. */
+  readonly undo: string | undefined
+  /** That of the actor, into which an undo takes no plant, and out of which none. */
+  readonly part?: Part | undefined
+  /** What this step does with a later change of the plant. */
+  readonly later: Fate | undefined
+}
+
+/** What a step of an undo does with a plant: it makes it what it was, or leaves it. */
+export type Fate = 'back' | 'left'
+
 /**
- * Decides what an undo does with a change of an action. It reaches the changes of a plant from the newest back.
+ * Decides what an undo does with a change of an action. It reaches the changes of a plant from the newest back, and
+ * where it leaves one of them, it leaves the earlier ones, too.
  *
- * @param undo the id of the action that undoes; undefined for a dry run
- * @param part that of the actor, into which an undo takes no plant, and out of which none
  * @returns `restored`: by a step that was committed before. `earlier`: a later change of the action decides for the
  *   plant. `unseen`: the part has no such change
  */
 export function decideUndo(
   { next, newest, all }: Followers,
   { before, after }: Swapped,
-  {
-    action,
-    undo,
-    part,
-  }: { readonly action: string; readonly undo: string | undefined; readonly part?: Part | undefined },
+  { action, undo, part, later }: Undoing,
 ): 'restore' | 'restore further' | 'restored' | 'leave' | 'earlier' | 'unseen' {
+  if (later === 'left') return 'earlier'
   if (part !== undefined) {
     const isIn = [before, after].flatMap((plant) => (plant === undefined ? [] : covers(part, plant.tag)))
     if (!isIn.includes(true)) return 'unseen'
     if (isIn.includes(false)) return 'leave'
   }
   if (next === undefined) return 'restore'
-  if (next === undo) return 'restored'
+  if (next === undo) return later === 'back' ? 'earlier' : 'restored'
   const ofAction = () => (undo !== undefined && newest() === undo ? 'restore further' : 'earlier')
-  if (next === action) return ofAction()
-  if (next === null) return 'leave'
+  // Most changes of an action that follow each other need no look at all that follows.
+  if (next === action && (later === 'back' || newest() !== undo)) return ofAction()
   const followers = all()
-  if (followers.length === MOST_FOLLOWERS) return 'leave'
+  if (followers.length === MOST_FOLLOWERS) {
+    if (next !== action) return 'leave'
+    return followers.every((follower) => follower.action === action) ? ofAction() : 'earlier'
+  }
   const at = followers.findIndex((follower) => follower.action === undo)
-  const holding = firstHolding(at < 0 ? followers : followers.slice(0, at))
+  const earlier = at < 0 ? followers : followers.slice(0, at)
+  if (isLeftLater(earlier, action)) return 'earlier'
+  const holding = firstHolding(earlier)
   if (holding === undefined) return at < 0 ? 'restore' : 'restored'
   return holding.action === action ? ofAction() : 'leave'
 }
+
+/** Whether an undo leaves a later change of the action. */
+const isLeftLater = (followers: readonly Follower[], action: string): boolean =>
+  followers.some((follower, i) => {
+    if (follower.action !== action || followers[i + 1]?.action === action) return false
+    const holding = firstHolding(followers.slice(i + 1))
+    return holding !== undefined && holding.action !== action
+  })
 
 /** The first change that nothing has undone. An undo of an undo makes a change hold again. */
 function firstHolding(followers: readonly Follower[]): Follower | undefined {

@@ -3,6 +3,7 @@ import {
   type ActionQuery,
   actionGone,
   decideUndo,
+  type Fate,
   type Follower,
   type LeftPlant,
   leftPlant,
@@ -171,22 +172,30 @@ export async function planUndo(
   const { changes, reached, isLast } = await rowChanges(run, action, from)
   const present = byId(await read(Array.from(new Set(changes.map(({ id }) => id)), (id) => ({ id }))))
   const followers = await followersOf(run, changes)
-  // A change on its own is in no action, which an undo could have taken back.
-  const isOfOther = (next: string | null | undefined) => next != null && next !== action && next !== undoId
-  const overtaken = changes.filter((_change, i) => isOfOther(followers[i]?.next))
+  const isOvertaken = ({ next, newest }: Following = {}) =>
+    next !== undefined && next !== undoId && (next !== action || newest === undoId)
+  const overtaken = changes.filter((_change, i) => isOvertaken(followers[i]))
   const all = overtaken.length === 0 ? new Map<RowChange, Follower[]>() : await allFollowersOf(run, overtaken)
   const targets = new Map<bigint, NewPlant | undefined>()
+  const fates = new Map<bigint, Fate>()
   const left: LeftPlant[] = []
   let restored = 0
   for (const [i, change] of changes.entries()) {
     const { id, number, before } = change
     const { next, newest } = followers[i] ?? {}
-    const asked = { next, newest: () => (targets.has(id) ? undoId : newest), all: () => all.get(change) ?? [] }
-    const decision = decideUndo(asked, change, { action, undo: undoId, part: author.part })
-    if (decision === 'leave') left.push(leftPlant(id, present.get(id), author.part))
+    const later = fates.get(id)
+    const asked = { next, newest: () => (later === 'back' ? undoId : newest), all: () => all.get(change) ?? [] }
+    const decision = decideUndo(asked, change, { action, undo: undoId, part: author.part, later })
+    if (decision === 'leave') {
+      const isBack = undoId !== undefined && targets.has(id)
+      left.push(leftPlant(id, isBack ? targets.get(id) : present.get(id), author.part))
+      fates.set(id, 'left')
+    }
     if (decision === 'restore' || decision === 'restored') restored++
     const isDue = undoneTo === undefined || number < undoneTo
-    if (isDue && (decision === 'restore' || decision === 'restore further')) targets.set(id, before)
+    if (decision !== 'restore' && !(decision === 'restore further' && (later === 'back' || isDue))) continue
+    targets.set(id, before)
+    fates.set(id, 'back')
   }
   const swaps = undoId === undefined ? [] : swapsTo(targets, present, author)
   return { restored, left, next: isLast ? undefined : String(reached), swaps, reached }
@@ -362,10 +371,11 @@ const ALL_FOLLOWERS = `SELECT change.at, later.action, actions.undoes
     SELECT number, action FROM change_plants JOIN changes USING (number, xid)
       WHERE plant = change.id AND change_plants.number > change.number
     UNION
-    SELECT number, action FROM changes JOIN (
+    SELECT created.number, created.action FROM (
         SELECT created_by FROM change_plants WHERE plant = change.id AND change_plants.number > change.number
-        UNION SELECT created_by FROM plants WHERE plants.id = change.id) AS life ON changes.xid = life.created_by
-      WHERE changes.number > change.number AND ids @> ARRAY[change.id]
+        UNION SELECT created_by FROM plants WHERE plants.id = change.id) AS life
+      CROSS JOIN LATERAL (SELECT number, action FROM changes WHERE changes.xid = life.created_by
+        AND changes.number > change.number AND ids @> ARRAY[change.id] OFFSET 0) AS created
     ORDER BY number LIMIT $3) AS later
   LEFT JOIN actions ON actions.id = later.action
   ORDER BY change.at, later.number`

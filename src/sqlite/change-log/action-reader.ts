@@ -3,6 +3,7 @@ import {
   type ActionQuery,
   actionGone,
   decideUndo,
+  type Fate,
   type Follower,
   type Followers,
   type LeftPlant,
@@ -91,8 +92,8 @@ export function undoStep(
   const number = mustHaveAll(statements, action)
   const undoneTo = statements.get('SELECT undone_to FROM actions WHERE id = ?', undo ?? null)?.[0] ?? undefined
   const reached = undoneTo === undefined ? Number.POSITIVE_INFINITY : Number(undoneTo)
-  /** Plants that this step has restored, whose changes may have no row yet. */
-  const mine = new Set<bigint>()
+  /** What this step does with plants, whose changes may have no row yet. */
+  const fates = new Map<bigint, Fate>()
   const left: LeftPlant[] = []
   let restored = 0
   let seen = 0
@@ -108,13 +109,18 @@ export function undoStep(
     for (const [i, plant] of plantsAfter(ids, row[4]).entries()) {
       const id = ids[i] ?? 0n
       const swapped = { before, after: plant }
-      const after = followers(statements, id, position, plant, mine, undo)
-      const decision = decideUndo(after, swapped, { action, undo, part })
-      if (decision === 'leave') left.push(leftPlant(id, plantAt(statements, id), part))
+      const later = fates.get(id)
+      const after = followers(statements, id, position, plant, later, undo)
+      const decision = decideUndo(after, swapped, { action, undo, part, later })
+      if (decision === 'leave') {
+        left.push(leftPlant(id, plantAt(statements, id), part))
+        fates.set(id, 'left')
+      }
       if (decision === 'restore' || decision === 'restored') restored++
-      if ((decision !== 'restore' && decision !== 'restore further') || position >= reached) continue
+      const isFurther = decision === 'restore further' && (later === 'back' || position < reached)
+      if (decision !== 'restore' && !isFurther) continue
       restore({ id, before })
-      mine.add(id)
+      fates.set(id, 'back')
     }
   }
   return { restored, left, next: String(position), position }
@@ -139,7 +145,7 @@ function followers(
   id: bigint,
   position: number,
   plant: NewPlant | undefined,
-  mine: ReadonlySet<bigint>,
+  later: Fate | undefined,
   undo: string | undefined,
 ): Followers {
   const blob = new Uint8Array(new BigInt64Array([id]).buffer)
@@ -170,7 +176,7 @@ function followers(
     }
     return found
   }
-  return { next: actionAt(first), newest: () => (mine.has(id) ? undo : actionAt(newest())), all }
+  return { next: actionAt(first), newest: () => (later === 'back' ? undo : actionAt(newest())), all }
 }
 
 const OF_PLANT = "FROM changes INDEXED BY changes_of_plant WHERE kind <> 'create' AND ids = ?"

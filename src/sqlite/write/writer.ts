@@ -118,6 +118,7 @@ export class SqliteWriter implements Served {
         { action, undo, from, part: author.part },
         ({ id, before }) => {
           const present = plantAt(this.#statements, id)
+          if (isEqual(present, before)) return
           if (before !== undefined) this.#replace(before, present, 'replace', author)
           work += before === undefined ? this.#delete(present, author).work : indexWork(before)
           changes++
