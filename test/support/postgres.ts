@@ -37,7 +37,7 @@ export async function newDatabase(cleanUp: CleanUp, options = ''): Promise<strin
 }
 
 const EMPTY =
-  'TRUNCATE plants, tokens, id_reservations, webhooks, webhook_attempts, change_history, change_ticks, change_plants, changes, steady_times'
+  'TRUNCATE plants, tokens, id_reservations, webhooks, webhook_attempts, change_history, change_ticks, change_plants, changes, actions, action_rows, steady_times'
 
 /** Empties the tables of a store, once the last statements of its sessions have ended. */
 export async function emptyDatabase(url: string): Promise<void> {
