@@ -3,13 +3,14 @@ import { shown } from '../base/printable.ts'
 import { AppError } from '../domain/errors.ts'
 import type { ImportMode } from '../domain/plant.ts'
 import type { Batch } from '../import/batch.ts'
-import { isNothing, type NamedColumns, SEPARATORS } from '../import/csv-rows.ts'
+import { type NamedColumns, SEPARATORS } from '../import/csv-rows.ts'
 import { type Format, readPlants } from '../import/format.ts'
 import { listed, readColumns, writeColumns } from '../import/sheet/columns.ts'
 import { guess } from '../import/sheet/guess.ts'
 import type { Findings } from '../import/sheet/look.ts'
 import { continued, openByNames, readSheet, requireRows, type SheetPlan, startOf } from '../import/sheet/read-sheet.ts'
-import { AS_WRITTEN, fullestOf, isWorkbook, openSheet, type Reading, type Sheet } from '../import/sheet/sheet.ts'
+import { textsIn } from '../import/sheet/row-text.ts'
+import { AS_WRITTEN, isWorkbook, openSheet, plantSheetOf, type Reading, type Sheet } from '../import/sheet/sheet.ts'
 import { sheetsIn, type WorkbookFault } from '../import/workbook/workbook.ts'
 import { ask, canAsk, note } from './output.ts'
 import { firstRefusal, linesOf, lookAt, noValueOf, refusesMost } from './sheet-lines.ts'
@@ -114,16 +115,16 @@ async function* bytesOf(blob: Blob): AsyncGenerator<Buffer, void> {
   for await (const piece of blob.stream()) yield Buffer.from(piece)
 }
 
-/** The sheet in a file: of a workbook the one with most rows of several columns. */
+/** The sheet in a file: of a workbook the one of the plants. */
 async function sheetIn(file: string, bytes: Blob): Promise<{ blob: Blob; reading: Reading; name: string }> {
   if (!(await isWorkbook(bytes))) return { blob: bytes, reading: {}, name: '' }
   const stop = abortOnSignal()
   const sheets = await sheetsIn(new File([bytes], file), stop)
   stop.throwIfAborted()
   if (typeof sheets === 'string') throw new OperatorError(`${file}: ${FAULTS[sheets]}`)
-  const best = fullestOf(sheets)
+  const best = await plantSheetOf(sheets)
   if (best === undefined) throw new OperatorError(`${file}: the workbook has no cells`)
-  const which = sheets.length === 1 ? '' : `, which has most rows of ${sheets.length} sheets`
+  const which = sheets.length === 1 ? '' : `, the likeliest of ${sheets.length} sheets`
   return { blob: best.csv, reading: AS_WRITTEN, name: `sheet ${shown(best.name)}${which}; ` }
 }
 
@@ -168,7 +169,7 @@ async function confirmed(
   }
   for (const line of lines) note(line)
   note(`The first of its rows; ${has}:`)
-  for (const { cells } of below.slice(0, SHOWN)) note(`  ${cells.filter((cell) => !isNothing(cell)).join(' | ')}`)
+  for (const { cells } of below.slice(0, SHOWN)) note(`  ${textsIn(cells).join(' | ')}`)
   const dropsNoValues = seen.noValues > 0 && (await ask(`Leave out the tags ${noValueOf(seen)}? [y/N] `))
   if (await ask('Import it so? [y/N] ')) return { ...plan, mapping: { ...mapping, dropsNoValues } }
   throw new OperatorError(`nothing was stored; name the columns with --columns, such as --columns '${hint}'`)

@@ -126,6 +126,8 @@ suite('plantstore import of a sheet', () => {
       'rows that look like totals or headings: 3 "Climbers"',
     ])
       assert.ok(stderr.includes(`${line}\n`), stderr)
+    const sum = await importing(t, 'a.xlsx', readFileSync(fixture('total-formula.xlsx')), '--columns', 'name=Name')
+    assert.match(sum.stderr, /^rows that look like totals or headings: 5 "Total"$/m)
     const names = Array.from({ length: 40 }, (_, i) => `A,Rosa ${i % 2}`).join('\n')
     const few = await importing(t, 'a.csv', `Bed,Plant\n${names}\n`, '--columns', 'name=Plant,tag=Bed')
     assert.match(few.stderr, /^40 rows have only 2 different names$/m)
@@ -169,7 +171,7 @@ suite('plantstore import of a sheet', () => {
     ]
     const file = workbook({ Notes: rowsOf([['made by A. Moss']]), Plants: rowsOf(rows), Empty: '' })
     const { stderr, code, folder } = await importing(t, 'a.xlsx', file, '--columns', 'name=botanical NAME, tag=Bed')
-    assert.match(stderr, /sheet "Plants", which has most rows of 2 sheets; row 1 names the columns;/)
+    assert.match(stderr, /sheet "Plants", the likeliest of 2 sheets; row 1 names the columns;/)
     assert.match(stderr, /^row 3: error 40002: name is required$/m)
     assert.match(stderr, /^row 5: error 40002: the row looks like a sum and not like a plant/m)
     assert.match(stderr, /^row 6: error 40002: the name is the error "#REF!" of a formula/m)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeColumns } from '../../src/import/sheet/columns.ts'
 import { guess } from '../../src/import/sheet/guess.ts'
-import { AS_WRITTEN, fullestOf, isWorkbook } from '../../src/import/sheet/sheet.ts'
+import { AS_WRITTEN, isWorkbook, plantSheetOf } from '../../src/import/sheet/sheet.ts'
 import { plannedRows, type RowPlant } from '../../src/import/sheet/sheet-plants.ts'
 import { sheetsIn } from '../../src/import/workbook/workbook.ts'
 import { plantIn } from '../../web/src/import/plant-row.ts'
@@ -21,7 +21,7 @@ export async function openAsPage(name: string): Promise<Sheet> {
   const file = new File([readFileSync(sheetPath(name))], name)
   if (!(await isWorkbook(file))) return openSheet(file)
   const sheets = await sheetsIn(file, new AbortController().signal)
-  const csv = typeof sheets === 'string' ? undefined : fullestOf(sheets)?.csv
+  const csv = typeof sheets === 'string' ? undefined : (await plantSheetOf(sheets))?.csv
   if (csv === undefined) throw new Error(`${name} has no sheets`)
   return openSheet(csv, AS_WRITTEN)
 }

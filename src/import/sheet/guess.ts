@@ -62,6 +62,7 @@ export function headerIn(rows: readonly CsvRow[]): number {
   if (best > 0) return table[own.lastIndexOf(best)]?.number ?? 0
   const [first] = table
   if (first === undefined || width === 1) return 0
+  if (areColumnNames(first.cells)) return first.number
   const isHeader = isAboveNumbers(first, plants)
     ? !hasValue(first, plants)
     : differs(first, plants) && !looksLikePlant(first, plants)

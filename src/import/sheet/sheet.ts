@@ -12,7 +12,7 @@ import {
 import type { WorkbookSheet } from '../workbook/workbook.ts'
 import { unnamed } from './columns.ts'
 import { encodingOf, textsOf } from './encoding.ts'
-import { headerIn } from './guess.ts'
+import { guess, headerIn } from './guess.ts'
 import type { Encoding } from './guess-encoding.ts'
 
 /** Bytes of the beginning of a file that show how to read it. */
@@ -44,9 +44,21 @@ export type Reading = Partial<Pick<Sheet, 'encoding' | 'separator' | 'isQuoted' 
 /** How the reader of workbooks writes a sheet. */
 export const AS_WRITTEN = { encoding: 'utf-8', separator: ',', isQuoted: true } as const
 
-/** The sheet of a workbook that has most rows of several columns: the first one may say who made the workbook. */
-export const fullestOf = (sheets: readonly WorkbookSheet[]): WorkbookSheet | undefined =>
-  sheets.toSorted((a, b) => b.tableRows - a.tableRows)[0]
+/** Sheets of a workbook that are opened to find the one of the plants. */
+const MOST_OPENED = 20
+
+/**
+ * The sheet of a workbook that has names of plants, with most rows of several columns: the first one may say who made
+ * the workbook, and a longer one list what cells may have.
+ */
+export async function plantSheetOf(sheets: readonly WorkbookSheet[]): Promise<WorkbookSheet | undefined> {
+  const fullest = sheets.toSorted((a, b) => b.tableRows - a.tableRows)
+  for (const sheet of fullest.slice(0, MOST_OPENED)) {
+    const { columns, below, header } = await openSheet(sheet.csv, AS_WRITTEN)
+    if (guess(columns, below, header !== 0).name.length > 0) return sheet
+  }
+  return fullest[0]
+}
 
 /** The first bytes of a ZIP archive, and of the container of old workbooks and of those with a password. */
 const WORKBOOKS = ['PK\x03\x04', '\xd0\xcf\x11\xe0']

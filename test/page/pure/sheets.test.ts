@@ -254,6 +254,7 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['Nr', 'Name', 'Bed'],
     plants: ['42 Acer palmatum (007)', '43 Rosa glauca (008)', '44 Ilex aquifolium (012)'],
   },
+  'lists-sheet.xlsx': { header: 1, columns: ['', 'Plant', 'Zone'], plants: ['Acer palmatum (N)', 'Rosa glauca (S)'] },
   'mac-cr-with-lf.csv': {
     header: 1,
     columns: ['', 'Name', 'Bed'],
@@ -423,6 +424,7 @@ const SHEETS: Readonly<Record<string, Expected>> = {
     columns: ['Nr', 'Name', 'Bed'],
     plants: ["101 Acer palmatum 'Ōsakazuki' (007)", '102 Rosa glauca (008)'],
   },
+  'side-by-side.csv': { header: 1, columns: ['', 'Plant', 'Bed'], plants: ['Acer palmatum (A1)', 'Rosa glauca (A2)'] },
   'small-letters.csv': {
     header: 1,
     columns: ['', 'latin', ''],

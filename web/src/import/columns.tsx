@@ -4,7 +4,7 @@ import type { Mapping, Separator } from '../../../src/import/csv-rows.ts'
 import { FromAbove } from '../../../src/import/sheet/from-above.ts'
 import { ENCODINGS, type Encoding } from '../../../src/import/sheet/guess-encoding.ts'
 import { notKept } from '../../../src/import/sheet/look.ts'
-import { IN_CHOICE, rowText } from '../../../src/import/sheet/row-text.ts'
+import { IN_CHOICE, rowText, shownIn } from '../../../src/import/sheet/row-text.ts'
 import type { Reading } from '../../../src/import/sheet/sheet.ts'
 import type { RowPlant } from '../../../src/import/sheet/sheet-plants.ts'
 import { languageName, listOf, say } from '../language/language.ts'
@@ -198,7 +198,7 @@ function RawPreview({ sheet: { columns, preview } }: { readonly sheet: Sheet }):
     <RowsTable
       title={say('import.firstRows')}
       heads={[say('import.row'), ...columns.map((column, i) => <Own key={i} text={column} />)]}
-      rows={preview.map(({ number, cells }) => ({ row: number, cells: columns.map((_, i) => cells[i]) }))}
+      rows={preview.map(({ number, cells }) => ({ row: number, cells: columns.map((_, i) => shownIn(cells[i])) }))}
     />
   )
 }

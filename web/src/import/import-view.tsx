@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { AS_WRITTEN, fullestOf, isWorkbook, type Reading } from '../../../src/import/sheet/sheet.ts'
+import { AS_WRITTEN, isWorkbook, plantSheetOf, type Reading } from '../../../src/import/sheet/sheet.ts'
 import { say } from '../language/language.ts'
 import { named } from '../page/named.ts'
 import { PageError, said } from '../page/said.ts'
@@ -201,7 +201,7 @@ async function openWorkbook(file: File, signal: AbortSignal): Promise<OpenedFile
   const { sheetsIn } = await loadWorkbook()
   const sheets = await sheetsIn(file, signal)
   if (typeof sheets === 'string') throw new PageError(saidFault(sheets))
-  const best = fullestOf(sheets)
+  const best = await plantSheetOf(sheets)
   if (best === undefined) throw new PageError(say('import.noCells'))
   return { job: new ImportJob(await openSheet(best.csv, AS_WRITTEN), 'add', best), sheets }
 }

@@ -1,4 +1,5 @@
 import type { Cells, CsvRow, Mapping } from '../../../src/import/csv-rows.ts'
+import { shownIn } from '../../../src/import/sheet/row-text.ts'
 import { say } from '../language/language.ts'
 import { plain } from '../page/named.ts'
 import { spreadsheet } from '../page/spreadsheet.ts'
@@ -33,7 +34,8 @@ export async function sheetWithIds(
 ): Promise<Blob> {
   const { workbookOf } = await loadWorkbook()
   const lines: Cells[] = [['id', ...namesIn(sheet, mapping)]]
-  for await (const { row, id } of rows) lines.push([String(id), ...row.cells.slice(0, sheet.columns.length)])
+  for await (const { row, id } of rows)
+    lines.push([String(id), ...row.cells.slice(0, sheet.columns.length).map(shownIn)])
   return workbookOf(say('view.plants'), lines)
 }
 
@@ -46,7 +48,7 @@ export async function refusedSheet(
   const { length } = sheet.columns
   const lines: Cells[] = [[...namesIn(sheet, mapping), say('import.reason')]]
   for await (const { row, reason } of rows) {
-    const cells = Array.from({ length }, (_, i) => row.cells[i])
+    const cells = Array.from({ length }, (_, i) => shownIn(row.cells[i]))
     lines.push([...cells, plain(reason), ...row.cells.slice(length)])
   }
   return spreadsheet(lines)
